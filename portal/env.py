@@ -1,8 +1,7 @@
 """The settings of the process from its environment: read once, typed, with one clear error.
 
-Every name may also be given as a file: `SECRET_KEY_FILE=/run/secrets/key`, or a file
-called `secret_key` in the directory that `SECRETS_DIR` names. Values never appear in
-error messages, because some are secrets.
+Every setting can also be a file: `SECRET_KEY_FILE=/run/secrets/key`, or a file named `secret_key`
+in the directory `SECRETS_DIR`. Values never appear in error messages, because some are secrets.
 """
 
 import os
@@ -27,13 +26,14 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
-ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")  # of the database; longer ones are cut off
+# of the database; longer names are truncated
+ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 SHORTEST_SECRET = 32  # characters; Django generates 50
 
 
 class ConfigurationError(ImproperlyConfigured):
-    """The environment is not one that the product starts in."""
+    """The environment is not valid."""
 
 
 class NamedFiles(PydanticBaseSettingsSource):
@@ -58,7 +58,7 @@ class NamedFiles(PydanticBaseSettingsSource):
             raise ConfigurationError(message) from None
 
     def __call__(self) -> dict[str, Any]:
-        """All settings that were given as a file."""
+        """All settings that are set as a file."""
         found = {
             name: self.get_field_value(field, name)[0]
             for name, field in self.settings_cls.model_fields.items()
@@ -81,40 +81,46 @@ class Environment(BaseSettings):
     newer. Without it the embedded one of `portal.embedded` is used."""
 
     app_database_url: SecretStr | None = None
-    """How web, worker, beat and observer sign in, passed to `manage.py prepare_database`
-    only: it makes that role, which cannot rewrite the record, with its password."""
+    """The database URL of web, worker, beat and observer, passed to `manage.py prepare_database`
+    only: it creates that role, which cannot rewrite the audit log, with its password.
+    """
 
     redis_url: SecretStr | None = None
     """`redis://host:6379/0`, `rediss://` or `unix:///path?db=0`; Redis or Valkey 6.0 or
-    newer. Add `protocol=2` for a proxy that refuses RESP3. Without it: embedded."""
+    newer. Add `protocol=2` for a proxy that does not support RESP3. Without it: embedded.
+    """
 
     public_url: str = "http://127.0.0.1:8000"
-    """The address that people type. https, except on the machine itself."""
+    """The address that people type. https, except on the local machine."""
 
     allowed_hosts: Annotated[list[str], NoDecode] = []
-    """More host names to answer to, with commas; that of `public_url` is one always."""
+    """More accepted host names, with commas; that of `public_url` is always accepted."""
 
     trust_forwarded_proto: bool = False
-    """True behind a proxy that ends TLS and always sets `X-Forwarded-Proto` itself."""
+    """True behind a proxy that terminates TLS and always sets `X-Forwarded-Proto` itself."""
 
     trusted_proxies: Annotated[list[IPv4Network | IPv6Network], NoDecode] = []
     """Addresses or networks of the proxies in front, with commas (`10.0.0.7, fd00::/64`).
-    Only from there `X-Forwarded-For` names the client, for rate limits and logs."""
+    Only from these `X-Forwarded-For` is used as the client's address, for rate limits and logs.
+    """
 
     gpu_ledger_home: Path = BASE_DIR / ".gpu-ledger"
-    """Where the embedded services and a generated secret keep their state."""
+    """The folder for the state of the embedded services and for a generated secret."""
 
     gpu_ledger_local: bool = False
     """True for commands at a terminal and the demo: a missing secret is generated once
-    and kept in `gpu_ledger_home`, static files are served without a build step."""
+    and stored in `gpu_ledger_home`, static files are served without a build step.
+    """
 
     ingest_hours_at_once: Annotated[int, Field(ge=1, le=24)] = 6
-    """Hours of kept samples that are computed together, of a cluster that is small enough.
-    Fewer take less memory, and less is computed again after a worker died."""
+    """Hours of buffered samples that are computed together, for a small cluster.
+    Fewer hours need less memory, and less is computed again after a worker died.
+    """
 
     fact_days: Annotated[int, Field(ge=8, le=397)] = 35
-    """Days that five-minute facts are kept (rules.md N32). At least a day longer than sources
-    are read again, and not longer than hours are kept."""
+    """Days for which five-minute facts are kept (rules.md N32). At least a day longer than sources
+    are read again, and not longer than hours are kept.
+    """
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] | None = None
@@ -133,7 +139,7 @@ class Environment(BaseSettings):
     def refuse_everybody(
         cls, value: list[IPv4Network | IPv6Network]
     ) -> list[IPv4Network | IPv6Network]:
-        """Where everybody is a proxy, everybody chooses the address that is counted."""
+        """If every address were a trusted proxy, clients could choose the counted address."""
         if any(network.prefixlen == 0 for network in value):
             raise ValueError("includes all addresses: list only your proxies")
         return value
@@ -141,7 +147,7 @@ class Environment(BaseSettings):
     @field_validator("allowed_hosts")
     @classmethod
     def refuse_wildcards(cls, value: list[str]) -> list[str]:
-        """A portal that answers to any name can be made to send links to any name."""
+        """A portal that accepts any host name can be made to send links with any name."""
         if "*" in value:
             raise ValueError("* is not accepted: list the hosts")
         return value
@@ -165,7 +171,7 @@ class Environment(BaseSettings):
     @field_validator("app_database_url")
     @classmethod
     def check_app_database_url(cls, value: SecretStr | None) -> SecretStr | None:
-        """Its name goes into SQL, so it is a plain one."""
+        """Its name is used in SQL, so it must be a simple one."""
         if value:
             name = database_settings(value.get_secret_value())["USER"]
             if not ROLE.fullmatch(name):
@@ -188,7 +194,7 @@ class Environment(BaseSettings):
     @field_validator("public_url")
     @classmethod
     def check_public_url(cls, value: str) -> str:
-        """Passwords and session cookies do not travel in clear text."""
+        """Passwords and session cookies are not sent in clear text."""
         address = urlsplit(value)
         if address.scheme not in {"http", "https"} or not address.hostname:
             raise ValueError("must be an address such as https://gpu.example.org")
@@ -198,7 +204,7 @@ class Environment(BaseSettings):
 
     @model_validator(mode="after")
     def require_secret(self) -> "Environment":
-        """Deny by default: no well-known secret, no silent one."""
+        """Deny by default: no well-known secret, no missing one."""
         if self.secret_key is None and not self.gpu_ledger_local:
             raise ValueError(
                 "SECRET_KEY: is missing. Set it, or SECRET_KEY_FILE, to at least"
@@ -222,12 +228,12 @@ class Environment(BaseSettings):
 
     @property
     def is_secure(self) -> bool:
-        """True when people come by https."""
+        """True if the public address is https."""
         return self.public_url.startswith("https://")
 
     @property
     def hosts(self) -> list[str]:
-        """Every host name to answer to."""
+        """All accepted host names."""
         own = urlsplit(self.public_url).hostname or ""
         local = sorted(LOOPBACK) if own in LOOPBACK else [own]
         return [*local, *self.allowed_hosts]
@@ -237,7 +243,7 @@ def read_environment() -> Environment:
     """The environment of this process.
 
     Raises:
-        ConfigurationError: naming every setting that is missing or wrong.
+        ConfigurationError: names every setting that is missing or not valid.
     """
     try:
         return Environment()
@@ -261,11 +267,11 @@ def _line(location: tuple[int | str, ...], message: str) -> str:
 def database_settings(url: str) -> dict[str, Any]:
     """The entry of Django's DATABASES for a PostgreSQL URL.
 
-    A socket directory is given as `?host=/run/postgresql`; other query parameters are
-    those of libpq (`sslmode`, `sslrootcert`, `options`).
+    A socket directory is set with `?host=/run/postgresql`; other query parameters are those of
+    libpq (`sslmode`, `sslrootcert`, `options`).
 
     Raises:
-        ValueError: when it is not the URL of a PostgreSQL database.
+        ValueError: it is not the URL of a PostgreSQL database.
     """
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
@@ -285,9 +291,9 @@ def database_settings(url: str) -> dict[str, Any]:
 
 
 def static_root(checkout: Path, home: Path) -> Path:
-    """Where `collectstatic` puts files, and the web server finds them.
+    """The folder of `collectstatic` and the web server.
 
-    In the checkout, as in the image; in the home where the checkout may not be written.
+    In the checkout, as in the image; in the home if the checkout is read-only.
     """
     built = checkout / "staticfiles"
     if built.is_dir() or os.access(checkout, os.W_OK):

@@ -1,4 +1,4 @@
-"""How log lines look: JSON for machines, plain lines for people; never both."""
+"""The format of log lines: JSON for machines, plain lines for people; never both."""
 
 from typing import Any
 
@@ -46,5 +46,5 @@ def logging_settings(*, level: str, as_json: bool) -> dict[str, Any]:
 
 
 def bind_client(request: HttpRequest, **_named: Any) -> None:
-    """Name the client's address in every line of its request, as rate limits count it."""
+    """Add the client's address to every log line of its request, as rate limits count it."""
     structlog.contextvars.bind_contextvars(ip=request.META.get("REMOTE_ADDR", ""))

@@ -1,7 +1,7 @@
 """Recognizes a database that this version cannot upgrade, before anything in it is changed.
 
-Before the first release our apps had other migrations (docs/decisions/0025). Their names are in
-such a database, and the first migration of this version is not.
+Before the first release our apps had other migrations (docs/decisions/0025). Such a database has
+their names, and lacks the first migration of this version.
 """
 
 from typing import Any
@@ -17,14 +17,14 @@ OURS = ("accounting", "scheduler_view")
 
 
 class OldDatabaseError(ServicesError):
-    """The database was made before the first release; the message says what to do."""
+    """The database was created before the first release; the message explains what to do."""
 
 
 def old_migrations(loader: MigrationLoader) -> list[str]:
-    """What a database has of apps whose first migration it lacks; empty when it is ours or new.
+    """Applied migrations of apps whose first migration is missing; empty for a valid database.
 
     Args:
-        loader: knows the migrations of this version, and those that the database has.
+        loader: has the migrations of this version, and those of the database.
     """
     found = []
     for app in OURS:
@@ -46,7 +46,7 @@ def refuse(loader: MigrationLoader) -> None:
 
 
 def refuse_to_migrate(using: str, **_others: Any) -> None:
-    """Receive `pre_migrate`: every way to migrate passes here, `manage.py migrate` as well.
+    """Receive `pre_migrate`, which every migration sends, including `manage.py migrate`.
 
     Raises:
         CommandError: the database is an old one.
@@ -58,12 +58,12 @@ def refuse_to_migrate(using: str, **_others: Any) -> None:
 
 
 def is_demo() -> bool:
-    """True when the database is the embedded one, in a home that holds a demo."""
+    """True if the database is the embedded one, in the home of a demo."""
     return settings.ENVIRONMENT.database_url is None and settings.HOME.demo.exists()
 
 
 def how_to_keep() -> str:
-    """How to keep the embedded database aside and begin with a new one."""
+    """How to move the embedded database away and start with a new one."""
     folder = settings.HOME.postgres
     return (
         f"Stop all processes that use it and move it away: `mv '{folder}' '{folder}-old'`. Then "
@@ -73,7 +73,7 @@ def how_to_keep() -> str:
 
 
 def _refusal(found: list[str]) -> str:
-    """What was found, and what to do with a database of this kind, in one line."""
+    """The finding, and what to do with a database of this kind, in one line."""
     if is_demo():
         place = f"the demo in {settings.HOME.home}"
         remedy = "`make demo` deletes it and starts again"

@@ -1,4 +1,4 @@
-"""Every setting, with its unit, default and reason. What differs is in `portal.env`."""
+"""Every setting, with its unit, default and reason. Settings that differ are in `portal.env`."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -49,7 +49,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "portal.probes.http.HealthMiddleware",  # first: probes come without a host name
+    "portal.probes.http.HealthMiddleware",  # first: probes have no host name
     "portal.http.client_address.ClientAddressMiddleware",  # before logs and limits
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -57,13 +57,13 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "portal.http.answers.AnswerMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
-    "portal.http.input_checks.InputCheckMiddleware",  # before anything is asked
+    "portal.http.input_checks.InputCheckMiddleware",  # before other work
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",  # deny by default
-    "pghistory.middleware.HistoryMiddleware",  # who and where, beside each change
+    "pghistory.middleware.HistoryMiddleware",  # actor and request of each change
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
 
@@ -103,13 +103,13 @@ REDIS_URL = (
     else HOME.redis_url
 )
 DATABASES = {"default": database_settings(DATABASE_URL)}
-DATABASES["default"]["CONN_MAX_AGE"] = 60  # seconds; a new connection costs 5 ms
-# Short queries need no compiler. A worker that falls silent in a transaction (its machine
+DATABASES["default"]["CONN_MAX_AGE"] = 60  # seconds; a new connection takes 5 ms
+# Short queries need no compiler. A worker that stops responding in a transaction (its machine
 # lost power, or it was stopped) has locks that others wait for: the server ends it.
 SESSION = {
     "jit": "off",
     "idle_in_transaction_session_timeout": "10min",  # as long as a lease
-    "tcp_keepalives_idle": "60",  # seconds; Linux would wait for two hours
+    "tcp_keepalives_idle": "60",  # seconds; the default of Linux is two hours
     "tcp_keepalives_interval": "15",
     "tcp_keepalives_count": "4",
 }
@@ -122,17 +122,17 @@ PGHISTORY_DEFAULT_TRACKERS = (  # a removed row leaves its last state in the his
     UpdateEvent(),
     DeleteEvent(),
 )
-PGHISTORY_APPEND_ONLY = True  # triggers refuse to change or remove what is on record
+PGHISTORY_APPEND_ONLY = True  # triggers reject changes of history rows
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "gpu-ledger",
-        # A Redis that hangs must not hang requests with it.
+        # A Redis that hangs must not hang requests.
         "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},  # seconds
     },
-    # Rate limits count here while Redis does not answer (portal.throttles).
+    # Rate limits are counted here while Redis does not respond (portal.throttles).
     "process": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "OPTIONS": {"MAX_ENTRIES": 10_000},
@@ -185,8 +185,8 @@ PASSWORD_RESET_TIMEOUT = 24 * 3600  # seconds: of a link of `manage.py person`
 # Transport -----------------------------------------------------------------------
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT.is_secure
-# A browser sends a cookie to every port of a host: two ledgers on one machine would sign
-# each other's visitors out.
+# A browser sends a cookie to every port of a host: without this, two ledgers on one machine
+# would sign each other's visitors out.
 _PORT = urlsplit(PUBLIC_URL).port or 80
 SESSION_COOKIE_NAME = "__Host-session" if ENVIRONMENT.is_secure else f"session-{_PORT}"
 CSRF_COOKIE_NAME = "__Host-csrf" if ENVIRONMENT.is_secure else f"csrf-{_PORT}"
@@ -194,7 +194,7 @@ DEVICE_COOKIE_NAME = "__Host-device" if ENVIRONMENT.is_secure else f"device-{_PO
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 SECURE_SSL_REDIRECT = ENVIRONMENT.is_secure
 SECURE_HSTS_SECONDS = 365 * 86400 if ENVIRONMENT.is_secure else 0
-# Whether subdomains and browsers' own lists follow is for the owner of the domain.
+# Subdomains and preload lists are for the owner of the domain to decide.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"  # addresses hold team names
@@ -240,7 +240,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_THROTTLE_RATES": {"anon": "30/min", "user": "600/min"},
 }
 KNOX_TOKEN_MODEL = "accounting.ApiToken"  # noqa: S105  # the name of a table
-MIGRATION_MODULES = {"knox": None}  # it would make a table that ours replaces
+MIGRATION_MODULES = {"knox": None}  # it would create a table that ours replaces
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),  # a forgotten token expires
     "TOKEN_LIMIT_PER_USER": 20,
@@ -253,8 +253,8 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {
-        "deepLinking": False,  # it puts links into buttons, which screen readers lose
-        "validatorUrl": None,  # it would send the document to a host of others
+        "deepLinking": False,  # it puts links into buttons, which screen readers ignore
+        "validatorUrl": None,  # it would send the document to another host
     },
     "REDOC_DIST": "SIDECAR",
 }
@@ -275,14 +275,14 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "health_check_interval": 15,  # seconds
 }
 CELERY_TASK_SERIALIZER = "json"
-CELERY_ACCEPT_CONTENT = ["json"]  # a message can carry no code
+CELERY_ACCEPT_CONTENT = ["json"]  # messages cannot contain code
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True  # a killed worker's task is delivered again
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_TIME_LIMIT = 1800  # seconds; then the child is killed
 CELERY_TASK_SOFT_TIME_LIMIT = 1740  # seconds; then the task may tidy up
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # long tasks are not hoarded
-CELERY_WORKER_MAX_TASKS_PER_CHILD = 500  # arrays leave holes in memory
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # long tasks are not prefetched
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 500  # arrays fragment memory
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING above is the only one
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BEAT_MAX_LOOP_INTERVAL = 10  # seconds: a lost Redis is noticed as soon
@@ -295,7 +295,7 @@ LOGGING = logging_settings(
     as_json=(ENVIRONMENT.log_format or ("text" if IS_LOCAL else "json")) == "json",
 )
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
-# It would believe any forwarded header; `portal.logs` binds the address that limits count.
+# It would trust any forwarded header; `portal.logs` binds the address that limits count.
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 structlog.configure(
     processors=[

@@ -1,8 +1,8 @@
-"""Rate limits of the API: per person, and per address for those who are not signed in.
+"""Rate limits of the API: per person, and per address for clients that are not signed in.
 
-Each is a count of the running minute: atomic, so requests at the same time all count. The
-counts are in Redis, for all processes together. While it does not answer, each process counts
-for itself: a limit is then as many times higher as there are processes, and never gone.
+Each is a count in the current minute: atomic, so parallel requests all count. The counts are in
+Redis, for all processes together. While it does not respond, each process counts separately: the
+limit is then multiplied by the number of processes, but still applies.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from rest_framework.throttling import SimpleRateThrottle
 
 from portal.http.client_address import site_of
 
-if TYPE_CHECKING:  # the views import this module while they are made
+if TYPE_CHECKING:  # the views import this module while they are defined
     from rest_framework.views import APIView
 
 log = structlog.get_logger(__name__)
 SHARED, OWN = "default", "process"  # names of caches
-ASK_AGAIN_S = 10.0  # for so long a silent Redis is not waited for
+ASK_AGAIN_S = 10.0  # how long Redis is not tried again after a failure
 
 
 class MinuteThrottle(SimpleRateThrottle):
-    """So many requests of one asker in a minute of the clock."""
+    """A number of requests of one client in a minute of the clock."""
 
-    num_requests: int  # the framework reads both from the rate, e.g. 600/min
+    num_requests: int  # the framework reads both from the rate, such as 600/min
     duration: int  # seconds
     _silent_until = 0.0  # of the monotonic clock, for all throttles of this process
 
@@ -48,7 +48,7 @@ class MinuteThrottle(SimpleRateThrottle):
         return self._left
 
     def _count(self, key: str) -> int:
-        """How many requests this window has had, this one included."""
+        """The number of requests in this minute, including this one."""
         if time.monotonic() >= MinuteThrottle._silent_until:
             try:
                 return _increased(caches[SHARED], key, self.duration)
@@ -66,12 +66,12 @@ def _increased(cache: BaseCache, key: str, duration: float) -> int:
         return 1
     try:
         return cache.incr(key)
-    except ValueError:  # it expired meanwhile
+    except ValueError:  # it expired in the meantime
         return 1
 
 
 class AnonymousThrottle(MinuteThrottle):
-    """By address: those without a token, and those whose token is wrong."""
+    """By address: clients without a token or with a wrong one."""
 
     scope = "anon"
 
@@ -85,12 +85,12 @@ class AnonymousThrottle(MinuteThrottle):
 
 
 class PersonThrottle(MinuteThrottle):
-    """By person, over all tokens and sessions of theirs."""
+    """By person, over all their tokens and sessions."""
 
     scope = "user"
 
     def get_cache_key(self, request: Request, view: APIView) -> str | None:
-        """None for those who are not signed in."""
+        """None for clients that are not signed in."""
         del view
         if not request.user.is_authenticated:
             return None

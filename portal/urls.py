@@ -1,5 +1,4 @@
-"""Where everything is mounted. `/healthz` and `/readyz` are answered before this,
-by `portal.probes.http`."""
+"""All addresses. `/healthz` and `/readyz` are answered before this, by `portal.probes.http`."""
 
 from django.urls import include, path
 

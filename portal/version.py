@@ -11,7 +11,7 @@ def read_version(path: Path = CHANGELOG) -> str:
     """The version of the first heading such as `## 1.2.0`.
 
     Raises:
-        ValueError: when there is none; a release without a version is a mistake.
+        ValueError: there is none; a release must have a version.
     """
     found = HEADING.search(path.read_text())
     if found is None:

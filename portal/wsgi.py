@@ -7,7 +7,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 django.setup(set_prefix=False)
 
-# Pages ring for workers: without this, Celery would look for a broker of its own choice.
+# Pages send tasks to workers: without this, Celery would use its default broker.
 import portal.celery  # noqa: E402, F401
 from portal.http.handler import Utf8Handler  # noqa: E402
 

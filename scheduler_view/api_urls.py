@@ -5,7 +5,7 @@ from django.urls import path
 
 from scheduler_view.api import change_verbs, changes, lists, waits
 
-# The API has its own refusal (401); the pages' redirect to the sign-in is not for programs.
+# The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [
     path(address, login_not_required(view), name=f"api-{name}")
     for name, address, view in (

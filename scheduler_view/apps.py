@@ -1,4 +1,4 @@
-"""The scheduler_view app: what schedulers see, and the quotas and tiers that they get."""
+"""The scheduler_view app: state of schedulers, and their quotas and tiers."""
 
 from django.apps import AppConfig
 

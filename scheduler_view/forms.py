@@ -1,4 +1,4 @@
-"""Forms of quotas and tiers. They check and translate, nothing else."""
+"""Forms of quotas and tiers. They only validate and convert input."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LONGEST_NUMBER = 7  # digits; `quantity.MOST_GPUS` has as many
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a form asks for: edits as the API takes them, why, and for how long."""
+    """The content of a form: edits as in the API, the reason, and the duration."""
 
     edits: Sequence[Values]
     reason: str
@@ -27,7 +27,7 @@ class Asked:
 
 
 class ReasonForm(AccessibleForm):
-    """Why; the same bounds as `actions.change_sets`."""
+    """The reason; with the same limits as `actions.change_sets`."""
 
     reason = forms.CharField(
         min_length=10,
@@ -38,19 +38,19 @@ class ReasonForm(AccessibleForm):
 
 
 class EditsForm(ReasonForm):
-    """What goes with every edit: why, and whether it joins an open change set.
+    """Fields of every form with edits: the reason, and an open change set to join.
 
-    What joins one needs no reason of its own.
+    Edits that join a change set need no separate reason.
     """
 
-    use_required_attribute = False  # what the edits go into decides
+    use_required_attribute = False  # depends on the change set to join
     reason = forms.CharField(
         min_length=10, max_length=200, help_text=REASON, required=False
     )
     into = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
 
     def clean_reason(self) -> str:
-        """Given, or not needed."""
+        """The reason, required only for a new change set."""
         reason: str = self.cleaned_data["reason"]
         if not reason and not self.data.get("into"):
             raise forms.ValidationError("Enter a reason of 10 to 200 characters.")
@@ -58,13 +58,13 @@ class EditsForm(ReasonForm):
 
 
 class PlanForm(EditsForm):
-    """What goes with edits of quotas: also from when until when."""
+    """The form of quota edits: also start and end."""
 
     starts_at = forms.DateTimeField(required=False, validators=between(FIRST, LAST))
     ends_at = forms.DateTimeField(required=False, validators=between(FIRST, LAST))
 
     def asked(self, edits: Sequence[Values]) -> Asked:
-        """The edits with the rest of the form."""
+        """The edits with the other fields of the form."""
         found = self.cleaned_data
         return Asked(
             edits,
@@ -76,7 +76,7 @@ class PlanForm(EditsForm):
 
 
 class RequestForm(ReasonForm):
-    """What a lead asks for: of which resource, how many, until when, and why."""
+    """A lead's request: resource, number, end and reason."""
 
     what = forms.ChoiceField(
         label="Pool",
@@ -114,7 +114,7 @@ class RequestForm(ReasonForm):
         self.fields["reason"].widget.attrs["autocomplete"] = "off"
 
     def clean_gpus(self) -> int:
-        """A whole number, and another one than now."""
+        """An integer that differs from the current quota."""
         text = str(self.cleaned_data["gpus"]).strip().replace(",", "")
         if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER:
             raise forms.ValidationError(
@@ -129,7 +129,7 @@ class RequestForm(ReasonForm):
 
 
 class TierForm(EditsForm):
-    """One tier as wanted."""
+    """One desired tier."""
 
     name = forms.CharField(
         max_length=63,
@@ -161,7 +161,7 @@ class TierForm(EditsForm):
     )
 
     def edit(self, version: int | None) -> Values:
-        """The edit, as the API takes it."""
+        """The edit, as in the API."""
         names = ("name", "value", "preempts", "is_default", "description", "in_place")
         values = {name: self.cleaned_data[name] for name in names}
         return {"kind": "tier", "version": version, **values}

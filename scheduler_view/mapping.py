@@ -1,4 +1,4 @@
-"""Rows become values and values become rows, here and nowhere else."""
+"""Conversion of rows to values and back; only here."""
 
 from dataclasses import asdict
 from typing import Any
@@ -14,7 +14,7 @@ from scheduler_view.models import ChangeStep, QuotaTarget, Tier
 def step_row(
     step: PlanStep, before: Manifest | None, message: str, code: int | None
 ) -> ChangeStep:
-    """A step of a plan as its row; the change set and the position are set by whoever asks."""
+    """A step of a plan as its row; the caller sets the change set and the position."""
     return ChangeStep(
         kind=step.key.kind,
         namespace=step.key.namespace,
@@ -49,7 +49,7 @@ def step_of(row: ChangeStep) -> PlanStep:
 
 
 def _kept(live: Manifest) -> dict[str, Any]:
-    """A live object without what says nothing to a person later."""
+    """A live object without fields that are of no use later."""
     meta = {k: v for k, v in live["metadata"].items() if k != "managedFields"}
     return {**live, "metadata": meta}
 

@@ -1,4 +1,4 @@
-"""The API's rows of quotas, tiers and change sets, and the bodies it takes."""
+"""The API's rows of quotas, tiers and change sets, and request bodies."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class _AnyObject(serializers.JSONField):
 
 
 class QuotaRowSerializer(RowSerializer):
-    """One quota: what a team may hold of a resource."""
+    """One quota of a team for a resource."""
 
     cluster = serializers.CharField()
     team = serializers.CharField()
@@ -68,7 +68,7 @@ class QuotaRowSerializer(RowSerializer):
 
 
 class PendingPodRowSerializer(RowSerializer):
-    """One pod that is on no node, or one controller whose pods a quota refuses."""
+    """One unscheduled pod, or one controller whose pods a quota refuses."""
 
     cluster = serializers.CharField()
     team = serializers.CharField(help_text="`unmapped` for usage without a team")
@@ -97,7 +97,7 @@ class PendingPodRowSerializer(RowSerializer):
 
 
 class PreemptionRowSerializer(RowSerializer):
-    """One pod that the scheduler pushed out for another."""
+    """One pod that the scheduler preempted for another."""
 
     cluster = serializers.CharField()
     team = serializers.CharField(help_text="`unmapped` for usage without a team")
@@ -173,12 +173,12 @@ class FieldChangeSerializer(RowSerializer):
     after = serializers.CharField(allow_null=True)
 
     def to_representation(self, instance: Any) -> Members:
-        """Of a triple, as plans store them."""
+        """A triple, as plans store it."""
         return dict(zip(self.fields, instance, strict=True))
 
 
 class StepSerializer(RowSerializer):
-    """One object of a plan, and what became of it."""
+    """One object of a plan, and its result."""
 
     object = serializers.CharField(
         source="title", help_text="pass it in `force` to take over the object"
@@ -204,15 +204,15 @@ class StepSerializer(RowSerializer):
 
 
 class _StoredSerializer(RowSerializer):
-    """What a plan stores in the form in which it is shown."""
+    """A value that a plan stores in its output form."""
 
     def to_representation(self, instance: Any) -> Members:
-        """As it is."""
+        """Unchanged."""
         return dict(instance)
 
 
 class EffectSerializer(_StoredSerializer):
-    """One sentence of what the change will do."""
+    """One sentence about an effect of the change."""
 
     code = serializers.CharField()
     text = serializers.CharField()
@@ -239,12 +239,12 @@ class ChangeSerializer(ChangeRowSerializer):
 
 
 class ChangeBodySerializer(_Base):
-    """A change set to make, or what becomes of a draft.
+    """A change set to create, or the new content of a draft.
 
-    An edit is `{kind: quota, team, resource, gpus, tier, rule, weights, version}`, `gpus` null
-    to take the quota away; or `{kind: tier, name, value, preempts, is_default, description,
-    in_place, remove, version}`. `version` is of the quota or tier that was read; 0 where
-    there was none; left out, it is not checked.
+    An edit is `{kind: quota, team, resource, gpus, tier, rule, weights, version}`, `gpus` null to
+    remove the quota; or `{kind: tier, name, value, preempts, is_default, description, in_place,
+    remove, version}`. `version` is of the quota or tier that was read; 0 if there was none; without
+    it, it is not checked.
     """
 
     edits = serializers.ListField(child=_AnyObject(), allow_empty=False)
@@ -259,7 +259,7 @@ class ChangeBodySerializer(_Base):
 
 
 class JoinBodySerializer(_Base):
-    """Edits that join a change set which is still open, as in `ChangeBody`."""
+    """Edits to add to an open change set, as in `ChangeBody`."""
 
     edits = serializers.ListField(child=_AnyObject(), allow_empty=False)
     reason = serializers.CharField(
@@ -271,7 +271,7 @@ class JoinBodySerializer(_Base):
 
 
 class NewChangeBodySerializer(ChangeBodySerializer):
-    """A change set to make."""
+    """A change set to create."""
 
     cluster = serializers.SlugRelatedField(
         slug_field="name", queryset=Cluster.objects.all()
@@ -279,7 +279,7 @@ class NewChangeBodySerializer(ChangeBodySerializer):
 
 
 class ReasonBodySerializer(_Base):
-    """Why something is undone or given up."""
+    """The reason of an undo or an end."""
 
     reason = serializers.CharField(
         min_length=SHORTEST_REASON, max_length=LONGEST_REASON
@@ -287,4 +287,4 @@ class ReasonBodySerializer(_Base):
 
 
 class NoBodySerializer(_Base):
-    """Nothing but the address and If-Match."""
+    """Only the address and If-Match."""

@@ -1,6 +1,6 @@
 """Celery entry points. They only wake workers: due work is recorded in Postgres.
 
-Losing a message, running one twice or running two at once changes nothing.
+A message that is lost, or a task that runs twice or in parallel, changes nothing.
 """
 
 import structlog
@@ -12,14 +12,14 @@ from scheduler_view.actions import due_work
 from scheduler_view.observation.watch import look_once, visible_clusters
 
 log = structlog.get_logger(__name__)
-SOFT_S, HARD_S = 540, 600  # then a task may tidy up; then its child is killed
+SOFT_S, HARD_S = 540, 600  # then the task is interrupted; later its process is killed
 
 
 @shared_task(
     name="scheduler_view.tasks.find_changes", soft_time_limit=SOFT_S, time_limit=HARD_S
 )
 def find_changes() -> None:
-    """Ring for each cluster whose change sets are due (beat: every 15 s)."""
+    """Start a task for each cluster with due change sets (beat: every 15 s)."""
     due_work.forget_keys(timezone.now())
     for cluster_id in due_work.clusters_with_work(timezone.now()):
         work.apply_async((cluster_id,), expires=60)
@@ -29,7 +29,7 @@ def find_changes() -> None:
     name="scheduler_view.tasks.work", soft_time_limit=SOFT_S, time_limit=HARD_S
 )
 def work(cluster_id: int) -> None:
-    """Plan and apply what is due of one cluster."""
+    """Plan and apply due change sets of one cluster."""
     count = due_work.work(cluster_id, now=timezone.now)
     log.info("changes worked on", cluster=cluster_id, count=count)
 
@@ -40,7 +40,7 @@ def work(cluster_id: int) -> None:
     time_limit=HARD_S,
 )
 def observe_clusters() -> None:
-    """Ring for each cluster whose API we may read (beat: every five minutes)."""
+    """Start a task for each cluster with a reader (beat: every five minutes)."""
     for cluster in visible_clusters():
         observe_cluster.apply_async((cluster.pk,), expires=300)
 
@@ -51,7 +51,7 @@ def observe_clusters() -> None:
     time_limit=HARD_S,
 )
 def observe_cluster(cluster_id: int) -> None:
-    """Store what a cluster has and find what differs from what is wanted."""
+    """Store the objects of a cluster and find differences from the desired state."""
     cluster = Cluster.objects.get(pk=cluster_id)
     seen = look_once(cluster, now=timezone.now)
     log.info(

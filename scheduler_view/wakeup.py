@@ -1,7 +1,7 @@
-"""Wakes the worker. The page never waits for it: due work is recorded in Postgres.
+"""Wakes a worker. The page never waits for it: due work is recorded in Postgres.
 
-The task is named, not imported: it brings the Kubernetes client, which the web process
-neither needs nor may have.
+The task is named, not imported, because its module imports the Kubernetes client, which the web
+process must not have.
 """
 
 import structlog
@@ -10,17 +10,18 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 WORK = "scheduler_view.tasks.work"
-RING_S = 60  # a wake-up that no worker took by then expires; the sweeper sends another
+# a wakeup that no worker took by then expires; the periodic task sends another
+RING_S = 60
 log = structlog.get_logger(__name__)
 
 
 def ring(cluster_id: int) -> None:
-    """Ask a worker to look at a cluster's change sets, once this transaction is whole."""
+    """Wake a worker for a cluster's change sets when this transaction has committed."""
     transaction.on_commit(lambda: _ring(cluster_id))
 
 
 def _ring(cluster_id: int) -> None:
     try:
         current_app.send_task(WORK, (cluster_id,), expires=RING_S, retry=False)
-    except OperationalError as error:  # the clock finds the work within 15 seconds
+    except OperationalError as error:  # beat finds the work within 15 seconds
         log.warning("Redis is not available", cluster=cluster_id, error=str(error))

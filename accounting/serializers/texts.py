@@ -6,6 +6,7 @@ Milliseconds, counts and ratios are numbers; GPU-hours and money are strings (ru
 from decimal import Decimal
 
 from accounting.domain.core.interval import HOUR_MS, to_instant
+from accounting.domain.core.money import Money
 from accounting.domain.core.rounding import half_even
 
 
@@ -18,9 +19,9 @@ def gpu_hours(milliseconds: int) -> str:
     return str(half_even(Decimal(milliseconds) / HOUR_MS, 6))
 
 
-def amount(value: Decimal) -> str:
-    """Money with six places."""
-    return f"{value:.6f}"
+def amount(value: Money | Decimal) -> str:
+    """Money, or a rate, with six places."""
+    return f"{value.amount if isinstance(value, Money) else value:.6f}"
 
 
 def instant(ms: int) -> str:

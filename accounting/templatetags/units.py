@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from babel.dates import format_date, format_datetime
-from babel.numbers import format_currency, format_decimal, get_currency_precision
+from babel.numbers import format_currency, format_decimal
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html
@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, to_instant
+from accounting.domain.core.money import Money, minor_places
 from accounting.domain.intensity.summary import Intensity
 from accounting.domain.reports.comparison import Comparison
 
@@ -35,33 +36,48 @@ def _plain(text: str) -> str:
 
 
 @register.filter
-def money(amount: Decimal | str | None, currency: str) -> str:
+def money(amount: Money | Decimal | str | None, currency: str = "") -> str:
     """`$148,210.37`; amounts below the smallest unit are `<$0.01`; None has no price.
+
+    `currency` is for a number, and for nothing that has none.
 
     Django passes "" for a missing variable of a template: that is not an amount either.
     """
     if amount is None or isinstance(amount, str):
         return NO_PRICE
-    places = get_currency_precision(currency) if currency else 2
+    amount, currency = _amount(amount, currency)
+    places = minor_places(currency)
     quantum = Decimal(1).scaleb(-places)
     if amount and abs(amount) < quantum / 2:
-        return f"<{format_currency(quantum, currency or 'XXX', locale=LOCALE)}"
+        return f"<{_formatted(quantum, currency or 'XXX', places)}"
+    return _plain(_formatted(amount, currency, places))
+
+
+def _amount(amount: Money | Decimal, currency: str) -> tuple[Decimal, str]:
+    """A number and its currency."""
+    if isinstance(amount, Money):
+        return amount.amount, amount.currency or currency
+    return amount, currency
+
+
+def _formatted(amount: Decimal, currency: str, places: int) -> str:
+    pattern = "#,##0." + "0" * places if places else "#,##0"
     if not currency:
-        return _plain(format_decimal(round(amount, 2), "#,##0.00", locale=LOCALE))
-    return _plain(format_currency(amount, currency, locale=LOCALE))
+        return format_decimal(amount, pattern, locale=LOCALE)
+    return format_currency(
+        amount, currency, f"¤{pattern}", locale=LOCALE, currency_digits=False
+    )
 
 
 @register.filter
-def money_round(amount: Decimal | str | None, currency: str) -> str:
+def money_round(amount: Money | Decimal | str | None, currency: str = "") -> str:
     """`$148,210` for cards; small amounts keep their places."""
     if amount is None or isinstance(amount, str):
         return NO_PRICE
+    amount, currency = _amount(amount, currency)
     if abs(amount) < 100 or not currency:
         return money(amount, currency)
-    whole = format_currency(
-        round(amount), currency, format="¤#,##0", locale=LOCALE, currency_digits=False
-    )
-    return _plain(whole)
+    return _plain(_formatted(Decimal(round(amount)), currency, 0))
 
 
 @register.filter

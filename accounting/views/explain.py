@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.domain.core.interval import Interval
+from accounting.domain.core.money import Money, minor_places
 from accounting.domain.samples.validity import LONGEST_GAP_STEPS
 from accounting.queries.dimensions import FILTERS
 from accounting.queries.explain.explain import FIGURES, explain
@@ -16,7 +16,6 @@ from accounting.queries.explain.prices import PriceUsed, amounts_of
 from accounting.queries.selection import SelectionError, parse_time
 from accounting.queries.teams.directory import BindingRow, binding_rows
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, visible_teams
-from accounting.web import figures
 from accounting.web.filters import LABELS, value_label
 from accounting.web.page_state import PageState
 from accounting.web.permissions import signed_in
@@ -59,9 +58,9 @@ class PriceTable:
     lines: tuple[PriceUsed, ...]
     rest: int
     rest_ms: int
-    rest_amounts: tuple[tuple[str, Decimal], ...]
+    rest_amounts: tuple[Money, ...]
     total_ms: int
-    totals: tuple[tuple[str, Decimal], ...]
+    totals: tuple[Money, ...]
     unpriced_ms: int
 
 
@@ -76,9 +75,9 @@ def price_table(prices: Sequence[PriceUsed], shown: int | None = None) -> PriceT
         lines=tuple(prices[:cut]),
         rest=len(rest),
         rest_ms=sum(one.milliseconds for one in rest),
-        rest_amounts=tuple(amounts_of(rest).items()),
+        rest_amounts=amounts_of(rest),
         total_ms=sum(one.milliseconds for one in prices),
-        totals=tuple(amounts_of(prices).items()),
+        totals=amounts_of(prices),
         unpriced_ms=sum(one.milliseconds for one in prices if one.amount is None),
     )
 
@@ -96,7 +95,7 @@ def explanation(request: HttpRequest) -> HttpResponse:
         selection = state.selection(**key)
         if exact is not None:
             selection = replace(selection, period=exact)
-        found = explain(selection, figure, figures.places_of(state.currency))
+        found = explain(selection, figure, minor_places(state.currency))
     except SelectionError as error:
         raise Http404(str(error)) from error
     is_fragment = request.headers.get("HX-Request") == "true"

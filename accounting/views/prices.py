@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 
 from accounting.actions.prices import set_unit_price
 from accounting.domain.core.billing_calendar import midnight
+from accounting.domain.core.money import minor_places
 from accounting.forms import PriceForm, tomorrow
 from accounting.queries.gpus.models import (
     ModelInUse,
@@ -25,7 +26,6 @@ from accounting.queries.price_effect import PriceEffect, price_effect
 from accounting.queries.teams.directory import PriceRow, price_rows
 from accounting.queries.usage.facets import values_held
 from accounting.views.price_timeline import price_timeline
-from accounting.web import figures
 from accounting.web.page_state import PageState
 from accounting.web.permissions import Visitor, admin_form, signed_in, visitor_of
 
@@ -148,7 +148,7 @@ def _effect(visitor: Visitor, chosen: dict[str, Any]) -> PriceEffect:
         model=chosen["model"],
         rate=chosen["rate_per_gpu_hour"],
         since=midnight(chosen["valid_from"], visitor.billing.zone),
-        places=figures.places_of(visitor.billing.currency),
+        places=minor_places(visitor.billing.currency),
         cluster_id=cluster.pk if cluster else None,
         profile=chosen["profile"],
         lifecycle=chosen["lifecycle"],

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.charts import plots
+from accounting.domain.core.money import minor_places
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import rounded
 from accounting.queries.teams.directory import binding_rows
@@ -63,7 +64,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
         "team",
         sides=sides,
         length_ms=length,
-        places=figures.places_of(state.currency),
+        places=minor_places(state.currency),
     )
     lines = tables.team_lines(found, teams, sides, length)
     table = tables.team_table(lines, found, state.sort)
@@ -101,7 +102,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     length = covered_length_ms(coverage)
     sides = state.sides(length)
     missing = missing_days(coverage, *state.data_days)
-    places = figures.places_of(state.currency)
+    places = minor_places(state.currency)
     dearest = largest(selection, ("workload",), "charge", plots.NAMED_SERIES, places)
     found = breakdown_of_largest(
         selection,
@@ -172,7 +173,7 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     is_pointless = state.query.get("only") == "pointless"
     if shows_hard or is_pointless:
         rows = with_intensity(rows, selection, by)
-    rows = rounded(rows, figures.places_of(state.currency))
+    rows = rounded(rows, minor_places(state.currency))
     lines = tables.workload_lines(rows, {slug: ref})
     words = state.query.get("q", "").strip().lower()
     matching = [

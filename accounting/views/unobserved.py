@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import Interval, to_ms
+from accounting.domain.core.money import minor_places
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.data_health.unobserved import (
@@ -17,7 +18,6 @@ from accounting.queries.teams.teams import TeamRef, team_named, visible_teams
 from accounting.queries.usage.ranking import largest
 from accounting.queries.usage.usage import usage_rows
 from accounting.serializers.texts import instant
-from accounting.web.figures import places_of
 from accounting.web.page_state import PageState
 from accounting.web.tables import WorkloadLine, workload_lines
 
@@ -82,7 +82,7 @@ def unobserved(state: PageState, calendar: DayRange) -> Unobserved | None:
     selection = replace(state.unfiltered(), period=days.period(state.zone))
     teams = visible_teams(scope)
     by = ("team", "workload")
-    found = largest(selection, by, "unknown", LISTED, places_of(state.currency))
+    found = largest(selection, by, "unknown", LISTED, minor_places(state.currency))
     newest = newest_day()
     gpus = unobserved_gpus(selection, newest) if newest else []
     start_ms = calendar.period(state.zone).start_ms

@@ -1,15 +1,16 @@
 """Charts with text: the figure, a sentence, the same rows as a table, a legend."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from babel.numbers import get_currency_precision, get_currency_symbol
+from babel.numbers import get_currency_symbol
 
 from accounting.charts import bars, plots
 from accounting.charts.bars import Spark
 from accounting.charts.plots import PlotSeries
+from accounting.domain.core.money import amount_of
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.usage.breakdown import Breakdown
@@ -38,11 +39,6 @@ class Chart:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     legend: tuple[Key, ...] = ()
-
-
-def places_of(currency: str) -> int:
-    """The decimal places of a currency."""
-    return get_currency_precision(currency) if currency else 2
 
 
 def sign_of(currency: str) -> str:
@@ -112,7 +108,7 @@ def _amount(value: bars.Number | None, currency: str) -> str:
 def _charge(row: UsageRow | None, step: ChartStep) -> Decimal | None:
     if step.is_gap:
         return None
-    return Decimal(0) if row is None else row.charge or Decimal(0)
+    return (amount_of(row.charge) if row else None) or Decimal(0)
 
 
 def _spend_sentence(
@@ -144,14 +140,14 @@ def sparks(breakdown: Breakdown, steps: Sequence[ChartStep]) -> dict[str, Spark]
         for step in steps
         if not step.is_running
     ]
-    fields = {
-        "charge": "charge",
-        "allocated": "allocated_ms",
-        "efficiency": "efficiency",
-        "idle": "idle_charge",
+    fields: dict[str, Callable[[UsageRow], bars.Number | None]] = {
+        "charge": lambda row: amount_of(row.charge),
+        "allocated": lambda row: row.allocated_ms,
+        "efficiency": lambda row: row.efficiency,
+        "idle": lambda row: amount_of(row.idle_charge),
     }
     return {
-        name: bars.spark([getattr(row, field) if row else None for row in rows])
+        name: bars.spark([field(row) if row else None for row in rows])
         for name, field in fields.items()
     }
 

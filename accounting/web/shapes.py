@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 from accounting.charts import bars, grids
 from accounting.charts.bars import BarPart
+from accounting.domain.core.money import Money
 from accounting.domain.reports.hour_of_week import DAYS_OF_WEEK, HOURS_OF_DAY, WeekHour
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import ledger_groups
@@ -33,7 +33,7 @@ class StateGroupLine:
     kind: str
     milliseconds: int
     share: float | None
-    charge: Decimal | None
+    charge: Money | None
 
 
 @dataclass(frozen=True, slots=True)

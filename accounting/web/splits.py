@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from accounting.domain.core.money import amount_of
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import rounded, total_of
 from accounting.queries.dimensions import PageUse, of_pages
@@ -54,7 +55,9 @@ def split_of(
     chosen = state.query.get("split", "")
     by = chosen if chosen and chosen in SPLITS else USUAL
     found = rounded(usage_rows(selection, (by,)), places)
-    found.sort(key=lambda row: (-(row.charge or 0), -row.allocated_ms, row.key[by]))
+    found.sort(
+        key=lambda row: (-(amount_of(row.charge) or 0), -row.allocated_ms, row.key[by])
+    )
     shown = found if len(found) <= SHOWN + 1 else found[:SHOWN]
     rest = found[len(shown) :]
     return DimensionSplit(

@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from accounting.charts.bars import BarPart
+from accounting.domain.core.money import amount_of
 from accounting.domain.reports.comparison import Comparison, average_gpus
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import total_of
@@ -148,13 +149,13 @@ def _department(
 Sorter = Callable[[Any], Any]
 TEAM_COLUMNS: dict[str, Sorter] = {
     "team": lambda line: line.name.lower(),
-    "charge": lambda line: line.row.charge,
+    "charge": lambda line: amount_of(line.row.charge),
     "change": lambda line: line.change.difference if line.change else None,
     "allocated": lambda line: line.row.allocated_ms,
     "efficiency": lambda line: line.row.efficiency,
     "coverage": lambda line: line.row.coverage,
     "idle": lambda line: line.row.idle_ms,
-    "idle_charge": lambda line: line.row.idle_charge,
+    "idle_charge": lambda line: amount_of(line.row.idle_charge),
 }
 
 
@@ -214,12 +215,12 @@ WORKLOAD_COLUMNS: dict[str, Sorter] = {
     "workload": lambda line: (line.workload.lower(), line.namespace),
     "kind": lambda line: line.kind,
     "model": lambda line: line.model,
-    "charge": lambda line: line.row.charge,
+    "charge": lambda line: amount_of(line.row.charge),
     "allocated": lambda line: line.row.allocated_ms,
     "efficiency": lambda line: line.row.efficiency,
     "coverage": lambda line: line.row.coverage,
     "idle": lambda line: line.row.idle_ms,
-    "idle_charge": lambda line: line.row.idle_charge,
+    "idle_charge": lambda line: amount_of(line.row.idle_charge),
     "sm": lambda line: line.row.hard.sm_active,
     "tensor": lambda line: line.row.hard.tensor_active,
     "dram": lambda line: line.row.hard.dram_active,

@@ -9,11 +9,11 @@ from typing import Any
 
 from portal.embedded.errors import ServicesError
 
-# PostgreSQL refuses to run as root. This account is on every Linux and owns nothing;
+# PostgreSQL refuses to run as root. This account exists on every Linux and owns nothing;
 # only it may read the files of the embedded database.
 UNPRIVILEGED = "nobody"
-# What root needs to start a server as another account and to look after its files, by
-# its number in capabilities(7). A container may have taken it away.
+# The capabilities that root needs to start a server as another account and to manage its files,
+# by their numbers in capabilities(7). A container may have removed them.
 RIGHTS = {
     "CAP_CHOWN": 0,
     "CAP_DAC_OVERRIDE": 1,
@@ -34,7 +34,7 @@ class UnixAccount:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `subprocess` needs to start a process as this account."""
+        """Options of `subprocess` to start a process as this account."""
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
 
@@ -42,10 +42,10 @@ def server_account(process: Path = OURSELVES) -> UnixAccount | None:
     """The account that PostgreSQL runs as; None for our own.
 
     Args:
-        process: what the kernel says of us.
+        process: the status of our process from the kernel.
 
     Raises:
-        ServicesError: we are root, and cannot use another account.
+        ServicesError: we are root and cannot use another account.
     """
     if os.geteuid() != 0:
         return None
@@ -68,7 +68,7 @@ def _refusal(reason: str) -> str:
 
 
 def _missing_rights(process: Path) -> list[str]:
-    """Names of the capabilities that we need and do not have."""
+    """Names of the missing capabilities."""
     status = (process / "status").read_text()
     found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)
     have = int(found[1], 16) if found else -1
@@ -76,7 +76,7 @@ def _missing_rights(process: Path) -> list[str]:
 
 
 def _is_mapped(uid: int, process: Path) -> bool:
-    """Whether a user exists in our user namespace."""
+    """True if a user exists in our user namespace."""
     lines = (process / "uid_map").read_text().splitlines()
     ranges = [[int(number) for number in line.split()] for line in lines]
     return any(first <= uid < first + count for first, _, count in ranges)

@@ -1,5 +1,5 @@
-"""Errors that a person sees when the embedded services cannot run."""
+"""Errors that are shown to people when the embedded services cannot run."""
 
 
 class ServicesError(Exception):
-    """They cannot run; the message says why and what to do."""
+    """The services cannot run; the message explains why and what to do."""

@@ -1,4 +1,4 @@
-"""How a server process is started, so that it ends with the one who started it."""
+"""Starts server processes so that they end with their parent."""
 
 import importlib.util
 import os
@@ -30,7 +30,7 @@ def program(package: str, *parts: str) -> Path:
     """A program inside an installed wheel, found without importing the wheel.
 
     Raises:
-        ServicesError: when the wheel is not installed.
+        ServicesError: the wheel is not installed.
     """
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
@@ -42,15 +42,15 @@ def program(package: str, *parts: str) -> Path:
 
 
 def private_directory(path: Path, *, owner: UnixAccount | None = None) -> None:
-    """Make a directory that only its owner may enter, or check that it is one.
+    """Create a directory that only its owner may enter, or check an existing one.
 
     Raises:
-        ServicesError: somebody else has made it before us, or it cannot be made.
+        ServicesError: another user has created it, or it cannot be created.
     """
     ours, wanted = os.geteuid(), owner.uid if owner else os.geteuid()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.lstat()  # of itself: in /tmp it may be somebody's link
+        found = path.lstat()  # no links: in /tmp it may be another user's link
         if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {ours, wanted}:
             raise ServicesError(f"{path} belongs to another user: set GPU_LEDGER_HOME")
         if stat.S_IMODE(found.st_mode) != 0o700:
@@ -70,12 +70,12 @@ def start(
     account: UnixAccount | None = None,
     keep: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a server whose output goes to the end of its log.
+    """Start a server whose output is appended to its log.
 
     Args:
-        directory: where it works; entered before the account changes.
+        directory: its working directory; entered before the account changes.
         account: None for our own.
-        keep: descriptors that it inherits.
+        keep: file descriptors that it inherits.
     """
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with log.open("ab") as output:

@@ -1,9 +1,9 @@
-"""Using the embedded services: start or join them, and let them stop after the last.
+"""Using the embedded services: start or join them, and stop them after the last user.
 
-Everybody who uses them holds a shared lock on one file for as long as it lives. The
-operating system lets go of a lock when its process ends, however it ends; the keeper
-waits for the moment when it can have the lock alone, stops the services and goes. So
-a `kill -9` leaves nothing behind, and two commands at once share one pair of servers.
+Every user process holds a shared lock on one file for as long as it runs. The operating system
+releases a lock when its process ends, however it ends; the manager waits until it can get the
+lock exclusively, then stops the services and ends. So a `kill -9` leaves nothing behind, and two
+commands at the same time share one pair of servers.
 """
 
 import atexit
@@ -24,23 +24,25 @@ from portal.embedded.paths import (
     places_of,
 )
 
-STOP_TIMEOUT = 90  # seconds; the keeper waits 30 for PostgreSQL, on a slow machine more
+# seconds; the manager waits 30 for PostgreSQL, on a slow machine longer
+STOP_TIMEOUT = 90
 POLL = 0.05  # seconds
 
 _held: dict[Path, IO[bytes]] = {}
-_started: dict[Path, subprocess.Popen[bytes]] = {}  # the keepers that are our children
+# managers that are our child processes
+_started: dict[Path, subprocess.Popen[bytes]] = {}
 
 
 def acquire(home: Path, *, is_temporary: bool = False) -> HomePaths:
-    """Start the services of this home, or join them, until this process ends.
+    """Start or join the services of this home, until this process ends.
 
     Args:
-        home: made if it is not there.
-        is_temporary: for tests: nothing is synced to disk, and the home is deleted
-            when the last user has gone.
+        home: created if missing.
+        is_temporary: for tests: nothing is synced to disk, and the home is deleted after the
+            last user.
 
     Raises:
-        ServicesError: when they cannot be started; says why.
+        ServicesError: they cannot be started; with the reason.
     """
     places = places_of(home)
     if places.home in _held:
@@ -85,13 +87,13 @@ def release(home: Path) -> None:
 
 
 def keep_across_exec() -> None:
-    """Let the program that this process becomes go on using the services."""
+    """Keep using the services in the program that this process becomes."""
     for lock in _held.values():
         os.set_inheritable(lock.fileno(), True)  # noqa: FBT003  # positional only
 
 
 def keeper_lives(places: HomePaths) -> bool:
-    """True while a keeper holds its lock; a recorded process id could be another's."""
+    """True while a manager holds its lock; a stored process id could be another process."""
     try:
         with places.keeper_lock.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -103,13 +105,13 @@ def keeper_lives(places: HomePaths) -> bool:
 
 
 def _release_all(owner: int) -> None:
-    if os.getpid() == owner:  # a fork inherits the lock, and goes without a word
+    if os.getpid() == owner:  # a fork inherits the lock, and ends without output
         for home in list(_held):
             release(home)
 
 
 def _others_use(places: HomePaths) -> bool:
-    """True when somebody else shares the lock; false while the keeper is stopping."""
+    """True if another process shares the lock; False while the manager is stopping."""
     try:
         with places.users_lock.open("rb") as file:
             try:
@@ -126,7 +128,7 @@ def _others_use(places: HomePaths) -> bool:
 
 
 def _lock_shared(places: HomePaths) -> IO[bytes]:
-    """Our share of the lock; waits while a keeper is stopping."""
+    """Get a share of the lock; waits while a manager is stopping."""
     deadline = time.monotonic() + STOP_TIMEOUT
     while True:
         file = open_lock(places.users_lock)
@@ -145,7 +147,8 @@ def _lock_shared(places: HomePaths) -> IO[bytes]:
 
 def _ensure_keeper(places: HomePaths, *, is_temporary: bool) -> None:
     with open_lock(places.start_lock) as start:
-        fcntl.flock(start, fcntl.LOCK_EX)  # who waits here finds them started
+        # a process that waited here finds them started
+        fcntl.flock(start, fcntl.LOCK_EX)
         if not keeper_lives(places):
             _start_keeper(places, is_temporary=is_temporary)
 
@@ -162,7 +165,7 @@ def _start_keeper(places: HomePaths, *, is_temporary: bool) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
-            start_new_session=True,  # Ctrl-C is for us; it stops after us
+            start_new_session=True,  # Ctrl-C is for us; the manager stops after us
         )
     assert keeper.stdout is not None  # noqa: S101  # for the type checker
     with keeper.stdout:

@@ -1,7 +1,7 @@
 """The process that starts, watches and stops the embedded services of one home.
 
-Run by `portal.embedded.lease`, never by hand. It prints `ready` or the reason why
-not, then waits until nobody shares the users' lock.
+Started by `portal.embedded.lease`, never manually. It prints `ready` or the reason of a failure,
+then waits until no process shares the users' lock.
 """
 
 import argparse
@@ -20,19 +20,19 @@ from portal.embedded.paths import HomePaths, open_lock, places_of
 from portal.embedded.postgres import Postgres
 from portal.embedded.redis import Redis
 
-POLL = 0.1  # seconds between looks at the lock and the servers
-FIRST_PAUSE = 0.5  # seconds before a server that died is started again; then doubled
+POLL = 0.1  # seconds between checks of the lock and the servers
+FIRST_PAUSE = 0.5  # seconds before a server that died is restarted; then doubled
 LONGEST_PAUSE = 30.0  # seconds
 
 logger = logging.getLogger("keeper")
 
-# Locks that only the end of this process lets go of: who comes now waits for it, and
-# then starts another keeper.
+# Locks that are only released when this process ends: a new user waits for that, and then
+# starts another manager.
 _until_we_end: list[int] = []
 
 
 class Watch:
-    """One server and what to do when it dies.
+    """One server, and how it is restarted.
 
     Attributes:
         server: started by `start`, running unless it died.
@@ -44,7 +44,7 @@ class Watch:
         self._again_at = 0.0
 
     def look(self, now: float) -> None:
-        """Start the server again when it has died and its pause is over."""
+        """Restart the server if it has died and its pause is over."""
         process = self.server.process
         if process is not None and process.poll() is None:
             return
@@ -66,7 +66,7 @@ class Watch:
 
 
 def keep(places: HomePaths, *, is_temporary: bool) -> int:
-    """Run the services until the last user has gone; returns the exit code."""
+    """Run the services until the last user has ended; returns the exit code."""
     lock = open_lock(places.keeper_lock)
     _until_we_end.append(os.dup(lock.fileno()))
     try:
@@ -115,7 +115,7 @@ def _is_alone(users: IO[bytes]) -> bool:
 
 
 def _answer(text: str) -> int:
-    """Tell the one who started us, and close the line."""
+    """Send the result to the parent process, and close the pipe."""
     print(text, flush=True)  # noqa: T201  # this is the answer
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

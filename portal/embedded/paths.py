@@ -1,8 +1,8 @@
-"""Where the embedded services keep their things, and how they are reached.
+"""The files of the embedded services, and their addresses.
 
-Both listen on sockets in a directory that only their owner may enter, never on a
-port: nothing can be busy, and no other user of the machine can connect. The address
-follows from the home alone, so that it is known before anything runs.
+Both listen on sockets in a directory that only their owner may enter, never on a port: no port
+can be in use, and no other user of the machine can connect. The address depends on the home only,
+so that it is known before anything runs.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from urllib.parse import urlencode
 LONGEST_SOCKET = 100  # Linux allows 107 bytes, macOS 103
 PLAIN = re.compile(
     r"[A-Za-z0-9/._-]*"
-)  # means itself in every address and list of them
+)  # has no special meaning in addresses or lists of them
 POSTGRES_PORT = 5432  # part of the socket's name only
 DATABASE = "gpu_ledger"
 SUPERUSER = "postgres"
-HOME_MODE = 0o700  # where PostgreSQL is another account, it gets in by descriptors
+HOME_MODE = 0o700  # if PostgreSQL runs as another account, it uses file descriptors
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +43,32 @@ class HomePaths:
 
     @property
     def redis_socket(self) -> Path:
-        """Where Redis listens."""
+        """The socket of Redis."""
         return self.sockets / "redis.sock"
 
     @property
     def postgres_sockets(self) -> Path:
-        """Where PostgreSQL listens; its own directory, for it may be another user."""
+        """The folder of PostgreSQL's socket; a separate one, because it may run as another user."""
         return self.sockets / "postgres"
 
     @property
     def users_lock(self) -> Path:
-        """Shared by everybody who uses the services; whole for who stops them."""
+        """Shared by all users of the services; exclusive for the process that stops them."""
         return self.home / "users.lock"
 
     @property
     def keeper_lock(self) -> Path:
-        """Held by the keeper for as long as it lives."""
+        """Held by the manager for as long as it runs."""
         return self.home / "keeper.lock"
 
     @property
     def start_lock(self) -> Path:
-        """Held by the one who starts the keeper."""
+        """Held by the process that starts the manager."""
         return self.home / "start.lock"
 
     @property
     def demo(self) -> Path:
-        """What a demo remembers; a home without it holds somebody's own ledger."""
+        """The state of a demo; a home without it contains a user's own ledger."""
         return self.home / "demo.json"
 
     def log(self, name: str) -> Path:
@@ -88,7 +88,7 @@ class HomePaths:
 
 
 def places_of(home: Path) -> HomePaths:
-    """The places of a home; nothing is created."""
+    """The paths of a home; nothing is created."""
     home = home.expanduser().resolve()
     sockets = home / "run"
     longest = sockets / "postgres" / f".s.PGSQL.{POSTGRES_PORT}"
@@ -100,9 +100,9 @@ def places_of(home: Path) -> HomePaths:
 
 
 def fault_of_owner(home: Path) -> str:
-    """What to do about a home that is another user's; empty when it is ours.
+    """What to do about a home that belongs to another user; empty if it is ours.
 
-    Files of two users in one home would be in each other's way, root's as well.
+    Files of two users in one home would conflict, also if one of them is root.
     """
     try:
         owner = home.stat().st_uid
@@ -124,5 +124,5 @@ def _name_of(uid: int) -> str:
 
 
 def open_lock(path: Path) -> IO[bytes]:
-    """A lock file that only its owner can open, made where it is not there."""
+    """A lock file that only its owner can open, created if missing."""
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b")

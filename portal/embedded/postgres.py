@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: its data directory, its process, its faults in words."""
+"""The embedded PostgreSQL: its data directory, its process, its errors as sentences."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from portal.embedded.programs import Programs, programs_for
 ROOM_TO_CREATE = 192 * 1024**2  # bytes: 40 MB of catalogues, 80 MB of write-ahead log
 ROOM_TO_START = 32 * 1024**2  # bytes: two segments of the write-ahead log
 START_TIMEOUT = 120  # seconds: recovery after a crash replays up to a GB of log
-FAST_STOP = 20  # seconds until an orderly stop is given up
+FAST_STOP = 20  # seconds after which an orderly stop is forced
 RETRY = 0.05  # seconds
 
 SETTINGS = {
@@ -30,26 +30,27 @@ SETTINGS = {
     "max_wal_size": "1GB",
     "wal_level": "minimal",  # one machine, no replicas
     "max_wal_senders": "0",
-    "synchronous_commit": "off",  # a crash may cost the last second, nothing by half
+    # a crash may lose the last second, but never a part of a transaction
+    "synchronous_commit": "off",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_min_messages": "warning",
 }
-TEMPORARY_SETTINGS = {"fsync": "off", "full_page_writes": "off"}  # gone after the run
+# deleted after the run
+TEMPORARY_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
 
 
 @dataclass(slots=True)
 class Postgres:
-    """One embedded server. Only the keeper makes one; it holds the keeper's lock.
+    """One embedded server. Only the manager creates one; it holds the manager's lock.
 
     Attributes:
-        places: where it lives.
+        places: its paths.
         is_temporary: nothing has to survive a crash of the machine.
         process: the running server; None before `start` and after `stop`.
 
-    As root it runs as another account, which need not be able to enter the folders above
-    the home: it gets its data as its working directory, and its sockets as an open
-    descriptor.
+    As root it runs as another account, which may be unable to enter the folders above the home: it
+    gets its data as its working directory, and its sockets as an open descriptor.
     """
 
     places: HomePaths
@@ -61,10 +62,10 @@ class Postgres:
     name = "postgres"
 
     def start(self) -> None:
-        """Create the data directory where there is none; return when it answers.
+        """Create the data directory if missing; returns when the server responds.
 
         Raises:
-            ServicesError: when it cannot run; nothing of it runs then.
+            ServicesError: it cannot run; no process is left then.
         """
         is_new = not (self.places.postgres / "PG_VERSION").exists()
         self._require_room(ROOM_TO_CREATE if is_new else ROOM_TO_START)
@@ -77,10 +78,11 @@ class Postgres:
         self._end_left_over()
         deadline = time.monotonic() + START_TIMEOUT
         while not self._try_start(deadline):
-            time.sleep(10 * RETRY)  # children of a killed server still hold its memory
+            # child processes of a killed server still have its memory
+            time.sleep(10 * RETRY)
 
     def stop(self) -> None:
-        """End it in good order; by force when it does not listen."""
+        """End it in an orderly way; by force if it does not respond."""
         if self.process is not None and self.process.poll() is None:
             _end(self.process)
         self.process = None
@@ -89,7 +91,7 @@ class Postgres:
         self._programs = None
 
     def _create(self) -> None:
-        """Make it beside its place, so that a killed attempt is not taken for one."""
+        """Create it in a temporary folder, so that a killed attempt is not mistaken for it."""
         draft = self.places.postgres.with_name("postgres.new")
         shutil.rmtree(draft, ignore_errors=True)
         launch.private_directory(draft, owner=self._account)
@@ -123,7 +125,7 @@ class Postgres:
         draft.rename(self.places.postgres)
 
     def _try_start(self, deadline: float) -> bool:
-        """True when it answers, false when it is worth another try."""
+        """True if it responds, False if another try is useful."""
         log = self.places.log(self.name)
         begin = log.stat().st_size if log.exists() else 0
         sockets = os.open(self.places.postgres_sockets, os.O_RDONLY | os.O_DIRECTORY)
@@ -153,7 +155,7 @@ class Postgres:
         raise ServicesError(self._in_words(output))
 
     def _answers(self) -> bool:
-        """True when our database is there; makes it when only it is missing."""
+        """True if our database exists; creates it if only that is missing."""
         address = {"host": str(self.places.postgres_sockets), "port": POSTGRES_PORT}
         try:
             with psycopg.connect(
@@ -171,7 +173,7 @@ class Postgres:
         return True
 
     def _end_left_over(self) -> None:
-        """Heal what a killed keeper left: a server without one, or a stale file."""
+        """Clean up after a killed manager: a server without one, or a stale file."""
         path = self.places.postgres / "postmaster.pid"
         try:
             number = int(path.read_text().split("\n", 1)[0])
@@ -182,14 +184,14 @@ class Postgres:
             is_late = time.monotonic() > deadline
             os.kill(number, signal.SIGKILL if is_late else signal.SIGINT)
             time.sleep(2 * RETRY)
-        # PostgreSQL believes the numbers in these files, though they may by now be
-        # those of other programs.
+        # PostgreSQL trusts the process ids in these files, although they may now belong to other
+        # programs.
         path.unlink(missing_ok=True)
         socket = self.places.postgres_sockets / f".s.PGSQL.{POSTGRES_PORT}.lock"
         socket.unlink(missing_ok=True)
 
     def _is_ours(self, number: int) -> bool:
-        """True when a process is a server on our data directory."""
+        """True if a process is a server on our data directory."""
         try:
             return Path(f"/proc/{number}/cwd").resolve() == self.places.postgres
         except OSError:

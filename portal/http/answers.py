@@ -1,4 +1,4 @@
-"""What every answer of ours has, whatever made it."""
+"""Headers of all responses."""
 
 from collections.abc import Callable
 
@@ -6,15 +6,15 @@ from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
 
 from portal.http.refusals import API, refusal
 
-# Nothing of a signed-in person stays on a shared computer or in a proxy. An ETag still names
-# the version that `If-Match` asks for: it guards writes, and has no use for caches here.
+# Nothing of a signed-in person stays on a shared computer or in a proxy. An ETag still identifies
+# the version for `If-Match`: it protects writes, and is not meant for caches.
 NOT_KEPT = "no-store, private"
 
 
 class AnswerMiddleware:
-    """No copies of answers anywhere; a refused method gets a page.
+    """Responses are not cached; a rejected method gets an error page.
 
-    Static files are answered before this, with caching of their own.
+    Static files are served before this, with their own caching.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

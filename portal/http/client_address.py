@@ -1,6 +1,6 @@
-"""Which address a request comes from: forwarded headers count from a trusted proxy only.
+"""The client's address of a request: forwarded headers count from a trusted proxy only.
 
-`REMOTE_ADDR` is the client's address from here on, for rate limits and for logs alike.
+`REMOTE_ADDR` is the client's address from here on, for rate limits and logs.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,10 +10,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
 Network = IPv4Network | IPv6Network
-SITE_PREFIX = (
-    64  # bits of IPv6 that one customer has: addresses within it are free to them
-)
-# Only a proxy sets these; from anybody else they are invented.
+SITE_PREFIX = 64  # bits of the IPv6 network of one customer
+# Only a proxy sets these; other clients could set any value.
 PROXY_HEADERS = (
     "HTTP_X_FORWARDED_FOR",
     "HTTP_X_FORWARDED_HOST",
@@ -27,13 +25,13 @@ def client_address(peer: str, forwarded: str, trusted: Sequence[Network]) -> str
     """The address of the client behind trusted proxies.
 
     Args:
-        peer: the address that the connection comes from; "" for a Unix socket.
+        peer: the address of the connection; "" for a Unix socket.
         forwarded: the header `X-Forwarded-For`: client, proxy, proxy, ...
         trusted: the networks of trusted proxies.
 
     Returns:
         Counted from the right, the first address that is not a trusted proxy. An entry that is
-        not an address ends the search: what is left of it is not trusted.
+        not an address ends the search: entries to its left are not trusted.
     """
     found = peer
     for entry in reversed([peer, *forwarded.split(",")][1:]):
@@ -47,7 +45,7 @@ def client_address(peer: str, forwarded: str, trusted: Sequence[Network]) -> str
 
 
 def is_within(address: str, networks: Sequence[Network]) -> bool:
-    """True when a text is an address within one of the networks."""
+    """True if a text is an address in one of the networks."""
     bare = _bare(address)
     if not bare:
         return False
@@ -56,14 +54,15 @@ def is_within(address: str, networks: Sequence[Network]) -> bool:
 
 
 def _bare(entry: str) -> str:
-    """An address without port and brackets; "" where the text is none."""
+    """An address without port and brackets; "" if the text is not an address."""
     text = entry.strip()
     if text.startswith("["):  # [2001:db8::1]:4711
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:  # 192.0.2.1:4711
         text = text.partition(":")[0]
     try:
-        address = ip_address(text.partition("%")[0])  # fe80::1%eth0 names its interface
+        # fe80::1%eth0 includes its interface
+        address = ip_address(text.partition("%")[0])
     except ValueError:
         return ""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
@@ -71,7 +70,7 @@ def _bare(entry: str) -> str:
 
 
 def site_of(address: str) -> str:
-    """What a limit by address counts: an IPv4 address, or the /64 of an IPv6 one."""
+    """The unit of a limit by address: an IPv4 address, or the /64 of an IPv6 one."""
     bare = _bare(address)
     if ":" not in bare:
         return bare or address
@@ -79,7 +78,7 @@ def site_of(address: str) -> str:
 
 
 class ClientAddressMiddleware:
-    """Puts the client's address into `REMOTE_ADDR`; strips what only a proxy may say."""
+    """Sets `REMOTE_ADDR` to the client's address; removes headers that only a proxy may set."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -94,6 +93,7 @@ class ClientAddressMiddleware:
         else:
             for name in PROXY_HEADERS:
                 request.META.pop(name, None)
-            if trusted:  # without any, TRUST_FORWARDED_PROTO applies to every client
+            # without trusted proxies, TRUST_FORWARDED_PROTO applies to every client
+            if trusted:
                 request.META.pop("HTTP_X_FORWARDED_PROTO", None)
         return self.get_response(request)

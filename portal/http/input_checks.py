@@ -1,7 +1,7 @@
-"""What no view has to check: NUL, size, charset. Refused before anything is read or asked.
+"""Checks that no view has to do: NUL, size, charset. Rejected before anything else is done.
 
-PostgreSQL has no text with NUL, and Python's codecs know charsets that are not for text: either
-ended in a 500 somewhere. Values of JSON bodies are checked by `accounting.api.parsers`.
+PostgreSQL cannot store NUL, and Python has charsets that are not for text: both would end
+in a 500. Values of JSON bodies are checked by `accounting.parsers`.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
 
 class InputError(Exception):
-    """A request that is refused: status, sentence, and the parameter at fault."""
+    """A rejected request: status, sentence, and the parameter that is not valid."""
 
     def __init__(self, status: int, detail: str, *faults: Fault) -> None:
         super().__init__(detail)
@@ -28,7 +28,7 @@ class InputError(Exception):
 
 
 class InputCheckMiddleware:
-    """Answers 400, 413 or 415 to requests that no view could make sense of."""
+    """Responds with 400, 413 or 415 to requests that no view can handle."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -51,7 +51,7 @@ def _check_headers(request: HttpRequest) -> None:
     for name in [name for name, value in request.COOKIES.items() if NUL in value]:
         del request.COOKIES[
             name
-        ]  # quoted as \000; without it the person signs in again
+        ]  # quoted as \000; without the cookie the person signs in again
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not (length.isascii() and length.isdigit()):
         raise InputError(400, "The header Content-Length is not a number.")
@@ -83,7 +83,7 @@ def _check_address(request: HttpRequest) -> None:
 
 
 def _check_form(request: HttpRequest) -> None:
-    """Fields of a form; the API takes none."""
+    """The fields of a form; the API accepts none."""
     if request.content_type not in FORMS or request.path.startswith(API):
         return
     try:

@@ -1,4 +1,4 @@
-"""Answers for requests that fail before, after or outside a view: one look for all.
+"""Responses to requests that fail before, after or outside a view, in one format.
 
 Programs (`/api/`) get a problem document, people a page.
 """
@@ -23,13 +23,13 @@ def refusal(
     *,
     faults: tuple[problems.Fault, ...] = (),
 ) -> HttpResponse:
-    """A 4xx answer that says what is wrong.
+    """A 4xx response that explains the error.
 
     Args:
-        request: what was asked; its address decides between document and page.
+        request: its address decides between document and page.
         status: 400, 405, 413 or 415.
         detail: one sentence.
-        faults: each wrong parameter, for the problem document.
+        faults: each parameter that is not valid, for the problem document.
     """
     if request.path.startswith(API):
         return _problem(request, status, detail, faults)
@@ -38,14 +38,14 @@ def refusal(
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400: what Django itself refuses, such as a host name that is not ours."""
+    """400: rejected by Django itself, such as an unknown host name."""
     if request.path.startswith(API):
         return _problem(request, 400, "The request is malformed.")
     return defaults.bad_request(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404: what is missing and what is hidden look the same."""
+    """404: missing and hidden objects look the same."""
     if request.path.startswith(API):
         return _problem(request, 404, "There is nothing at this address.")
     return defaults.page_not_found(request, exception)

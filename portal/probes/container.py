@@ -1,9 +1,8 @@
 """Health checks of containers: `python -m portal.probes.container web|worker|beat|observer`.
 
-Ends with 0 when the role works. `web` asks the server of its own container, `worker`
-asks its own worker for an answer over Redis (a worker can be connected and deaf),
-`beat` looks for the lock that a working clock renews, `observer` for the file that it
-touches while all its watches run.
+Exits with 0 if the role works. `web` calls the server of its own container, `worker` its own worker
+over Redis (a connected worker may not respond), `beat` checks the lock that a working beat renews,
+`observer` the file that it updates while all its watches run.
 """
 
 import json
@@ -17,12 +16,12 @@ from urllib.error import URLError
 from portal.embedded.roles import OBSERVER_ALIVE
 
 PATIENCE = 10  # seconds
-OBSERVER_SILENT = 120  # seconds; it touches its file several times as often
-BEAT_LOCK = "redbeat::lock"  # redbeat's own key; it expires when nobody renews it
+OBSERVER_SILENT = 120  # seconds; it updates its file several times as often
+BEAT_LOCK = "redbeat::lock"  # redbeat's own key; it expires if it is not renewed
 
 
 def web() -> bool:
-    """True when the server is ready for people."""
+    """True if the server is ready."""
     port = os.environ.get("PORT", "8000")
     address = f"http://127.0.0.1:{port}/readyz"
     try:
@@ -33,7 +32,7 @@ def web() -> bool:
 
 
 def worker() -> bool:
-    """True when the worker of this container takes work."""
+    """True if the worker of this container accepts tasks."""
     from portal.celery import app  # noqa: PLC0415  # the web probe does without
 
     name = f"celery@{socket.gethostname()}"
@@ -41,7 +40,7 @@ def worker() -> bool:
 
 
 def beat() -> bool:
-    """True while some clock holds the lock."""
+    """True while a beat process holds the lock."""
     import redis  # noqa: PLC0415
 
     from portal.celery import app  # noqa: PLC0415
@@ -51,7 +50,7 @@ def beat() -> bool:
 
 
 def observer() -> bool:
-    """True while every cluster is followed; one that does not answer is, too."""
+    """True while every cluster is followed, including clusters that do not respond."""
     try:
         return time.time() - OBSERVER_ALIVE.stat().st_mtime < OBSERVER_SILENT
     except FileNotFoundError:

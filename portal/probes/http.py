@@ -1,7 +1,7 @@
 """Probes: is this process alive, and can it do its work.
 
-A middleware and not a view, because a probe names no host, carries no session and
-must not be redirected to https.
+A middleware and not a view, because a probe sends no host name, has no session and must not be
+redirected to https.
 """
 
 from collections.abc import Callable
@@ -11,22 +11,22 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-REDIS_TIMEOUT = 2  # seconds; a probe that hangs says nothing
+REDIS_TIMEOUT = 2  # seconds; a probe that hangs is useless
 
 
 def postgres_answers() -> bool:
-    """True when PostgreSQL answers a query on this process's connection."""
+    """True if PostgreSQL answers a query on this process's connection."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
             return True
     except (DatabaseError, InterfaceError):
-        connection.close()  # the next probe begins with a fresh one
+        connection.close()  # the next probe starts with a new one
         return False
 
 
 def redis_answers() -> bool:
-    """True when Redis answers in time."""
+    """True if Redis responds in time."""
     client = redis.Redis.from_url(
         settings.REDIS_URL,
         socket_timeout=REDIS_TIMEOUT,
@@ -40,7 +40,7 @@ def redis_answers() -> bool:
 
 
 class HealthMiddleware:
-    """Answers `/healthz` (alive, nothing else is asked) and `/readyz`."""
+    """Answers `/healthz` (alive, without checks) and `/readyz`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -54,6 +54,6 @@ class HealthMiddleware:
 
 
 def readiness() -> JsonResponse:
-    """200 when everything answers, else 503; says which part does not."""
+    """200 if everything responds, else 503 with the part that does not."""
     parts = {"postgres": postgres_answers(), "redis": redis_answers()}
     return JsonResponse(parts, status=200 if all(parts.values()) else 503)

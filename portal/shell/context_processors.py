@@ -1,4 +1,4 @@
-"""What every page shows around its content: navigation by role, freshness, preferences."""
+"""The frame of every page: navigation by role, freshness, preferences."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ class NavEntry:
     item: NavItem
     url: str
     is_current: bool
-    count: int = 0  # what waits there for the visitor
+    count: int = 0  # number of items that wait for the visitor
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.item, name)

@@ -45,10 +45,10 @@ _DAY = ("day", "windows", "samples_seen", "samples_expected", "waiting", "ratio"
 
 
 def health_csv(name: str, scope: Scope, days: Sequence[DayCoverage]) -> HttpResponse:
-    """One of the page's tables, whole.
+    """One of the page's tables, with all rows.
 
     Raises:
-        Http404: there is no such table, or not for this scope.
+        Http404: the table does not exist, or not for this scope.
     """
     file = f"data-health-{name}"
     if name == "coverage":

@@ -1,7 +1,7 @@
-"""A signed cookie that says in which accounts a browser has signed in before.
+"""A signed cookie with the accounts that have signed in before in a browser.
 
-It is not a sign-in: it only lets such a browser try a password while guesses from elsewhere are
-slowed down (`accounting.actions.sign_in`).
+It is not a session: it only gives the browser a separate limit of sign-in attempts, while guesses
+in other browsers are limited (`accounting.actions.sign_in`).
 """
 
 import secrets
@@ -12,11 +12,11 @@ from django.http import HttpRequest, HttpResponseBase
 
 SALT = "portal.shell.device_cookie"
 LASTS_S = 365 * 86400
-MOST_ACCOUNTS = 8  # of one browser; the one that was not used for longest goes
+MOST_ACCOUNTS = 8  # of one browser; the one that was not used for longest is removed
 
 
 def devices_of(request: HttpRequest) -> dict[str, str]:
-    """What identifies this browser to each account that signed in here, by user id."""
+    """The value that identifies this browser to each account that signed in here, by user id."""
     text = request.COOKIES.get(settings.DEVICE_COOKIE_NAME, "")
     try:
         found = signing.loads(text, salt=SALT, max_age=LASTS_S)
@@ -28,7 +28,7 @@ def devices_of(request: HttpRequest) -> dict[str, str]:
 def remember_device(
     request: HttpRequest, answer: HttpResponseBase, user_id: int
 ) -> None:
-    """Let the browser keep that this account signed in here."""
+    """Store in the browser that this account signed in here."""
     devices = devices_of(request)
     devices[str(user_id)] = devices.pop(str(user_id), "") or secrets.token_urlsafe(16)
     newest = dict(list(devices.items())[-MOST_ACCOUNTS:])

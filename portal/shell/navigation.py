@@ -1,4 +1,4 @@
-"""What the navigation offers, in order, and to whom."""
+"""The entries of the navigation, in order, and who sees them."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class NavItem:
     group: str = ""  # heading above it
 
     def is_for(self, scope: Scope) -> bool:
-        """True when this scope may open it."""
+        """True if this scope may open it."""
         kept = {"": True, "team": scope.sees_any, "all": scope.sees_all}
         return scope.is_admin if self.needs == "admin" else kept[self.needs]
 

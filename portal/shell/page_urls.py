@@ -1,4 +1,4 @@
-"""Addresses of the pages that join everything."""
+"""Addresses of the pages that join both apps."""
 
 from django.urls import path
 

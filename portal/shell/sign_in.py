@@ -30,21 +30,22 @@ METHODS = ["get", "head", "post"]
 
 @method_decorator(login_not_required, name="dispatch")
 class SignInView(LoginView):
-    """Django's sign-in behind limits that cost no password hash."""
+    """Django's sign-in with limits that need no password hash."""
 
     http_method_names = METHODS
     redirect_authenticated_user = True
     attempt: Attempt
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Whether there is anybody who could sign in."""
+        """Whether there are any accounts."""
         return super().get_context_data(has_accounts=has_accounts(), **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Count the attempt, then check the password."""
         name = UsernameField().to_python(request.POST.get("username", "")) or ""
         if not name or not request.POST.get("password"):
-            return super().post(request, *args, **kwargs)  # no attempt: says so
+            # not counted: the form shows the errors
+            return super().post(request, *args, **kwargs)
         address = request.META.get("REMOTE_ADDR") or None
         try:
             self.attempt = begin_attempt(
@@ -58,14 +59,14 @@ class SignInView(LoginView):
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Sign in, and remember this browser."""
+        """Sign in, and store this browser."""
         end_attempt(self.attempt, has_succeeded=True)
         answer = super().form_valid(form)
         remember_device(self.request, answer, form.get_user().pk)
         return answer
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        """Put a wrong password on record."""
+        """Record a wrong password."""
         if hasattr(self, "attempt"):
             end_attempt(self.attempt, has_succeeded=False)
         return super().form_invalid(form)
@@ -81,7 +82,7 @@ class SignInView(LoginView):
 
 @method_decorator(login_not_required, name="dispatch")
 class ChoosePassword(PasswordResetConfirmView):
-    """The page behind a link of `manage.py person`: a password, then signed in."""
+    """The page of a link from `manage.py person`: choose a password, then signed in."""
 
     http_method_names = METHODS
     form_class = NewPasswordForm
@@ -92,18 +93,18 @@ class ChoosePassword(PasswordResetConfirmView):
     def dispatch(
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        """A method that the page does not have is refused, also where the link has ended."""
+        """An unsupported method is rejected, also if the link has expired."""
         if (request.method or "").lower() not in METHODS:
             return self.http_method_not_allowed(request, *args, **kwargs)
         return super().dispatch(request, *args, **kwargs)
 
     def get_user(self, uidb64: str) -> User | None:
-        """Nobody who is deactivated."""
+        """The account; None if it is deactivated."""
         user = super().get_user(uidb64)
         return user if user is not None and user.is_active else None
 
     def form_valid(self, form: NewPasswordForm) -> HttpResponse:
-        """Keep the password, sign in, and remember this browser."""
+        """Store the password, sign in, and store this browser."""
         account = form.user.get_username()
         with act(account, "own password, chosen behind a link"):
             answer: HttpResponse = super().form_valid(form)
@@ -118,7 +119,7 @@ class ChoosePassword(PasswordResetConfirmView):
     def render_to_response(
         self, context: dict[str, Any], **response_kwargs: Any
     ) -> HttpResponse:
-        """A link that has ended is 404."""
+        """An expired link is 404."""
         if not self.validlink:
             response_kwargs.setdefault("status", 404)
         return super().render_to_response(context, **response_kwargs)

@@ -1,7 +1,7 @@
-"""Apply an approved change set, object by object, so that a kill between any two loses nothing.
+"""Apply an approved change set, object by object, so that nothing is lost if it is killed.
 
-Before an object is sent its step is marked; after it, what the server said is recorded. Whoever
-goes on after a kill reads back what was marked. An object that is as wanted is never written.
+The step of an object is marked before it is sent; afterwards the server's response is stored. A
+worker that continues after a kill reads back marked steps. An unchanged object is never written.
 """
 
 from collections.abc import Callable
@@ -28,9 +28,10 @@ from scheduler_view.planning.cluster_connection import Connect, connect_to
 from scheduler_view.planning.desired_state import LostUpdate
 
 PATIENCE = timedelta(minutes=15)  # without progress; then the rest is refused
-RETURN_PATIENCE = timedelta(days=1)  # with the return of a loan: nobody repeats it
-MOST_CLAIMS, LONGEST = 20, timedelta(hours=1)  # workers that die each time are stopped
-REST = timedelta(seconds=5)  # after a temporary fault that names no time itself
+RETURN_PATIENCE = timedelta(days=1)  # for the return of a loan, which no person repeats
+# a change set whose workers die each time is stopped
+MOST_CLAIMS, LONGEST = 20, timedelta(hours=1)
+REST = timedelta(seconds=5)  # after a temporary error without a time from the server
 LONGEST_REST = timedelta(minutes=2)
 _OPEN = (StepState.WAITING, StepState.SENT)
 _DONE = (StepState.APPLIED, StepState.UNCHANGED)
@@ -45,9 +46,9 @@ Now = Callable[[], datetime]
 
 
 def apply(change_set: ChangeSet, *, now: Now, connect: Connect = connect_to) -> bool:
-    """Apply a change set as far as it goes now; False where another does, or it is not due.
+    """Apply a change set as far as possible now; False if another worker does, or it is not due.
 
-    What is temporary ends this run with `retry_at` set; the sweeper rings again.
+    A temporary error ends this run with `retry_at` set; the periodic task wakes a worker again.
     """
     held = claim(change_set, now())
     if held is None:
@@ -58,7 +59,7 @@ def apply(change_set: ChangeSet, *, now: Now, connect: Connect = connect_to) -> 
     except ApplyLeaseLostError:
         log.warning("taken over", change_set=change_set.pk)
         return False
-    except Exception as error:  # a fault of ours: again, as long as patience lasts
+    except Exception as error:  # an internal error: retried for a limited time
         log.exception("cannot apply", change_set=change_set.pk)
         text = internal_error_message("apply this", error)
         return _stumbled(held, PushResult(Fate.LATER, text), now())
@@ -69,14 +70,14 @@ def apply(change_set: ChangeSet, *, now: Now, connect: Connect = connect_to) -> 
 
 
 def _look_back(change_set: ChangeSet, now: Now, connect: Connect) -> None:
-    """What was applied is shown as the cluster has it now, not as of the last round."""
+    """Observe the applied objects now, so that pages show them before the next observation."""
     if change_set.state not in (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED):
         return
     done = change_set.steps.filter(state__in=_DONE)
     kinds = sorted(set(done.values_list("kind", flat=True)), reverse=True)
     try:
         look_once(change_set.cluster, now=now, connect=connect, kinds=kinds)
-    except Exception:  # it is applied; the next round looks again
+    except Exception:  # it is applied; the next observation retries
         log.exception("cannot look back", change_set=change_set.pk)
 
 
@@ -108,7 +109,7 @@ def _run(held: ApplyLease, now: Now, connect: Connect) -> None:
                 if outcome.fate == Fate.STOPPED:
                     _refuse_rest(held, outcome, now())
                     break
-    except ClusterError as error:  # not even a connection could be set up
+    except ClusterError as error:  # the connection failed
         _refuse_rest(held, outcome_of(error), now())
     _finish(held, now())
 
@@ -136,7 +137,7 @@ def _one(
 
 
 def _mark(held: ApplyLease, row: ChangeStep, at: datetime) -> None:
-    """Before an object is sent: from here on the outcome is unknown until it is recorded."""
+    """Before an object is sent: from here on the outcome is unknown until it is stored."""
     with _acting(held):
         held.renew(at)
         if row.state != StepState.SENT:
@@ -157,7 +158,7 @@ def _record(
 
 
 def _store_once(held: ApplyLease) -> None:
-    """With the first object that has it, it becomes what is wanted."""
+    """The first applied object makes the edits the desired state."""
     change_set = held.change_set
     change_set.refresh_from_db()
     if change_set.applied_at is not None:
@@ -174,14 +175,14 @@ def _store_once(held: ApplyLease) -> None:
 
 
 def _progress(held: ApplyLease, at: datetime) -> datetime:
-    """When it last came forward: an object was done, or it began."""
+    """Time of the last progress: an object was done, or it started."""
     done = held.change_set.steps.aggregate(last=Max("done_at"))["last"]
     begun = held.change_set.apply_wanted_at or at
     return max(begun, done) if done else begun
 
 
 def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> None:
-    """Wait as long as the server asks; give up after a while, and record the state."""
+    """Wait for the server's time; give up after a limit, and store the state."""
     patience = RETURN_PATIENCE if is_return(held.change_set) else PATIENCE
     if at - _progress(held, at) >= patience:
         _refuse_rest(held, outcome, at)

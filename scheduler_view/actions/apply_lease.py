@@ -1,7 +1,7 @@
-"""Who applies a change set: one worker a cluster, for a lease, with a fence.
+"""Which worker applies a change set: one for each cluster, for a lease, with a fence.
 
-A worker that was killed leaves its lease; when that ends another goes on where it stopped. One
-that was only asleep finds that its fence is not the row's and writes nothing more (I13).
+After a worker is killed, its lease expires and another one continues at the same step. A worker
+that was only paused finds that its fence is not the row's and writes nothing (I13).
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ LEASE = timedelta(seconds=90)  # longer than the longest call; renewed with each
 
 
 class ApplyLeaseLostError(RuntimeError):
-    """Another worker has taken the change set over: what we know is void."""
+    """Another worker has taken the change set over: our state must not be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class ApplyLease:
     fence: int
 
     def renew(self, at: datetime) -> None:
-        """Keep the lease.
+        """Renew the lease.
 
         Raises:
-            FenceError: it is another's.
+            FenceError: another worker has it.
         """
         held = ChangeSet.objects.filter(
             pk=self.change_set.pk, fence=self.fence, state=ChangeState.APPLYING
@@ -43,9 +43,9 @@ class ApplyLease:
 
 
 def claim(change_set: ChangeSet, at: datetime) -> ApplyLease | None:
-    """Begin, or go on; None where it is not due or the cluster is being changed.
+    """Start or continue; None if it is not due or the cluster is being changed.
 
-    Raises nothing for a change set that came too late: it becomes refused or expired.
+    A change set that is too late becomes refused or expired, without an error.
     """
     with act(change_set.author_name, change_set.reason):
         lock("push", change_set.cluster_id)
@@ -72,7 +72,7 @@ def claim(change_set: ChangeSet, at: datetime) -> ApplyLease | None:
 
 
 def due(at: datetime) -> Q:
-    """Change sets that a worker should look at."""
+    """Change sets that need a worker now."""
     not_resting = Q(retry_at__isnull=True) | Q(retry_at__lte=at)
     free = Q(lease_until__isnull=True) | Q(lease_until__lte=at)
     return (
@@ -87,7 +87,7 @@ def _is_due(row: ChangeSet, at: datetime) -> bool:
 
 
 def _is_too_late(row: ChangeSet, at: datetime) -> bool:
-    """Refuse what was overtaken: nothing of it has been sent yet."""
+    """Refuse a change set that was overtaken: nothing of it has been sent yet."""
     lost = lost_updates(row.cluster, [stored_edit(one) for one in row.edits])
     expires = row.plan_expires_at
     if lost:

@@ -1,4 +1,4 @@
-"""A change of quotas and tiers as a file, for people who work from Git.
+"""A change of quotas and tiers as a file, for use with Git.
 
 cluster: north
 reason: Half of it is idle since the re-index ended. OPS-4812
@@ -32,7 +32,7 @@ from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.queries.resources import added_names
 
-_NAMES = {"split": "rule", "default": "is_default"}  # as people write them
+_NAMES = {"split": "rule", "default": "is_default"}  # names of the split rules in files
 
 
 class _Sections(Section):
@@ -58,7 +58,7 @@ class _Sections(Section):
 
 @dataclass(frozen=True, slots=True)
 class ChangeFile:
-    """What a file asks for, of which cluster."""
+    """The change in a file, and its cluster."""
 
     cluster: str
     draft: Draft
@@ -67,15 +67,15 @@ class ChangeFile:
 def read_change(
     text: str, *, clusters: Collection[str], timezone: str = "UTC"
 ) -> ChangeFile:
-    """A checked change from YAML.
+    """A validated change from YAML.
 
     Args:
         text: the file.
-        clusters: names that exist.
-        timezone: in which a date begins.
+        clusters: existing names.
+        timezone: of dates without a time.
 
     Raises:
-        DocumentError: every fault of the file, each with its line.
+        DocumentError: all faults of the file, each with its line.
     """
     document = parse(text)
     known = FileContext(ZoneInfo(timezone), {"cluster": clusters})

@@ -1,7 +1,7 @@
-"""Change sets: draft, edit, ask for a plan, approve, schedule, ask for apply, undo.
+"""Change sets: create, edit, request a plan, approve, schedule, request to apply, undo.
 
-Nothing here talks to a cluster: the worker finds what is wanted in Postgres. Each change of
-state is one conditional update on the version that the person saw; of two, one wins (I15).
+Nothing here calls a cluster: workers find requested work in Postgres. Each change of state is one
+conditional update on the version that the person saw; of two, one succeeds (I15).
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
 from scheduler_view.planning.desired_state import with_versions
 from scheduler_view.queries.changes.drafts import editors
 
-LONGEST_WAIT = timedelta(days=366)  # a later start is a slip of the hand
+LONGEST_WAIT = timedelta(days=366)  # a later start is probably a mistake
 SHORTEST_REASON, LONGEST_REASON = 10, 200
 OPEN = (ChangeState.DRAFT, ChangeState.PLANNED)
 READY = (ChangeState.APPROVED, ChangeState.SCHEDULED)
@@ -41,21 +41,21 @@ ENDED = (
 
 
 class ChangeRefused(Exception):
-    """It cannot be done now; says why and what to do."""
+    """It cannot be done now; the message explains why and what to do."""
 
 
 class ChangedMeanwhile(ChangeRefused):
-    """Somebody else changed the change set since it was read: read it again."""
+    """Another person changed the change set since it was read: read it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a person asks for.
+    """The content of a change set.
 
     Attributes:
-        forced: objects whose fields may be taken from other managers, as `str(ObjectKey)`.
-        starts_at: not before; None at once.
-        ends_at: then it is undone automatically: a loan.
+        forced: objects whose fields may be taken over from other managers, as `str(ObjectKey)`.
+        starts_at: earliest start; None at once.
+        ends_at: time of the automatic undo: a loan.
     """
 
     edits: Sequence[Edit]
@@ -96,11 +96,11 @@ def create(
 def edit(
     change_set: ChangeSet, *, draft: Draft, version: int, actor: Actor, at: datetime
 ) -> ChangeSet:
-    """Replace what is asked for; a plan that was made is void.
+    """Replace the edits; an existing plan is discarded.
 
     Raises:
-        Moved: the version is not the present one.
-        Refused: it is decided already.
+        Moved: the version is not the current one.
+        Refused: it is already approved or ended.
     """
     check_draft(draft, at)
     with act(actor, draft.reason):
@@ -124,7 +124,7 @@ def edit(
 def request_plan(
     change_set: ChangeSet, *, version: int, actor: Actor, at: datetime
 ) -> ChangeSet:
-    """Ask for a plan; the worker makes it."""
+    """Request a plan; a worker computes it."""
     with act(actor, f"plan {change_set}"):
         move(
             change_set,
@@ -143,10 +143,10 @@ def request_plan(
 def approve(
     change_set: ChangeSet, *, version: int, actor: Actor, at: datetime
 ) -> ChangeSet:
-    """Agree to a plan; above the cluster's limit by another person than the author.
+    """Approve a plan; above the cluster's limit by another person than the author.
 
     Raises:
-        Refused: not planned, expired, blocked, or one's own where a second is needed.
+        Refused: not planned, expired, blocked, or by its author if a second approval is needed.
     """
     name = name_of(actor)
     refused = refusal_of_approval(
@@ -170,10 +170,10 @@ def approve(
 def request_apply(
     change_set: ChangeSet, *, version: int, actor: Actor, at: datetime
 ) -> ChangeSet:
-    """Ask for an approved change set to be applied; the worker does it.
+    """Request that an approved change set is applied; a worker does it.
 
     Raises:
-        Refused: not approved, or its plan has grown old.
+        Refused: not approved, or its plan has expired.
     """
     if change_set.state == ChangeState.SCHEDULED:
         raise ChangeRefused(
@@ -189,10 +189,10 @@ def request_apply(
 def undo(
     change_set: ChangeSet, *, actor: Actor, reason: str, at: datetime
 ) -> ChangeSet:
-    """A new draft that leads back to what was there before.
+    """A new draft that restores the previous state.
 
     Raises:
-        Refused: it was not applied, or an undo of it is under way or done.
+        Refused: it was not applied, or its undo is in progress or done.
     """
     if change_set.state not in (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED):
         raise ChangeRefused(
@@ -211,10 +211,10 @@ def undo(
 def again(
     change_set: ChangeSet, *, actor: Actor, reason: str, at: datetime
 ) -> ChangeSet:
-    """A new draft of the same edits: what was applied already is left alone.
+    """A new draft with the same edits: applied objects do not change.
 
     Raises:
-        Refused: it is not ended, or was undone.
+        Refused: it has not ended, or was undone.
     """
     if change_set.state not in ENDED or change_set.state == ChangeState.UNDONE:
         raise ChangeRefused(f"{change_set} is {change_set.get_state_display()}")
@@ -226,10 +226,10 @@ def again(
 def move(
     change_set: ChangeSet, version: int, states: Iterable[str], **columns: Any
 ) -> None:
-    """One conditional update; the row in hand is brought up to date.
+    """One conditional update; also updates the given row.
 
     Raises:
-        Moved: another version is there.
+        Moved: the version is not the current one.
         Refused: the state does not allow it.
     """
     allowed = tuple(states)
@@ -251,7 +251,7 @@ def move(
 
 
 def check_draft(draft: Draft, at: datetime) -> None:
-    """Refuse what can be seen without the database.
+    """Check the parts that need no database.
 
     Raises:
         ValidationError: by field.
@@ -270,7 +270,7 @@ def check_draft(draft: Draft, at: datetime) -> None:
 
 
 def reason_fault(given: str) -> str:
-    """What is wrong with a reason; empty when it will do."""
+    """The fault of a reason; empty if it is valid."""
     reason = given.strip()
     if SHORTEST_REASON <= len(reason) <= LONGEST_REASON and reason.isprintable():
         return ""

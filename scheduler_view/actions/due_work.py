@@ -1,7 +1,7 @@
-"""What is due now, derived from Postgres: plans, applies, ends of loans, old plans.
+"""Due work, derived from Postgres: plans, applying, ends of loans, expired plans.
 
-A change set that cannot be worked on for a reason that nobody foresaw says so and ends; it does
-not hold up those after it, and it does not stay under way for ever.
+A change set with an unexpected error reports it and ends; it does not block those after it, and it
+does not stay in progress without end.
 """
 
 from datetime import datetime, timedelta
@@ -19,13 +19,13 @@ from scheduler_view.models import ChangeSet, ChangeState, IdempotencyKey
 from scheduler_view.planning.cluster_connection import Connect, connect_to
 
 KEY_KEPT = timedelta(days=1)
-PLAN_PATIENCE = timedelta(hours=1)  # then nobody waits for the plan any more
+PLAN_PATIENCE = timedelta(hours=1)  # then a missing plan is reported
 _READY = (ChangeState.APPROVED, ChangeState.SCHEDULED)
 log = structlog.get_logger(__name__)
 
 
 def work(cluster_id: int, *, now: Now, connect: Connect = connect_to) -> int:
-    """Plan and apply what is due of one cluster; returns how many were touched."""
+    """Plan and apply due change sets of one cluster; returns their number."""
     end_loans(cluster_id, now())
     expire(cluster_id, now())
     give_up_plans(cluster_id, now())
@@ -55,7 +55,7 @@ def clusters_with_work(at: datetime) -> list[int]:
 
 
 def expire(cluster_id: int, at: datetime) -> int:
-    """Let plans that grew old expire; those that begin later are checked when they begin."""
+    """Expire old plans; change sets with a later start are checked when they start."""
     rows = ChangeSet.objects.filter(
         cluster_id=cluster_id,
         state__in=(ChangeState.PLANNED, ChangeState.APPROVED),
@@ -71,15 +71,15 @@ def expire(cluster_id: int, at: datetime) -> int:
 
 
 def give_up_plans(cluster_id: int, at: datetime) -> int:
-    """Say of a plan that no worker has ended for an hour that it will not come.
+    """Report that a plan which no worker has completed for an hour will not be computed.
 
-    A plan whose worker is killed each time would else be begun for ever.
+    Otherwise a plan whose worker is killed each time would be started without end.
     """
     rows = ChangeSet.objects.filter(
         cluster_id=cluster_id,
         state=ChangeState.DRAFT,
         plan_wanted_at__lte=at - PLAN_PATIENCE,
-        undoes__ends_at__isnull=True,  # the return of a loan is waited for
+        undoes__ends_at__isnull=True,  # the return of a loan is retried
     )
     with act(SYSTEM, "a plan is waited for for an hour"):
         return rows.update(
@@ -92,18 +92,18 @@ def give_up_plans(cluster_id: int, at: datetime) -> int:
 
 
 def forget_keys(at: datetime) -> int:
-    """Drop idempotency keys that nobody will send again."""
+    """Delete idempotency keys that are no longer needed."""
     return IdempotencyKey.objects.filter(made_at__lt=at - KEY_KEPT).delete()[0]
 
 
 def _to_plan(at: datetime) -> Q:
-    """Drafts that ask for a plan and need not wait."""
+    """Drafts with a requested plan that can be planned now."""
     not_resting = Q(retry_at__isnull=True) | Q(retry_at__lte=at)
     return not_resting & Q(state=ChangeState.DRAFT, plan_wanted_at__isnull=False)
 
 
 def _apply(change_set: ChangeSet, now: Now, connect: Connect) -> bool:
-    """Apply it, or refuse what cannot even be begun."""
+    """Apply it, or refuse it if it cannot be started."""
     try:
         return apply(change_set, now=now, connect=connect)
     except Exception as error:

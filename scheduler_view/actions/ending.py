@@ -1,4 +1,4 @@
-"""Change sets that come to nothing: taken back by their author, or declined by another."""
+"""Change sets that are not applied: discarded by their author, or declined by another person."""
 
 from datetime import datetime
 
@@ -21,11 +21,11 @@ NOT_BEGUN = (*OPEN, *READY, ChangeState.EXPIRED)
 def discard(
     change_set: ChangeSet, *, version: int, actor: Actor, reason: str, at: datetime
 ) -> ChangeSet:
-    """Take back one's own change set that was not applied; it stays on record.
+    """Discard one's own change set that was not applied; it stays in the list.
 
     Raises:
-        Moved: the version is not the present one.
-        Refused: somebody else made it, or it was applied or ended.
+        Moved: the version is not the current one.
+        Refused: another person created it, or it was applied or ended.
     """
     if name_of(actor) != change_set.author_name:
         raise ChangeRefused(
@@ -38,12 +38,12 @@ def discard(
 def decline(
     change_set: ChangeSet, *, version: int, actor: Actor, reason: str, at: datetime
 ) -> ChangeSet:
-    """Answer somebody else's change set with no; its author reads the reason.
+    """Decline another person's change set; its author sees the reason.
 
     Raises:
-        Moved: the version is not the present one.
+        Moved: the version is not the current one.
         Refused: it is one's own, or it was applied or ended.
-        ValidationError: a reason that cannot be.
+        ValidationError: the reason is not valid.
     """
     if name_of(actor) == change_set.author_name:
         raise ChangeRefused(f"{change_set} is your own change: discard it")

@@ -1,4 +1,4 @@
-"""A change made at once by a command: what pages and workers do in turns."""
+"""A change made at once by a command: the steps that pages and workers do."""
 
 import time
 from collections.abc import Callable
@@ -31,7 +31,7 @@ Say = Callable[[str], None]
 def compute_plan(
     *, cluster: Cluster, draft: Draft, now: Now, connect: Connect = connect_to
 ) -> Computed:
-    """The plan of a draft, without keeping anything.
+    """The plan of a draft, without storing anything.
 
     Raises:
         EditsRefused, LostUpdate, ClusterError: it cannot be planned.
@@ -52,7 +52,7 @@ def compute_plan(
 
 
 def changes_nothing(found: Computed) -> bool:
-    """True when neither the cluster nor what is wanted of it would change."""
+    """True if neither the cluster nor the desired state would change."""
     steps = [tried.step for tried in found.steps]
     return is_empty(steps) and found.desired.before == found.desired.after
 
@@ -60,7 +60,7 @@ def changes_nothing(found: Computed) -> bool:
 def make(
     *, cluster: Cluster, draft: Draft, actor: Actor, now: Now, say: Say
 ) -> ChangeSet:
-    """Draft, plan, approve, apply; stops where a person is needed."""
+    """Create, plan, approve, apply; stops if another person is needed."""
     change_set = create(cluster=cluster, draft=draft, actor=actor, at=now())
     return carry_out(change_set, actor=actor, now=now, say=say)
 
@@ -68,7 +68,7 @@ def make(
 def join_to(
     change_set: ChangeSet, *, draft: Draft, actor: Actor, now: Now
 ) -> list[Edit]:
-    """Join edits to an open change set and plan it again; returns what they replace.
+    """Add edits to an open change set and plan it again; returns the replaced edits.
 
     It keeps its own reason.
     """
@@ -92,7 +92,7 @@ def take_back(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> Cha
 
 
 def carry_out(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> ChangeSet:
-    """Plan, approve and apply a draft; its state says how far it came.
+    """Plan, approve and apply a draft; its state shows the result.
 
     Raises:
         Refused: blocked, or a second admin must approve it.
@@ -118,7 +118,7 @@ def carry_out(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> Cha
 
 
 def made_from(cluster: Cluster, draft: Draft) -> ChangeSet | None:
-    """The latest applied change set that asked for the same; None without one."""
+    """The latest applied change set with the same edits; None without one."""
     rows = ChangeSet.objects.filter(
         cluster=cluster, state__in=(ChangeState.APPLIED, ChangeState.PARTLY_APPLIED)
     ).order_by("-pk")

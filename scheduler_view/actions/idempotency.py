@@ -1,4 +1,4 @@
-"""A request that is sent twice is done once: the same key, the same change set."""
+"""A request that is sent twice is done once: the same key returns the same change set."""
 
 import hashlib
 import json
@@ -14,11 +14,11 @@ LONGEST_KEY = 200
 
 
 class KeyReused(Exception):
-    """The key came with another request before."""
+    """The key was used with another request."""
 
 
 def digest_of(*parts: Any) -> str:
-    """What a request asked for."""
+    """A digest of a request."""
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -31,13 +31,13 @@ def once(
     at: datetime,
     make: Callable[[], ChangeSet],
 ) -> tuple[ChangeSet, bool]:
-    """Make a change set, or find the one that this key has made; and whether it is new.
+    """Create a change set, or find the one that this key created; and whether it is new.
 
-    Of two at the same moment the second waits for the first. A request that fails leaves
-    no key: it may be corrected and sent again with the same one.
+    If two requests are parallel, the second waits for the first. A failed request stores no key: it
+    can be corrected and sent again with the same one.
 
     Raises:
-        KeyReused: the key belongs to another request.
+        KeyReused: the key was used with another request.
     """
     if not key:
         return make(), True

@@ -1,13 +1,13 @@
-"""What is said of a change set that a fault of our own has stopped."""
+"""The text of a change set that was stopped by an internal error."""
 
-LONGEST = 300  # of what the fault itself said
+LONGEST = 300  # of the error's own message
 
 
 def internal_error_message(what: str, error: Exception) -> str:
-    """For the person who waits: what failed, and what to do.
+    """A message with the failed step, and what to do.
 
     Args:
-        what: the verb that was tried, e.g. `plan this`.
+        what: the failed step, such as `plan this`.
     """
     said = " ".join(str(error).replace("\0", " ").split())[:LONGEST]
     name = type(error).__name__

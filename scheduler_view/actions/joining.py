@@ -1,8 +1,7 @@
 """Edits that join an open change set, or leave it: one change set for one purpose.
 
-A change set is open until it is approved. What joins it is laid over what it asks for: of two
-edits of one object the later one applies, and the record keeps the earlier one. Its plan is void
-then.
+A change set is open until it is approved. If two edits are for the same object, the later one
+applies, and the history keeps the earlier one. Its plan is discarded then.
 """
 
 from collections.abc import Sequence
@@ -49,7 +48,7 @@ def join(
     new = {one.key: one for one in edits}
     before = [stored_edit(one) for one in change_set.edits]
     replaced = [one for one in before if one.key in new]
-    # What was there keeps its place, so that people find it again.
+    # Existing edits keep their position.
     laid = [new.pop(one.key, one) for one in before]
     laid += new.values()
     if len(laid) > MOST_EDITS:
@@ -68,7 +67,7 @@ def leave_out(
     """Take one edit out of an open change set; returns it.
 
     Raises:
-        Moved, Refused: see `join`; also the only edit, and one that is not there.
+        Moved, Refused: see `join`; also for the only edit, and for one that does not exist.
     """
     _check_open(change_set, version)
     edits = [stored_edit(one) for one in change_set.edits]

@@ -1,4 +1,4 @@
-"""One step to the API server, and what is known of it afterwards."""
+"""Sends one step to the API server, and determines its outcome."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,23 +22,23 @@ HOPELESS = (
     NotConfigured,
     TlsFailure,
     Unauthorized,
-)  # the next object would fare the same
+)  # the next object would fail in the same way
 READ_BACK = "found in the cluster when it was read back"
 
 
 class Fate(StrEnum):
-    """What became of a step."""
+    """The outcome of a step."""
 
     APPLIED = "applied"
     UNCHANGED = "unchanged"
     REFUSED = "refused"
-    LATER = "later"  # a temporary fault: the same step again
+    LATER = "later"  # a temporary error: the same step is retried
     STOPPED = "stopped"  # neither this nor any other step can be done
 
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """A fate with the server's own words."""
+    """An outcome with the server's message."""
 
     fate: Fate
     message: str = ""
@@ -49,7 +49,7 @@ class PushResult:
 def settled(
     reader: ClusterClient, step: PlanStep, *, was_sent: bool
 ) -> PushResult | None:
-    """What can be said of a step without sending it; None when it is to be sent.
+    """The outcome of a step without sending it; None if it must be sent.
 
     Args:
         was_sent: it may have been sent before, and the outcome is not known.
@@ -85,7 +85,7 @@ def send(pusher: ClusterClient, reader: ClusterClient, step: PlanStep) -> PushRe
 
 
 def outcome_of(error: ClusterError) -> PushResult:
-    """An error as what it means for a step."""
+    """The outcome of a step that failed with an error."""
     if isinstance(error, HOPELESS):
         return PushResult(Fate.STOPPED, error.message, error.code)
     if error.is_temporary:
@@ -124,7 +124,7 @@ def _read_back(
 
 
 def _pin(reader: ClusterClient, step: PlanStep, live: Manifest | None) -> Pin:
-    """The pin now. An object that is there proves its namespace by its own uid."""
+    """The current pin. An existing object proves its namespace by its own uid."""
     if live is not None or not step.key.namespace:
         return pin_of(live, step.pin.namespace_uid)
     try:

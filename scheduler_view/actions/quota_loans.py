@@ -1,4 +1,4 @@
-"""Loans of quota: what was lent until a moment reverts automatically."""
+"""Loans of quota, which revert automatically at a time."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -25,9 +25,9 @@ log = structlog.get_logger(__name__)
 
 
 def ended(at: datetime) -> QuerySet[ChangeSet]:
-    """Loans that should return and do not yet.
+    """Loans that have ended and have no return yet.
 
-    An undo that a person began and did not carry out returns nothing, so it does not count.
+    An undo that a person created and did not apply returns nothing, so it does not count.
     """
     returns = ChangeSet.objects.filter(undoes=OuterRef("pk")).filter(
         Q(author_name=SYSTEM, made_at__gte=F("undoes__ends_at"))
@@ -37,10 +37,10 @@ def ended(at: datetime) -> QuerySet[ChangeSet]:
 
 
 def end_loans(cluster_id: int, at: datetime) -> list[ChangeSet]:
-    """Begin the return of what was lent until now.
+    """Create the returns of loans that have ended.
 
-    Where somebody has changed the same quota since, a person decides: the return stays a
-    draft that says so.
+    If another person has changed the same quota since, a person must decide: the return stays a
+    draft that explains this.
     """
     lent = ended(at).filter(cluster_id=cluster_id).select_related("cluster")
     found = [_return(change_set, at) for change_set in lent]
@@ -59,7 +59,7 @@ def is_return(change_set: ChangeSet) -> bool:
 
 
 def approve_return(change_set: ChangeSet, at: datetime) -> None:
-    """The return of a loan was agreed to with the loan; one that is blocked is refused."""
+    """The return of a loan was approved with the loan; a blocked return is refused."""
     lent = change_set.undoes
     if change_set.state != ChangeState.PLANNED or lent is None:
         return
@@ -82,7 +82,7 @@ def approve_return(change_set: ChangeSet, at: datetime) -> None:
 
 
 def _give_up(back: ChangeSet, why: str) -> None:
-    """Somebody decides: the loan can still be undone by a person."""
+    """Leave the decision to a person, who can still undo the loan."""
     with act(SYSTEM, back.reason):
         ChangeSet.objects.filter(
             pk=back.pk, version=back.version, state=ChangeState.PLANNED
@@ -94,7 +94,7 @@ def _give_up(back: ChangeSet, why: str) -> None:
 
 
 def _return(lent: ChangeSet, at: datetime) -> ChangeSet | None:
-    """The draft that leads back; None where there can be none: the loan says why."""
+    """The draft that restores the previous quota; None if not possible, with a reason."""
     try:
         return _draft(lent, at)
     except Exception as error:

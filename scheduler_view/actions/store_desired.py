@@ -1,4 +1,4 @@
-"""Store what is wanted, when the first object of a change set has it."""
+"""Stores the desired state when the first object of a change set is applied."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from scheduler_view.planning.desired_state import LostUpdate, lost_updates, team
 
 
 def store(change_set: ChangeSet) -> None:
-    """Make the edits what is wanted, each only from the version it was made from.
+    """Store the edits as desired state, each only if its base version is current.
 
-    To be called in a transaction.
+    Must be called in a transaction.
 
     Raises:
-        LostUpdate: somebody else changed one of them; nothing is stored then.
+        LostUpdate: another person changed one of them; nothing is stored then.
     """
     cluster = change_set.cluster
     edits = [stored_edit(one) for one in change_set.edits]
@@ -94,7 +94,7 @@ def _store_tier(change_set: ChangeSet, edit: TierEdit, classes: Sequence[str]) -
 
 
 def _first(row: QuotaTarget | Tier) -> int:
-    """1 for a row that is new; 0 where somebody made it at the same moment."""
+    """1 for a new row; 0 if another transaction created it at the same time."""
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -104,7 +104,7 @@ def _first(row: QuotaTarget | Tier) -> int:
 
 
 def _free_default(cluster: Cluster, edits: Sequence[Edit]) -> None:
-    """The old default steps back first: the table allows one at any moment."""
+    """Unset the old default first: the table allows one default at a time."""
     names = [
         edit.spec.name
         for edit in edits

@@ -1,4 +1,4 @@
-"""Make the plan of a change set and keep it with it."""
+"""Computes the plan of a change set and stores it."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -35,14 +35,14 @@ log = structlog.get_logger(__name__)
 
 
 def plan(change_set: ChangeSet, *, at: datetime, connect: Connect = connect_to) -> bool:
-    """Plan a draft that asks for it; False when it was changed meanwhile.
+    """Plan a draft with a requested plan; False if it was changed in the meantime.
 
-    Why it cannot be planned is kept in `error`, in the server's words where it has any.
+    If it cannot be planned, `error` has the reason, with the server's message if there is one.
     """
     version = change_set.version
     try:
         return _plan(change_set, version, at, connect)
-    except Exception as error:  # a fault of ours is said, not tried for ever
+    except Exception as error:  # an internal error is reported, not retried without end
         log.exception("cannot plan", change_set=change_set.pk)
         return _fail(change_set, version, internal_error_message("plan this", error))
 
@@ -83,7 +83,7 @@ def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -
 
 
 def needs_second(cluster: Cluster, found: Computed) -> bool:
-    """True when the change is above the cluster's limit for one admin alone."""
+    """True if the change is above the cluster's limit for one administrator."""
     limit = cluster.kubernetes.get(LIMIT_KEY)
     if limit is None:
         return False
@@ -97,7 +97,7 @@ def needs_second(cluster: Cluster, found: Computed) -> bool:
 
 
 def _moved(one: QuotaEdit, before: int | None) -> int:
-    """GPUs more or fewer; all that there are where a limit comes or goes."""
+    """The difference in GPUs; all present GPUs if a limit is added or removed."""
     return abs((one.gpus or 0) - (before or 0))
 
 
@@ -111,7 +111,7 @@ def _fail(change_set: ChangeSet, version: int, why: str) -> bool:
 
 
 def _later(change_set: ChangeSet, version: int, why: str, at: datetime) -> bool:
-    """The return of a loan has nobody who would plan again: it waits for the cluster."""
+    """Nobody requests the plan of a loan's return again, so it waits for the cluster."""
     with act(SYSTEM, f"plan of {change_set} not possible yet"):
         done = ChangeSet.objects.filter(pk=change_set.pk, version=version).update(
             version=F("version") + 1, error=why, retry_at=at + RETURN_REST
@@ -146,7 +146,7 @@ def _keep(change_set: ChangeSet, version: int, found: Computed, at: datetime) ->
 
 
 def _resolved(found: Computed) -> dict[str, Any]:
-    """What the edits came to: the division of each quota, the classes of each tier."""
+    """The result of the edits: the division of each quota, the classes of each tier."""
     after = found.desired.after
     keys = [one.key for one in found.edits if isinstance(one, QuotaEdit)]
     names = [one.spec.name for one in found.edits if isinstance(one, TierEdit)]

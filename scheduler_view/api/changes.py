@@ -89,7 +89,7 @@ class ChangesView(RowsView):
 
 
 class OneView(ApiView):
-    """What all addresses of one change set share."""
+    """The base of all addresses of one change set."""
 
     subject = "change-sets"
 

@@ -1,4 +1,4 @@
-"""What cannot be done, as the API says it (RFC 9110: 409, 412, 428)."""
+"""Errors of change sets as responses of the API (RFC 9110: 409, 412, 428)."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from scheduler_view.planning.desired_state import LostUpdate
 
 
 class Conflict(exceptions.APIException):
-    """The state, or somebody else's change, does not allow it."""
+    """The state, or another person's change, does not allow it."""
 
     status_code = 409
 
 
 class PreconditionFailed(exceptions.APIException):
-    """Another version is there than If-Match names."""
+    """The current version differs from If-Match."""
 
     status_code = 412
 
@@ -29,13 +29,13 @@ class PreconditionRequired(exceptions.APIException):
 
 
 class Unprocessable(exceptions.APIException):
-    """An idempotency key that came with another request."""
+    """An idempotency key that was used with another request."""
 
     status_code = 422
 
 
 def translated(error: Exception) -> Exception:
-    """An error of ours as one that the API knows."""
+    """One of our errors as an exception of the API framework."""
     if isinstance(error, ChangedMeanwhile):
         return PreconditionFailed(str(error))
     if isinstance(error, ChangeRefused | LostUpdate):

@@ -1,4 +1,4 @@
-"""What the schema says of change sets: bodies, ETags, keys and refusals."""
+"""OpenAPI of change sets: bodies, ETags, idempotency keys and errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,12 +36,12 @@ def _etag(code: int) -> OpenApiParameter:
 
 
 def makes(body: type[Serializer[Any]]) -> Callable[[Any], Any]:
-    """Documents what makes a change set: once for each key."""
+    """Documents an endpoint that creates a change set: once for each key."""
     return _acts(body, 201, _KEY, 422)
 
 
 def acts(body: type[Serializer[Any]], code: int) -> Callable[[Any], Any]:
-    """Documents a step of a change set: of the version that was read."""
+    """Documents a step of a change set, for the version that was read."""
     return _acts(body, code, _IF_MATCH, 412, 428)
 
 

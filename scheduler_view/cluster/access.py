@@ -1,12 +1,12 @@
-"""How a cluster is reached, and as whom: two identities, files instead of secrets.
+"""Access to a cluster: its addresses and two identities, with files instead of secrets.
 
-`Cluster.kubernetes` holds, for `reader` and `pusher` each, one of
+`Cluster.kubernetes` has, for each of `reader` and `pusher`, one of
 
     {in_cluster: true}                              the pod's own service account
     {kubeconfig: PATH, context: NAME}               a file of kubectl's form
     {server: URL, token_file: PATH, ca_file: PATH}  the same without a kubeconfig
 
-and `timeout_s` for one call. The reader may only look; the pusher writes quotas and
+and `timeout_s` for one call. The reader may only read; the pusher writes quotas and
 priority classes (deploy/rbac). Only workers have these files; the web process has none.
 """
 
@@ -36,7 +36,7 @@ class AccessRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClusterAccess:
-    """One identity at one API server; exactly one of the three ways is set.
+    """One identity at one API server; exactly one of the three forms is set.
 
     Attributes:
         cluster: its name, for messages.
@@ -55,17 +55,17 @@ class ClusterAccess:
 
 
 def is_configured(settings: Mapping[str, Any], role: AccessRole) -> bool:
-    """True when a cluster has an access for a role."""
+    """True if a cluster has an access for a role."""
     return bool(settings.get(role.value))
 
 
 def access_of(
     cluster: str, settings: Mapping[str, Any], role: AccessRole
 ) -> ClusterAccess:
-    """The access that a cluster's settings give a role.
+    """The access of a role in a cluster's settings.
 
     Raises:
-        NotConfigured: it is missing or wrong; the message says what and where.
+        NotConfigured: it is missing or not valid; the message says what and where.
     """
     given = settings.get(role.value)
     place = f"cluster {cluster!r}: kubernetes.{role.value}"
@@ -102,7 +102,7 @@ def _timeout_s(place: str, settings: Mapping[str, Any]) -> float:
 
 
 def _check_server(place: str, access: ClusterAccess) -> None:
-    """A token goes only where nobody can listen."""
+    """A token is only sent over an encrypted connection."""
     url = urlsplit(access.server)
     is_safe = url.scheme == "https" or (
         url.scheme == "http" and url.hostname in _LOOPBACK

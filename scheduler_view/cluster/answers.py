@@ -1,4 +1,4 @@
-"""Answers of an API server: JSON as values, and a refusal as its typed error."""
+"""Responses of an API server: JSON as values, and errors as typed errors."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from scheduler_view.cluster.errors import (
     WriteConflict,
 )
 
-LONGEST_WORDS = 1000  # characters of an answer that is shown
+LONGEST_WORDS = 1000  # shown characters of a response
 _OWNER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 _UID = re.compile(r"\buid\b", re.IGNORECASE)
 
@@ -40,10 +40,10 @@ Answer = TypeVar("Answer")
 
 
 def decode(body: bytes, as_type: type[Answer]) -> Answer:
-    """A JSON answer as a value of a type.
+    """A JSON response as a value of a type.
 
     Raises:
-        WrongAnswer: it is none.
+        WrongAnswer: it is not such a value.
     """
     try:
         return msgspec.json.decode(body, type=as_type)
@@ -52,7 +52,7 @@ def decode(body: bytes, as_type: type[Answer]) -> Answer:
 
 
 def wrong_answer(body: bytes) -> InvalidServerResponse:
-    """What came was not what an API server says."""
+    """The error of a response that is not from an API server."""
     return InvalidServerResponse(
         f"not a response of a Kubernetes API server: {_text_of(body)!r}"
     )
@@ -61,11 +61,11 @@ def wrong_answer(body: bytes) -> InvalidServerResponse:
 def error_of(
     code: int, body: bytes, headers: Mapping[str, str] | None = None
 ) -> ClusterError:
-    """The typed error of an unsuccessful answer.
+    """The typed error of an unsuccessful response.
 
     Args:
         code: HTTP status, not 2xx.
-        body: a `Status` object as JSON, or whatever a proxy on the way has written.
+        body: a `Status` object as JSON, or the output of a proxy.
         headers: for `Retry-After`.
     """
     status = _status(body)
@@ -79,7 +79,7 @@ def error_of(
 
 
 def status_error(status: Status) -> ClusterError:
-    """The typed error of a `Status` that came within a watch; it carries its own code."""
+    """The typed error of a `Status` in a watch; it has its own code."""
     code = int(status.get("code") or 500)
     message = status.get("message") or _phrase(code)
     return _typed(code, message, status, _retry_after_s({}, status))
@@ -133,7 +133,7 @@ def _has_cause(status: Status, reason: str) -> bool:
 
 
 def _status(body: bytes) -> Status | None:
-    """The body when it is a `Status` object."""
+    """The body, if it is a `Status` object."""
     try:
         found = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -143,7 +143,7 @@ def _status(body: bytes) -> Status | None:
 
 
 def _is_plain(code: int) -> bool:
-    """Answers that the API server, too, gives as plain text."""
+    """True for responses that an API server also sends as plain text."""
     return code in (401, 403, 404, 429) or code >= 500
 
 

@@ -1,7 +1,7 @@
 """The only client of a Kubernetes API: reads objects, and changes quotas and classes.
 
-Objects are decoded as they come; the client's own models would cost ten times the time
-for a page of 500 and lose fields that they do not know. Every call has a deadline.
+Objects are decoded directly; the client library's models would take ten times as long for a page
+of 500, and lose unknown fields. Every call has a deadline.
 """
 
 import time
@@ -26,8 +26,8 @@ from scheduler_view.cluster.live import (
 from scheduler_view.cluster.session import Session
 from scheduler_view.domain.objects.manifest import MANAGER
 
-PAGE = 500  # objects of one answer; what client-go's reflectors use
-LISTS_TRIED = 3  # a list that grew too old between two pages is begun again
+PAGE = 500  # objects of one response; as client-go's reflectors use
+LISTS_TRIED = 3  # a list that expired between two pages is restarted
 _APPLY = "application/apply-patch+yaml"  # JSON is YAML
 
 
@@ -47,9 +47,9 @@ class _Event(msgspec.Struct):
 
 
 class ClusterClient:
-    """One identity at one API server; may be used by several threads.
+    """One identity at one API server; thread-safe.
 
-    Every method raises a `ClusterError` of `cluster.errors` when it does not succeed.
+    Every method raises a `ClusterError` of `cluster.errors` if it fails.
     """
 
     def __init__(self, access: ClusterAccess) -> None:
@@ -72,12 +72,12 @@ class ClusterClient:
         self._session.close()
 
     def version(self) -> str:
-        """The server's version, e.g. `v1.34.4`; needs no rights beyond being known."""
+        """The server's version, such as `v1.34.4`; needs no permissions except a valid identity."""
         answer = decode(self._call("GET", "/version"), dict[str, Any])
         return str(answer.get("gitVersion", ""))
 
     def get(self, kind: str, name: str, namespace: str = "") -> LiveObject:
-        """One object; `NotFound` where there is none."""
+        """One object; raises `NotFound` if it does not exist."""
         return _live(kind, self._call("GET", KINDS[kind].path(namespace, name)))
 
     def list(
@@ -86,11 +86,11 @@ class ClusterClient:
         """All objects of a kind, in pages, as of one version of the store.
 
         Args:
-            namespace: only of this one; empty for all.
-            labels, fields: selectors, e.g. `team=a`, `spec.nodeName=node-1`.
+            namespace: only this one; empty for all.
+            labels, fields: selectors, such as `team=a`, `spec.nodeName=node-1`.
 
         Raises:
-            Gone: the list grew too old between two pages, three times over.
+            Gone: the list expired between two pages, three times.
         """
         for left in reversed(range(LISTS_TRIED)):
             try:
@@ -103,7 +103,7 @@ class ClusterClient:
     def watch(
         self, kind: str, resource_version: str, *, for_s: float, labels: str = ""
     ) -> Iterator[WatchEvent]:
-        """Changes since a version of the store, as they come, for some seconds.
+        """Changes since a version of the store, as they occur, for some seconds.
 
         Raises:
             Gone: the version is too old: list again.
@@ -114,7 +114,7 @@ class ClusterClient:
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(max(1, round(for_s))),
         } | _selectors(labels=labels)
-        # The server ends a watch after timeoutSeconds; one that does not is cut off.
+        # The server ends a watch after timeoutSeconds; otherwise it is closed here.
         patience_s = for_s + self.access.timeout_s
         with self._session.open(
             "GET", KINDS[kind].path(), query, timeout_s=patience_s
@@ -130,16 +130,16 @@ class ClusterClient:
         force: bool = False,
         uid: str = "",
     ) -> LiveObject:
-        """Server-side apply of all that we want of a quota or a priority class.
+        """Server-side apply of the desired state of a quota or a priority class.
 
         Args:
-            body: the whole of it; a key that we applied before and leave out is removed.
-            dry_run: everything but the write, admission included.
-            force: take fields that other managers have.
+            body: all our fields; a key that we applied before and leave out is removed.
+            dry_run: everything except the write, including admission.
+            force: take over fields of other managers.
             uid: only if the object is still this one; `UidMismatch` otherwise.
 
         Raises:
-            FieldConflict: others have fields that we would change.
+            FieldConflict: other managers have fields that we would change.
         """
         kind, meta = body["kind"], body["metadata"]
         query = {"fieldManager": MANAGER, "force": str(force).lower()}
@@ -153,7 +153,7 @@ class ClusterClient:
         """Remove an object, if it is still the one with this uid.
 
         Raises:
-            NotFound: it is not there.
+            NotFound: it does not exist.
             UidMismatch: another object has its name.
         """
         options = {
@@ -165,7 +165,7 @@ class ClusterClient:
         self._call("DELETE", path, {}, options, "application/json")
 
     def may(self, verb: str, kind: str, namespace: str = "") -> bool:
-        """Whether RBAC lets us do something, e.g. `list` pods; asked of the server."""
+        """True if RBAC permits an action, such as `list` pods; the server is queried."""
         review = {
             "kind": "SelfSubjectAccessReview",
             "apiVersion": "authorization.k8s.io/v1",
@@ -209,7 +209,7 @@ class ClusterClient:
 
 
 def connect(access: ClusterAccess) -> ClusterClient:
-    """A client for an access; opens no connection yet."""
+    """A client for an access; does not open a connection yet."""
     return ClusterClient(access)
 
 

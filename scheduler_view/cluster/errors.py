@@ -1,20 +1,20 @@
-"""What can go wrong between us and an API server; each kind has one thing to do about it.
+"""Errors of calls to an API server; each type has one way to handle it.
 
-The message is the server's own words where it sent any, else ours; it is fit for a person.
+The message is the server's if it sent one, else ours; it can be shown to people.
 """
 
 from collections.abc import Mapping
 
 
 class ClusterError(Exception):
-    """A call did not do what was asked.
+    """A call failed.
 
     Attributes:
-        words: the server's own words, or ours when it said nothing.
-        code: HTTP status; None when there was no answer.
+        words: the server's message, or ours if it sent none.
+        code: HTTP status; None without a response.
         is_temporary: the same call may succeed later.
         is_outcome_unknown: a write may or may not have happened: read it back.
-        retry_after_s: how long the server wants to be left alone, where it says so.
+        retry_after_s: the server's waiting time, if it sets one.
     """
 
     is_temporary = False
@@ -33,26 +33,26 @@ class ClusterError(Exception):
 
 
 class NotConfigured(ClusterError):
-    """No access is set up, or its files cannot be read: the settings must change."""
+    """No access is configured, or its files cannot be read: the settings must change."""
 
 
 class Unauthorized(ClusterError):
-    """401: the server does not know who we are: the credentials must change."""
+    """401: the identity is not valid: the credentials must change."""
 
 
 class Forbidden(ClusterError):
-    """403: we may not, by RBAC, by an admission policy or by a quota."""
+    """403: denied by RBAC, by an admission policy or by a quota."""
 
 
 class NamespaceTerminating(Forbidden):
-    """403: the namespace is being removed; nothing can be made in it."""
+    """403: the namespace is being deleted; nothing can be created in it."""
 
 
 class NotFound(ClusterError):
-    """404: the object or its namespace is not there.
+    """404: the object or its namespace does not exist.
 
     Attributes:
-        kind, name: what is missing, as the server says: `namespaces`, `team-a`.
+        kind, name: the missing object, as named by the server: `namespaces`, `team-a`.
     """
 
     def __init__(self, message: str, kind: str = "", name: str = "") -> None:
@@ -69,7 +69,7 @@ class FieldConflict(WriteConflict):
     """409: other managers have set fields that we would set to another value.
 
     Attributes:
-        owners: manager -> the fields it has, as the server names them.
+        owners: fields as named by the server, by manager.
     """
 
     def __init__(self, message: str, owners: Mapping[str, tuple[str, ...]]) -> None:
@@ -83,27 +83,27 @@ class FieldConflict(WriteConflict):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields in question."""
+        """The conflicting fields."""
         return tuple(name for names in self.owners.values() for name in names)
 
 
 class Stale(WriteConflict):
-    """409: the object was changed since the version that we named."""
+    """409: the object was changed since the given version."""
 
 
 class UidMismatch(WriteConflict):
-    """409 or 422: another object has this name now; ours was removed."""
+    """409 or 422: another object has this name now; ours was deleted."""
 
 
 class WatchExpired(ClusterError):
-    """410: the version to go on from is too old: list again."""
+    """410: the version to continue from is too old: list again."""
 
 
 class Invalid(ClusterError):
     """400 or 422: the server does not accept these values.
 
     Attributes:
-        fields: the fields that it names, e.g. `spec.hard[foo]`; may be empty.
+        fields: the fields that it names, such as `spec.hard[foo]`; may be empty.
     """
 
     def __init__(
@@ -114,26 +114,26 @@ class Invalid(ClusterError):
 
 
 class TooManyRequests(ClusterError):
-    """429: wait `retry_after_s`, then ask again. Nothing was done."""
+    """429: wait `retry_after_s`, then retry. Nothing was done."""
 
     is_temporary = True
 
 
 class ServerError(ClusterError):
-    """5xx: the server or a proxy before it failed."""
+    """5xx: the server or a proxy in front of it failed."""
 
     is_temporary = True
     is_outcome_unknown = True
 
 
 class InvalidServerResponse(ClusterError):
-    """Not what a Kubernetes API server says: HTML, a redirect, half a JSON."""
+    """Not a response of a Kubernetes API server: HTML, a redirect, incomplete JSON."""
 
     is_outcome_unknown = True
 
 
 class Unreachable(ClusterError):
-    """No answer came.
+    """No response.
 
     Attributes:
         how: `timeout`, `reset`, `refused` or `name` (the host is not known).
@@ -147,9 +147,9 @@ class Unreachable(ClusterError):
 
     @property
     def is_outcome_unknown(self) -> bool:  # type: ignore[override]
-        """A refused connection did nothing; a cut or silent one may have."""
+        """A refused connection did nothing; after an aborted or timed out one it is not known."""
         return self.how in ("timeout", "reset")
 
 
 class TlsFailure(ClusterError):
-    """No connection can be trusted: certificate, host name or protocol."""
+    """No trusted connection: certificate, host name or protocol."""

@@ -1,4 +1,4 @@
-"""The kinds of objects that we look at, and the two that we change."""
+"""The kinds of objects that are read, and the two that are written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # befor
 
 @dataclass(frozen=True, slots=True)
 class ObjectKind:
-    """Where objects of a kind are found."""
+    """The API path of objects of a kind."""
 
     version: str
     plural: str
@@ -62,7 +62,7 @@ KINDS: Mapping[str, ObjectKind] = {
 
 
 def written(kind: str) -> ObjectKind:
-    """A kind that we may change; no other is, whatever a caller asks.
+    """A kind that may be written; all others are rejected.
 
     Raises:
         ValueError: this kind is never written.

@@ -13,7 +13,7 @@ Manifest = Mapping[str, Any]
 
 
 class Meta(msgspec.Struct, frozen=True, gc=False):
-    """What every object says of itself; enough to know that nothing of it changed."""
+    """The metadata of every object; enough to detect that nothing changed."""
 
     name: str = ""
     namespace: str = ""
@@ -28,13 +28,13 @@ class _Head(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True)
 class LiveObject:
-    """One object. A list of thousands is read for its changes: the rest is decoded late.
+    """One object. Only its metadata is decoded at first: most objects did not change.
 
     Attributes:
-        kind: e.g. `ResourceQuota`.
-        version: of its API, e.g. `v1`.
-        meta: its name, place, identity and version.
-        raw: all of it, as the API server sent it.
+        kind: such as `ResourceQuota`.
+        version: of its API, such as `v1`.
+        meta: its name, namespace, uid and version.
+        raw: the complete object, as the API server sent it.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class LiveObject:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """All of it as a value, with `kind` and `apiVersion`, which lists leave out."""
+        """The complete object as a value, with `kind` and `apiVersion`, which lists leave out."""
         found: dict[str, Any] = msgspec.json.decode(self.raw)
         found.setdefault("kind", self.kind)
         found.setdefault("apiVersion", self.version)
@@ -56,7 +56,7 @@ class LiveObject:
 
     @property
     def namespace(self) -> str:
-        """Empty for what is in no namespace."""
+        """Empty for cluster-wide objects."""
         return self.meta.namespace
 
     @property
@@ -73,12 +73,12 @@ class LiveObject:
 
     @property
     def is_going(self) -> bool:
-        """True when it is being removed."""
+        """True if it is being deleted."""
         return self.meta.deletionTimestamp is not None
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """Empty for kinds without one, as PriorityClass."""
+        """Empty for kinds without one, such as PriorityClass."""
         return self.manifest.get("spec") or {}
 
     @property
@@ -87,16 +87,16 @@ class LiveObject:
 
     @property
     def managers(self) -> frozenset[str]:
-        """Who manages fields that the object wants."""
+        """The managers of the object's fields."""
         return frozenset(n for names in owners(self.manifest).values() for n in names)
 
     def pin(self, namespace_uid: str = "") -> Pin:
-        """What a plan remembers of a quota or a priority class."""
+        """The pin of a quota or a priority class for a plan."""
         return pin_of(self.manifest, namespace_uid)
 
     @property
     def spec_hash(self) -> str:
-        """Of what a quota or a priority class wants, without its status."""
+        """A hash of a quota or a priority class, without its status."""
         return self.pin().spec
 
 
@@ -104,7 +104,7 @@ def live_object(kind: str, version: str, raw: bytes | msgspec.Raw) -> LiveObject
     """An object from its JSON.
 
     Raises:
-        msgspec.DecodeError: not an object of Kubernetes.
+        msgspec.DecodeError: not a Kubernetes object.
     """
     return LiveObject(kind, version, _HEAD.decode(raw).metadata, raw)
 
@@ -130,7 +130,7 @@ class WatchEvent:
 
     Attributes:
         type: `ADDED`, `MODIFIED`, `DELETED` or `BOOKMARK`.
-        live: the object; of a bookmark only its version says something.
+        live: the object; for a bookmark only its version is set.
     """
 
     type: str

@@ -1,5 +1,5 @@
-"""A connection to an API server as one identity; the only module that knows the client
-library. Nothing is tried twice here: who calls knows whether that may be done.
+"""A connection to an API server as one identity; the only module that uses the client
+library. Nothing is retried here: the caller knows whether a retry is safe.
 """
 
 import time
@@ -19,11 +19,11 @@ from scheduler_view.cluster.access import ClusterAccess
 from scheduler_view.cluster.answers import error_of
 from scheduler_view.cluster.errors import NotConfigured
 
-POOL = 16  # connections kept to one server
+POOL = 16  # connections in the pool of one server
 
 
 class Session:
-    """Sends requests with the credentials of an access; may be used by several threads.
+    """Sends requests with the credentials of an access; thread-safe.
 
     Raises:
         NotConfigured: the credentials cannot be read.
@@ -49,7 +49,7 @@ class Session:
         *,
         timeout_s: float | None = None,
     ) -> Iterator[urllib3.HTTPResponse]:
-        """A successful answer, whose body is not read yet; closed afterwards."""
+        """A successful response, whose body is not read yet; closed afterwards."""
         timeout_s = timeout_s or self.access.timeout_s
         deadline = time.monotonic() + timeout_s
         raw: urllib3.HTTPResponse | None = None
@@ -87,7 +87,7 @@ class Session:
                 auth_settings=["BearerToken"],
             )
         except (kubernetes_config.ConfigException, OSError, yaml.YAMLError) as error:
-            # The library reads rotating tokens again before a request.
+            # The library reads rotated tokens again before a request.
             raise _unreadable(self.access, error) from error
         try:
             answer = self._api.call_api(
@@ -97,7 +97,7 @@ class Session:
                     timeout_s,
                 ),
             )
-        except kubernetes.ApiException as error:  # how the library tells TLS errors
+        except kubernetes.ApiException as error:  # how the library marks TLS errors
             raise transport.failure(
                 error.__context__
                 if isinstance(error.__context__, HTTPError)
@@ -133,7 +133,7 @@ def _configuration(access: ClusterAccess) -> kubernetes.Configuration:
         TypeError,
     ) as error:
         raise _unreadable(access, error) from error
-    found.retries = False  # no second try and no redirect: the caller decides
+    found.retries = False  # no retry and no redirect: the caller decides
     found.connection_pool_maxsize = POOL
     return found
 
@@ -141,7 +141,7 @@ def _configuration(access: ClusterAccess) -> kubernetes.Configuration:
 def _set_server(found: kubernetes.Configuration, access: ClusterAccess) -> None:
     found.host = access.server.rstrip("/")
     if access.ca_file:
-        Path(access.ca_file).read_bytes()  # fails here, with its name
+        Path(access.ca_file).read_bytes()  # fails here, with the file's name
         found.ssl_ca_cert = access.ca_file
     if access.token_file:
         _read_token(found, access.token_file)
@@ -161,7 +161,7 @@ def _unreadable(access: ClusterAccess, error: Exception) -> NotConfigured:
 
 
 def _give_back(raw: urllib3.HTTPResponse) -> None:
-    """Keep the connection where its answer was read to the end, else close it."""
+    """Keep the connection if its response was read to the end, else close it."""
     if raw.length_remaining or not raw.closed:
         raw.close()
     raw.release_conn()

@@ -1,4 +1,4 @@
-"""Bytes to and from an API server: deadlines on everything, failures as typed errors."""
+"""Bytes to and from an API server: deadlines for everything, failures as typed errors."""
 
 import time
 from collections.abc import Iterator
@@ -22,20 +22,20 @@ from scheduler_view.cluster.errors import (
 )
 
 CONNECT_TIMEOUT_S = 5.0
-CHUNK = 256 * 1024  # bytes read at most between two looks at the clock
-MOST_BYTES = 256 * 1024 * 1024  # of one answer; a page of 500 objects has some MB
+CHUNK = 256 * 1024  # bytes read at most between two checks of the deadline
+MOST_BYTES = 256 * 1024 * 1024  # of one response; a page of 500 objects has some MB
 
 
 def read(answer: urllib3.HTTPResponse, deadline: float, timeout_s: float) -> bytes:
     """The body, read before a deadline of the monotonic clock.
 
     Raises:
-        Unreachable: it came too slowly.
+        Unreachable: it was too slow.
         WrongAnswer: it is too large.
     """
     parts: list[bytes] = []
     size = 0
-    # read1 gives what has come: single bytes, too, are held against the deadline
+    # read1 returns the available bytes, so that slow single bytes cannot exceed the deadline
     while part := answer.read1(CHUNK, decode_content=True):
         parts.append(part)
         size += len(part)
@@ -50,7 +50,7 @@ def read(answer: urllib3.HTTPResponse, deadline: float, timeout_s: float) -> byt
 
 
 def lines(answer: urllib3.HTTPResponse) -> Iterator[bytes]:
-    """The lines of an answer that stays open, as they come."""
+    """The lines of a response that stays open, as they arrive."""
     rest = b""
     while part := answer.read1(CHUNK, decode_content=True):
         *whole, rest = (rest + part).split(b"\n")
@@ -58,7 +58,7 @@ def lines(answer: urllib3.HTTPResponse) -> Iterator[bytes]:
 
 
 def late(timeout_s: float) -> Unreachable:
-    """No whole answer within the time of one call."""
+    """The error of a response that was not complete within the time of one call."""
     return Unreachable(f"no response within {timeout_s:g} s", "timeout")
 
 
@@ -87,7 +87,7 @@ def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
 
 
 def _root(error: BaseException) -> str:
-    """The root cause of an error of these libraries, in a few words."""
+    """The root cause of an error of these libraries, as a short text."""
     for _ in range(10):
         inner = (getattr(error, "reason", None), *error.args, error.__cause__)
         deeper = next((e for e in inner if isinstance(e, BaseException)), None)

@@ -20,12 +20,13 @@ Body = Mapping[str, Any]
 
 
 class DriftState(StrEnum):
-    """One of these is true of every object; a cluster that is silent has none new."""
+    """Every object has one of these states; a cluster that does not respond gets no new ones."""
 
     IN_SYNC = "in_sync"
-    DIFFERS = "differs"  # somebody changed or removed what we set, or left it behind
-    OTHER = "other"  # another manager has it: it is shown, not touched
-    NOT_MANAGED = "not_managed"  # it limits GPUs, and nobody asked us to manage it
+    # a field that we set was changed or removed, or a removed object still exists
+    DIFFERS = "differs"
+    OTHER = "other"  # another manager has it: it is shown, not changed
+    NOT_MANAGED = "not_managed"  # it limits GPUs, and is not managed by GPU Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,10 @@ class DriftStatus:
     """The state of one object.
 
     Attributes:
-        changes: fields, from what is wanted (`before`) to what is there (`after`).
-        who: managers of those fields beside us, joined; empty when nobody can be named.
-        when: when they last wrote, as the API server writes times; empty when unknown.
-        words: the same for a person.
+        changes: fields, from the desired (`before`) to the actual value (`after`).
+        who: other managers of those fields, joined; empty if not known.
+        when: when they last wrote, in the API server's format; empty if not known.
+        words: the same as a sentence.
     """
 
     state: DriftState
@@ -55,10 +56,10 @@ def standing_of(
     """The state of an object; None if GPU Ledger does not manage it.
 
     Args:
-        key: which object.
-        wanted: what we would apply; None when nothing is wanted of it.
-        live: the object as it is; None when there is none.
-        added: resources that an administrator named.
+        key: of the object.
+        wanted: the desired object; None if none is desired.
+        live: the object in the cluster; None if it does not exist.
+        added: resources that an administrator added.
     """
     if wanted is None:
         return None if live is None else _unasked(live, added)
@@ -79,7 +80,7 @@ def standing_of(
 
 
 def writers(live: Manifest, fields: Iterable[str]) -> tuple[str, str]:
-    """Managers beside us that set any of some fields, and when they last wrote."""
+    """Other managers that set any of some fields, and when they last wrote."""
     names: dict[str, None] = {}
     last = ""
     asked = set(fields)
@@ -109,7 +110,7 @@ def _unasked(live: Manifest, added: Added) -> DriftStatus | None:
 
 
 def _changes(key: ObjectKey, wanted: Body, live: Manifest) -> tuple[FieldChange, ...]:
-    """What a plan would change, the other way round."""
+    """The changes of a plan, in the opposite direction."""
     here = {key.namespace: "uid"} if key.namespace else {}
     step = plan_steps([DesiredObject(key, wanted)], Observed({key: live}, here))[0]
     if step.action == Action.KEEP:
@@ -138,7 +139,7 @@ def _value(value: str | None) -> str:
 
 
 def _names(fields: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[str]:
-    """Dotted names of a manager's fields, and of all that they are in."""
+    """Dotted names of a manager's fields, including their parents."""
     for name, inner in fields.items():
         if name.startswith("f:"):
             path = (*above, name.removeprefix("f:"))

@@ -1,11 +1,13 @@
-"""Words that plans, titles and pages share: what units are called, counts, names, money."""
+"""Texts that plans, titles and pages share: units, counts, names, money."""
 
 from collections.abc import Sequence
 from decimal import Decimal
 
+from accounting.domain.core.money import Money
+
 
 def units(resource: str, number: int | None = None) -> str:
-    """What units of a resource are called; the word for one where it is one GPU."""
+    """The name of units of a resource; singular for one."""
     if resource.endswith(".deviceclass.resource.k8s.io/devices"):
         return f"devices of {resource.partition('.deviceclass.')[0]}"
     name = resource.rpartition("/")[2]
@@ -33,5 +35,5 @@ def whose(name: str) -> str:
 
 
 def money(amount: Decimal, currency: str) -> str:
-    """`EUR 12,345.00`; pages use the person's own way of writing it."""
-    return f"{currency} {amount:,.2f}"
+    """`EUR 12,345.00`; pages use the person's own number format."""
+    return str(Money(amount, currency))

@@ -1,4 +1,4 @@
-"""Change sets: what was asked, what was decided, and what happened to each object."""
+"""Change sets: edits, decisions, and the result for each object."""
 
 import pghistory
 from django.conf import settings
@@ -15,18 +15,18 @@ class ChangeState(models.TextChoices):
     DRAFT = "draft"
     PLANNED = "planned"
     APPROVED = "approved"
-    SCHEDULED = "scheduled"  # approved, and begins at `starts_at`
+    SCHEDULED = "scheduled"  # approved, and starts at `starts_at`
     APPLYING = "applying"
     APPLIED = "applied"
     PARTLY_APPLIED = "partly_applied"
     REFUSED = "refused"  # nothing of it was applied
-    EXPIRED = "expired"  # its plan grew old before it was applied
+    EXPIRED = "expired"  # its plan expired before it was applied
     UNDONE = "undone"
-    DECLINED = "declined"  # somebody else answered it with no
-    DISCARDED = "discarded"  # its author took it back
+    DECLINED = "declined"  # another person declined it
+    DISCARDED = "discarded"  # its author discarded it
 
 
-# Nothing of it is in effect, and nothing of it is on its way.
+# It has no effect, now or later.
 CAME_TO_NOTHING = (
     ChangeState.REFUSED,
     ChangeState.EXPIRED,
@@ -39,10 +39,10 @@ CAME_TO_NOTHING = (
 class ChangeSet(models.Model):
     """One reviewed set of edits to the quotas and tiers of one cluster.
 
-    Written by `actions.change_sets` and its neighbors; never deleted. Each change of
+    Written by modules of `actions`; never deleted. Each change of
     state is one conditional update; `version` grows with each, `fence` with each claim of
-    a worker. `edits` are desired values with the version that they were made from,
-    `reverse` are the edits that lead back, filled when it is applied.
+    a worker. `edits` are desired values with their base version, `reverse` are the edits that undo
+    them, set when it is applied.
     """
 
     cluster = models.ForeignKey(
@@ -64,23 +64,23 @@ class ChangeSet(models.Model):
     made_at = models.DateTimeField(db_default=Now())
     edits = models.JSONField(default=list)
     reverse = models.JSONField(default=list, blank=True)
-    forced = models.JSONField(default=list, blank=True)  # objects ticked by a person
+    forced = models.JSONField(default=list, blank=True)  # objects selected by a person
     plan = models.JSONField(default=dict, blank=True)  # summary, effects, warnings
-    plan_wanted_at = models.DateTimeField(null=True, blank=True)  # wakes the worker
+    plan_wanted_at = models.DateTimeField(null=True, blank=True)  # set to wake a worker
     planned_at = models.DateTimeField(null=True, blank=True)
     plan_expires_at = models.DateTimeField(null=True, blank=True)
-    needs_second = models.BooleanField(default=False)  # another admin must approve
+    # another administrator must approve
+    needs_second = models.BooleanField(default=False)
     approved_by = models.CharField(max_length=150, blank=True)
     approved_at = models.DateTimeField(null=True, blank=True)
     starts_at = models.DateTimeField(null=True, blank=True)
-    ends_at = models.DateTimeField(
-        null=True, blank=True
-    )  # then it is undone automatically
+    ends_at = models.DateTimeField(null=True, blank=True)  # undone automatically
     apply_wanted_at = models.DateTimeField(null=True, blank=True)
     applied_at = models.DateTimeField(null=True, blank=True)
-    retry_at = models.DateTimeField(null=True, blank=True)  # not before
+    retry_at = models.DateTimeField(null=True, blank=True)  # earliest start
     error = models.TextField(blank=True)  # why it waits or was refused
-    ended_by = models.CharField(max_length=150, blank=True)  # who declined, discarded
+    # who declined or discarded it
+    ended_by = models.CharField(max_length=150, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     ended_reason = models.CharField(max_length=200, blank=True)
     undoes = models.ForeignKey(
@@ -108,18 +108,18 @@ class ChangeSet(models.Model):
 
 
 class StepState(models.TextChoices):
-    """What happened to one object."""
+    """The result for one object."""
 
     WAITING = "waiting"
-    SENT = "sent"  # the outcome is not known until it is read back
+    SENT = "sent"  # the outcome is unknown until it is read back
     APPLIED = "applied"
-    UNCHANGED = "unchanged"  # it was as wanted; nothing was written
+    UNCHANGED = "unchanged"  # it matched the desired state; nothing was written
     REFUSED = "refused"
 
 
 @pghistory.track()
 class ChangeStep(models.Model):
-    """One object of a plan: what is sent, what was there before, what the server said.
+    """One object of a plan: what is sent, the previous object, and the server's response.
 
     Written by `actions.plan` and `actions.apply`; replaced as a whole by a new plan.
     """
@@ -132,11 +132,12 @@ class ChangeStep(models.Model):
     namespace = models.CharField(max_length=63, blank=True)
     name = models.CharField(max_length=253)
     action = models.CharField(max_length=7)  # domain.plan.Action
-    body = models.JSONField(null=True)  # what we apply; null removes the object
-    before = models.JSONField(null=True)  # the object as it was read; null for none
+    # the fields that we apply; null deletes the object
+    body = models.JSONField(null=True)
+    before = models.JSONField(null=True)  # the object as read; null if it did not exist
     pin = models.JSONField(default=dict)  # domain.manifest.Pin
     changes = models.JSONField(default=list)  # [field, before, after]
-    others = models.JSONField(default=dict)  # field -> managers beside us
+    others = models.JSONField(default=dict)  # other managers by field
     blocked = models.TextField(blank=True)
     note = models.TextField(blank=True)
     force = models.BooleanField(default=False)
@@ -144,7 +145,7 @@ class ChangeStep(models.Model):
         max_length=9, choices=StepState.choices, default=StepState.WAITING
     )
     code = models.PositiveSmallIntegerField(null=True)  # HTTP status
-    message = models.TextField(blank=True)  # the server's own words
+    message = models.TextField(blank=True)  # the server's message
     done_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -161,10 +162,10 @@ class ChangeStep(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """One answered request of a program: the same key gets the same answer for a day.
+    """One request of a program: the same key gets the same response for a day.
 
-    Written by the API; `digest` is of the request's address and body, so that a key that
-    is used for something else is refused. Removed when it is a day old.
+    Written by the API; `digest` is of the request's address and body, so that a key that is
+    used for another request is rejected. Removed after a day.
     """
 
     user = models.ForeignKey(

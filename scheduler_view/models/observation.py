@@ -1,4 +1,4 @@
-"""What clusters had when they were last read, and where that differs from what is wanted."""
+"""The state of clusters at the last observation, and differences from the desired state."""
 
 from django.db import models
 
@@ -7,17 +7,17 @@ from scheduler_view.domain.drift import DriftState
 
 
 class ObservationRun(models.Model):
-    """How the last read of one kind of objects of one cluster went.
+    """The result of the last read of one kind of objects in one cluster.
 
-    Written by `observation.observe`. Every observation of the kind is as of `seen_at`; when it
-    is old, `error` says why, in the server's own words where it has any.
+    Written by `observation.observe`. Every observation of the kind is as of `seen_at`; if it is
+    old, `error` has the reason, with the server's message if there is one.
     """
 
     cluster = models.ForeignKey(
         Cluster, on_delete=models.PROTECT, related_name="observation_runs"
     )
     kind = models.CharField(max_length=63)
-    seen_at = models.DateTimeField(null=True)  # of the last whole list or watch
+    seen_at = models.DateTimeField(null=True)  # of the last complete list or watch
     tried_at = models.DateTimeField()
     error = models.TextField(blank=True)
     code = models.PositiveSmallIntegerField(null=True)  # HTTP status of the error
@@ -35,11 +35,11 @@ class ObservationRun(models.Model):
 
 
 class Observation(models.Model):
-    """One object as a cluster last had it; the row goes when the object is gone.
+    """One object as last observed in a cluster; the row is deleted with the object.
 
-    Written by `observation.observe`, only when something of it changed. `manifest` is what
-    `domain.objects.stored_manifest` keeps of it; quotas and priority classes keep who
-    manages which field.
+    Written by `observation.observe`, only if it changed. `manifest` is the part from
+    `domain.objects.stored_manifest`; quotas and priority classes include the managers of their
+    fields.
     """
 
     cluster = models.ForeignKey(
@@ -52,7 +52,7 @@ class Observation(models.Model):
     resource_version = models.CharField(max_length=64)
     digest = models.CharField(max_length=32)  # of `manifest`
     manifest = models.JSONField()
-    changed_at = models.DateTimeField()  # when it was first seen like this
+    changed_at = models.DateTimeField()  # when it was first seen in this state
 
     class Meta:
         constraints = [
@@ -68,9 +68,9 @@ class Observation(models.Model):
 
 
 class Preemption(models.Model):
-    """One pod that the scheduler pushed out for another.
+    """One pod that the scheduler preempted for another.
 
-    Written by `observation.preemptions`; it stays when the event and the pod are gone.
+    Written by `observation.preemptions`; kept after the event and the pod are deleted.
     """
 
     cluster = models.ForeignKey(
@@ -80,7 +80,8 @@ class Preemption(models.Model):
     namespace = models.CharField(max_length=63)
     pod = models.CharField(max_length=253)
     at = models.DateTimeField()
-    message = models.CharField(max_length=500, blank=True)  # the scheduler's: by whom
+    # the scheduler's message: by which pod
+    message = models.CharField(max_length=500, blank=True)
 
     class Meta:
         constraints = [
@@ -97,9 +98,9 @@ class Preemption(models.Model):
 class Drift(models.Model):
     """How one quota or priority class differs from the desired state.
 
-    Written by `observation.drift`; there is a row for each object that is wanted, is ours, or
-    limits GPUs. `since` is when it got its state; while a change set is being applied,
-    its objects keep what they had.
+    Written by `observation.drift`; there is a row for each object that is desired, ours, or
+    limits GPUs. `since` is the start of its state; while a change set is being applied, the state
+    of its objects does not change.
     """
 
     cluster = models.ForeignKey(
@@ -112,7 +113,7 @@ class Drift(models.Model):
         max_length=12, choices=[(s.value, s.value) for s in DriftState]
     )
     since = models.DateTimeField()
-    changes = models.JSONField(default=list)  # [field, wanted, in the cluster]
+    changes = models.JSONField(default=list)  # [field, desired, in the cluster]
     who = models.CharField(max_length=253, blank=True)  # managers of those fields
     by_at = models.DateTimeField(null=True)  # when they last wrote
     message = models.TextField(blank=True)

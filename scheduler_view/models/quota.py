@@ -1,4 +1,4 @@
-"""What is wanted of a cluster: how many GPUs a team may hold, and who goes first."""
+"""The desired state of a cluster: quotas of teams, and priority tiers."""
 
 import pghistory
 from django.db import models
@@ -10,11 +10,11 @@ from scheduler_view.domain.quotas.split import SplitRule
 
 @pghistory.track()
 class QuotaTarget(models.Model):
-    """How many units of one resource a team may hold in one cluster, for all tiers or one.
+    """The quota of a team for one resource in one cluster, for all tiers or one.
 
-    Written by `actions.store_desired` when a change set is applied; `split` is by namespace and
-    sums to `gpus`. `version` is the number of the change set that wrote it: of two changes
-    that were made from the same version, one wins (I15).
+    Written by `actions.store_desired` when a change set is applied; `split` is by namespace; its
+    sum is `gpus`. `version` is the number of the change set that wrote it: of two changes with the
+    same base version, one succeeds (I15).
     """
 
     cluster = models.ForeignKey(
@@ -29,8 +29,8 @@ class QuotaTarget(models.Model):
     rule = models.CharField(
         max_length=8, choices=[(r.value, r.value) for r in SplitRule], default="evenly"
     )
-    weights = models.JSONField(default=dict, blank=True)  # namespace -> weight
-    split = models.JSONField(default=dict)  # namespace -> GPUs
+    weights = models.JSONField(default=dict, blank=True)  # weight by namespace
+    split = models.JSONField(default=dict)  # GPUs by namespace
     version = models.PositiveBigIntegerField()
 
     class Meta:
@@ -50,9 +50,9 @@ class QuotaTarget(models.Model):
 class Tier(models.Model):
     """One priority tier of one cluster: a name over versions of a PriorityClass.
 
-    Written by `actions.store_desired` when a change set is applied. `class_name` is what new
-    pods name; `old_classes` are earlier versions that pods may still have. `version` is the
-    number of the change set that wrote it.
+    Written by `actions.store_desired` when a change set is applied. New pods name `class_name`;
+    `old_classes` are earlier versions that pods may still have. `version` is the number of the
+    change set that wrote it.
     """
 
     cluster = models.ForeignKey(

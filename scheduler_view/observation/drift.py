@@ -1,9 +1,9 @@
-"""Compare what clusters have with what is wanted, and remember since when they differ.
+"""Compares clusters with the desired state, and stores since when they differ.
 
-Only objects that were seen to change, or of which something else is wanted, are compared;
-so a quiet cluster costs its list and two queries. Objects of a change set that is being
-applied are left alone until it is done, and the reason of a difference is kept until the
-difference itself changes: nothing flaps.
+Only objects that changed, or whose desired state changed, are compared; so a cluster without
+changes costs its list and two queries. Objects of a change set that is being applied are compared
+when it is done, and the reason of a difference is kept until the difference changes, so that the
+state does not alternate.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -39,7 +39,7 @@ from scheduler_view.queries.resources import added_names
 
 log = structlog.get_logger(__name__)
 KINDS = (QUOTA, CLASS)
-LATER = "compare again"  # a basis that no object has
+LATER = "compare again"  # a basis that differs from that of every object
 BATCH = 1000  # rows of one statement
 _COLUMNS = ("state", "since", "changes", "who", "by_at", "message", "basis")
 
@@ -47,7 +47,7 @@ Body = Mapping[str, Any]
 
 
 def desired_objects(desired: DesiredState) -> dict[ObjectKey, Body]:
-    """Every object that is wanted of a cluster, as it would be applied."""
+    """Every desired object of a cluster, as it would be applied."""
     found: dict[ObjectKey, Body] = {}
     found |= desired_quotas(desired.targets.values(), desired.tiers)
     for tier in desired.tiers.values():
@@ -59,11 +59,11 @@ def desired_objects(desired: DesiredState) -> dict[ObjectKey, Body]:
 def find_drift(
     cluster: Cluster, changed: Collection[ObjectKey], at: datetime
 ) -> list[Drift]:
-    """Compare what may have changed; returns the rows that changed.
+    """Compare objects that may have changed; returns the changed rows.
 
     Args:
-        changed: objects that were seen to change since the last time.
-        at: now.
+        changed: objects that changed since the last comparison.
+        at: the current time.
     """
     desired = desired_of(cluster)
     wanted = desired_objects(desired)
@@ -74,7 +74,8 @@ def find_drift(
     }
     bases = {key: _digest(body) for key, body in wanted.items()}
     with transaction.atomic():
-        lock("drift", cluster.pk)  # two comparisons of one cluster wait for each other
+        # parallel comparisons of one cluster wait for each other
+        lock("drift", cluster.pk)
         known = _bases(cluster)
         asked = {key for key in changed if key.kind in KINDS}
         asked |= {
@@ -88,7 +89,7 @@ def find_drift(
         rows, gone = [], []
         added = added_names() if asked else {}
         for key in sorted(asked):
-            # Earlier versions of a tier stay as long as pods may have them.
+            # Earlier versions of a tier are kept as long as pods may have them.
             standing = (
                 None
                 if key in earlier
@@ -163,7 +164,7 @@ def _put_off(
     known: Mapping[ObjectKey, tuple[int, str]],
     applying: set[ObjectKey],
 ) -> set[ObjectKey]:
-    """Objects that are being applied: compared the next time, whatever happens then."""
+    """Objects that are being applied: compared the next time in any case."""
     rows = [known[key][0] for key in applying.intersection(asked) if key in known]
     Drift.objects.filter(pk__in=rows).update(basis=LATER)
     return applying
@@ -181,7 +182,7 @@ def _being_applied(cluster: Cluster) -> set[ObjectKey]:
 def _observed(
     cluster: Cluster, keys: Collection[ObjectKey]
 ) -> dict[ObjectKey, dict[str, Any]]:
-    """Stored objects, those of few keys by name and those of many in one read."""
+    """Stored objects: few keys by name, many in one read."""
     rows = Observation.objects.filter(cluster=cluster, kind__in=KINDS)
     if len(keys) <= BATCH:
         rows = rows.filter(

@@ -1,7 +1,7 @@
-"""Look at a cluster and store what it has; write only what changed.
+"""Observes a cluster and stores its objects; writes only changes.
 
-A list that began before something newer was stored is dropped: an old list never undoes a
-watch event. One kind that we may not list, or that fails, does not hide the others.
+A list that started before newer data was stored is dropped: an old list never overwrites a
+watch event. A kind that may not be listed, or that fails, does not affect the others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,11 +43,11 @@ _CONTENT = ("uid", "resource_version", "digest", "manifest", "changed_at")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look brought.
+    """The result of an observation.
 
     Attributes:
-        changed: objects that are new, different or gone.
-        errors: by kind, in words; empty when all went well.
+        changed: objects that are new, changed or deleted.
+        errors: by kind, as text; empty on success.
         count: objects seen.
     """
 
@@ -70,7 +70,7 @@ def observe(
         except Forbidden as error:
             errors[kind] = note_error(cluster, [kind], error)
         except ClusterError as error:
-            # It would not answer for the others either, and each would take its time.
+            # It would not respond for the others either, and each would wait for the timeout.
             message = note_error(cluster, kinds[index:], error)
             errors |= dict.fromkeys(kinds[index:], message)
             break
@@ -81,7 +81,7 @@ def observe(
 
 
 def observe_queues(cluster: Cluster, client: ClusterClient) -> None:
-    """Objects of queues, by kind; nothing is stored of a cluster that never had any."""
+    """Queue objects, by kind; nothing is stored for a cluster that never had any."""
     for one in queue_objects():
         began = timezone.now()
         try:
@@ -90,14 +90,14 @@ def observe_queues(cluster: Cluster, client: ClusterClient) -> None:
             note_error(cluster, [one.kind], error)
             continue
         runs = ObservationRun.objects.filter(cluster=cluster, kind=one.kind)
-        if objects is not None or runs.exists():  # else the scheduler was removed
+        if objects is not None or runs.exists():  # otherwise the scheduler was removed
             store_all(cluster, one.kind, objects or (), began)
 
 
 def _list_newest(
     client: ClusterClient, wanted: QueueObjects
 ) -> Sequence[LiveObject] | None:
-    """The objects in the newest version that a cluster has; None where it has none."""
+    """The objects in the newest version of the API in a cluster; None if it has none."""
     for kind in wanted.kinds:
         try:
             return client.list(kind).objects
@@ -107,12 +107,12 @@ def _list_newest(
 
 
 def observe_refusals(cluster: Cluster, client: ClusterClient) -> None:
-    """Whose pods a quota refuses: there is no pod, only its controller's event says so."""
+    """Controllers whose pods a quota refuses: there is no pod, only an event of the controller."""
     began = timezone.now()
     try:
         events = client.list(EVENT, fields=f"reason={REFUSED}").objects
     except NotFound:
-        events = ()  # an API that has none
+        events = ()  # an API that does not exist
     except ClusterError as error:
         note_error(cluster, [EVENT], error)
         return
@@ -123,7 +123,7 @@ def observe_refusals(cluster: Cluster, client: ClusterClient) -> None:
 def store_all(
     cluster: Cluster, kind: str, objects: Iterable[LiveObject], began: datetime
 ) -> set[ObjectKey]:
-    """Make the stored objects of a kind equal a list that began at `began`."""
+    """Make the stored objects of a kind equal to a list that started at `began`."""
     with transaction.atomic():
         run = _locked(cluster, kind, began)
         if run.seen_at is not None and run.seen_at > began:
@@ -156,7 +156,7 @@ def store_all(
 
 
 def store_event(cluster: Cluster, event: WatchEvent) -> set[ObjectKey]:
-    """Store one change that a watch saw; a bookmark says that nothing was missed."""
+    """Store one change of a watch; a bookmark shows that nothing was missed."""
     now, live = timezone.now(), event.live
     with transaction.atomic():
         run = _locked(cluster, live.kind, now)
@@ -177,7 +177,7 @@ def store_event(cluster: Cluster, event: WatchEvent) -> set[ObjectKey]:
 
 
 def note_error(cluster: Cluster, kinds: Iterable[str], error: ClusterError) -> str:
-    """Remember why some kinds could not be looked at; what was seen before stays."""
+    """Store why some kinds could not be observed; earlier objects are kept."""
     is_allowed = not isinstance(error, Forbidden)
     for kind in kinds:
         ObservationRun.objects.update_or_create(
@@ -194,7 +194,7 @@ def note_error(cluster: Cluster, kinds: Iterable[str], error: ClusterError) -> s
 
 
 def _locked(cluster: Cluster, kind: str, at: datetime) -> ObservationRun:
-    """The row of a kind; whoever stores objects of it waits for this."""
+    """The row of a kind, locked: every process that stores its objects waits for it."""
     ObservationRun.objects.get_or_create(
         cluster=cluster, kind=kind, defaults={"tried_at": at}
     )
@@ -232,7 +232,7 @@ def _row(
 
 
 def _storable(manifest: dict[str, Any], text: bytes) -> dict[str, Any]:
-    """Postgres has no NUL in texts; a Kubernetes object may have one."""
+    """Postgres cannot store NUL in texts; a Kubernetes object may have one."""
     if b"\\u0000" not in text:
         return manifest
     clean: dict[str, Any] = msgspec.json.decode(text.replace(b"\\u0000", b"?"))

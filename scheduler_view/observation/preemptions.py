@@ -1,4 +1,4 @@
-"""Keep which pods were pushed out: events live an hour, pods that end are gone (T30 d)."""
+"""Stores which pods were preempted: events expire after an hour, ended pods are deleted (T30 d)."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -23,19 +23,19 @@ _CONDITION = {
 
 
 def note_preemptions(cluster: Cluster, client: ClusterClient) -> None:
-    """Store what events and the conditions of observed pods tell; one row for each pod."""
+    """Store the preemptions in events and in conditions of observed pods; one row for each pod."""
     rows = {row.pod_uid: row for row in _of_pods(cluster)}
     try:
         events = client.list(EVENT, fields=f"reason={REASON}").objects
     except NotFound:
-        events = ()  # an API that has none
+        events = ()  # an API that does not exist
     except ClusterError as error:
         note_error(cluster, [EVENT], error)
         events = ()
     for event in events:
         row = _of_event(cluster, event.manifest)
         if row is not None:
-            rows[row.pod_uid] = row  # it says by whom
+            rows[row.pod_uid] = row  # it names the other pod
     Preemption.objects.bulk_create(
         [row for row in rows.values() if not row.message], ignore_conflicts=True
     )
@@ -48,7 +48,7 @@ def note_preemptions(cluster: Cluster, client: ClusterClient) -> None:
 
 
 def _of_pods(cluster: Cluster) -> Iterator[Preemption]:
-    """Pods whose condition says so; it may be there before the event, or alone."""
+    """Pods whose condition shows a preemption; it may be there before the event, or alone."""
     seen = Observation.objects.filter(
         cluster=cluster, kind=POD, manifest__status__conditions__contains=[_CONDITION]
     )

@@ -1,4 +1,4 @@
-"""Reads which devices claims were given, for the ledger; needs no more than rights to list."""
+"""Reads the devices of resource claims, for the ledger; needs only permission to list."""
 
 from datetime import timedelta
 
@@ -11,14 +11,15 @@ from scheduler_view.cluster.errors import ClusterError, NotFound
 from scheduler_view.cluster.kinds import CLAIM, OLD_CLAIM, OLD_SLICE, SLICE
 from scheduler_view.domain.objects.resource_claims import given
 
-REACH = timedelta(days=1)  # a claim that is new to us may have been held so long
+REACH = timedelta(days=1)  # how long a claim that is new to us may have been held
 
 
 def observe_devices(cluster: Cluster, client: ClusterClient) -> int:
-    """Tell the ledger what claims were given; returns how many are new or changed.
+    """Store the devices of claims in the ledger; returns how many are new or changed.
 
-    A cluster without such claims, or whose reader may not list them, has none: then exporters'
-    labels tell (N13), and data health lists claims without a known device (`claim_without_device`).
+    Empty for a cluster without such claims, or whose reader may not list them: then exporters'
+    labels are used (N13), and data health lists claims without a known device
+    (`claim_without_device`).
     """
     try:
         try:

@@ -1,7 +1,7 @@
-"""Look at clusters: once, or for as long as asked, following their changes.
+"""Observes clusters: once, or continuously, following their changes.
 
-A watch tells of a change within a second; every five minutes everything is listed anyway,
-so that a watch that missed something, or does not run, costs minutes and not the truth.
+A watch reports a change within a second; every five minutes everything is also listed, so that a
+missed event, or a watch that does not run, only delays the observation.
 """
 
 import threading
@@ -36,15 +36,15 @@ from scheduler_view.planning.cluster_connection import Connect, connect_to
 WATCHED = (QUOTA, CLASS)
 WATCH_S = 300.0  # of one watch; then everything is listed again
 END_S = 5.0  # for a watch to end before it is stopped
-SET_UP_S = 30.0  # between two looks at which clusters there are
-REST_S, LONGEST_REST_S = 1.0, 60.0  # after a fault; doubles while it lasts
+SET_UP_S = 30.0  # between two reads of the list of clusters
+REST_S, LONGEST_REST_S = 1.0, 60.0  # after an error; doubles while it lasts
 
 log = structlog.get_logger(__name__)
 Now = Callable[[], datetime]
 
 
 def visible_clusters() -> list[Cluster]:
-    """Clusters whose settings give a reader."""
+    """Clusters whose settings have a reader."""
     clusters = Cluster.objects.all()
     return [c for c in clusters if is_configured(c.kubernetes, AccessRole.READER)]
 
@@ -56,9 +56,10 @@ def look_once(
     connect: Connect = connect_to,
     kinds: Sequence[str] = KINDS,
 ) -> Seen:
-    """Store what a cluster has and find what differs from what is wanted.
+    """Store the objects of a cluster and find differences from the desired state.
 
-    A cluster that does not answer keeps what was seen of it; its looks say why.
+    If a cluster does not respond, its stored objects are kept; its observation runs have the
+    reason.
     """
     try:
         with connect(cluster, AccessRole.READER) as client:
@@ -68,7 +69,7 @@ def look_once(
                 observe_devices(cluster, client)
                 note_preemptions(cluster, client)
                 observe_refusals(cluster, client)
-    except ClusterError as error:  # no credentials: nothing was asked
+    except ClusterError as error:  # no credentials: nothing was read
         message = note_error(cluster, kinds, error)
         return Seen(errors=dict.fromkeys(kinds, message))
     if any(kind in kinds and kind not in seen.errors for kind in WATCHED):
@@ -86,7 +87,7 @@ def follow(
 ) -> None:
     """Follow a cluster's quotas and priority classes until `ending` is set.
 
-    A watch on which nothing happens ends with its process; it has nothing to lose.
+    An idle watch ends with its process; it has nothing to lose.
     """
     threads = [
         threading.Thread(
@@ -113,15 +114,15 @@ def follow_all(
     pause_s: float = SET_UP_S,
     watch_s: float = WATCH_S,
 ) -> None:
-    """Follow every cluster that may be read until `ending` is set.
+    """Follow every cluster with a reader until `ending` is set.
 
-    Clusters that are connected later are followed then; one whose settings change is
-    followed again, and one that is taken away no longer.
+    Clusters that are connected later are included; a cluster with changed settings is restarted,
+    and a removed one is stopped.
 
     Args:
         only: the name of a cluster; empty for all.
-        alive: called in each round in which every thread lives.
-        pause_s: between two looks at the setup.
+        alive: called in each round in which every thread runs.
+        pause_s: between two reads of the list of clusters.
     """
     following: dict[str, _Following] = {}
     begin = partial(follow, now=now, watch_s=watch_s)
@@ -149,7 +150,7 @@ def follow_all(
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """One cluster as it is being followed."""
+    """One cluster that is followed."""
 
     settings: object
     ending: threading.Event
@@ -161,7 +162,7 @@ def _keep_following(
     wanted: dict[str, Cluster],
     begin: Callable[..., None],
 ) -> None:
-    """End what is no longer wanted as it is, and begin what is new."""
+    """Stop clusters that are no longer wanted in this form, and start new ones."""
     for name, one in list(following.items()):
         cluster = wanted.get(name)
         if cluster is None or cluster.kubernetes != one.settings:
@@ -194,7 +195,7 @@ def _follow_kind(
                     _watch_once(cluster, kind, client, now, ending, watch_s)
                     rest_s = REST_S
         except WatchExpired:
-            continue  # the list that follows brings what was missed
+            continue  # the next list includes what was missed
         except ClusterError as error:
             note_error(cluster, [kind], error)
             rest_s = min(LONGEST_REST_S, 2 * rest_s)

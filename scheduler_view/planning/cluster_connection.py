@@ -1,4 +1,4 @@
-"""How a cluster is reached, as its settings say."""
+"""The connection to a cluster, from its settings."""
 
 from collections.abc import Callable
 
@@ -10,9 +10,9 @@ Connect = Callable[[Cluster, AccessRole], ClusterClient]
 
 
 def connect_to(cluster: Cluster, role: AccessRole) -> ClusterClient:
-    """A client of a cluster as its settings say.
+    """A client of a cluster, from its settings.
 
     Raises:
-        NotConfigured: they say nothing that can be used.
+        NotConfigured: the settings have no usable access.
     """
     return connect(access_of(cluster.name, cluster.kubernetes, role))

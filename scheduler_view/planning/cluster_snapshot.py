@@ -1,4 +1,4 @@
-"""What a plan reads of a cluster, in few calls: one list of each kind."""
+"""The state of a cluster that a plan needs, read in few calls: one list of each kind."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from scheduler_view.domain.plan.steps import Observed
 from scheduler_view.domain.quotas.quantity import gpus_or_none
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
 
-FEW = 20  # namespaces that are asked one by one; more of them are one list of all
+FEW = 20  # namespaces that are read one by one; more of them are read as one list
 
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """Namespaces: uid, labels, and those that are being removed."""
+    """Namespaces: uid, labels, and those that are being deleted."""
 
     uids: Mapping[str, str]
     labels: Mapping[str, Mapping[str, str]]
@@ -27,14 +27,14 @@ class Namespaces:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSnapshot:
-    """What was seen of a cluster.
+    """The state of a cluster.
 
     Attributes:
-        quotas: every quota of each namespace asked for.
+        quotas: every quota of each requested namespace.
         ranges: the items of its LimitRanges.
         classes: every PriorityClass.
-        offered: units of GPU resources of all nodes; None where we may not look.
-        added: resources that an administrator named.
+        offered: units of GPU resources of all nodes; None without permission to read them.
+        added: resources that an administrator added.
     """
 
     places: Namespaces
@@ -89,7 +89,7 @@ def see(
     namespaces: Iterable[str],
     added: Added = NONE_ADDED,
 ) -> ClusterSnapshot:
-    """Quotas and LimitRanges of some namespaces, and what nodes offer."""
+    """Quotas and LimitRanges of some namespaces, and resources of nodes."""
     names = sorted(set(namespaces) & set(places.uids))
     return ClusterSnapshot(
         places=places,
@@ -114,7 +114,7 @@ def foreign_defaults(classes: Mapping[str, Manifest]) -> list[str]:
 
 
 def get_or_none(client: ClusterClient, key: ObjectKey) -> Manifest | None:
-    """One object as it is now; None where there is none."""
+    """One object now; None if it does not exist."""
     try:
         return client.get(key.kind, key.name, key.namespace).manifest
     except NotFound:
@@ -140,7 +140,7 @@ def _in(
 def _if_allowed(
     client: ClusterClient, kind: str, names: Sequence[str]
 ) -> dict[str, list[Manifest]]:
-    """Warnings are not worth a plan: without the right to look there are none."""
+    """A list that only warnings need: empty without permission to read it."""
     try:
         return _in(client, kind, names)
     except Forbidden:

@@ -1,4 +1,4 @@
-"""What a change set leads to: desired quotas and tiers with its edits laid over them."""
+"""The result of a change set: desired quotas and tiers with its edits applied."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ TargetKey = tuple[str, str, str]  # team, resource, tier
 
 @dataclass(frozen=True, slots=True)
 class DesiredState:
-    """All quotas and tiers that are wanted of one cluster."""
+    """All desired quotas and tiers of one cluster."""
 
     targets: Mapping[TargetKey, DesiredQuota]
     tiers: Mapping[str, TierState]
@@ -37,8 +37,8 @@ class DesiredChange:
     """Before and after.
 
     Attributes:
-        rules: how each edited quota was divided, in words.
-        reverse: the edits that lead back.
+        rules: how each edited quota was divided, as text.
+        reverse: the edits that undo the change.
     """
 
     before: DesiredState
@@ -52,8 +52,8 @@ class Classes:
     """PriorityClasses of a cluster that tiers depend on.
 
     Attributes:
-        same: of each tier edited, its own classes that have the wanted value and policy.
-        taken: names that exist.
+        same: for each edited tier, its classes with the desired value and policy.
+        taken: existing names.
         foreign_defaults: default classes that are not ours.
     """
 
@@ -63,7 +63,7 @@ class Classes:
 
 
 class LostUpdate(Exception):
-    """Somebody else changed what these edits were made from; says what it is now."""
+    """Another person changed the base of these edits; the message has the current value."""
 
     def __init__(self, differences: list[str]) -> None:
         super().__init__("; ".join(differences))
@@ -71,7 +71,7 @@ class LostUpdate(Exception):
 
 
 def desired_of(cluster: Cluster, teams: Collection[str] | None = None) -> DesiredState:
-    """What is wanted now, of all teams or of some; two queries."""
+    """The current desired state, of all teams or of some; two queries."""
     targets = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
     if teams is not None:
         targets = targets.filter(team__slug__in=teams)
@@ -84,11 +84,11 @@ def desired_of(cluster: Cluster, teams: Collection[str] | None = None) -> Desire
 
 
 def with_versions(cluster: Cluster, edits: Sequence[Edit]) -> list[Edit]:
-    """Edits with the version that they are made from; refuses what cannot be meant.
+    """Edits with their base version; rejects edits that are not valid.
 
     Raises:
         EditsRefused: an unknown team or tier.
-        LostUpdate: an edit names a version that is not the present one.
+        LostUpdate: an edit names a version that is not the current one.
     """
     versions = versions_of(cluster, edits)
     named = teams_of(edits)
@@ -116,12 +116,12 @@ def with_versions(cluster: Cluster, edits: Sequence[Edit]) -> list[Edit]:
 
 
 def teams_of(edits: Iterable[Edit]) -> set[str]:
-    """Slugs of the teams that edits name."""
+    """Slugs of the teams in edits."""
     return {edit.team for edit in edits if isinstance(edit, QuotaEdit)}
 
 
 def versions_of(cluster: Cluster, edits: Iterable[Edit]) -> dict[tuple[str, ...], int]:
-    """The version of each tier and of the quotas of the teams named, by key of edit."""
+    """The version of each tier and of the quotas of the named teams, by key of edit."""
     quotas = QuotaTarget.objects.filter(
         cluster=cluster, team__slug__in=teams_of(edits)
     ).values_list("team__slug", "resource", "tier", "version")
@@ -137,7 +137,7 @@ def lost_updates(
     edits: Sequence[Edit],
     versions: Mapping[tuple[str, ...], int] | None = None,
 ) -> list[str]:
-    """What edits were not made from, in words; empty when all are current."""
+    """Edits whose base version is outdated, as sentences; empty if all are current."""
     now = versions_of(cluster, edits) if versions is None else versions
     desired: DesiredState | None = None
     found = []
@@ -162,11 +162,11 @@ def desired_change(
     """Before and after of edits.
 
     Args:
-        cluster: whose.
-        edits: checked.
+        cluster: of the edits.
+        edits: validated.
         namespaces: of each team, by its slug.
-        peaks: the most that each namespace held, for quotas that are divided by use.
-        classes: what the cluster has.
+        peaks: the maximum that each namespace held, for quotas that are divided by use.
+        classes: of the cluster.
 
     Raises:
         EditsRefused: a quota that cannot be divided, a second default, a tier in use.
@@ -235,7 +235,7 @@ def _divided(
 def _together(
     edits: Sequence[Edit], after: DesiredState, classes: Classes
 ) -> list[EditFault]:
-    """Edits that cannot exist together."""
+    """Reject edits that cannot be combined."""
     faults = []
     for index, edit in enumerate(edits):
         if not isinstance(edit, TierEdit) or not edit.remove:
@@ -258,7 +258,7 @@ def _together(
 def _reverse(
     cluster: Cluster, edits: Sequence[Edit], before: DesiredState
 ) -> list[Edit]:
-    """Edits that lead back to what is wanted now; their versions are filled when stored."""
+    """Edits that restore the current state; their versions are set when stored."""
     rows = {
         (row.team.slug, row.resource, row.tier): row
         for row in QuotaTarget.objects.filter(cluster=cluster).select_related("team")

@@ -1,4 +1,4 @@
-"""The words of a plan: effects from the ledger and prices, warnings from the cluster."""
+"""The text of a plan: effects from the ledger and prices, warnings from the cluster."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -41,7 +41,7 @@ from scheduler_view.queries.supply import rates_of, supply_of
 
 
 def plan_text_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, Any]:
-    """Summary, effects and warnings, as they are stored with a change set."""
+    """Summary, effects and warnings, as stored with a change set."""
     effects = [*_quota_effects(cluster, plan, at), *_tier_effects(cluster, plan)]
     moves = [
         move_of(edit, back, {})
@@ -57,9 +57,9 @@ def plan_text_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, An
 
 
 def _teams(plan: Computed) -> dict[str, str]:
-    """The team of each namespace that a step touches: its members may read the step.
+    """The team of each namespace in a step: its members may read the step.
 
-    A namespace that changed hands since its quota was made is nobody's here.
+    A namespace that has moved to another team since its quota was created belongs to none here.
     """
     now = {name: team for team, own in plan.namespaces.items() for name in own}
     before: dict[str, set[str]] = {}

@@ -1,6 +1,6 @@
-"""Compute a plan: look at the cluster, compare, try it on the server without writing.
+"""Computes a plan: reads the cluster, compares, and checks the steps by a dry run.
 
-Nothing is stored here; `actions.change_sets` keeps what this returns.
+Nothing is stored here; `actions.store_plan` stores the result.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,15 +42,15 @@ from scheduler_view.queries.namespaces import namespaces_by_team
 from scheduler_view.queries.resource_use import Ask, uses
 from scheduler_view.queries.resources import added_names
 
-AT_ONCE = 8  # dry runs beside each other; the API server's own fairness limits more
+AT_ONCE = 8  # parallel dry runs; the API server's own fairness limits more
 
 
 @dataclass(frozen=True, slots=True)
 class DryRunResult:
-    """A step and what the server said of it when it was tried.
+    """A step and the server's response to its dry run.
 
     Attributes:
-        is_temporary: it could not be tried now; later it may do.
+        is_temporary: the dry run failed temporarily.
     """
 
     step: PlanStep
@@ -62,10 +62,10 @@ class DryRunResult:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A plan with all that its words need.
+    """A plan with the inputs of its text.
 
     Attributes:
-        namespaces: of each team, by slug, as they are bound now.
+        namespaces: of each team, by slug, from the current bindings.
     """
 
     desired: DesiredChange
@@ -87,11 +87,11 @@ def compute(
     """The plan of some edits.
 
     Args:
-        forced: objects whose fields a person has ticked to be taken from others.
-        reader, pusher: the two identities; the second tries the changes.
+        forced: objects whose fields are taken over from other managers, selected by a person.
+        reader, pusher: the two identities; the second sends the dry runs.
 
     Raises:
-        EditsRefused: the edits cannot be met.
+        EditsRefused: the edits cannot be fulfilled.
         ClusterError: the cluster cannot be read.
     """
     places, classes = see_places(reader), see_classes(reader)
@@ -161,7 +161,7 @@ def _wanted(
     forced: set[str],
     live: Mapping[str, Manifest],
 ) -> list[DesiredObject]:
-    """Every object that the edits touch, with the complete set of our keys."""
+    """Every object of the edits, with the complete set of our keys."""
     before, after = desired.before, desired.after
     keys = _touched(edits, before, after)
     quotas = desired_quotas(after.targets.values(), after.tiers)
@@ -233,7 +233,7 @@ def _try_all(
     steps: Sequence[PlanStep],
     objects: Mapping[ObjectKey, Manifest | None],
 ) -> list[DryRunResult]:
-    """Each change sent as a dry run; several beside each other."""
+    """Send each change as a dry run; several in parallel."""
     unsets = any(_unsets_default(step) for step in steps)
 
     def attempt(step: PlanStep) -> DryRunResult:

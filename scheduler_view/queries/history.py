@@ -1,4 +1,4 @@
-"""How a team's quotas were changed, from the history that the database keeps."""
+"""The changes of a team's quotas, from the database's history."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,8 +15,8 @@ class QuotaMoment:
     """One change of one quota.
 
     Attributes:
-        gpus: from here on; None where it was taken away.
-        change: the change set that wrote it; of a removal the one that wrote it before.
+        gpus: from here on; None if it was removed.
+        change: the change set that wrote it; for a removal, the one that wrote the removed version.
     """
 
     at: datetime
@@ -28,7 +28,7 @@ class QuotaMoment:
 
 
 def quota_history(scope: Scope, team_id: int) -> list[QuotaMoment]:
-    """Changes of a team's quotas, oldest first; empty for those who may not read it."""
+    """Changes of a team's quotas, oldest first; empty for people who may not read it."""
     if not scope.sees_team(team_id):
         return []
     events = apps.get_model("scheduler_view", "QuotaTargetEvent")

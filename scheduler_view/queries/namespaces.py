@@ -1,4 +1,4 @@
-"""Which namespaces of a cluster are a team's, by the bindings that hold now."""
+"""Which namespaces of a cluster belong to a team, by the current bindings."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -13,13 +13,13 @@ from accounting.models import Binding, BindingKind, Namespace, NamespaceLabels
 def namespaces_by_team(
     live: Mapping[str, Mapping[str, str]], at: datetime
 ) -> dict[int, list[str]]:
-    """Namespaces by team id; the first rule that matches gives each to one team.
+    """Namespaces by team id; the first matching rule assigns each to one team.
 
-    Rules by pod labels are passed over: no quota can tell pods of a namespace apart so.
+    Rules by pod labels are skipped: a quota cannot distinguish pods of a namespace by labels.
 
     Args:
-        live: labels by namespace, as the API server has them.
-        at: when the rules must hold.
+        live: labels by namespace, from the API server.
+        at: when the rules must be valid.
     """
     rules = list(
         Binding.objects.filter(
@@ -39,7 +39,7 @@ def namespaces_by_team(
 
 
 def owners(cluster_id: int, names: Iterable[str], at: datetime) -> dict[str, int]:
-    """Team id by namespace, of these and of all that metrics showed; nobody's are left out."""
+    """Team id by namespace, for these and all namespaces in metrics; only those with a team."""
     labels: dict[str, dict[str, str]] = {name: {} for name in names}
     labels |= known_namespaces(cluster_id)
     return {
@@ -50,7 +50,7 @@ def owners(cluster_id: int, names: Iterable[str], at: datetime) -> dict[str, int
 
 
 def known_namespaces(cluster_id: int) -> dict[str, dict[str, str]]:
-    """Labels by namespace as metrics showed them last, by `kube_label.label_name`."""
+    """Labels by namespace as last shown in metrics, by `label_names.label_name`."""
     latest = NamespaceLabels.objects.filter(namespace__cluster_id=cluster_id).order_by(
         "namespace_id", "-valid_from"
     )
@@ -70,7 +70,7 @@ def _is_glob(rule: Binding) -> bool:
 
 
 def _plain(rules: list[Binding]) -> dict[str, tuple[int, int | None]]:
-    """Place and team of the first rule of each plain name."""
+    """Position and team of the first rule of each plain name."""
     found: dict[str, tuple[int, int | None]] = {}
     for place, rule in enumerate(rules):
         if not _is_glob(rule):

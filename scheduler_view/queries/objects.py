@@ -1,4 +1,4 @@
-"""The objects that wanted quotas stand for, as they are sent to the API server."""
+"""The objects of desired quotas, as they are sent to the API server."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Quotas and resources as rows: what is wanted, what is held, what is promised."""
+"""Quotas and resources as rows: desired, held and committed units."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,27 +33,27 @@ from scheduler_view.queries.waits.queue_borrowing import QueueBorrowing, lent_to
 
 Live = Mapping[str, Sequence[LimitedBy]]  # by namespace
 
-NOT_COMPARED = "not_compared"  # nobody has looked at its objects yet
+NOT_COMPARED = "not_compared"  # its objects were not observed yet
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaRow:
-    """What one team may hold of one resource in one cluster.
+    """The quota of one team for one resource in one cluster.
 
     Attributes:
-        in_use: units held now by the pods that it counts.
+        in_use: units that the counted pods hold now.
         pending: units requested by such unscheduled pods.
-        used: what Kubernetes counts, pods that wait as well; None where nobody looked.
-        rooms: units that the next pod may ask for, by namespace, the largest first: the
-            least over all quotas that count it, also those of others. Empty where nobody
-            looked.
-        lent: what queues of its namespaces borrow and hold back.
-        peak: the most held at once in 30 days.
+        used: as Kubernetes counts, including pending pods; None if not observed.
+        rooms: units that the next pod may request, by namespace, the largest first: the
+            minimum over all quotas that count it, including those of other managers. Empty if
+            not observed.
+        lent: units that queues of its namespaces borrow and hold back.
+        peak: the most units held at once in 30 days.
         version: the change set that wrote it; edits name it.
-        live: what its key is in the cluster by namespace, as last looked at; None where
-            the object or the key is not there. Empty where nobody has looked.
-        sync: the state of its objects, the worst first; None where none was compared.
+        live: the value of its key in the cluster by namespace, as last observed; None if the
+            object or the key is missing. Empty if not observed.
+        sync: the state of its objects, the worst first; None if none was compared.
     """
 
     cluster: str
@@ -77,7 +77,7 @@ class QuotaRow:
 
     @property
     def key(self) -> str:
-        """Of its resource in `spec.hard`."""
+        """The key of its resource in `spec.hard`."""
         return key_of(self.resource)
 
     @property
@@ -87,26 +87,26 @@ class QuotaRow:
 
     @property
     def room(self) -> int | None:
-        """Units that the next pod may ask for, in whichever namespace has most."""
+        """Units that the next pod may request, in the namespace with the most."""
         return max(self.rooms.values(), default=None)
 
     @property
     def left(self) -> int:
-        """Units of the quota that nothing uses."""
+        """Units of the quota that are not in use."""
         return max(0, self.gpus - max(self.in_use, self.used or 0))
 
     @property
     def is_over(self) -> bool:
-        """More is used than allowed: nothing stops, nothing new starts (T26)."""
+        """True if more is used than allowed: running pods continue, new ones are rejected (T26)."""
         return max(self.in_use, self.used or 0) > self.gpus
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceRow:
-    """One resource of one cluster: promised, there, held. For those who see all teams.
+    """One resource of one cluster: committed, capacity and held. For people who see all teams.
 
     Attributes:
-        capacity: None where no node reports the resource.
+        capacity: None if no node reports the resource.
     """
 
     cluster: str
@@ -120,7 +120,7 @@ class ResourceRow:
 def quota_rows(
     scope: Scope, at: datetime, *, cluster: str = "", team: str = ""
 ) -> list[QuotaRow]:
-    """Quotas that the asker may read; a few queries for each cluster."""
+    """Quotas that the person may read; a few queries for each cluster."""
     found: list[QuotaRow] = []
     runs = observation_rows()
     for one in _clusters(cluster):
@@ -162,7 +162,7 @@ def quota_rows(
                 rooms=_rooms(live, row, ask.classes),
                 lent=(
                     QueueBorrowing()
-                    if row.tier  # a queue does not tell tiers apart
+                    if row.tier  # a queue does not distinguish tiers
                     else lent_to(row.split, row.resource, places, queues)
                 ),
                 live=_live(live, row) if seen_at else {},
@@ -177,7 +177,7 @@ def quota_rows(
 def resource_rows(
     scope: Scope, at: datetime, *, cluster: str = ""
 ) -> list[ResourceRow]:
-    """Pools that are promised or there; empty for those who do not see all teams."""
+    """Resources with quotas or capacity; empty for people who do not see all teams."""
     if not scope.sees_all:
         return []
     found: list[ResourceRow] = []
@@ -223,7 +223,7 @@ def _ours(live: Live, key: ObjectKey) -> LimitedBy | None:
 
 
 def _rooms(live: Live, row: QuotaTarget, classes: Sequence[str]) -> dict[str, int]:
-    """By namespace, for a pod of the tier's present class."""
+    """By namespace, for a pod of the tier's current class."""
     name = classes[0] if classes else ""
     found = {
         place: left
@@ -234,7 +234,7 @@ def _rooms(live: Live, row: QuotaTarget, classes: Sequence[str]) -> dict[str, in
 
 
 def among(rows: Iterable[Row], filters: Mapping[str, Sequence[str]]) -> list[Row]:
-    """Rows whose columns have one of the values wanted."""
+    """Rows whose columns have one of the given values."""
     return [
         row
         for row in rows
@@ -247,7 +247,7 @@ def _keys(row: QuotaTarget) -> list[ObjectKey]:
 
 
 def live_split(row: QuotaTarget) -> dict[str, int | None]:
-    """What a quota's key is in its cluster, by namespace; None where it is missing."""
+    """The value of a quota's key in its cluster, by namespace; None if missing."""
     return _live(live_quotas(row.cluster_id), row)
 
 

@@ -1,4 +1,4 @@
-"""What the ledger says of the use of resources: now, at its peak, and how much of it was idle."""
+"""The use of resources from the ledger: now, its peak, and its idle part."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +16,12 @@ LOOK_BACK = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Whose use of a resource is asked for.
+    """A question about the use of a resource.
 
     Attributes:
-        namespaces: whose pods; None counts every namespace.
+        namespaces: of the pods; None counts every namespace.
         classes: priority classes that count; empty counts all pods.
-        limit: GPUs; days on which more was held are counted. None counts none.
+        limit: GPUs; days with more held units are counted. None counts none.
     """
 
     resource: str
@@ -32,13 +32,13 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What was found.
+    """The use of a resource.
 
     Attributes:
-        now: units held at this moment.
-        peak: most held at once in 30 days.
+        now: currently held units.
+        peak: the most units held at once in 30 days.
         days_over: billing days with more than the limit.
-        peaks: the most that each namespace held.
+        peaks: the maximum that each namespace held.
     """
 
     now: int = 0
@@ -102,7 +102,7 @@ FROM ask a
 def uses(
     cluster_id: int, asks: Sequence[Ask], now: datetime, zone: str = "UTC"
 ) -> list[Use]:
-    """Use of resources, in the order asked; one query."""
+    """Use of resources, in the order of the questions; one query."""
     numbered = list(enumerate(asks))
     places = [
         (i, name)
@@ -135,7 +135,7 @@ def uses(
 def idle_percents(
     cluster_id: int, teams: Iterable[int], now: datetime
 ) -> dict[int, int]:
-    """Idle of what each team held and was observed in 30 days; teams without are absent."""
+    """Idle time of each team in percent of its observed time in 30 days; only with data."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -154,7 +154,7 @@ def idle_percents(
 
 
 def pods_by_class(cluster_id: int) -> dict[str, int]:
-    """Pods that hold GPUs now, by the PriorityClass that they name."""
+    """Pods that hold GPUs now, by their PriorityClass."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,4 +1,4 @@
-"""The names of resources that an administrator added, as quota keys need them."""
+"""The resources that an administrator added, as quota keys need them."""
 
 from accounting.domain.units.resources import sanitised
 from accounting.queries.resources import added_resources

@@ -1,4 +1,4 @@
-"""What a cluster offers of each resource, and what a unit of it costs."""
+"""The capacity of a cluster for each resource, and the rate of a unit."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from scheduler_view.domain.quotas.spend import UnitRates
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """One kind of node: its model, lifecycle, what each offers, and how many there are."""
+    """One kind of node: its model, lifecycle, capacity, and number."""
 
     model: str
     lifecycle: str
@@ -27,12 +27,12 @@ class NodeKind:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """What the nodes that are there offer.
+    """The capacity of present nodes.
 
     Attributes:
         capacity: units by resource.
         kinds: distinct kinds of nodes.
-        added: the share of a GPU of each unit that an administrator named.
+        added: the share of a GPU of each added resource.
     """
 
     capacity: Mapping[str, int]
@@ -41,7 +41,7 @@ class Supply:
 
 
 def supply_of(cluster: Cluster) -> Supply:
-    """The latest that each present node said of itself; two queries."""
+    """The latest capacity of each present node; two queries."""
     facts = (
         NodeFact.objects.filter(
             node__cluster=cluster, node__presences__end_ms__isnull=True
@@ -79,7 +79,7 @@ def rates_of(
 ) -> dict[tuple[str, tuple[str, ...]], UnitRates]:
     """Rates per hour of one unit, by (resource, priority classes of a tier).
 
-    A quota does not know models: they are of all that the resource may give.
+    A quota does not distinguish models: the rates are of all models of the resource.
     """
     models = {kind.model for kind in supply.kinds}
     prices = list(UnitPrice.objects.filter(model__in=models))

@@ -16,13 +16,13 @@ _WORST_FIRST = (DriftState.OTHER, DriftState.DIFFERS, DriftState.NOT_MANAGED)
 
 @dataclass(frozen=True, slots=True)
 class SyncRow:
-    """One object and since when it has its state.
+    """One object, its state, and since when.
 
     Attributes:
-        changes: (field, wanted, in the cluster).
-        who: managers that set those fields; empty when nobody can be named.
+        changes: (field, desired, in the cluster).
+        who: managers that set those fields; empty if not known.
         by_at: when they last wrote.
-        words: the same for a person.
+        words: the same as a sentence.
     """
 
     key: ObjectKey
@@ -36,11 +36,11 @@ class SyncRow:
 
 @dataclass(frozen=True, slots=True)
 class ObservationRow:
-    """How looking at a cluster's quotas went.
+    """The last observation of a cluster's quotas.
 
     Attributes:
-        seen_at: what is shown is as of then; None where nobody has looked yet.
-        error: why it could not be read since, in the server's words.
+        seen_at: time of the shown state; None before the first observation.
+        error: of later observations, with the server's message.
     """
 
     cluster: str
@@ -66,7 +66,7 @@ def sync_rows(cluster: str) -> dict[ObjectKey, SyncRow]:
 
 
 def observation_rows() -> dict[str, ObservationRow]:
-    """How the last look at the quotas of each cluster went, by its name."""
+    """The last observation of the quotas of each cluster, by its name."""
     rows = ObservationRun.objects.filter(kind=QUOTA).select_related("cluster")
     return {
         row.cluster.name: ObservationRow(
@@ -79,7 +79,7 @@ def observation_rows() -> dict[str, ObservationRow]:
 def worst(
     found: Mapping[ObjectKey, SyncRow], keys: Iterable[ObjectKey]
 ) -> SyncRow | None:
-    """Of several objects the one to look at first; None where none was compared."""
+    """The most urgent state of several objects; None if none was compared."""
     rows: Sequence[SyncRow] = [found[key] for key in keys if key in found]
     for state in _WORST_FIRST:
         for row in rows:
@@ -89,7 +89,7 @@ def worst(
 
 
 def live_quotas(cluster_id: int) -> dict[str, list[LimitedBy]]:
-    """Every quota of each namespace as it was last seen, others' as well."""
+    """Every quota of each namespace as last observed, including those of other managers."""
     rows = Observation.objects.filter(cluster_id=cluster_id, kind=QUOTA)
     added = added_names()
     found: dict[str, list[LimitedBy]] = {}

@@ -1,4 +1,4 @@
-"""Teams by what a person is in them."""
+"""Teams by a person's role in them."""
 
 from accounting.access import Scope
 from accounting.models import Team

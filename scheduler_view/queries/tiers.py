@@ -16,8 +16,8 @@ class TierRow:
     Attributes:
         class_name: the PriorityClass that new pods name.
         old_classes: earlier versions, which pods may still have.
-        pods: GPU pods that run now with any of them, by class.
-        quotas: how many quotas are for this tier only.
+        pods: running GPU pods by class.
+        quotas: number of quotas for this tier only.
     """
 
     cluster: str
@@ -34,12 +34,12 @@ class TierRow:
 
     @property
     def message(self) -> str:
-        """What its pods do to others."""
+        """The effect of its pods on others."""
         return "preempts lower tiers" if self.preempts else "does not preempt"
 
 
 def tier_rows(*, cluster: str = "") -> list[TierRow]:
-    """Tiers of all clusters, or of one; everybody who is signed in may know them."""
+    """Tiers of all clusters, or of one; readable by everybody who is signed in."""
     clusters = Cluster.objects.order_by("name")
     if cluster:
         clusters = clusters.filter(name=cluster)

@@ -1,4 +1,4 @@
-"""Pieces of the pages of quotas and change sets: bars, reasons, names of resources."""
+"""Parts of the pages of quotas and change sets: bars, reasons, names of resources."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from scheduler_view.queries.quotas import QuotaRow, ResourceRow
 
 register = template.Library()
 
-SHOWN_PARTS = 3  # namespaces in the words of a quota
+SHOWN_PARTS = 3  # namespaces in the text of a quota
 
 _LINK = re.compile(r"https?://[^\s<>\"']+")
 _TICKET = re.compile(r"\b[A-Z][A-Z0-9]{1,9}-\d{1,7}\b")
@@ -57,25 +57,25 @@ def counts_any_gpu(name: str) -> bool:
 
 @register.filter
 def resource_name(resource: str, number: int | None = None) -> str:
-    """`GPUs`, `MIG 1g.10gb`: what units of a resource are called; `GPU` for one."""
+    """`GPUs`, `MIG 1g.10gb`: the name of units of a resource; `GPU` for one."""
     return units(resource, number)
 
 
 @register.simple_tag
 def change_titles(numbers: Sequence[int]) -> dict[int, str]:
-    """Titles of the change sets that a page names, by number, in few queries."""
+    """Titles of the change sets on a page, by number, in few queries."""
     return titles_of(numbers)
 
 
 @register.filter
 def title_of(titles: Mapping[int, str], number: int) -> str:
-    """`Forecasting: 24 → 30 GPUs`; empty where the change set is not there."""
+    """`Forecasting: 24 → 30 GPUs`; empty if the change set does not exist."""
     return titles.get(number, "")
 
 
 @register.filter
 def action_sign(action: str) -> str:
-    """`+`, `~`, `±`, `−`, `=`; the word is next to it for people who do not see the sign."""
+    """`+`, `~`, `±`, `−`, `=`; the word is next to it for screen readers."""
     return _SIGNS.get(action, "")
 
 
@@ -87,25 +87,25 @@ def action_message(action: str) -> str:
 
 @register.filter
 def units_of(value: float) -> str:
-    """`1,024`; with a part where there is one: `0.5`."""
+    """`1,024`; with decimals for a fraction: `0.5`."""
     return f"{value:,.10g}" if isinstance(value, float) else f"{value:,}"
 
 
 @register.filter
 def wait_message(reason: str) -> str:
-    """Why something waits, in a few words, shown with the server's message."""
+    """The reason of waiting as a short text, shown with the server's message."""
     return _WAITS.get(reason, reason)
 
 
 @register.filter
 def short_field(field: str) -> str:
-    """A field without the path that all of its kind have."""
+    """A field without the path that all fields of its kind have."""
     return field.removeprefix("spec.hard.").removeprefix("spec.")
 
 
 @register.filter
 def reason_text(reason: str) -> SafeString:
-    """A reason with its links to follow and its tickets marked; everything is escaped."""
+    """A reason with links and marked tickets; everything is escaped."""
     parts: list[SafeString | str] = []
     at = 0
     for found in sorted(
@@ -128,7 +128,7 @@ def reason_text(reason: str) -> SafeString:
 
 @register.simple_tag
 def resource_bar(resource: ResourceRow) -> SafeString:
-    """In use and committed against capacity; what is promised twice sticks out."""
+    """In use and committed against capacity; overcommitted units extend beyond the bar."""
     capacity = resource.capacity or 0
     whole = max(capacity, resource.committed, resource.in_use, 1)
     committed, used, there = (
@@ -177,7 +177,7 @@ def quota_bar(row: QuotaRow) -> SafeString:
 
 @register.simple_tag
 def room_message(row: QuotaRow) -> str:
-    """What is left of a quota, by namespace: a pod takes from its own namespace's part."""
+    """The remaining quota by namespace: a pod uses the part of its own namespace."""
     if row.room is None or row.is_over:
         return ""
     if len(row.rooms) == 1:
@@ -196,11 +196,11 @@ def room_message(row: QuotaRow) -> str:
 
 @register.filter
 def share_of(part: int, whole: int | None) -> str:
-    """`96%` of a whole; nothing where there is none."""
+    """`96%` of a whole; empty if the whole is 0."""
     return f"{round(100 * part / whole)}%" if whole else ""
 
 
 @register.filter
 def starts(text: str, beginning: str) -> bool:
-    """True where a text begins so."""
+    """True if a text starts with another."""
     return text.startswith(beginning)

@@ -46,12 +46,12 @@ COLUMNS = (
     "ended_at",
     "ended_reason",
 )
-NOTHING_NEW = 204  # htmx leaves the page as it is
+NOTHING_NEW = 204  # htmx does not change the page
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStepLine:
-    """One object of a plan with its difference."""
+    """One object of a plan with its differences."""
 
     row: StepRow
     diff: list[diffs.DiffLine]
@@ -61,7 +61,7 @@ class PlanStepLine:
 
     @property
     def changes(self) -> Sequence[tuple[str, str | None, str | None]]:
-        """Fields with before and after; one without a name where none differs."""
+        """Fields with before and after; one without a name if none differs."""
         differing = [
             (field, _spelt(before), _spelt(after))
             for field, before, after in self.row.changes
@@ -76,13 +76,13 @@ class PlanStepLine:
 
 
 def _spelt(value: str | None) -> str | None:
-    """As YAML spells it."""
+    """A value as YAML."""
     return value.lower() if value in ("True", "False") else value
 
 
 @dataclass(frozen=True, slots=True)
 class AskedLine:
-    """One edit of a change set, and what it replaced there; None where it replaced none."""
+    """One edit of a change set, and the edit that it replaced; None if it replaced none."""
 
     edit: Mapping[str, Any]
     before: Mapping[str, Any] | None
@@ -128,7 +128,7 @@ def _with(query: Any, **changes: str) -> str:
 
 @signed_in
 def change(request: HttpRequest, number: int) -> HttpResponse:
-    """One change set. It asks for itself again while a worker has it."""
+    """One change set. The page reloads while a worker processes it."""
     visitor = visitor_of(request)
     row = _row(visitor, number)
     is_fragment = request.headers.get("HX-Request") == "true"
@@ -165,7 +165,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def warning_texts(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Each warning once; what holds for several namespaces alike names them all."""
+    """Each warning once; a warning for several namespaces names all of them."""
     places: dict[str, list[str]] = {}
     for one in warnings:
         about, text = str(one["about"]), str(one["text"])
@@ -200,7 +200,7 @@ def _row(visitor: Visitor, number: int) -> ChangeRow:
 def _line(step: StepRow, change: ChangeRow, *, side: bool) -> PlanStepLine:
     difference = diffs.side_by_side(step) if side else diffs.unified(step)
     is_ticked = step.title in change.forced
-    # Only a conflict over fields can be ticked away; a missing namespace cannot.
+    # Only a conflict over fields can be forced; a missing namespace cannot.
     may_tick = bool(step.blocked) and (bool(step.others) or step.before is not None)
     return PlanStepLine(
         step, difference, diffs.after_text(step), may_tick or is_ticked, is_ticked

@@ -1,4 +1,4 @@
-"""What a step does to its object, as lines of YAML: before beside after."""
+"""The effect of a step on its object, as lines of YAML: before and after."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line; `mark` is a space, `-` or `+`. None is where a side has nothing."""
+    """One line; `mark` is a space, `-` or `+`. None if a side has no line."""
 
     mark: str
     left: str | None
@@ -31,7 +31,7 @@ class DiffLine:
 
 
 def unified(step: StepRow) -> list[DiffLine]:
-    """All lines in one column: what goes, then what comes."""
+    """All lines in one column: removed lines, then added lines."""
     found: list[DiffLine] = []
     for old, new in _blocks(step):
         if old == new:
@@ -55,7 +55,7 @@ def side_by_side(step: StepRow) -> list[DiffLine]:
 
 
 def after_text(step: StepRow) -> str:
-    """What is sent, as YAML: for Git, where another tool keeps the object."""
+    """The sent object as YAML, for another tool that manages the object in Git."""
     return "" if step.body is None else _yaml(step.body)
 
 
@@ -72,7 +72,7 @@ def _yaml(body: Body) -> str:
 
 
 def _shown(live: Body) -> dict[str, Any]:
-    """Of a live object what a person can set: no status, no uid."""
+    """The parts of a live object that a person can set: no status, no uid."""
     meta = live.get("metadata") or {}
     kept = {
         name: meta[name] for name in ("name", "namespace", "labels") if name in meta
@@ -88,7 +88,7 @@ def _shown(live: Body) -> dict[str, Any]:
 
 
 def _after(step: StepRow) -> dict[str, Any] | None:
-    """The object once the step is done: other managers' fields stay."""
+    """The object after the step: other managers' fields are kept."""
     if step.body is None:
         return None
     if step.before is None or step.action == "replace":

@@ -8,15 +8,15 @@ from django.http import QueryDict
 from accounting.models import Cluster
 from scheduler_view.models import QuotaTarget
 
-KEPT = ("rule", "weights")  # of a quota whose number alone is changed
-PARTS = 5  # team, resource, tier, version, gpus as they were shown
+KEPT = ("rule", "weights")  # of a quota whose number alone changed
+PARTS = 5  # team, resource, tier, version, gpus as shown
 
 
 def changed_quotas(posted: QueryDict) -> list[dict[str, Any]]:
-    """Quota edits, as the API takes them; an unchanged number is not an edit.
+    """Quota edits, as in the API; an unchanged number is not an edit.
 
-    The name of an input says which quota it is and what it was, so that an edit made from
-    an old page is known as one.
+    The name of an input has the quota and its previous value, so that an edit from an old page is
+    recognized.
     """
     found = list(_new(posted))
     for name, value in posted.items():
@@ -34,7 +34,7 @@ def changed_quotas(posted: QueryDict) -> list[dict[str, Any]]:
 def with_rules(
     cluster: Cluster, edits: Iterable[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Edits of numbers that keep how the quota is divided over namespaces."""
+    """Edits of numbers that keep the division over namespaces."""
     rows = QuotaTarget.objects.filter(cluster=cluster).values_list(
         "team__slug", "resource", "tier", *KEPT
     )
@@ -79,6 +79,6 @@ def _new(posted: QueryDict) -> Iterator[dict[str, Any]]:
 
 
 def number(text: str) -> int | str:
-    """A whole number where it is one; else the text, for the fault to name it."""
+    """An integer if the text is one; else the text, so that the fault can name it."""
     bare = text.strip().replace(",", "")
     return int(bare) if bare.isascii() and bare.isdecimal() and len(bare) < 19 else text

@@ -4,5 +4,5 @@ from django.http import QueryDict
 
 
 def parameter(values: QueryDict, name: str) -> str:
-    """One value; empty where it is absent."""
+    """One value; empty if missing."""
     return values.get(name) or ""

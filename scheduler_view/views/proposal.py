@@ -1,4 +1,4 @@
-"""Edits of a form: they become a draft or join an open one, and a plan is asked for."""
+"""Edits of a form: they become a draft or join an open one, and a plan is requested."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +26,7 @@ from scheduler_view.wakeup import ring
 
 
 class Unfit(Exception):
-    """It cannot be asked for; carries what to mend, a sentence each."""
+    """The form is not valid; with a sentence for each fault."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__("; ".join(faults))
@@ -36,14 +36,14 @@ class Unfit(Exception):
 def propose(
     cluster: Cluster, asked: Asked, visitor: Visitor, actor: Any, *, plans: bool
 ) -> ChangeSet:
-    """Begin a change set, or add to an open one of the same person and cluster.
+    """Create a change set, or add to an open one of the same person and cluster.
 
     Args:
-        cluster: whose quotas and tiers.
-        asked: the edits, and what they join.
-        visitor: who looks, and when.
-        actor: who asks.
-        plans: ask the worker for a plan at once; a lead's request waits for an admin.
+        cluster: of the quotas and tiers.
+        asked: the edits, and the change set that they join.
+        visitor: for scope and time.
+        actor: the author.
+        plans: request a plan at once; a lead's request waits for an administrator.
 
     Raises:
         Unfit: with every fault that was found; nothing is stored then.
@@ -90,9 +90,10 @@ def _joined(
     visitor: Visitor,
     actor: Any,
 ) -> ChangeSet:
-    """The open change set with the edits in it; its present version is the one meant.
+    """The open change set with the edits added; its current version is used.
 
-    Only its author joins edits on a page, so that nobody's review changes under their eyes.
+    On a page only its author can add edits, so that it does not change during another person's
+    review.
     """
     found = (
         ChangeSet.objects.filter(pk=number, cluster=cluster, author=actor)
@@ -120,7 +121,7 @@ _WORDS = {"reason": "Reason", "starts_at": "Begins", "ends_at": "Ends"}
 
 
 def _fault(asked: Asked, index: int, field: str, text: str) -> str:
-    """What is wrong with one edit: `Vision, GPUs: the number is missing; ...`."""
+    """The fault of one edit: `Vision, GPUs: the number is missing; ...`."""
     if not asked.edits:
         return "No changes. Edit a quota first."
     edit = asked.edits[index]

@@ -1,4 +1,4 @@
-"""Quotas: what each team may hold, what it holds, and edits that become one change set."""
+"""Quotas: limits and use of each team, and edits that become one change set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -57,29 +57,29 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class QuotaLine:
-    """One quota with what is asked of it now."""
+    """One quota with its pending edits."""
 
     row: QuotaRow
     team: TeamRef | None
     pending: ChangeRow | None
-    typed: str = ""  # what a refused form said
+    typed: str = ""  # errors of a form that was not valid
 
     @property
     def field(self) -> str:
-        """The name of its input: everything that the edit needs."""
+        """The name of its input, which has all data of the edit."""
         row = self.row
         return f"q|{row.team}|{row.resource}|{row.tier}|{row.version}|{row.gpus}"
 
     @property
     def label(self) -> str:
-        """What a screen reader says of its input."""
+        """The label of its input for screen readers."""
         row = self.row
         tier = f", tier {row.tier}" if row.tier else ""
         return f"Quota of {row.team_name}, {row.resource}{tier}; {row.gpus} now"
 
     @property
     def remove_field(self) -> str:
-        """The name of the tick that takes it away."""
+        """The name of the checkbox that removes it."""
         return f"r{self.field[1:]}"
 
 
@@ -103,17 +103,17 @@ class ClusterPart:
 
     @property
     def lends(self) -> bool:
-        """A queue of somebody's own is known; else nothing is borrowed here."""
+        """True if a queue of a team is known; otherwise nothing is borrowed."""
         return any(line.row.lent.queues for line in self.lines)
 
     @property
     def capacity(self) -> int:
-        """What nodes report of all resources."""
+        """The capacity of all resources that nodes report."""
         return sum(resource.capacity or 0 for resource in self.resources)
 
     @property
     def into(self) -> int | None:
-        """The change set that edits join, as chosen, or as offered first."""
+        """The change set that edits join: the selected one, or the default."""
         if self.form.is_bound:
             return self.form.cleaned_data.get("into")
         return default_draft(self.drafts)
@@ -139,7 +139,7 @@ def _csv(request: HttpRequest) -> HttpResponse:
 def _page(
     request: HttpRequest, refused: str = "", form: PlanForm | None = None
 ) -> HttpResponse:
-    """The page; `form` and what was typed stay where the form of one cluster was refused."""
+    """The page; `form` and the typed values are kept if the form of one cluster was not valid."""
     visitor = visitor_of(request)
     scope, chosen = visitor.scope, parameter(request.GET, "cluster")
     sought = parameter(request.GET, "q").strip().lower()
@@ -208,7 +208,7 @@ def _lines(
     open_changes: Sequence[ChangeRow],
     typed: Mapping[str, Any],
 ) -> list[QuotaLine]:
-    """Rows of one cluster, with what is asked of them now."""
+    """Rows of one cluster, with their pending edits."""
     return [_line(row, teams, open_changes, typed) for row in rows]
 
 
@@ -233,7 +233,7 @@ def _asks_for(change: ChangeRow, row: QuotaRow) -> bool:
 
 @posted(ADMINISTRATION, belongs_to="quotas")
 def propose(request: HttpRequest) -> HttpResponse:
-    """The edits of one cluster as one change set; its plan is asked for."""
+    """The edits of one cluster as one change set; a plan is requested."""
     visitor = visitor_of(request)
     cluster = get_object_or_404(Cluster, name=parameter(request.POST, "cluster"))
     form = PlanForm(request.POST)
@@ -253,7 +253,7 @@ def propose(request: HttpRequest) -> HttpResponse:
 
 @signed_in
 def quota_yaml(request: HttpRequest) -> HttpResponse:
-    """The objects that stand for one team's quota, as they are sent."""
+    """The objects of one team's quota, as they are sent."""
     visitor = visitor_of(request)
     team = visible_teams(visitor.scope).get(parameter(request.GET, "team"))
     if team is None:

@@ -1,4 +1,4 @@
-"""A lead's request for another quota: the choice with its numbers, and what was wrong."""
+"""A lead's request for another quota: the form with current figures, and its errors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,12 +25,12 @@ SEPARATOR = "|"  # in no name of a cluster, resource or tier
 def request_form(
     rows: Sequence[QuotaRow], posted: Any = None, clusters: Sequence[Cluster] = ()
 ) -> RequestForm:
-    """The form of a team, with each resource that it may ask for and what it has of it now.
+    """The form of a team, with each resource that it may request and its current quota.
 
     Args:
         rows: the team's quotas.
-        posted: what was sent; None for a new form.
-        clusters: all that there are.
+        posted: the submitted values; None for a new form.
+        clusters: all clusters.
     """
     names = len(clusters) > 1
     choices = [(_value(row), _label(row, names=names)) for row in rows]
@@ -46,7 +46,7 @@ def request_form(
 
 
 def ask(request: HttpRequest, team: TeamRef, form: RequestForm) -> HttpResponse | None:
-    """Make a draft of what a lead asks for; None where the form has something to mend."""
+    """Create a draft of a lead's request; None if the form is not valid."""
     visitor = visitor_of(request)
     if team.id not in visitor.scope.lead_of:
         raise PermissionDenied(f"leads of {team.name}")

@@ -1,4 +1,4 @@
-"""Where a quota differs in its cluster: plan to restore it, or take over what is there."""
+"""Resolves a difference of a quota: plan to restore it, or adopt the cluster's values."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ LONGEST = 200  # characters of a reason
 
 @posted(ADMINISTRATION, belongs_to="quotas")
 def settle(request: HttpRequest) -> HttpResponse:
-    """A change set that ends a difference; reviewed and applied like any other."""
+    """A change set that resolves a difference; reviewed and applied like any other."""
     posted = request.POST
     cluster = get_object_or_404(Cluster, name=parameter(posted, "cluster"))
     target = get_object_or_404(
@@ -54,7 +54,7 @@ _SAID = {"restore": "Restore", "adopt": "Keep"}
 
 
 def _restored(target: QuotaTarget) -> dict[str, Any]:
-    """The quota as it is wanted: the plan finds what differs."""
+    """The desired quota: the plan finds the differences."""
     return {
         "kind": "quota",
         "team": target.team.slug,
@@ -68,7 +68,7 @@ def _restored(target: QuotaTarget) -> dict[str, Any]:
 
 
 def _adopted(target: QuotaTarget) -> dict[str, Any]:
-    """The quota as the cluster has it; where a namespace has none, as it is wanted."""
+    """The quota as in the cluster; for a namespace without one, as desired."""
     live = {
         place: gpus for place, gpus in live_split(target).items() if gpus is not None
     }

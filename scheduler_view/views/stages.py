@@ -35,12 +35,12 @@ ENDED = (ChangeState.DECLINED, ChangeState.DISCARDED)
 
 @dataclass(frozen=True, slots=True)
 class ChangeSetActions:
-    """What a person may do with a change set now, and how it is said.
+    """What a person may do with a change set now, with its badge.
 
     Attributes:
         words, tone: of its badge.
-        is_stale: its plan has grown old, or will not be taken any more.
-        polls: something moves without the person: the page asks again.
+        is_stale: its plan has expired, or can no longer be applied.
+        polls: its state may change without the person, so the page reloads.
     """
 
     change: ChangeRow
@@ -60,12 +60,12 @@ class ChangeSetActions:
 
     @property
     def is_planned(self) -> bool:
-        """There is a plan to look at."""
+        """There is a plan to show."""
         return self.change.planned_at is not None and bool(self.change.summary)
 
     @property
     def is_over(self) -> bool:
-        """Something was sent, or it was refused."""
+        """It was sent, or refused."""
         return self.change.state in (*APPLIED, ChangeState.REFUSED)
 
     @property
@@ -165,7 +165,7 @@ def _approval(change: ChangeRow) -> Approval:
 
 
 def state_message(change: ChangeRow, *, is_stale: bool = False) -> str:
-    """The state in words, for badges."""
+    """The state as text, for badges."""
     if change.is_planning:
         return "Planning"
     if is_stale:
@@ -185,7 +185,7 @@ def state_message(change: ChangeRow, *, is_stale: bool = False) -> str:
 
 
 def stamp(change: ChangeRow) -> str:
-    """Changes with everything that the page shows of it."""
+    """A value that changes with everything that the page shows of it."""
     counts = "-".join(
         f"{name}.{count}" for name, count in sorted(change.counts.items())
     )
@@ -193,7 +193,7 @@ def stamp(change: ChangeRow) -> str:
 
 
 def is_slow(change: ChangeRow, now: datetime, patience_s: float = 30) -> bool:
-    """A worker should have begun by now."""
+    """True if a worker should have started by now."""
     is_over = change.state in (*APPLIED, *CAME_TO_NOTHING)
     since = None if is_over else change.plan_wanted_at or change.apply_wanted_at
     return since is not None and (now - since).total_seconds() > patience_s
@@ -202,7 +202,7 @@ def is_slow(change: ChangeRow, now: datetime, patience_s: float = 30) -> bool:
 def states_of(
     rows: Sequence[ChangeRow], now: datetime
 ) -> list[tuple[ChangeRow, str, str]]:
-    """Each row with the words and the tone of its badge."""
+    """Each row with the text and the tone of its badge."""
     found = []
     for row in rows:
         is_stale = (

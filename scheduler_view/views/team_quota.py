@@ -1,4 +1,4 @@
-"""A team's quotas: what it may hold, how that was changed, and a request for another."""
+"""A team's quotas: limits, their changes, and a request for another one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from scheduler_view.views.stages import states_of
 
 WIDTH, HEIGHT, LEFT, TOP = 640, 120, 56, 14  # of the step line's drawing, in units
 
-APART = 24  # between two labels: a phone shows them at twice the size of the drawing
+APART = 24  # between two labels: on a phone they have twice the size of the drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class QuotaStepLine:
-    """What a quota was, as a line of steps.
+    """The history of a quota as a step line.
 
     Attributes:
         path: of an SVG.
         levels: (y, GPUs) to label.
-        sentence: the same in words.
+        sentence: the same as text.
     """
 
     row: QuotaRow | None
@@ -56,7 +56,7 @@ class QuotaStepLine:
 
 @signed_in_form
 def team_quota(request: HttpRequest, slug: str) -> HttpResponse:
-    """Quotas of a team. Its leads may ask for others; admins decide."""
+    """Quotas of a team. Its leads may request others; administrators decide."""
     visitor = visitor_of(request)
     team = visible_teams(visitor.scope).get(slug)
     if team is None:
@@ -97,7 +97,7 @@ def _page(
 def step_lines(
     rows: Sequence[QuotaRow], moments: Sequence[QuotaMoment], now: datetime
 ) -> list[QuotaStepLine]:
-    """A line for each quota that ever was."""
+    """A line for each quota that ever existed."""
     found: dict[tuple[str, str, str], list[QuotaMoment]] = {}
     for moment in moments:
         key = (moment.cluster, moment.resource, moment.tier)
@@ -148,7 +148,7 @@ def _step_line(
 
 
 def _apart(levels: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Labels that do not overlap."""
+    """Labels, moved so that they do not overlap."""
     found: list[tuple[float, int]] = []
     for level in levels:
         if not found or level[0] - found[-1][0] >= APART:

@@ -1,4 +1,4 @@
-"""Priority tiers: who goes first, and changes of that."""
+"""Priority tiers, and their changes."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def tier_list(request: HttpRequest) -> HttpResponse:
 
 @admin_form
 def propose(request: HttpRequest) -> HttpResponse:
-    """One tier, or a usual set of them, as a change set."""
+    """One tier, or a common set of them, as a change set."""
     chosen = request.POST if request.method == "POST" else request.GET
     cluster = get_object_or_404(Cluster, name=parameter(chosen, "cluster"))
     known = {row.name: row for row in tier_rows(cluster=cluster.name)}

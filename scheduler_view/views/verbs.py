@@ -1,4 +1,4 @@
-"""The buttons of a change set's page: plan, approve, apply, decline, discard, undo, again."""
+"""The buttons of a change set's page: plan, approve, apply, decline, discard, undo, repeat."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
 
 @posted(SIGNED_IN, belongs_to="change")
 def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
-    """One of `_VERBS` on a change set, for admins; its author may discard and leave out."""
+    """One of `_VERBS` on a change set, for admins; its author may discard it and remove edits."""
     visitor = visitor_of(request)
     row = change_row(visitor.scope, number)
     if row is None:
@@ -49,7 +49,7 @@ def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
     except (ChangeRefused, LostUpdate, EditsRefused) as error:
         messages.error(request, f"{str(error)[:1].upper()}{str(error)[1:]}.")
         return redirect("change", number=number)
-    except ValidationError as error:  # e.g. it was to begin at a time that is past now
+    except ValidationError as error:  # such as a start that is in the past by now
         messages.error(request, " ".join(error.messages))
         return redirect("change", number=number)
     ring(change_set.cluster_id)
@@ -75,7 +75,7 @@ def _approve(
 def _apply(
     change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
 ) -> ChangeSet:
-    """Where no second person is needed, one button agrees and applies."""
+    """If no second person is needed, one button approves and applies."""
     if change_set.state == ChangeState.PLANNED:
         _approve(change_set, version, request, visitor)
         version = change_set.version
@@ -113,7 +113,7 @@ def _decline(
 def _leave_out(
     change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
 ) -> ChangeSet:
-    """One edit less; an admin's is planned again, a lead's request waits as before."""
+    """Remove one edit; an admin's change set is planned again, a lead's request still waits."""
     given = request.POST.get("edit", "")
     index = int(given) if given.isdecimal() and len(given) < 6 else -1
     leave_out(
@@ -134,7 +134,7 @@ def _anew(make: Callable[..., ChangeSet]) -> Verb:
     def done(
         change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
     ) -> ChangeSet:
-        del version  # it stays as it is
+        del version  # it does not change
         made = make(
             change_set, actor=_actor(request), reason=_reason(request), at=visitor.now
         )
@@ -146,7 +146,7 @@ def _anew(make: Callable[..., ChangeSet]) -> Verb:
 def _force(
     change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
 ) -> ChangeSet:
-    """Plan again with the objects that are ticked now."""
+    """Plan again with the currently selected objects."""
     known = {str(step) for step in change_set.steps.all()}
     ticked = [name for name in request.POST.getlist("force") if name in known]
     draft = Draft(
@@ -175,7 +175,7 @@ def _reason(request: HttpRequest) -> str:
 
 
 def _actor(request: HttpRequest) -> Any:
-    return request.user  # the gate lets nobody in who is not signed in
+    return request.user  # only signed-in people get here
 
 
 _VERBS: dict[str, Verb] = {

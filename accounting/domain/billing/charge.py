@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from accounting.domain.core.interval import HOUR_MS
+from accounting.domain.core.money import Cell, Money, split_list
 from accounting.domain.core.rounding import Key, half_even, split_money
 
 
@@ -34,19 +35,26 @@ def split_charges(
     return split_money(raw, places, HOUR_MS)
 
 
+def charge_list(raw: Mapping[Key, Cell], places: int = 6) -> dict[Key, Money]:
+    """The same of raw amounts with their currency: a list for each currency."""
+    return split_list(raw, places, HOUR_MS)
+
+
 def price_amounts(
-    quantities: Sequence[tuple[int, Decimal | None]], places: int
-) -> list[Decimal | None]:
-    """The amounts of (milliseconds, rate per GPU-hour) pairs, adding up to their total.
+    quantities: Sequence[tuple[int, Decimal | None, str]], places: int
+) -> list[Money | None]:
+    """The amounts of (milliseconds, rate per GPU-hour, its currency), adding up to their total.
 
     The total is rounded as every list of a page is: to the six places of reports, then to
     the currency's. Rounding in one step would differ by a cent if the six places end in a half.
-    None for a pair without a rate.
+    None where there is no rate.
     """
-    cells: dict[int, Fraction | Decimal] = {
-        i: raw_of(milliseconds, rate)
-        for i, (milliseconds, rate) in enumerate(quantities)
-        if rate is not None
-    }
-    amounts = split_money(split_charges(cells), places)
+    exact = charge_list(
+        {
+            i: (raw_of(milliseconds, rate), currency)
+            for i, (milliseconds, rate, currency) in enumerate(quantities)
+            if rate is not None
+        }
+    )
+    amounts = split_list({i: one.cell for i, one in exact.items()}, places)
     return [amounts.get(i) for i in range(len(quantities))]

@@ -1,15 +1,15 @@
 """Frozen rows that queries return, shared by pages, the API, commands and exports.
 
-Milliseconds are share-weighted integers; money is Decimal with 6 places, split over a list
+Milliseconds are share-weighted integers; money has 6 places, split over a list
 by largest remainder (rules.md N28). It is the money of the time that has a price, and None
 if none has; `unpriced_ms` is the time without a price (N26, decision 17).
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 
 from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.money import NOTHING, Money
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.domain.reports.efficiency import StateTimes, times_of
 
@@ -23,14 +23,18 @@ class UsageRow(StateTimes):
     key: dict[
         str, str
     ]  # value by dimension, in the requested order; `pod` adds more keys
-    charge: Decimal | None
-    idle_charge: Decimal | None
-    currency: str
+    charge: Money | None
+    idle_charge: Money | None
     estimated: bool
     samples_expected: int = 0
     samples_used: int = 0
     hard: Intensity = NOT_OBSERVED  # GPU activity, if requested
     unpriced_ms: int = 0  # the part of its time that has no price
+
+    @property
+    def currency(self) -> str:
+        """Of its money; "" if it has none."""
+        return self.charge.currency if self.charge is not None else ""
 
     @property
     def is_pointless(self) -> bool:
@@ -44,11 +48,16 @@ class LedgerRow:
 
     key: dict[str, str]
     milliseconds: dict[str, int]  # by state, in the order of STATES
-    charges: dict[str, Decimal | None]  # by state; they sum to `wall_charge`
-    currency: str
+    charges: dict[str, Money | None]  # by state; they sum to `wall_charge`
     samples_expected: int = 0
     samples_used: int = 0
     unpriced_ms: int = 0  # the part of its time that has no price
+
+    @property
+    def currency(self) -> str:
+        """Of its money; "" if it has none."""
+        known = (one.currency for one in self.charges.values() if one is not None)
+        return next((currency for currency in known if currency), "")
 
     @property
     def held(self) -> StateTimes:
@@ -61,18 +70,18 @@ class LedgerRow:
         return sum(self.milliseconds[state] for state in STATES)
 
     @property
-    def wall_charge(self) -> Decimal | None:
+    def wall_charge(self) -> Money | None:
         """Sum of the seven charges; None if none of its time has a price."""
         return self.charge_of(STATES)
 
-    def charge_of(self, states: Iterable[str]) -> Decimal | None:
+    def charge_of(self, states: Iterable[str]) -> Money | None:
         """The money of some states together; None if none of their time has a price."""
         parts = [(self.milliseconds[s], self.charges[s]) for s in states]
         known = [(time, amount) for time, amount in parts if amount is not None]
-        has_price = any(time or amount for time, amount in known)
+        has_price = any(time or amount.amount for time, amount in known)
         if not has_price and (len(known) < len(parts)):
             return None
-        return sum((amount for _, amount in known), Decimal(0))
+        return sum((amount for _, amount in known), NOTHING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,11 @@ A list is rounded once, on its total, and its cells by largest remainder (rules.
 that the total of a column is exactly the sum of its values.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
 
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.rounding import split_money
+from accounting.domain.core.money import Cell, Money, split_list, sum_money
 from accounting.domain.intensity.summary import together
 from accounting.domain.reports.efficiency import sum_times
 from accounting.domain.reports.rows import LedgerRow, UsageRow
@@ -21,13 +19,13 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
 
     Cells are a row's idle and not idle part; a row without a price keeps None.
     """
-    cells: dict[tuple[int, str], Fraction | Decimal] = {}
+    cells: dict[tuple[int, str], Cell] = {}
     for i, row in enumerate(rows):
         if row.charge is None or row.idle_charge is None:
             continue
-        cells[i, "held"] = row.charge - row.idle_charge
-        cells[i, "idle"] = row.idle_charge
-    amounts = split_money(cells, places)
+        cells[i, "held"] = (row.charge - row.idle_charge).cell
+        cells[i, "idle"] = row.idle_charge.cell
+    amounts = split_list(cells, places)
     return [
         replace(
             row,
@@ -41,20 +39,16 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
 
 
 def total_of(rows: Sequence[UsageRow]) -> UsageRow:
-    """The sum of rows of one currency; zero if there are no rows.
+    """The sum of rows; zero if there are no rows, no money if it is in two currencies.
 
     Money is the money of the time that has a price; `unpriced_ms` is the time that has none.
     """
-    priced = [row for row in rows if row.charge is not None]
     times = sum_times(rows)
     return UsageRow(
         *(times.busy_ms, times.idle_ms, times.unknown_ms),
         key={},
-        charge=_sum(row.charge for row in priced) if priced or not rows else None,
-        idle_charge=_sum(row.idle_charge for row in priced)
-        if priced or not rows
-        else None,
-        currency=next((row.currency for row in rows if row.currency), ""),
+        charge=sum_money(row.charge for row in rows),
+        idle_charge=sum_money(row.idle_charge for row in rows),
         estimated=any(row.estimated for row in rows),
         samples_expected=sum(row.samples_expected for row in rows),
         samples_used=sum(row.samples_used for row in rows),
@@ -63,30 +57,22 @@ def total_of(rows: Sequence[UsageRow]) -> UsageRow:
     )
 
 
-def _sum(amounts: Iterable[Decimal | None]) -> Decimal:
-    return sum((amount for amount in amounts if amount is not None), Decimal(0))
-
-
 @dataclass(frozen=True, slots=True)
 class WordTotal:
     """One of the four state groups: its time and its money."""
 
     name: str
     milliseconds: int
-    charge: Decimal | None
+    charge: Money | None
 
 
-def state_amounts(row: LedgerRow, places: int) -> dict[str, Decimal | None]:
+def state_amounts(row: LedgerRow, places: int) -> dict[str, Money | None]:
     """A ledger row's money by state in `places`, adding up to its rounded total (N28).
 
     None for a state without a price.
     """
-    cells = {
-        state: Fraction(amount)
-        for state, amount in row.charges.items()
-        if amount is not None
-    }
-    amounts = split_money(cells, places)
+    cells = {state: one.cell for state, one in row.charges.items() if one is not None}
+    amounts = split_list(cells, places)
     return {state: amounts.get(state) for state in STATES}
 
 

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from django.db import connection
 
 from accounting.access import EVERYTHING
 from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant, to_ms
-from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.money import Money
 from accounting.models import Cluster
 from accounting.queries.selection import Selection
 from accounting.queries.usage.ledger import ledger_total
@@ -87,9 +86,8 @@ class RetirementEffect:
     wall_ms: int = 0
     dark_ms: int = 0
     held_ms: int = 0
-    wall_charge: Decimal = Decimal(0)
-    charge: Decimal = Decimal(0)
-    currency: str = ""
+    wall_charge: Money | None = None
+    charge: Money | None = None
     again: Interval | None = None
 
 
@@ -123,10 +121,7 @@ def retirement_effect(cluster: Cluster, at: datetime | None) -> RetirementEffect
         wall_ms=ledger.wall_ms,
         dark_ms=ledger.milliseconds["dark"],
         held_ms=usage.allocated_ms,
-        wall_charge=sum(
-            (ledger.charges[state] or Decimal(0) for state in STATES), Decimal(0)
-        ),
-        charge=usage.charge or Decimal(0),
-        currency=ledger.currency or usage.currency,
+        wall_charge=ledger.wall_charge,
+        charge=usage.charge,
         again=again,
     )

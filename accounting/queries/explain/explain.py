@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 
 from django.db import connection
 
 from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.money import Money
 from accounting.domain.core.rounding import half_even
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import state_amounts
@@ -18,7 +18,6 @@ from accounting.queries.explain.prices import (
     ALL_TIME,
     HELD_TIME,
     IDLE_TIME,
-    Amounts,
     PriceUsed,
     amounts_of,
     prices_used,
@@ -45,7 +44,7 @@ class StateUsed:
 
     name: str
     milliseconds: int
-    amount: Decimal | None
+    amount: Money | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def _exactly(milliseconds: int) -> str:
 
 
 def _formula(
-    figure: str, row: UsageRow, amounts: Amounts, places: int
+    figure: str, row: UsageRow, amounts: Sequence[Money], places: int
 ) -> tuple[str, ...]:
     money = _money(amounts, places, has_price=row.charge is not None)
     busy, idle, unknown = (
@@ -177,9 +176,9 @@ def _formula(
     )
 
 
-def _money(amounts: Amounts, places: int, *, has_price: bool) -> str:
-    """`95,596.85 EUR`; money in two currencies has no sum and stays separate."""
-    texts = [f"{amount:,.{places}f} {name}" for name, amount in amounts.items()]
+def _money(amounts: Sequence[Money], places: int, *, has_price: bool) -> str:
+    """`95,596.85 EUR`; money of two currencies has no sum and stays separate."""
+    texts = [f"{one.amount:,.{places}f} {one.currency}" for one in amounts]
     nothing = f"{0:.{places}f}" if has_price else "no price"  # nothing was held
     return " + ".join(texts) or nothing
 

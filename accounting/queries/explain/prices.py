@@ -5,7 +5,7 @@ price is left out, and all are rounded as one list (rules.md N28).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -13,11 +13,10 @@ from decimal import Decimal
 from django.db import connection
 
 from accounting.domain.billing.charge import price_amounts
+from accounting.domain.core.money import NOTHING, Money, amount_of
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection
 from accounting.rating.states_sql import held, wall
-
-Amounts = Mapping[str, Decimal]  # by currency
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class PriceUsed:
     valid_from: datetime | None
     valid_to: datetime | None
     milliseconds: int
-    amount: Decimal | None = None
+    amount: Money | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,25 +87,20 @@ def prices_used(
     return tuple(sorted(_with_amounts(found, places), key=_by_amount))
 
 
-def _with_amounts(found: Iterable[PriceUsed], places: int) -> Iterable[PriceUsed]:
-    """Prices with their amounts; a list of money has one currency."""
-    lists: dict[str, list[PriceUsed]] = defaultdict(list)
-    for one in found:
-        lists[one.currency].append(one)
-    for prices in lists.values():
-        amounts = price_amounts([(p.milliseconds, p.rate) for p in prices], places)
-        for price, amount in zip(prices, amounts, strict=True):
-            yield replace(price, amount=amount)
+def _with_amounts(found: Sequence[PriceUsed], places: int) -> Iterable[PriceUsed]:
+    quantities = [(one.milliseconds, one.rate, one.currency) for one in found]
+    for one, amount in zip(found, price_amounts(quantities, places), strict=True):
+        yield replace(one, amount=amount)
 
 
 def _by_amount(one: PriceUsed) -> tuple[bool, Decimal, int]:
-    return one.amount is None, -(one.amount or Decimal(0)), -one.milliseconds
+    return one.amount is None, -(amount_of(one.amount) or Decimal(0)), -one.milliseconds
 
 
-def amounts_of(prices: Iterable[PriceUsed]) -> Amounts:
-    """The sum of prices by currency; empty if none of them is known."""
-    sums: dict[str, Decimal] = defaultdict(Decimal)
+def amounts_of(prices: Iterable[PriceUsed]) -> tuple[Money, ...]:
+    """The sums of the amounts of prices, one for each currency; empty if none is known."""
+    sums: dict[str, Money] = defaultdict(lambda: NOTHING)
     for one in prices:
         if one.amount is not None:
             sums[one.currency] += one.amount
-    return dict(sums)
+    return tuple(sums.values())

@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Decimal
 
 from django.db import connection
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import HELD_STATES as HELD
 from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.money import Money
 from accounting.domain.reports.rows import LedgerRow
 from accounting.models import DataIssue
 from accounting.queries.by_gpu import rows_by_gpu
@@ -136,7 +136,6 @@ def _states(selection: Selection, period: Interval) -> dict[str, LedgerRow]:
                 key={"gpu": uuid},
                 milliseconds=dict(zip(STATES, found, strict=True)),
                 charges=dict.fromkeys(STATES),
-                currency="",
                 samples_expected=expected,
                 samples_used=used,
             )
@@ -169,10 +168,15 @@ class GpuMoney:
         unpriced_ms: the part of that time that has no price.
     """
 
-    earned: Decimal | None
-    capacity: Decimal | None
-    currency: str
+    earned: Money | None
+    capacity: Money | None
     unpriced_ms: int = 0
+
+    @property
+    def currency(self) -> str:
+        """Of its money; "" if it has none."""
+        one = self.capacity or self.earned
+        return one.currency if one is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,4 +218,4 @@ def gpu_money(selection: Selection, uuids: Collection[str]) -> dict[str, GpuMone
 
 def money_of(row: LedgerRow) -> GpuMoney:
     """Earned and capacity of a row of the ledger."""
-    return GpuMoney(row.charge_of(HELD), row.wall_charge, row.currency, row.unpriced_ms)
+    return GpuMoney(row.charge_of(HELD), row.wall_charge, row.unpriced_ms)

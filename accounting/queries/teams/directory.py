@@ -5,6 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from accounting.access import Scope
+from accounting.domain.core.money import Money, amount_of
 from accounting.domain.units.mig_profiles import Policy
 from accounting.models import Binding, Cluster, Membership, Team, TeamRole, UnitPrice
 from accounting.queries.gpus.fleet_count import fleets_by_cluster
@@ -193,8 +194,7 @@ class UnmappedRow:
 
     namespace: str
     allocated_ms: int
-    charge: Decimal | None
-    currency: str
+    charge: Money | None
 
 
 def unmapped_rows(selection: Selection) -> list[UnmappedRow]:
@@ -202,8 +202,8 @@ def unmapped_rows(selection: Selection) -> list[UnmappedRow]:
     if not selection.scope.sees_all:
         return []
     found = [
-        UnmappedRow(row.key["namespace"], row.allocated_ms, row.charge, row.currency)
+        UnmappedRow(row.key["namespace"], row.allocated_ms, row.charge)
         for row in usage_rows(selection, ("team", "namespace"))
         if row.key["team"] == "unmapped"
     ]
-    return sorted(found, key=lambda r: (-(r.charge or Decimal(0)), -r.allocated_ms))
+    return sorted(found, key=lambda r: (-(amount_of(r.charge) or 0), -r.allocated_ms))

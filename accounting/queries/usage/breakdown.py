@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from accounting.domain.core.interval import Interval
+from accounting.domain.core.money import Money, amount_of
 from accounting.domain.reports.comparison import (
     COMPARABLE,
     Comparison,
@@ -49,6 +50,10 @@ class Sides:
         before, after = getattr(then, name), getattr(now, name)
         if isinstance(before, float) and isinstance(after, float):
             before, after = Decimal(str(before)), Decimal(str(after))
+        elif isinstance(before, Money) and isinstance(after, Money):
+            if len({before.currency, after.currency} - {""}) > 1:
+                return None
+            before, after = before.amount, after.amount
         return change(
             before,
             after,
@@ -199,7 +204,7 @@ def _earlier(
 
 
 def _by_charge(row: UsageRow) -> tuple[Decimal, int]:
-    return -(row.charge or Decimal(0)), -row.allocated_ms
+    return -(amount_of(row.charge) or Decimal(0)), -row.allocated_ms
 
 
 def _name(row: UsageRow, dimension: str) -> str:
@@ -242,7 +247,7 @@ def summarise(
         now,
         average_gpus(now.allocated_ms, length_ms),
         average_gpus(now.idle_ms, length_ms),
-        share(now.idle_charge, now.charge),
+        share(amount_of(now.idle_charge), amount_of(now.charge)),
     )
     if sides is None or not earlier:
         return plain

@@ -1,14 +1,14 @@
 """The seven states of every GPU and their money (`report ledger`)."""
 
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge import split_charges
+from accounting.domain.billing.charge import charge_list
 from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.money import NOTHING, Cell
 from accounting.domain.reports.rows import LedgerRow
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.relation import relation
@@ -45,9 +45,7 @@ def ledger_total(selection: Selection) -> LedgerRow:
     rows = ledger_rows(selection, ())
     if rows:
         return rows[0]
-    return LedgerRow(
-        {}, dict.fromkeys(STATES, 0), dict.fromkeys(STATES, Decimal(0)), ""
-    )
+    return LedgerRow({}, dict.fromkeys(STATES, 0), dict.fromkeys(STATES, NOTHING))
 
 
 def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
@@ -82,7 +80,7 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
         key = tuple(row[name] or "" for name in keys)
         known = merged.get(key)
         merged[key] = row if known is None else _both(known, row)
-    cells: dict[tuple[tuple[str, ...], int], Fraction] = {}
+    cells: dict[tuple[tuple[str, ...], int], Cell] = {}
     for key, row in merged.items():
         for i, state in enumerate(STATES):
             if not _has_money(row, state):
@@ -90,14 +88,13 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
             amount = Fraction(row[f"{state}_money"])
             if state == "free":
                 amount += Fraction(row["difference"])
-            cells[key, i] = amount
-    amounts = split_charges(cells)
+            cells[key, i] = amount, row["currency"]
+    amounts = charge_list(cells)
     return [
         LedgerRow(
             key=dict(zip(keys, key, strict=True)),
             milliseconds={state: row[f"{state}_ms"] for state in STATES},
             charges={s: amounts.get((key, i)) for i, s in enumerate(STATES)},
-            currency=row["currency"],
             samples_expected=row["samples_expected"],
             samples_used=row["samples_used"],
             unpriced_ms=_sum(row, "unpriced"),

@@ -5,14 +5,14 @@ An organization has thousands of workloads; a page shows ten of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge import charge_of, split_charges
+from accounting.domain.billing.charge import charge_list, charge_of
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import HELD_STATES as HELD
+from accounting.domain.core.money import Money
 from accounting.domain.reports.comparison import change
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.relation import Relation, relation
@@ -53,7 +53,8 @@ def largest(
     names = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
     grouped = ", ".join(columns.values())
     query = f"""
-        SELECT {names}, max(u.currency) AS currency,
+        SELECT {names}, coalesce(max(u.currency), '') AS currency,
+               max(u.currency) = min(nullif(u.currency, '')) AS is_one_currency,
                {sums("u", HELD)},
                {_HELD_MONEY} AS money, {_IDLE_MONEY} AS idle_money,
                {unpriced_sum(_HELD_MS)} AS unpriced_ms,
@@ -69,9 +70,9 @@ def largest(
         cursor.execute(query, chosen.parameters | {"count": count})
         names_of = [column.name for column in cursor.description]
         found = [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
-    amounts = split_charges(
+    amounts = charge_list(
         {
-            (i, part): amount
+            (i, part): (amount, row["currency"])
             for i, row in enumerate(found)
             for part, amount in (
                 ("held", row["money"] - row["idle_money"]),
@@ -88,10 +89,12 @@ def largest(
 
 
 def _row(
-    found: dict[str, Any], keys: Sequence[str], held: Decimal, idle: Decimal
+    found: dict[str, Any], keys: Sequence[str], held: Money, idle: Money
 ) -> UsageRow:
     time = sum(found[f"{state}_ms"] for state in HELD)
-    has_price = found["unpriced_ms"] < time or not time
+    has_price = (found["unpriced_ms"] < time or not time) and (
+        found["is_one_currency"] is not False  # NULL: no currency
+    )
     return UsageRow(
         key={name: found[name] or "" for name in keys},
         busy_ms=found["busy_ms"],
@@ -99,7 +102,6 @@ def _row(
         unknown_ms=found["unknown_ms"],
         charge=held + idle if has_price else None,
         idle_charge=idle if has_price else None,
-        currency=found["currency"] or "",
         estimated=found["estimated"],
         samples_expected=found["samples_expected"],
         samples_used=found["samples_used"],

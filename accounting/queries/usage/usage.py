@@ -1,13 +1,13 @@
 """Held time and its money, by any dimensions (`report usage`)."""
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge import split_charges
+from accounting.domain.billing.charge import charge_list
 from accounting.domain.core.ledger_line import HELD_STATES as HELD
+from accounting.domain.core.money import NOTHING
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.dimensions import USAGE_DIMENSIONS, keys_of
 from accounting.queries.relation import relation
@@ -38,8 +38,7 @@ def usage_total(selection: Selection) -> UsageRow:
     rows = _priced(_fetch(selection, ()), ())
     if rows:
         return rows[0]
-    zero = Decimal(0)
-    return UsageRow(0, 0, 0, {}, zero, zero, currency="", estimated=False)
+    return UsageRow(0, 0, 0, {}, NOTHING, NOTHING, estimated=False)
 
 
 def key_columns(by: Sequence[str]) -> dict[str, str]:
@@ -81,9 +80,9 @@ def _priced(found: list[dict[str, Any]], by: Sequence[str]) -> list[UsageRow]:
     """Rows with money, split over the list by largest remainder (N28)."""
     keys = list(key_columns(by))
     merged = _merge_unpriced(found, keys)
-    amounts = split_charges(
+    amounts = charge_list(
         {
-            (key, state): row[f"{state}_money"]
+            (key, state): (row[f"{state}_money"], row["currency"])
             for key, row in merged.items()
             if _has_money(row)
             for state in HELD
@@ -95,11 +94,10 @@ def _priced(found: list[dict[str, Any]], by: Sequence[str]) -> list[UsageRow]:
             busy_ms=row["busy_ms"],
             idle_ms=row["idle_ms"],
             unknown_ms=row["unknown_ms"],
-            charge=sum((amounts[key, s] for s in HELD), Decimal(0))
+            charge=sum((amounts[key, s] for s in HELD), NOTHING)
             if _has_money(row)
             else None,
             idle_charge=amounts[key, "idle"] if _has_money(row) else None,
-            currency=row["currency"],
             estimated=row["estimated"],
             samples_expected=row["samples_expected"],
             samples_used=row["samples_used"],

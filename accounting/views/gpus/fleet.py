@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.domain.core.interval import DAY_MS, Interval
+from accounting.domain.core.money import amount_of
 from accounting.queries.gpus.fleet import GpuMoney, gpu_money, gpu_rows
 from accounting.queries.gpus.fleet_count import fleet_count, node_offers
 from accounting.queries.gpus.holders import gpus_held_by, held_in, holders_now
@@ -175,8 +176,7 @@ def _timeline(
 
 
 def _money(line: GpuLine, name: str) -> Decimal | None:
-    amount: Decimal | None = getattr(line.money, name) if line.money else None
-    return amount
+    return amount_of(getattr(line.money, name)) if line.money else None
 
 
 def _holder(line: GpuLine) -> str | None:
@@ -227,7 +227,7 @@ def _held(selection: Selection, teams: Teams) -> list[GpuLine]:
                 now=held_text(now.get(key, ()), teams),
                 look=look,
                 text=text,
-                money=GpuMoney(row.charge, None, row.currency),
+                money=GpuMoney(row.charge, None),
             )
         )
     return lines

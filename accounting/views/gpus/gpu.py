@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, WINDOW_MS, Interval
+from accounting.domain.core.money import minor_places
 from accounting.domain.intensity.summary import NOT_OBSERVED, together
 from accounting.domain.reports.rows import UNMAPPED, UsageRow
 from accounting.domain.samples.sample_counts import samples_note
@@ -35,7 +36,7 @@ from accounting.views.gpus.gpu_line import line_of
 from accounting.views.gpus.gpu_money import earnings
 from accounting.views.gpus.lanes import GpuTime, lanes_of_gpu
 from accounting.views.spans import DAY, THREE_DAYS, SpanState
-from accounting.web import figures, shapes
+from accounting.web import shapes
 from accounting.web.permissions import page
 
 FINE_MS = DAY_MS  # up to this length measures are drawn by window, above by hour
@@ -110,7 +111,7 @@ def _in_period(  # metrics of its facts on the page
     whole = with_intensity(usage_rows(selection, by), selection, by)
     held = held_stretches(selection)
     there = presences(selection, by_instance=True)
-    places = figures.places_of(state.currency)
+    places = minor_places(state.currency)
     paid = _paid(held, pods, selection, teams)
     urls = _workload_urls(pods, whole, state)
     shown = [replace(one, url=urls.get(one.uid, "")) for one in paid[:SHOWN]]
@@ -193,7 +194,7 @@ def _paid(
     return found
 
 
-NOTHING = UsageRow(0, 0, 0, {}, None, None, currency="", estimated=False)
+NOTHING = UsageRow(0, 0, 0, {}, None, None, estimated=False)
 
 
 def _total(selection: Selection, one: HeldStretch, period: Interval) -> UsageRow:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES
-from accounting.domain.core.rounding import split_money
+from accounting.domain.core.money import Money, amount_of, split_list, sum_money
 from accounting.domain.reports.efficiency import sum_times
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import state_amounts
@@ -22,7 +22,7 @@ class Earned:
     url: str
     milliseconds: int
     efficiency: float | None
-    charge: Decimal | None
+    charge: Money | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Earnings:
 
     lines: tuple[Earned, ...]
     milliseconds: int
-    charge: Decimal | None
+    charge: Money | None
     unpriced_ms: int
 
 
@@ -57,20 +57,23 @@ def earnings(
     by_team: dict[str, list[UsageRow]] = {}
     for row in pods:
         by_team.setdefault(row.key["team"], []).append(row)
-    cells: dict[str, Decimal] = {}
-    for slug, rows in by_team.items():
-        charges = [row.charge for row in rows if row.charge is not None]
-        if charges:
-            cells[slug] = sum(charges, Decimal(0))
-    held = shown.charge_of(HELD_STATES)
-    if not _is_same(sum(cells.values(), Decimal(0)), ledger.charge_of(HELD_STATES)):
-        held = None
-    amounts = split_money(cells, places, total=held)
+    charges = {
+        slug: charge
+        for slug, rows in by_team.items()
+        if (charge := sum_money(row.charge for row in rows)) is not None
+    }
+    held = None
+    if _is_same(sum_money(charges.values()), ledger.charge_of(HELD_STATES)):
+        held = shown.charge_of(HELD_STATES)
+    cells = {slug: charge.cell for slug, charge in charges.items()}
+    amounts = split_list(cells, places, total=held)
     lines = [
         _of_team(team_named(teams, slug), rows, amounts.get(slug))
         for slug, rows in by_team.items()
     ]
-    lines.sort(key=lambda line: (-(line.charge or 0), -line.milliseconds, line.name))
+    lines.sort(
+        key=lambda line: (-(amount_of(line.charge) or 0), -line.milliseconds, line.name)
+    )
     rest = Earned(
         name="Platform",
         slot=0,
@@ -80,26 +83,27 @@ def earnings(
         charge=shown.charge_of(PLATFORM_STATES),
     )
     lines.append(rest)
-    known = [line.charge for line in lines if line.charge is not None]
     return Earnings(
         tuple(lines),
         sum(line.milliseconds for line in lines),
-        sum(known, Decimal(0)) if known else None,
+        sum_money(line.charge for line in lines),
         ledger.unpriced_ms,
     )
 
 
-def _is_same(charged: Decimal, held: Decimal | None) -> bool:
+def _is_same(charged: Money | None, held: Money | None) -> bool:
     """Whether teams are charged what the held states come to, as each list rounds it.
 
     They are charged more where a profile or tier has a price and the whole GPU has none: the
     ledger leaves that time out (N27).
     """
     most = len(HELD_STATES) * Decimal("0.000001")
-    return held is not None and abs(charged - held) <= most
+    if charged is None or held is None:
+        return False
+    return abs(charged.amount - held.amount) <= most
 
 
-def _of_team(team: TeamRef, rows: Sequence[UsageRow], charge: Decimal | None) -> Earned:
+def _of_team(team: TeamRef, rows: Sequence[UsageRow], charge: Money | None) -> Earned:
     times = sum_times(rows)
     return Earned(
         team.name,

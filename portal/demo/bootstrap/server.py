@@ -49,7 +49,7 @@ def places(story: Story) -> list[tuple[Pool, str]]:
 
 @dataclass(slots=True)
 class SimulatedCluster:
-    """The engine, kept at the present moment for several readers at once."""
+    """The engine, kept at the current time for several readers."""
 
     engine: Engine
     mirror: Mirror | None = None
@@ -57,7 +57,7 @@ class SimulatedCluster:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def keep_up(self) -> None:
-        """Bring engine and API to the present moment, and what people changed there."""
+        """Advance engine and API to the current time, and apply changes by people."""
         with self._lock:
             if self.mirror is not None:
                 self.mirror.follow(self._now_s())
@@ -66,7 +66,7 @@ class SimulatedCluster:
                 self.mirror.show(now_s)
 
     def keep_api_up(self, seconds: float) -> None:
-        """What the API shows follows the cluster also while nobody scrapes it."""
+        """Keep the API current also while nobody scrapes the cluster."""
         while True:
             self.keep_up()
             time.sleep(seconds)
@@ -80,7 +80,7 @@ class SimulatedCluster:
         return now_s
 
     def answer(self, path: str) -> tuple[HTTPStatus, str]:
-        """What a path answers now; the API is brought up to date by others."""
+        """The response of a path now; the API is updated by another thread."""
         if path == "/healthz":
             return HTTPStatus.OK, "ok\n"
         with self._lock:
@@ -102,7 +102,7 @@ class Server(ThreadingHTTPServer):
     """Serves one cluster."""
 
     daemon_threads = True
-    request_queue_size = 64  # all exporters are read at once
+    request_queue_size = 64  # all exporters are scraped at once
 
     def __init__(self, cluster: SimulatedCluster, port: int) -> None:
         self.cluster = cluster
@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing: every scrape would be a line."""
+        """No log lines: every scrape would be one."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -142,8 +142,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cluster.mirror = Mirror(engine, options.home)
         _serve_api(cluster, cluster.mirror.store, options)
     server = Server(cluster, options.port)
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # it keeps nothing
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started us
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # it stores nothing
+    # Ctrl-C is handled by the parent process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()
     server.serve_forever()

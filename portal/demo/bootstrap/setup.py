@@ -1,4 +1,4 @@
-"""Sets up the portal for the simulated cluster with the commands that a person would use."""
+"""Sets up the portal for the simulated cluster with the usual commands."""
 
 import hashlib
 import hmac
@@ -37,7 +37,7 @@ FILE = Path(__file__).with_name("demo.yaml")
 
 @dataclass(frozen=True, slots=True)
 class DemoSignIn:
-    """One person of the demo and what they may do."""
+    """One person of the demo and their permissions."""
 
     name: str
     role: str  # of the organization
@@ -61,7 +61,7 @@ PEOPLE = (
 
 @dataclass(frozen=True, slots=True)
 class ApiAddress:
-    """Where the simulated Kubernetes API listens, and the home of its tokens."""
+    """The address of the simulated Kubernetes API, and the home of its tokens."""
 
     port: int
     home: Path
@@ -76,7 +76,7 @@ class ApiAddress:
         }
 
     def write_tokens(self, secret: str) -> None:
-        """Tokens that follow from this installation's secret, for our eyes only."""
+        """Write the tokens, derived from this installation's secret, readable by the owner only."""
         for file in (READER_TOKEN, PUSHER_TOKEN):
             token = hmac.digest(secret.encode(), f"demo {file}".encode(), "sha256")
             path = self.home / file
@@ -85,7 +85,7 @@ class ApiAddress:
 
 
 def configuration(story: Story, port: int, api: ApiAddress | None = None) -> str:
-    """The setup as YAML, for a simulated cluster that listens on a port."""
+    """The setup file as YAML, for a simulated cluster on a port."""
     base = f"http://{HOST}:{port}"
     exporters: dict[bool, list[str]] = {False: [], True: []}
     for pool, place in places(story):
@@ -110,7 +110,7 @@ def set_up(
     with act(SYSTEM, "demo"):
         Cluster.objects.filter(name=CLUSTER, is_demo=False).update(is_demo=True)
         first = get_user_model().objects.filter(username=PEOPLE[0].name).first()
-        # one look tells for all: a check costs a third of a second, on purpose
+        # check once for all: a password check takes a third of a second by design
         is_known = first and first.check_password(password_of(PEOPLE[0].name, secret))
         return [_sign_in(person, secret, is_new=not is_known) for person in PEOPLE]
 
@@ -138,14 +138,14 @@ def _sign_in(person: DemoSignIn, secret: str, *, is_new: bool) -> DemoSignIn:
 
 
 def password_of(name: str, secret: str) -> str:
-    """A password that follows from this installation's secret.
+    """A password derived from this installation's secret.
 
-    So it is random, the same at every start, and stored nowhere but hashed.
+    So it is random, the same at every start, and stored only as a hash.
     """
     digest = hmac.digest(
         secret.encode(), f"demo sign-in {name}".encode(), hashlib.sha256
     )
-    letters = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look alike
+    letters = "abcdefghjkmnpqrstuvwxyz23456789"  # without characters that look alike
     word = "".join(letters[byte % len(letters)] for byte in digest[:12])
     return f"{word[:4]}-{word[4:8]}-{word[8:]}"
 

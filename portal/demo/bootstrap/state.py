@@ -1,7 +1,6 @@
-"""What the demo remembers between starts: its story, and which history is still missing.
+"""The state of the demo between starts: its scenario, and the missing parts of the history.
 
-One small JSON file in the home, replaced as a whole, so that a killed demo goes on where
-it was.
+One small JSON file in the home, replaced atomically, so that a killed demo continues.
 """
 
 import json
@@ -15,16 +14,16 @@ from portal.embedded.paths import places_of
 
 
 class MemoryFault(Exception):
-    """The file cannot be used; the message says what to do."""
+    """The file cannot be used; the message explains what to do."""
 
 
 @dataclass(slots=True)
 class Memory:
-    """The story and the stretches to import, newest first.
+    """The scenario and the parts to import, newest first.
 
     Attributes:
-        until_s: up to here every stretch is imported or in `missing`.
-        total: how many stretches there were so far, for the progress line.
+        until_s: up to here every part is imported or in `missing`.
+        total: the number of all parts so far, for the progress line.
     """
 
     path: Path
@@ -35,7 +34,7 @@ class Memory:
 
     @classmethod
     def load(cls, home: Path) -> "Memory | None":
-        """The memory of a home; None before its first start.
+        """The state of a home; None before its first start.
 
         Raises:
             MemoryFault: the file is damaged.
@@ -59,13 +58,13 @@ class Memory:
 
     @classmethod
     def first(cls, home: Path, story: Story) -> "Memory":
-        """The memory of a demo that has imported nothing yet."""
+        """The state of a demo that has not imported anything yet."""
         return cls(places_of(home).demo, story, story.start_s)
 
     def reach(self, now_s: int) -> None:
-        """Note that everything up to now is wanted; the newest is imported first."""
+        """Add the time up to now to the missing parts; the newest is imported first."""
         if now_s <= self.until_s:
-            return  # the clock stepped back
+            return  # the clock went back
         new = stretches(self.until_s, now_s)
         self.missing = [*new, *self.missing]
         self.total += len(new)
@@ -74,20 +73,20 @@ class Memory:
 
     @property
     def is_new(self) -> bool:
-        """True before anything was imported."""
+        """True before the first import."""
         return len(self.missing) == self.total
 
     def seen_live(self, at_s: int) -> None:
-        """Note that live scrapes have covered the time up to a moment."""
+        """Record that live scrapes have covered the time up to a moment."""
         self.until_s = max(self.until_s, at_s)
 
     def done(self, stretch: FileInterval) -> None:
-        """Note that a stretch is imported."""
+        """Record that a part is imported."""
         self.missing.remove(stretch)
         self.save()
 
     def save(self) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         found = {
             "story": asdict(self.story),
             "until_s": self.until_s,

@@ -1,7 +1,7 @@
-"""Server-side apply: who manages which field of an object.
+"""Server-side apply: which manager has which field of an object.
 
-Maps merge key by key; everything else, lists too, is one value. That is how the fields of
-quotas and priority classes behave on a real server.
+Maps merge key by key; all other values, including lists, are atomic. Fields of quotas and priority
+classes behave like this on a real server.
 """
 
 import copy
@@ -30,10 +30,10 @@ def leaves(manifest: Mapping[str, Any]) -> dict[Path, Any]:
 
 
 def apply(live: Manifest, body: Manifest, manager: str, *, force: bool) -> Manifest:
-    """The object after a manager has applied its fields; `live` is not changed.
+    """The object after a manager applied its fields; `live` is not changed.
 
     Raises:
-        Refusal: others manage fields that would change (409).
+        Refusal: other managers have fields that would change (409).
     """
     made = copy.deepcopy(live)
     wanted, have = leaves(body), leaves(live)
@@ -57,7 +57,7 @@ def apply(live: Manifest, body: Manifest, manager: str, *, force: bool) -> Manif
 
 
 def update(live: Manifest, made: Manifest, manager: str) -> Manifest:
-    """The object after a plain write: who wrote a field manages it alone."""
+    """The object after a plain write: the writer becomes the only manager of its fields."""
     before, after = leaves(live), leaves(made)
     changed = {path for path in before | after if before.get(path) != after.get(path)}
     if not changed:
@@ -118,7 +118,7 @@ def _conflict(body: Manifest, taken: list[tuple[str, Path]]) -> StatusError:
 
 
 def _entries(made: Manifest) -> list[dict[str, Any]]:
-    """Those of the object's own fields, not of its status."""
+    """The managed fields of the object, without its status."""
     fields = made["metadata"].setdefault("managedFields", [])
     return [entry for entry in fields if "subresource" not in entry]
 
@@ -140,7 +140,7 @@ def _entry(made: Manifest, manager: str, operation: str) -> dict[str, Any]:
 
 
 def _tidied(made: Manifest) -> Manifest:
-    """Without managers that have nothing left."""
+    """Without managers that have no fields left."""
     fields = made["metadata"]["managedFields"]
     made["metadata"]["managedFields"] = [e for e in fields if e["fieldsV1"]]
     return made
@@ -184,5 +184,5 @@ def _unset(made: Manifest, path: Path) -> None:
 
 
 def now() -> str:
-    """As an API server writes times."""
+    """The current time in the format of an API server."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,7 +1,7 @@
-"""The simulated cluster as its Kubernetes API shows it, and what people change there.
+"""The simulated cluster in its Kubernetes API, and changes by people there.
 
 Namespaces, nodes and pods follow the engine; the engine follows quotas and priority classes.
-Those are kept in the home, with who manages which field.
+Those are stored in the home, with their field managers.
 """
 
 import json
@@ -30,20 +30,20 @@ FILE = "demo-objects.json"
 
 
 class Mirror:
-    """Engine and API objects, kept in step."""
+    """Keeps engine and API objects consistent."""
 
     def __init__(self, engine: Engine, home: Path) -> None:
         self.engine, self.home, self.store = engine, home, Store()
         edits = load(home)
         self._edit = edits[-1] if edits else None
         self._objects: list[Manifest] = []
-        self._read = 0  # pods of the engine before this one are in `_open`, or gone
+        self._read = 0  # pods of the engine before this one are in `_open`, or deleted
         self._open: list[SimulatedPod] = []
         self._shown: dict[str, tuple[Key, object]] = {}
         self._restore()
 
     def show(self, now_s: int) -> None:
-        """Bring namespaces, nodes and pods to what the engine has now."""
+        """Update namespaces, nodes and pods to the state of the engine."""
         wanted: dict[str, tuple[Key, object, Manifest]] = {}
         for node in self.engine.nodes_at(now_s):
             wanted[node.name] = (NODE, "", node.name), None, _node(node)
@@ -68,7 +68,7 @@ class Mirror:
                 self._shown[uid] = key, state
 
     def _why(self, pod: SimulatedPod) -> str:
-        """What the scheduler says of a pod that it cannot place, in its own form."""
+        """The scheduler's message for a pod that it cannot place, in its usual form."""
         if pod.node is not None:
             return ""  # it has one, and is bound in a moment
         short, others = self.engine.shortfall(pod)
@@ -79,7 +79,7 @@ class Mirror:
         return f"0/{short + others} nodes are available: {', '.join(parts)}."
 
     def follow(self, now_s: int) -> None:
-        """Let the engine follow what quotas and classes say, and keep them."""
+        """Apply quotas and priority classes to the engine, and store them."""
         objects = [
             one for kind in (CLASS, QUOTA) for one in self.store.all_of(kind, "")[0]
         ]
@@ -109,7 +109,8 @@ class Mirror:
                 hard = limits.setdefault(str(namespace), {})
                 for key, value in (one["spec"].get("hard") or {}).items():
                     resource, units = resource_of_key(key), gpus_or_none(str(value))
-                    is_counted = key.startswith("requests.")  # others do nothing
+                    # other keys have no effect
+                    is_counted = key.startswith("requests.")
                     if is_counted and resource is not None and units is not None:
                         hard[resource] = min(units, hard.get(resource, units))
         return Edit(now_s, limits, classes or CLASSES)
@@ -175,7 +176,7 @@ def _node(node: NodeObject) -> Manifest:
 
 
 def _event(refusal: QuotaRefusal) -> Manifest:
-    """What a controller's refused pod leaves: `FailedCreate`, in the API server's words."""
+    """The `FailedCreate` event of a controller whose pod was refused."""
     request = refusal.request
     key = f"requests.{resource_of(request.pools[0])}"
     owner = request.owner

@@ -1,4 +1,4 @@
-"""How the simulated API server says no: `Status` objects, in the words of a real one."""
+"""Rejections of the simulated API server: `Status` objects, with the messages of a real one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ Cause = Mapping[str, str]
 
 
 class StatusError(Exception):
-    """An answer that is not a success."""
+    """An unsuccessful response."""
 
     def __init__(
         self, code: int, message: str, *, causes: Sequence[Cause] = (), **details: str
@@ -31,7 +31,7 @@ class StatusError(Exception):
 
     @property
     def status(self) -> dict[str, Any]:
-        """The body of the answer."""
+        """The body of the response."""
         return {
             "kind": "Status",
             "apiVersion": "v1",

@@ -1,7 +1,7 @@
 """What the simulated API server accepts, and what its quotas count.
 
-In the words of a real one (1.34). Amounts of CPU and memory are not counted: the demo has
-GPU quotas only.
+With the messages of a real one (1.34). CPU and memory are not counted: the demo has only GPU
+quotas.
 """
 
 import re
@@ -34,7 +34,7 @@ Manifest = dict[str, Any]
 
 
 def check(kind: str, made: Manifest, live: Manifest | None) -> None:
-    """Refuse an object that a real server refuses; write amounts in their short form.
+    """Reject an object that a real server rejects; normalize quantities.
 
     Raises:
         Refusal: 422, with the field.
@@ -47,10 +47,10 @@ def check(kind: str, made: Manifest, live: Manifest | None) -> None:
 
 
 def check_default(made: Manifest, classes: Iterable[Manifest]) -> None:
-    """Only one class is given to pods that name none.
+    """Only one class can be the default.
 
     Raises:
-        Refusal: another is already (403).
+        Refusal: another one is the default (403).
     """
     name = made["metadata"]["name"]
     for other in classes:
@@ -64,10 +64,10 @@ def check_default(made: Manifest, classes: Iterable[Manifest]) -> None:
 
 
 def set_priority(pod: Manifest, classes: Mapping[str, Manifest]) -> None:
-    """Write the number of its class into a new pod.
+    """Set the priority of its class in a new pod.
 
     Raises:
-        Refusal: it names a class that is not there (403).
+        Refusal: its class does not exist (403).
     """
     spec = pod["spec"]
     defaults = [name for name, one in classes.items() if one.get("globalDefault")]
@@ -86,10 +86,10 @@ def set_priority(pod: Manifest, classes: Mapping[str, Manifest]) -> None:
 
 
 def check_room(pod: Manifest, quotas: Iterable[Manifest]) -> None:
-    """Refuse a pod that a quota of its namespace has no room for.
+    """Reject a pod that exceeds a quota of its namespace.
 
     Raises:
-        Refusal: which quota, and by how much (403).
+        Refusal: names the quota and the amounts (403).
     """
     wanted = _requests(pod)
     for quota in quotas:
@@ -115,7 +115,7 @@ def check_room(pod: Manifest, quotas: Iterable[Manifest]) -> None:
 
 
 def quota_status(quota: Manifest, pods: Iterable[Manifest]) -> dict[str, Any]:
-    """`status` of a quota: what it allows, and what its pods use of that."""
+    """`status` of a quota: its limits, and the use of its pods."""
     hard = quota["spec"].get("hard") or {}
     used = {key: Fraction(0) for key in hard if _is_counted(key)}
     for pod in pods:

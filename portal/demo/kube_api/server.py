@@ -1,8 +1,8 @@
-"""The Kubernetes API of the demo's cluster, as far as the portal calls it.
+"""The Kubernetes API of the demo's cluster, limited to the calls of the portal.
 
 Quotas, priority classes, limit ranges, namespaces, nodes and pods: get, list in pages,
-watch, create, merge patch, server-side apply with dry run, delete with preconditions. It
-answers the same contract tests as a real API server (tests/integration/cluster).
+watch, create, merge patch, server-side apply with dry run, delete with preconditions. It passes the
+same contract tests as a real API server (tests/integration/cluster).
 """
 
 import base64
@@ -23,13 +23,13 @@ from portal.demo.kube_api.users import User, forbidden
 from scheduler_view.cluster.kinds import KINDS
 
 VERSION = {"major": "1", "minor": "34", "gitVersion": "v1.34.4-simulated"}
-WATCH_S = 1800.0  # when the client does not say
+WATCH_S = 1800.0  # if the client does not set it
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 class SimulatedApiServer(ThreadingHTTPServer):
-    """The server; one thread a request."""
+    """The server; one thread for each request."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -45,7 +45,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def end(self) -> None:
-        """Stop, watches too."""
+        """Stop, including watches."""
         self.ending.set()
         self.shutdown()
         self.server_close()
@@ -55,7 +55,7 @@ class SimulatedApiServer(ThreadingHTTPServer):
 def serving(
     store: Store, users: Mapping[str, User], port: int = 0
 ) -> Iterator[SimulatedApiServer]:
-    """The server in a thread, for as long as it is needed."""
+    """Run the server in a thread, within a context."""
     api = SimulatedApiServer(store, users, port)
     thread = Thread(target=api.serve_forever, args=(0.1,), daemon=True)
     thread.start()
@@ -67,7 +67,7 @@ def serving(
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Reads a request, asks the store, writes the answer."""
+    """Reads a request, calls the store, writes the response."""
 
     protocol_version = "HTTP/1.1"
     timeout = 60  # seconds of silence after which a connection is closed
@@ -86,7 +86,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(self._delete)
 
     def log_message(self, *_arguments: object) -> None:
-        """Nothing: the demo's own lines would drown."""
+        """No log lines: they would hide the demo's own."""
 
     def _answer(self, act: Any) -> None:
         self.query = {k: v[0] for k, v in parse_qs(urlsplit(self.path).query).items()}

@@ -1,4 +1,4 @@
-"""The objects of the simulated cluster: versions, history, and what a write sets off."""
+"""The objects of the simulated cluster: versions, history, and effects of writes."""
 
 import copy
 import threading
@@ -14,7 +14,7 @@ from portal.demo.kube_api.refusals import StatusError, invalid, not_found, uid_m
 from scheduler_view.cluster.kinds import KINDS, NAMESPACE, POD
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 
-HISTORY = 20_000  # events that a watch can begin from; older ones are gone
+HISTORY = 20_000  # events from which a watch can start; older ones are dropped
 
 Manifest = dict[str, Any]
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -32,10 +32,10 @@ class StoredChange:
 
 @dataclass
 class Store:
-    """All objects; every method holds the lock, and hands out copies.
+    """All objects; every method holds the lock, and returns copies.
 
     Attributes:
-        oldest: the first version that a watch may begin from.
+        oldest: the first version from which a watch can start.
     """
 
     objects: dict[Key, Manifest] = field(default_factory=dict)
@@ -45,12 +45,12 @@ class Store:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def get(self, key: Key) -> Manifest:
-        """One object; refused with 404 where there is none."""
+        """One object; 404 if it does not exist."""
         with self.changed:
             return copy.deepcopy(self._live(key))
 
     def all_of(self, kind: str, namespace: str) -> tuple[list[Manifest], int]:
-        """Objects by namespace and name, and the version that they are of."""
+        """Objects by namespace and name, and their version."""
         with self.changed:
             found = [
                 copy.deepcopy(self.objects[key])
@@ -76,7 +76,7 @@ class Store:
     def patch(
         self, key: Key, change: Manifest, manager: str, *, is_status: bool = False
     ) -> Manifest:
-        """What `kubectl edit` sends: a merge patch."""
+        """A merge patch, as `kubectl edit` sends it."""
         with self.changed:
             live = self._live(key)
             if is_status:
@@ -99,7 +99,7 @@ class Store:
             return self._write(key, made, live, dry_run=dry_run), live is None
 
     def delete(self, key: Key, uid: str = "") -> Manifest:
-        """Remove an object, or begin to, where something holds it back."""
+        """Delete an object, or start to, if a finalizer holds it."""
         with self.changed:
             live = self._live(key)
             if uid and live["metadata"]["uid"] != uid:
@@ -116,12 +116,12 @@ class Store:
             return copy.deepcopy(made)
 
     def put(self, key: Key, made: Manifest) -> None:
-        """An object as its controller has it now, without admission."""
+        """Store an object as its controller has it now, without admission."""
         with self.changed:
             self._settle(key, copy.deepcopy(made))
 
     def drop(self, key: Key) -> None:
-        """An object that its controller has removed."""
+        """Remove an object that its controller has deleted."""
         with self.changed:
             if key in self.objects:
                 self._remove(key, copy.deepcopy(self.objects[key]))
@@ -130,7 +130,7 @@ class Store:
     def watch(
         self, kind: str, version: int, is_over: Callable[[], bool]
     ) -> Iterator[StoredChange]:
-        """Changes after a version, as they come; refused with 410 when it is too old."""
+        """Changes after a version, as they occur; 410 if it is too old."""
         while not is_over():
             with self.changed:
                 if version < self.oldest - 1:
@@ -144,7 +144,7 @@ class Store:
                     yield change
 
     def forget(self) -> None:
-        """Drop the history, as a compaction of a real store does."""
+        """Drop the history, like the compaction of a real store."""
         with self.changed:
             self.history.clear()
             self.oldest = self.version + 1
@@ -158,7 +158,7 @@ class Store:
         return found
 
     def _new(self, key: Key, body: Manifest) -> Manifest:
-        """An object with nothing in it, where there may be one."""
+        """An empty new object, if it may be created."""
         kind, namespace, name = key
         if namespace:
             place = self.objects.get((NAMESPACE, "", namespace))
@@ -180,7 +180,7 @@ class Store:
         }
 
     def _check_pins(self, key: Key, body: Manifest, live: Manifest | None) -> None:
-        """What the caller says of the object that it means."""
+        """Check the preconditions of the request."""
         meta, plural = body.get("metadata") or {}, KINDS[key[0]].plural
         uid, version = meta.get("uid"), meta.get("resourceVersion")
         if live is None:
@@ -232,7 +232,7 @@ class Store:
         return copy.deepcopy(made)
 
     def _settle(self, key: Key, made: Manifest) -> None:
-        """Store it, or remove it when it is going and nothing holds it back."""
+        """Store it, or remove it if it is being deleted without finalizers."""
         meta = made["metadata"]
         is_empty = key[0] != NAMESPACE or not any(k[1] == key[2] for k in self.objects)
         is_gone = meta.get("deletionTimestamp") and not meta.get("finalizers")
@@ -269,7 +269,7 @@ class Store:
         self.changed.notify_all()
 
     def _count(self, namespace: str) -> None:
-        """What the quota controller does after each pod and each change of a quota."""
+        """Update `status` as the quota controller does after each change of a pod or a quota."""
         pods = self._in(POD, namespace)
         for quota in self._in(QUOTA, namespace):
             status = rules.quota_status(quota, pods)
@@ -285,6 +285,6 @@ class Store:
 
 
 def _with(bare: Manifest, body: Manifest) -> Manifest:
-    """A new object with what its creator wrote into it."""
+    """A new object with the content of the request."""
     meta = {**(body.get("metadata") or {}), **bare["metadata"]}
     return copy.deepcopy({**body, **bare, "metadata": meta})

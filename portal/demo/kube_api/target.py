@@ -1,4 +1,4 @@
-"""What a request to the demo's Kubernetes API names, and which objects it chooses."""
+"""The object that a request to the demo's Kubernetes API addresses, and its selectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _BY_PATH = {(kind.version, kind.plural): name for name, kind in KINDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class AddressedObject:
-    """What an address names; an empty name is all objects of the kind."""
+    """The object of an address; an empty name means all objects of the kind."""
 
     kind: str
     namespace: str
@@ -26,7 +26,7 @@ class AddressedObject:
 
 
 def target_of(path: str) -> AddressedObject | None:
-    """What a path names; None when there is nothing of that name."""
+    """The object of a path; None if the path is not known."""
     parts = [unquote(part) for part in path.strip("/").split("/")]
     if parts[:2] == ["api", "v1"]:
         version, rest = "v1", parts[2:]
@@ -49,14 +49,14 @@ def target_of(path: str) -> AddressedObject | None:
 def is_seen(
     change: StoredChange, target: AddressedObject, query: Mapping[str, str]
 ) -> bool:
-    """Whether a watch of a target receives a change."""
+    """True if a watch of a target receives a change."""
     meta = change.manifest["metadata"]
     is_here = target.namespace in ("", meta.get("namespace", ""))
     return is_here and is_chosen(change.manifest, query)
 
 
 def is_chosen(manifest: Mapping[str, Any], query: Mapping[str, str]) -> bool:
-    """Whether the selectors of a request, all of the form `a=b,c`, choose an object."""
+    """True if the selectors of a request, all of the form `a=b,c`, match an object."""
     labels = manifest["metadata"].get("labels") or {}
     for term in filter(None, query.get("labelSelector", "").split(",")):
         name, equals, value = term.partition("=")

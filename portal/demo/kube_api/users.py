@@ -1,4 +1,4 @@
-"""Who may do what with the demo's Kubernetes API."""
+"""Permissions in the demo's Kubernetes API."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ _WRITTEN = frozenset({QUOTA, CLASS})
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody with a token.
+    """A user with a token.
 
     Attributes:
-        is_admin: may do everything; others read, and a pusher writes quotas and classes.
+        is_admin: has all permissions; others may read, and a pusher may write quotas and classes.
     """
 
     name: str
@@ -29,7 +29,7 @@ class User:
 
 
 def forbidden(user: User, verb: str, target: AddressedObject) -> StatusError:
-    """The refusal of what somebody may not do, in the real server's words."""
+    """The rejection of a call without permission, with a real server's message."""
     kind: ObjectKind = KINDS[target.kind]
     name = f'"{target.name}" ' if target.name else ""
     place = f' in the namespace "{target.namespace}"' if target.namespace else ""

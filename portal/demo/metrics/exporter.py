@@ -1,7 +1,7 @@
-"""What the exporter of a node says: rows of labels and values, for live text and history.
+"""The output of a node's exporter: rows of labels and values, for live text and history.
 
-Both take the rows from here, so that they show the same machine. Power and energy are those
-of the whole GPU on every row of it, as dcgm-exporter repeats them.
+Both use the same rows, so that they show the same machine. Power and energy are those of the whole
+GPU in every row of it, as dcgm-exporter repeats them.
 """
 
 from collections import defaultdict
@@ -29,7 +29,7 @@ from portal.demo.scenario.pod import Seat, SimulatedPod
 
 MEBIBYTE = 1 << 20
 _RATIO = [f"{i / 1000:.3f}" for i in range(1001)]
-Index = NDArray[np.intp]  # places in an array of times
+Index = NDArray[np.intp]  # positions in an array of times
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Row:
     """The samples of all metrics with one set of labels.
 
     Attributes:
-        at: which of the asked times have samples.
-        values: metric name to its values there, as text.
+        at: which of the requested times have samples.
+        values: at these times, as text, by metric name.
     """
 
     labels: Mapping[str, str]
@@ -49,11 +49,11 @@ class Row:
 def rows(
     engine: Engine, node: NodeObject, times_s: Times, *, is_whole: bool = True
 ) -> Iterator[Row]:
-    """Rows of a node at ascending times, in which its exporter answers.
+    """Rows of a node at ascending times, at which its exporter responds.
 
     Args:
-        engine, node, times_s: whose rows, and when.
-        is_whole: with memory and power, which no line of the ledger needs.
+        engine, node, times_s: of the rows.
+        is_whole: with memory and power, which the ledger does not need.
     """
     by_slot: dict[int, list[Seat]] = defaultdict(list)
     for seat in engine.seats[node.name]:
@@ -64,14 +64,14 @@ def rows(
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A stretch of times with one holder, or with none."""
+    """A range of times with one holder, or without one."""
 
     pod: SimulatedPod | None
     at: Index
 
 
 class _Gpu:
-    """One slot of a node over some times."""
+    """One slot of a node at several times."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class _Gpu:
                 yield from self._row(seat, piece, self.busy[number])
 
     def _shared(self) -> Iterator[Row]:
-        """A row for each holder, all with the GPU's own values; one where nobody is."""
+        """A row for each holder, all with the GPU's values; one row if there is no holder."""
         is_held = np.zeros(len(self.times), bool)
         for number, seat in enumerate(self.seats):
             for piece in self.pieces[number]:
@@ -157,7 +157,7 @@ class _Gpu:
 
 
 def _pieces(seat: Seat, times_s: Times) -> Iterator[_Piece]:
-    """Who held a unit at which times; those with nobody in between."""
+    """The holder of a unit at which times, including times without one."""
     found: list[tuple[SimulatedPod, int, int]] = []
     for pod in reversed(seat.pods):
         if pod.ended_s is not None and pod.ended_s <= times_s[0]:
@@ -184,7 +184,7 @@ def _ratio_texts(values: Values) -> list[str]:
 
 
 def utilization_texts(flavour: Flavour, busy: Values) -> list[str]:
-    """Utilizations as an exporter of this flavour writes them."""
+    """Utilization values as an exporter of this flavor writes them."""
     if flavour.is_percent:
         return [str(i) for i in np.rint(busy * 100).astype(int).tolist()]
     return _ratio_texts(busy)

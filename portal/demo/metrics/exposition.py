@@ -1,4 +1,4 @@
-"""Live text: what the exporter of a node and kube-state-metrics say at one moment.
+"""Live text: the output of a node's exporter and of kube-state-metrics at one moment.
 
 Prometheus text format 0.0.4, without sample times, as the real ones write it.
 """
@@ -47,7 +47,7 @@ COUNTERS = {
 
 
 def node_text(engine: Engine, node: NodeObject, at_s: int) -> str:
-    """Everything that the exporter of a node says at a moment."""
+    """The output of a node's exporter at a moment."""
     text: dict[str, list[str]] = defaultdict(list)
     for row in rows(engine, node, np.array([at_s], np.int64)):
         for name, values in row.values.items():
@@ -56,7 +56,7 @@ def node_text(engine: Engine, node: NodeObject, at_s: int) -> str:
 
 
 def kube_text(engine: Engine, at_s: int) -> str:
-    """Everything that kube-state-metrics says at a moment, of what the ledger needs."""
+    """The output of kube-state-metrics at a moment, limited to what the ledger needs."""
     text: dict[str, list[str]] = defaultdict(list)
     for fact in kube_facts(engine, at_s):
         text[fact.name].append(f"{fact.head()} {fact.value}\n")
@@ -84,7 +84,7 @@ def namespaces() -> Iterator[Constant]:
 
 
 def phase_at(pod: SimulatedPod, at_s: int) -> str:
-    """Pending until a container runs, which takes a few seconds after the bind."""
+    """Pending until a container runs, a few seconds after the bind."""
     if pod.has_finished(at_s):
         return pod.phase
     started = pod.bound_s is not None and pod.bound_s + 20 <= at_s

@@ -1,10 +1,9 @@
-"""The past as OpenMetrics files: what a Prometheus would have kept, at a coarse step.
+"""The past as OpenMetrics files: what a Prometheus would have stored, with a coarse step.
 
-One file for each stretch of time, families together, every series in order of time, `# EOF`
+One file for each part of the history, sorted by family, each series in order of time, with `# EOF`
 at the end. Series of kube-state whose value never changes are written once an hour, which
-says the same as writing them every time; what tells that an object is still there is
-written at every step. Memory and power, which no row of the ledger needs, are written of the
-last week only.
+is equivalent to writing them every time; series that show that an object exists are written at
+every step. Memory and power, which the ledger does not need, are written for the last week only.
 """
 
 import gzip
@@ -37,7 +36,7 @@ STEP_S = 300
 KUBE_SCRAPER = 'job="kube-state-metrics",instance="kube-state-metrics:8080"'
 EXPORTER_PORT = 9400
 AMD_PORT = 5000
-WHOLE_S = WEEK_S  # before the story's end: with memory and power
+WHOLE_S = WEEK_S  # before the end of the history: with memory and power
 _SELDOM = HOUR_S // STEP_S  # steps between two rows of a series that never changes
 
 
@@ -63,8 +62,8 @@ class FileInterval:
 def stretches(start_s: int, last_s: int, longest_s: int = DAY_S) -> list[FileInterval]:
     """The time of every file, newest first.
 
-    The newest sample is at `last_s`, so that what is read live from then on joins it
-    without a hole; the oldest one at `start_s`, for the same reason at the other end.
+    The newest sample is at `last_s`, so that live scrapes from then on continue it without a
+    gap; the oldest one at `start_s`, for the same reason at the other end.
     """
     found: list[FileInterval] = []
     end = last_s
@@ -78,9 +77,9 @@ def stretches(start_s: int, last_s: int, longest_s: int = DAY_S) -> list[FileInt
 
 
 def write(engine: Engine, stretch: FileInterval, path: Path) -> int:
-    """Write the file of a stretch, gzipped where its name says so; returns how many samples.
+    """Write the file of a part, gzipped if its name says so; returns the number of samples.
 
-    The engine must have been advanced to the stretch's end.
+    The engine must have been advanced to the part's end.
     """
     writer = _Writer(engine, stretch)
     is_packed = path.suffix == ".gz"
@@ -110,7 +109,7 @@ class _Writer:
         self._families: dict[str, list[str]] = defaultdict(list)
 
     def families(self) -> Iterator[tuple[str, list[str]]]:
-        """Every family's name and the text of its series."""
+        """The name of every family and the text of its series."""
         start, end = self.stretch.start_s, self.stretch.end_s
         for node in self.engine.nodes.values():
             if node.joined_s < end and (node.left_s is None or node.left_s > start):
@@ -152,7 +151,7 @@ class _Writer:
     def _constant(
         self, fact: Constant, low: int, high: int, *, is_seldom: bool = True
     ) -> None:
-        """A series that is there in [low, high)."""
+        """A series that exists in [low, high)."""
         times = self.stretch.times_s
         first, last = bisect_left(times, low), bisect_right(times, high - 1)
         seen = (np.flatnonzero(self._is_kube_seen[first:last]) + first).tolist()

@@ -1,7 +1,7 @@
 """The labels of every series, as dcgm-exporter and kube-state-metrics write them.
 
-Shared by the live text and the history, so that both show the same cluster. A series is
-spelt once as text: building it is most of the work of writing a sample.
+Shared by the live text and the history, so that both show the same cluster. The text of a series is
+built once, because that is most of the work of writing a sample.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,37 +24,37 @@ CONTAINER = {
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A series whose value does not change while it is there."""
+    """A series whose value does not change while it exists."""
 
     name: str
     labels: Mapping[str, str]
     value: str
 
     def head(self, extra: str = "") -> str:
-        """The series as text, with labels that are spelt already behind its own."""
+        """The series as text, with preformatted labels after its own."""
         return series(self.name, self.labels, extra)
 
 
 def series(name: str, labels: Mapping[str, str], extra: str = "") -> str:
-    """A series as text. Values here never need escaping."""
+    """A series as text. The values here never need escaping."""
     spelt = ",".join(f'{key}="{value}"' for key, value in labels.items())
     return f"{name}{{{spelt}{',' if extra else ''}{extra}}}"
 
 
 def _sanitised(labels: Mapping[str, str]) -> dict[str, str]:
-    """Kubernetes labels as kube-state-metrics spells them."""
+    """Kubernetes labels as kube-state-metrics writes them."""
     return {f"label_{sanitised_name(key)}": value for key, value in labels.items()}
 
 
 def sanitised_name(name: str) -> str:
-    """A label or resource name as kube-state-metrics spells it."""
+    """A label or resource name as kube-state-metrics writes it."""
     return "".join(c if c.isalnum() else "_" for c in name)
 
 
 def gpu_labels(
     node: NodeObject, unit: PartitionUnit, uuid: str, pod: SimulatedPod | None
 ) -> dict[str, str]:
-    """What an exporter says of one GPU or part of it, and whom it names."""
+    """The labels of one GPU or part of it, and of the pod that it names."""
     named = _nvidia_labels(node, unit, uuid)
     if node.pool.model.is_amd:
         named = _amd_labels(node, unit, uuid)
@@ -99,7 +99,7 @@ def _identity(pod: SimulatedPod) -> dict[str, str]:
 
 
 def pod_facts(pod: SimulatedPod) -> Iterator[Constant]:
-    """What never changes of a pod: shown as long as its object is."""
+    """Labels of a pod that never change: shown while its object exists."""
     request, identity = pod.request, _identity(pod)
     yield Constant("kube_pod_created", identity, str(pod.created_s))
     owner = {
@@ -131,7 +131,7 @@ def pod_owners(pod: SimulatedPod) -> Iterator[Constant]:
 
 
 def pod_place(pod: SimulatedPod, *, is_bound: bool) -> Iterator[Constant]:
-    """What a pod shows of its place, before its bind and after it."""
+    """The place of a pod, before its bind and after it."""
     request, identity = pod.request, _identity(pod)
     node = pod.node.name if is_bound and pod.node else ""
     info = {**identity, "node": node, "created_by_kind": request.owner.kind}
@@ -162,7 +162,7 @@ def pod_completion(pod: SimulatedPod) -> Constant:
 
 
 def node_facts(node: NodeObject) -> Iterator[Constant]:
-    """What a node says of itself."""
+    """The labels of a node."""
     for name, count in node.shape.capacity(node.pool.gpus, node.pool.model).items():
         spelt = sanitised_name(name)
         resource = {"node": node.name, "resource": spelt, "unit": "integer"}

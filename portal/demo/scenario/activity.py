@@ -1,7 +1,7 @@
-"""What the GPUs of a pod do at given moments: utilization, memory and power.
+"""The activity of a pod's GPUs at given moments: utilization, memory and power.
 
-All three are functions of the pod and the time, so a sample taken every five minutes and
-one taken every thirty seconds see the same machine.
+All three are functions of the pod and the time, so samples every five minutes and samples every
+thirty seconds show the same machine.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from portal.demo.scenario.story import DAY_S, HOUR_S, LOCAL_OFFSET_S, Story
 
 Values = NDArray[np.float64]
 MINUTE_S = 60
-CELL_S = 20 * MINUTE_S  # people run cells for so long, or do not
-START_UP_S = 150  # image, data loading, warming up: held but not busy
-STRAY_UTILIZATION = 0.9  # of what a process outside Kubernetes does
+CELL_S = 20 * MINUTE_S  # people run cells for this long, or do not
+START_UP_S = 150  # loading image and data, warming up: held but not busy
+STRAY_UTILIZATION = 0.9  # of a process outside Kubernetes
 PEAK_POWER = 0.86  # of the range from idle to the limit, at full utilization
-SPINNER = "farid"  # whose notebook runs a loop that waits for nothing
+SPINNER = "farid"  # a user whose notebook runs a busy loop
 _INTENSITY = {
     WorkloadType.TRAINING: {"sm": 0.86, "tensor": 0.48, "dram": 0.44},
     WorkloadType.INFERENCE: {"sm": 0.58, "tensor": 0.24, "dram": 0.36},
@@ -32,12 +32,12 @@ _THURSDAY = 3
 
 
 def utilization(story: Story, pod: SimulatedPod, unit: int, times_s: Times) -> Values:
-    """How busy one unit of a pod is, 0 to 1.
+    """Utilization of one unit of a pod, 0 to 1.
 
     Args:
-        story: whose habits rule.
+        story: the scenario.
         pod: bound; `times_s` are in its hold.
-        unit: which of its node's units.
+        unit: index among its node's units.
         times_s: Unix seconds.
     """
     key = pod.key ^ unit
@@ -55,7 +55,7 @@ def utilization(story: Story, pod: SimulatedPod, unit: int, times_s: Times) -> V
 
 
 def _run(pod: SimulatedPod, times_s: Times, jitter: Values) -> Values:
-    """A job: busy, with a pause for every evaluation and checkpoint."""
+    """A job: busy, with pauses for evaluation and checkpoints."""
     age = times_s - (pod.bound_s or 0)
     period = 40 * MINUTE_S + pod.key % (70 * MINUTE_S)
     pause = 3 * MINUTE_S + pod.key % (4 * MINUTE_S)
@@ -65,13 +65,13 @@ def _run(pod: SimulatedPod, times_s: Times, jitter: Values) -> Values:
 
 
 def _notebook(pod: SimulatedPod, times_s: Times, jitter: Values) -> Values:
-    """A notebook: now and then a cell runs; at night, hardly ever."""
+    """A notebook: sometimes a cell runs; at night, almost never."""
     local = times_s + LOCAL_OFFSET_S
     hours = local % DAY_S / HOUR_S
     is_workday = (local // DAY_S + _THURSDAY) % 7 < 5
     is_working = is_workday & (hours > 9) & (hours < 18.5)
     likely = np.where(is_working, 0.5, 0.04)
-    if pod.request.tier:  # culled when idle, and on a GPU that fits
+    if pod.request.tier:  # deleted when idle, and on a smaller GPU
         likely = np.where(is_working, 0.8, 0.1)
     runs = noise(pod.key, times_s // CELL_S) < likely
     return np.where(runs, np.clip(pod.request.utilization + 0.5 * jitter, 0.02, 1), 0.0)
@@ -80,7 +80,7 @@ def _notebook(pod: SimulatedPod, times_s: Times, jitter: Values) -> Values:
 def memory_mib(
     pod: SimulatedPod | None, model: GpuModel, times_s: Times
 ) -> NDArray[np.int64]:
-    """Framebuffer in use, in MiB."""
+    """Used framebuffer memory, in MiB."""
     if pod is None:
         return np.zeros(len(times_s), np.int64)
     wobble = np.floor(noise(pod.key + 1, times_s // 600) * 8).astype(np.int64) * 64
@@ -89,9 +89,9 @@ def memory_mib(
 
 
 def intensity(what: str, pod: SimulatedPod | None, busy: Values) -> Values:
-    """How hard a unit works while it is busy, 0 to 1: its SMs, tensor cores, memory.
+    """Activity of a busy unit, 0 to 1: its SMs, tensor cores, memory.
 
-    Somebody's busy loop keeps the engine active and does no work on either of the latter.
+    A busy loop keeps the engine active without using the latter two.
     """
     if pod is None:
         return busy * 0.0
@@ -106,10 +106,10 @@ def intensity(what: str, pod: SimulatedPod | None, busy: Values) -> Values:
 def energy_joules(
     model: GpuModel, joined_s: int, seats: Sequence[Seat], times_s: Times
 ) -> Values:
-    """The energy counter of a GPU: since its node joined, never falling.
+    """The energy counter of a GPU since its node joined; never decreases.
 
-    Pods draw their mean power, so that the counter at a moment follows from who held the
-    GPU for how long.
+    Pods draw their mean power, so that the counter at a moment depends on the holders and
+    durations.
     """
     span = (model.max_watts - model.idle_watts) * PEAK_POWER
     total: Values = model.idle_watts * (times_s - joined_s).astype(float)

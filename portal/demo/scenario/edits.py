@@ -1,7 +1,7 @@
-"""What people change in the simulated cluster: kept in the home, played again at each start.
+"""Changes by people in the simulated cluster: stored in the home, replayed at each start.
 
-The story alone decides everything else. An edit holds from its moment on, so that a demo
-that is started again, and the history of the time it was off, go on with it.
+Everything else depends on the scenario alone. An edit applies from its moment on, so that it also
+applies after a restart of the demo, and in the history of the time in between.
 """
 
 import json
@@ -12,17 +12,18 @@ from pathlib import Path
 
 FILE = "demo-edits.json"
 
-Limits = Mapping[str, Mapping[str, int]]  # namespace -> resource -> units, all quotas
+# units by namespace and resource, over all quotas
+Limits = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What the quotas and priority classes say from a moment on.
+    """Quotas and priority classes from a moment on.
 
     Attributes:
         at_s: Unix seconds.
         limits: the smallest `hard` of each namespace and resource.
-        priorities: PriorityClass name to value.
+        priorities: value by PriorityClass name.
     """
 
     at_s: int
@@ -39,7 +40,7 @@ def load(home: Path) -> list[Edit]:
 
 
 def append(home: Path, edit: Edit) -> None:
-    """Keep one more; the file is replaced as a whole."""
+    """Store one more; the file is replaced atomically."""
     kept = [asdict(each) for each in [*load(home), edit]]
     draft = home / f"{FILE}.{os.getpid()}"
     draft.write_text(json.dumps(kept))

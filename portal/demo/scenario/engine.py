@@ -1,7 +1,7 @@
-"""The simulated cluster: a scheduler, its queue, and everything that happened so far.
+"""The simulated cluster: a scheduler, its queue, and the history so far.
 
-Discrete events in order of time; the state at a moment is a function of the story alone,
-however often and in which steps the engine was advanced. No GPU is ever held twice.
+Discrete events in order of time; the state at a moment is a function of the scenario alone,
+regardless of the steps in which the engine was advanced. No GPU is ever held twice.
 """
 
 import heapq
@@ -41,27 +41,27 @@ from portal.demo.scenario.pod import (
 )
 from portal.demo.scenario.story import DAY_S, Story, local_day
 
-RETRY_S = 300  # a controller whose pod was refused by a quota tries again
-EVICTION_S = 30  # a drained or reclaimed node gives its pods so long
-LOST_WORK = 0.1  # of what a failed run had done: since its last checkpoint
+RETRY_S = 300  # a controller whose pod was refused by a quota retries
+EVICTION_S = 30  # grace period of pods on a drained or reclaimed node
+LOST_WORK = 0.1  # lost work of a failed run: since its last checkpoint
 
 Event = tuple[int, int, Callable[..., None], tuple[Any, ...]]
 
 
 class Engine:
-    """A cluster from the beginning of its story up to the moment it was advanced to."""
+    """A cluster from the start of its scenario up to the moment to which it was advanced."""
 
     def __init__(self, story: Story, edits: Sequence[Edit] = ()) -> None:
         self.story = story
-        self.classes: Mapping[str, int] = CLASSES  # PriorityClass name -> value
-        self.limits: Limits = {}  # of namespaces whose quotas somebody has set
+        self.classes: Mapping[str, int] = CLASSES  # value by PriorityClass name
+        self.limits: Limits = {}  # of namespaces whose quotas a person has set
         self.now_s = story.start_s
         self.nodes: dict[str, NodeObject] = {}
         self.pods: list[SimulatedPod] = []  # in order of creation
         self.seats: dict[str, list[Seat]] = {}  # by node name
         self.refusals: dict[
             tuple[str, str], QuotaRefusal
-        ] = {}  # of controllers that wait
+        ] = {}  # of waiting controllers
         self.kube_outages = kube_outages(story)
         self._events: list[Event] = []
         self._count = 0
@@ -81,7 +81,7 @@ class Engine:
         self._at(story.start_s, self._autoscale)
 
     def advance(self, until_s: int) -> None:
-        """Let everything happen that happens before or at a moment."""
+        """Process all events up to and including a moment."""
         while self._events and self._events[0][0] <= until_s:
             at, _, act, arguments = heapq.heappop(self._events)
             self.now_s = at
@@ -89,19 +89,19 @@ class Engine:
         self.now_s = max(self.now_s, until_s)
 
     def nodes_at(self, at_s: int) -> list[NodeObject]:
-        """Nodes that are there at a moment, by name."""
+        """Nodes that exist at a moment, by name."""
         found = [node for node in self.nodes.values() if node.is_there(at_s)]
         return sorted(found, key=lambda node: node.name)
 
     def node_in(self, place: str, at_s: int) -> NodeObject | None:
-        """The node in a place whose exporter answers at a moment."""
+        """The node in a slot whose exporter responds at a moment."""
         for node in self.nodes.values():
             if node.place == place and node.is_read(at_s):
                 return node
         return None
 
     def pods_between(self, start_s: int, end_s: int) -> Iterator[SimulatedPod]:
-        """Pods whose object can be seen at some time of [start, end)."""
+        """Pods whose object exists at some time of [start, end)."""
         for pod in self.pods:
             if pod.created_s >= end_s:
                 return
@@ -109,17 +109,17 @@ class Engine:
                 yield pod
 
     def is_kube_seen(self, at_s: int) -> bool:
-        """True while kube-state-metrics answers."""
+        """True while kube-state-metrics responds."""
         return not any(span.contains(at_s) for span in self.kube_outages)
 
     def shortfall(self, pod: SimulatedPod) -> tuple[int, int]:
-        """Nodes of a waiting pod's pools that have too few free, and all other nodes."""
+        """Nodes of a waiting pod's pools with too few free GPUs, and all other nodes."""
         pools = pod.request.pools
         fitting = {node.name for pool in pools for node in self._pools[pool]}
         return len(fitting), len(self.nodes_at(self.now_s)) - len(fitting)
 
     def edit(self, edit: Edit) -> None:
-        """Let quotas and priority classes be what somebody made of them."""
+        """Apply an edit of quotas and priority classes."""
         self.limits, self.classes = edit.limits, edit.priorities
 
     def _at(self, at_s: int, act: Callable[..., None], *arguments: object) -> None:
@@ -129,7 +129,7 @@ class Engine:
     # --- the calendar
 
     def _day(self, day: int) -> None:
-        """Plan what people and CronJobs ask for on a local day."""
+        """Plan the requests of people and CronJobs on a local day."""
         self._plan(training(self.story, day))
         self._plan(nightlies(self.story, day))
         self._plan(self._notebooks.day(day))
@@ -140,7 +140,7 @@ class Engine:
             self._at(max(at_s, self.now_s), self._ask, request)
 
     def _autoscale(self) -> None:
-        """Bring every service to the size it wants: newest pods go first."""
+        """Scale every service to its wanted size: the newest pods are removed first."""
         now = np.array([self.now_s], np.int64)
         for service in SERVICES:
             wanted = int(replicas(self.story, service, now)[0])
@@ -152,7 +152,7 @@ class Engine:
                 self._stop(pod)
             self._replicas[service.name] = kept[:wanted]
             for _ in range(wanted - len(kept)):
-                number = len(self.pods)  # a name of its own for each replica
+                number = len(self.pods)  # a separate name for each replica
                 request = service_pod(self.story, service, self.now_s, number)
                 self._replicas[service.name].append(self._create(request))
         self._at(self.now_s + AUTOSCALE_S, self._autoscale)
@@ -174,7 +174,7 @@ class Engine:
             self._schedule(pool)
 
     def _drain(self, node: NodeObject) -> None:
-        """Take a node away: its pods fail or are deleted, and are asked for again."""
+        """Remove a node: its pods fail or are deleted, and are requested again."""
         for pool in _pools_of(self.seats[node.name]):
             self._pools[pool].remove(node)
             self._free[node.name, pool] = []
@@ -194,7 +194,7 @@ class Engine:
         is_run = request.run_s is not None
         self._finish(pod, self.now_s, "Failed" if is_run else "")
         if request.kind == WorkloadType.INFERENCE:
-            return  # its controller notices at the next look
+            return  # its controller notices with the next check
         left = None
         if request.run_s is not None:
             left = max(600, request.run_s - int(ran * (1 - LOST_WORK)))
@@ -203,7 +203,7 @@ class Engine:
     # --- pods
 
     def _ask(self, request: Request) -> None:
-        """Create a pod, unless a quota refuses it: then its controller tries again."""
+        """Create a pod, unless a quota refuses it: then its controller retries."""
         if request.stop_s is not None and request.stop_s <= self.now_s + RETRY_S:
             return
         if self._is_refused(request):
@@ -214,12 +214,12 @@ class Engine:
         self._create(request)
 
     def _note_refusal(self, request: Request) -> None:
-        """What the API server answered the controller; its event counts on."""
+        """Record the API server's response to the controller; its event counts."""
         resource = resource_of(request.pools[0])
         used = self._used[request.namespace, resource]
         hard = self.limits.get(request.namespace, {}).get(resource)
         if hard is None:
-            return  # in the story, before anybody set quotas through the API
+            return  # in the scenario, before a person set quotas through the API
         key = request.namespace, request.owner.name
         before = self.refusals.get(key)
         self.refusals[key] = QuotaRefusal(
@@ -232,7 +232,7 @@ class Engine:
         )
 
     def _is_refused(self, request: Request) -> bool:
-        """True while a quota leaves no room for one more such pod."""
+        """True while a quota does not allow one more such pod."""
         resource = resource_of(request.pools[0])
         used = self._used[request.namespace, resource]
         if request.namespace in self.limits:
@@ -245,7 +245,7 @@ class Engine:
         return used + request.gpus > limit
 
     def _class_of(self, tier: str) -> str:
-        """The newest version of a tier's PriorityClass; empty where there is none."""
+        """The newest version of a tier's PriorityClass; empty if there is none."""
         versions = [
             int(name.rpartition("-v")[2])
             for name in self.classes
@@ -271,7 +271,7 @@ class Engine:
         return pod
 
     def _place(self, pod: SimulatedPod) -> bool:
-        """Bind a pod to a node with room; the first pool that has one is taken."""
+        """Bind a pod to a node with free GPUs; the first pool that has one is used."""
         request = pod.request
         for pool in request.pools:
             fitting = [
@@ -285,7 +285,7 @@ class Engine:
         return False
 
     def _best(self, fitting: list[NodeObject], pool: str) -> NodeObject:
-        """Spread over nodes at first, the default; packed once somebody cares."""
+        """Spread over nodes at first, the default; packed after the change."""
         sign = 1 if self.story.is_reformed(self.now_s) else -1
         return min(
             fitting, key=lambda n: (sign * len(self._free[n.name, pool]), n.name)
@@ -309,7 +309,7 @@ class Engine:
             self._finish(pod, self.now_s, phase)
 
     def _stop(self, pod: SimulatedPod) -> None:
-        """Delete a pod, whether it runs, waits or is gone already."""
+        """Delete a pod that runs, waits or is already gone."""
         if pod.ended_s is None:
             self._finish(pod, max(self.now_s, pod.bound_s or 0), "")
 
@@ -324,13 +324,13 @@ class Engine:
             seat = self.seats[pod.node.name][index]
             pool = pod.node.pool_of(seat.unit)
             seat.holder = None
-            if pod.node in self._pools[pool]:  # it is not leaving
-                self._free[pod.node.name, pool].append(seat)  # taken last
+            if pod.node in self._pools[pool]:  # it is not being removed
+                self._free[pod.node.name, pool].append(seat)  # used last
         for pool in _pools_of(self.seats[pod.node.name][i] for i in pod.units):
             self._schedule(pool)
 
     def _schedule(self, pool: str) -> None:
-        """Give room that came free to those who wait, by priority, then by age."""
+        """Assign free GPUs to waiting pods, by priority, then by age."""
         still: list[tuple[int, int, int, SimulatedPod]] = []
         for item in self._waiting[pool]:
             pod = item[3]

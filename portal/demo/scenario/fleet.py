@@ -1,4 +1,4 @@
-"""The simulated nodes: pools, how their GPUs are cut, and what happens to them."""
+"""The simulated nodes: pools, partitioning of their GPUs, and their events."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -35,8 +35,8 @@ from portal.demo.scenario.story import DAY_S, HOUR_S, Story
 class Pool:
     """Nodes of one kind.
 
-    When the habits change, the last `spot_nodes` of them become spot nodes, and the
-    `cut_nodes` before those are replaced by nodes whose GPUs are `cut`.
+    At the change, the last `spot_nodes` of them become spot nodes, and the `cut_nodes` before those
+    are replaced by nodes whose GPUs are partitioned as in `cut`.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Pool:
     nodes: int
     gpus: int  # of each node
     instance_type: str
-    lifecycle: str  # on-demand, reserved, or empty: the node does not say
+    lifecycle: str  # on-demand, reserved, or empty: the node has no label
     flavour: Flavour
     spot_nodes: int = 0
     cut: PartitionLayout = WHOLE
@@ -75,33 +75,33 @@ POOLS = (
     Pool("mi300x", MI300X, 2, 8, "", "reserved", AMD),
     Pool("a6000", A6000, 1, 4, "", "", CURRENT),
 )
-_SHAPES = {  # pool as a request names it, without profile -> model and shape
+_SHAPES = {  # model and layout by the pool's name in requests, without profile
     **{pool.name: (pool.model, WHOLE) for pool in POOLS},
     **{f"{pool.name}-spot": (pool.model, WHOLE) for pool in POOLS},
     **{f"{p.name}{p.cut.suffix}": (p.model, p.cut) for p in POOLS if p.cut_nodes},
 }
 ZONES = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
-REPLACEMENT_S = 7 * 60  # from a lost spot node to its successor
+REPLACEMENT_S = 7 * 60  # from a reclaimed spot node to its successor
 SPOT_LIFE_S = 12 * DAY_S  # mean time between reclaims of one spot node
 SHORTEST_LIFE_S = 6 * HOUR_S
-REPAIR_S = 3 * HOUR_S  # until a broken node has been replaced
+REPAIR_S = 3 * HOUR_S  # until a broken node is replaced
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A half-open stretch of time in seconds."""
+    """A half-open period in seconds."""
 
     start_s: int
     end_s: int
 
     def contains(self, at_s: int) -> bool:
-        """True inside; the end does not belong to it."""
+        """True inside; the end is excluded."""
         return self.start_s <= at_s < self.end_s
 
 
 @dataclass(slots=True)
 class NodeObject:
-    """One node object, from when it joined to when it went."""
+    """One node object, from joining to leaving."""
 
     name: str
     place: str  # its slot: at most one node is in a slot at a time
@@ -109,12 +109,12 @@ class NodeObject:
     lifecycle: str
     zone: str
     joined_s: int
-    left_s: int | None  # known ahead: the simulation decides it when the node joins
+    left_s: int | None  # known in advance: decided when the node joins
     uuids: list[str]
     swaps: list[tuple[int, int, str]] = field(default_factory=list)  # at, slot, UUID
-    outages: tuple[TimeSpan, ...] = ()  # its exporter does not answer
+    outages: tuple[TimeSpan, ...] = ()  # its exporter does not respond
     strays: tuple[tuple[int, TimeSpan], ...] = ()  # slot busy without a pod
-    generation: int = 0  # of spot nodes: the how manieth in its place
+    generation: int = 0  # of spot nodes: their number in the slot
     shape: PartitionLayout = WHOLE
 
     def is_there(self, at_s: int) -> bool:
@@ -122,7 +122,7 @@ class NodeObject:
         return self.joined_s <= at_s and (self.left_s is None or at_s < self.left_s)
 
     def is_read(self, at_s: int) -> bool:
-        """True while the node is there and its exporter answers."""
+        """True while the node exists and its exporter responds."""
         return self.is_there(at_s) and not any(s.contains(at_s) for s in self.outages)
 
     def uuid(self, slot: int, at_s: int) -> str:
@@ -152,17 +152,17 @@ class NodeObject:
 
     @property
     def pool_name(self) -> str:
-        """The pool that it belongs to: spot nodes and cut ones have pools of their own."""
+        """Its pool: spot nodes and partitioned ones have separate pools."""
         spot = "-spot" if self.lifecycle == "spot" else ""
         return f"{self.pool.name}{spot}{self.shape.suffix}"
 
     def pool_of(self, unit: PartitionUnit) -> str:
-        """The pool as a request names it: with the profile where there are several."""
+        """The pool's name in requests: with the profile if there are several."""
         return f"{self.pool_name}/{unit.profile}" if unit.profile else self.pool_name
 
 
 def pools_of(story: Story) -> tuple[Pool, ...]:
-    """The pools of a story: about `gpus` GPUs, every model with a node at least."""
+    """The pools of a scenario: about `gpus` GPUs, every model with at least one node."""
     if story.scale >= 1:
         return POOLS
     return tuple(
@@ -178,14 +178,14 @@ def pools_of(story: Story) -> tuple[Pool, ...]:
 
 
 def resource_of(pool: str) -> str:
-    """What a pod asks for that wants a unit of a pool, in Kubernetes' spelling."""
+    """The resource that a pod requests for a unit of a pool, in Kubernetes' spelling."""
     name, _, profile = pool.partition("/")
     model, shape = _SHAPES[name]
     return shape.resource(PartitionUnit(0, profile=profile), model)
 
 
 def first_nodes(story: Story) -> Iterator[NodeObject]:
-    """The nodes that are there when the history begins, and those that join by plan."""
+    """The nodes at the start of the history, and those that join as planned."""
     for pool in pools_of(story):
         for number in range(1, pool.nodes + 1):
             place = f"{pool.name}-{number:02}"
@@ -211,7 +211,7 @@ def first_nodes(story: Story) -> Iterator[NodeObject]:
 def spot_node(
     story: Story, pool: Pool, place: str, generation: int, joined_s: int
 ) -> NodeObject:
-    """One spot node: it stays until its capacity is reclaimed."""
+    """One spot node: it exists until its capacity is reclaimed."""
     chance = random_of(story.seed, "spot", place, generation)
     name = f"{pool.name}-spot-{chance.randrange(16**4):04x}-{place[-2:]}"
     node = _node(story, pool, name, place, "spot", joined_s)
@@ -230,7 +230,7 @@ def _node(
 
 
 def _befall(story: Story, node: NodeObject) -> None:
-    """Honest faults, at fixed places of the story, for data health to find."""
+    """Faults at fixed places of the scenario, for data health to find."""
 
     def span(fraction: float, hours: float) -> TimeSpan:
         start = story.at(fraction)
@@ -241,7 +241,7 @@ def _befall(story: Story, node: NodeObject) -> None:
     elif node.name == "a100-80-03":
         node.outages = (span(0.66, 6), span(0.985, 2))
     elif node.name == "a100-40-02":
-        # while services are deployed again: no pod outlives the GPU that it runs on
+        # while services are deployed again: no pod outlives its GPU
         node.swaps.append((story.change_s, 3, f"GPU-{uuid_of(story.seed, 'swap')}"))
     elif node.name == "t4-04":
         node.left_s = story.at(0.4)
@@ -250,6 +250,6 @@ def _befall(story: Story, node: NodeObject) -> None:
 
 
 def kube_outages(story: Story) -> tuple[TimeSpan, ...]:
-    """When kube-state-metrics was not there: nobody knows then who held what."""
+    """When kube-state-metrics was unavailable: then it is not known which pods held what."""
     start = story.at(0.8)
     return (TimeSpan(start, start + 35 * 60),)

@@ -1,4 +1,4 @@
-"""How the GPUs of a node are cut into units: whole, MIG instances, time-sliced replicas.
+"""How the GPUs of a node are divided into units: whole, MIG instances, time-sliced replicas.
 
 Labels and resource names as NVIDIA's device plugin and GPU feature discovery write them;
 profiles and instance numbers as `nvidia-smi mig -lgip` prints them.
@@ -15,10 +15,10 @@ SLICES = 7  # compute slices of an A100 or H100
 
 @dataclass(frozen=True, slots=True)
 class PartitionUnit:
-    """What one pod can hold: a GPU or a part of one.
+    """A unit that one pod can hold: a GPU or a part of one.
 
     Attributes:
-        slot: which GPU of the node.
+        slot: of the GPU in the node.
         number: GPU_I_ID of an instance, `vgpu` of a replica; -1 for a whole GPU.
         profile: of an instance; else empty.
         share: of the GPU's compute.
@@ -32,11 +32,11 @@ class PartitionUnit:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLayout:
-    """A way to cut GPUs.
+    """A way to divide GPUs.
 
     Attributes:
-        suffix: what the pool of such nodes is called behind its model.
-        geometries: instances of a GPU as (GPU_I_ID, profile), GPUs take them in turn.
+        suffix: of the pool's name, after the model.
+        geometries: instances of a GPU as (GPU_I_ID, profile); GPUs use them in turn.
         strategy: `nvidia.com/mig.strategy`.
         replicas: pods that share a GPU.
     """
@@ -60,7 +60,7 @@ class PartitionLayout:
                 yield PartitionUnit(slot)
 
     def resource(self, unit: PartitionUnit, model: GpuModel) -> str:
-        """What a pod asks for to get a unit, in Kubernetes' spelling."""
+        """The resource that a pod requests for a unit, in Kubernetes' spelling."""
         if model.is_amd:
             return "amd.com/gpu"
         if unit.profile and self.strategy == "mixed":
@@ -72,7 +72,7 @@ class PartitionLayout:
         return Counter(self.resource(unit, model) for unit in self.units(gpus))
 
     def labels(self, gpus: int, model: GpuModel) -> dict[str, str]:
-        """What GPU feature discovery, or AMD's node labeller, writes on a node."""
+        """Labels that GPU feature discovery, or AMD's node labeller, writes on a node."""
         product = "-".join(model.name.split())
         if model.is_amd:
             return {"amd.com/gpu.product-name": model.name.replace(" ", "_")}
@@ -98,7 +98,7 @@ MIG_MIXED = PartitionLayout(
     "-mig",
     (
         tuple((number, "1g.10gb") for number in range(7, 14)),
-        ((1, "3g.40gb"), (5, "2g.20gb"), (9, "1g.10gb")),  # one slice is left over
+        ((1, "3g.40gb"), (5, "2g.20gb"), (9, "1g.10gb")),  # one slice is unused
     ),
     "mixed",
 )

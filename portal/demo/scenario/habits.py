@@ -1,7 +1,7 @@
-"""When people and controllers ask for GPUs, and for how many.
+"""When people and controllers request GPUs, and how many.
 
-Requests depend on the seed and the calendar only; whether and when they get their GPUs is
-the scheduler's part (`engine`).
+Requests depend on the seed and the calendar only; `engine` determines whether and when they get
+their GPUs.
 """
 
 import math
@@ -35,19 +35,19 @@ from portal.demo.scenario.story import (
 )
 
 Times = NDArray[np.int64]  # Unix seconds
-Timed = tuple[int, Request]  # when it is asked for
+Timed = tuple[int, Request]  # time of the request
 TRAINING_UTILIZATION = (0.64, 0.8)  # before and after the change
 BATCH_UTILIZATION = (0.7, 0.84)
-NOTEBOOK_UTILIZATION = (0.4, 0.6)  # while somebody runs a cell
-SERVICE_TARGET = 0.6  # utilization that the autoscaler aims at
-GROWTH = 1.6  # more is asked of services after the change
+NOTEBOOK_UTILIZATION = (0.4, 0.6)  # while a cell runs
+SERVICE_TARGET = 0.6  # target utilization of the autoscaler
+GROWTH = 1.6  # load of services after the change
 _THURSDAY = 3  # weekday of 1 January 1970
 LONGEST_RUN_S = 4 * DAY_S
-AUTOSCALE_S = HOUR_S // 2  # how often a service's size follows its load
+AUTOSCALE_S = HOUR_S // 2  # how often a service is scaled to its load
 
 
 def scaled(number: float, story: Story) -> int:
-    """A number of the full-size demo at the story's size, one at least."""
+    """A number of the full-size demo, scaled to the scenario's size, at least one."""
     return max(1, round(number * story.scale))
 
 
@@ -83,7 +83,7 @@ def _job(
     is_reformed = story.is_reformed(day_start(day))
     job = f"{trainer.project}-{code_of(4, story.seed, trainer.project, day, number)}"
     run_s = int(trainer.hours * HOUR_S * chance.lognormvariate(0, 0.8))
-    if is_reformed:  # the same work on GPUs that are kept busy
+    if is_reformed:  # the same work on GPUs that are used better
         run_s = int(run_s * TRAINING_UTILIZATION[0] / TRAINING_UTILIZATION[1])
     return Request(
         namespace=trainer.namespace,
@@ -101,7 +101,7 @@ def _job(
 
 
 def people_of(namespace: str) -> list[str]:
-    """Who works for a namespace: its own people, else those of its neighbors."""
+    """The people of a namespace: its own, else those of related ones."""
     stem = namespace.partition("-")[0]
     names = [p.name for p in PEOPLE if p.namespace.partition("-")[0] == stem]
     return names or ["platform"]
@@ -139,7 +139,7 @@ def _nightly_pod(
 
 @dataclass(slots=True)
 class Notebooks:
-    """People start a notebook in the morning and forget it, until a culler comes."""
+    """People start notebooks in the morning and leave them running, until idle ones are deleted."""
 
     story: Story
     busy_until: dict[str, int] = field(default_factory=dict)
@@ -186,7 +186,7 @@ class Notebooks:
 
 
 def day_curve(times_s: Times) -> NDArray[np.float64]:
-    """How much of its busiest hour's load a service has at moments, 0 to 1."""
+    """Load of a service relative to its busiest hour, 0 to 1."""
     local = times_s + LOCAL_OFFSET_S
     hours = local % DAY_S / HOUR_S
     wave = 0.5 - 0.5 * np.cos((hours - 3.5) / 24 * 2 * math.pi)
@@ -196,7 +196,7 @@ def day_curve(times_s: Times) -> NDArray[np.float64]:
 
 
 def replicas(story: Story, service: Service, times_s: Times) -> NDArray[np.int64]:
-    """How many pods a service wants at moments."""
+    """The number of pods that a service wants at moments."""
     before = scaled(service.before[1], story)
     most = scaled(service.after[1], story)
     ticks = times_s - times_s % AUTOSCALE_S
@@ -208,7 +208,7 @@ def replicas(story: Story, service: Service, times_s: Times) -> NDArray[np.int64
 def service_utilization(
     story: Story, service: Service, times_s: Times
 ) -> NDArray[np.float64]:
-    """How busy each replica is: what there is to do, shared by those who do it."""
+    """Utilization of each replica: the load divided by the number of replicas."""
     work = scaled(service.before[1], story) * service.load * day_curve(times_s)
     work = work * np.where(times_s >= story.change_s, GROWTH, 1.0)
     utilization: NDArray[np.float64] = np.minimum(

@@ -1,4 +1,4 @@
-"""Models of GPUs and flavours of exporters that the simulated cluster has.
+"""GPU models and exporter flavors of the simulated cluster.
 
 Power and memory are the vendors' data sheet values.
 """
@@ -18,7 +18,7 @@ class GpuModel:
 
     @property
     def is_amd(self) -> bool:
-        """True for a GPU of AMD's exporter and labels."""
+        """True for a GPU with AMD's exporter and labels."""
         return self.name.startswith("AMD")
 
 
@@ -34,11 +34,11 @@ MI300X = GpuModel("AMD Instinct MI300X OAM", 196_592, 140, 750, "cdna3")
 
 @dataclass(frozen=True, slots=True)
 class Flavour:
-    """How one version of an exporter spells things.
+    """The names and scales of one version of an exporter.
 
     Attributes:
         energy_scale: counts of its energy counter per joule.
-        intensities: ratio metrics and what they are of: `sm`, `tensor` or `dram`.
+        intensities: ratio metrics and their subject: `sm`, `tensor` or `dram`.
     """
 
     version: str

@@ -1,7 +1,7 @@
-"""Chance without state: every number is a function of the seed and what it is for.
+"""Random numbers without state: each is a function of the seed and its purpose.
 
-So the simulated cluster can be asked for any moment, in any order, by any process, and
-always gives the same answer.
+So the simulated cluster can be computed for any moment, in any order, by any process, always with
+the same result.
 """
 
 import hashlib
@@ -11,7 +11,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' own: no word comes out of it
+# Kubernetes' own alphabet, which forms no words
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _MASK = (1 << 64) - 1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # splitmix64, Steele and others 2014
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -25,7 +26,7 @@ def key_of(*parts: object) -> int:
 
 
 def random_of(*parts: object) -> Random:
-    """A random source of its own for a list of names."""
+    """A separate random source for a list of names."""
     return Random(key_of(*parts))  # a simulation, not a secret
 
 
@@ -36,7 +37,7 @@ def uuid_of(*parts: object) -> str:
 
 
 def code_of(length: int, *parts: object) -> str:
-    """Letters and digits for a list of names, as controllers put them behind names."""
+    """Letters and digits for a list of names, like the suffixes that controllers add."""
     number, text = key_of(*parts), ""
     for _ in range(length):
         number, digit = divmod(number, len(_ALPHABET))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-DEPARTMENTS = {  # namespace -> department; demo.yaml says who pays
+DEPARTMENTS = {  # department by namespace; demo.yaml has the payers
     "lm-train": "research",
     "lm-lab": "research",
     "vision-train": "research",
@@ -16,18 +16,18 @@ DEPARTMENTS = {  # namespace -> department; demo.yaml says who pays
     "robotics-sim": "engineering",
     "forecast": "operations",
 }
-UNMAPPED = "hackathon"  # a namespace that belongs to no team
+UNMAPPED = "hackathon"  # a namespace without a team
 NAMESPACES = {**DEPARTMENTS, UNMAPPED: ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Employee:
-    """Somebody who works in a notebook."""
+    """A person who works in a notebook."""
 
     name: str
     namespace: str
-    whole_gpu: str  # the pool they took while nobody asked
-    fitting: str  # the pool that fits what they do
+    whole_gpu: str  # the pool used before the change
+    fitting: str  # the pool that fits the work
 
 
 def _people(namespace: str, whole: str, fitting: str, names: str) -> list[Employee]:
@@ -59,9 +59,9 @@ class Service:
     """An inference service: fixed and oversized at first, then scaled by its load.
 
     Attributes:
-        before: pool and number of replicas, one GPU each, before the change.
-        after: pool and the most replicas after it.
-        load: how busy one of the `before` replicas is at the busiest hour.
+        before: pool and number of replicas, with one GPU each, before the change.
+        after: pool and maximum number of replicas after it.
+        load: utilization of one of the `before` replicas in the busiest hour.
     """
 
     name: str
@@ -85,13 +85,13 @@ SERVICES = (
 
 @dataclass(frozen=True, slots=True)
 class Trainer:
-    """How a namespace trains: jobs a workday, sizes, lengths and places.
+    """The training jobs of a namespace: number, size, duration and pools.
 
     Attributes:
         before, after: jobs on a workday.
-        sizes: GPUs of a job, each as likely as it is listed.
+        sizes: GPUs of a job, repeated by probability.
         hours: median length of a run.
-        pools_before, pools_after: where it may run, the preferred pool first.
+        pools_before, pools_after: its pools, the preferred one first.
     """
 
     namespace: str
@@ -151,7 +151,7 @@ NIGHTLIES = (
     Nightly("forecast-stores", "forecast", 4, 8, 130, ("t4",), ("a100-40-mig/1g.5gb",)),
 )
 WHOLE_GPU = "nvidia.com/gpu"
-QUOTAS = {  # units that a namespace may hold once there are quotas, by resource
+QUOTAS = {  # limit of a namespace after the change, by resource
     "lm-train": {WHOLE_GPU: 84, "amd.com/gpu": 16},
     "lm-lab": {WHOLE_GPU: 8},
     "vision-train": {WHOLE_GPU: 48},
@@ -170,7 +170,7 @@ QUOTAS = {  # units that a namespace may hold once there are quotas, by resource
     "forecast": {WHOLE_GPU: 24},
     UNMAPPED: {WHOLE_GPU: 2},
 }
-TIERS = {  # tier -> value of its PriorityClass, once there are tiers
+TIERS = {  # value of the PriorityClass by tier, after the change
     "interactive": 10_000,
     "serving": 8_000,
     "training": 1_000,

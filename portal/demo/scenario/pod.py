@@ -1,4 +1,4 @@
-"""One simulated pod, from its creation to the moment its object is gone; its seats."""
+"""One simulated pod, from its creation to the deletion of its object, and its seats."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -6,11 +6,11 @@ from enum import StrEnum
 from portal.demo.scenario.fleet import NodeObject
 from portal.demo.scenario.gpu_partitioning import PartitionUnit
 
-FINISHED_S = 900  # ttlSecondsAfterFinished: how long a finished Job's pod can be seen
+FINISHED_S = 900  # ttlSecondsAfterFinished: how long a finished Job's pod exists
 
 
 class WorkloadType(StrEnum):
-    """What a pod is for: the value of its workload type label."""
+    """The purpose of a pod: the value of its workload type label."""
 
     TRAINING = "training"
     INFERENCE = "inference"
@@ -29,14 +29,14 @@ class Controller:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody asks the cluster for.
+    """A request to the cluster.
 
     Attributes:
-        serial: makes the pod's uid: names come back, uids do not.
-        pools: where it may run, the preferred one first; all with one resource.
-        run_s: how long it runs once it is bound; None: until it is stopped.
-        stop_s: when it is stopped, whether it ran or not; None: never.
-        utilization: how busy its GPUs are while it works, 0 to 1.
+        serial: part of the pod's uid: names repeat, uids do not.
+        pools: possible pools, the preferred one first; all with one resource.
+        run_s: duration after the bind; None: until it is stopped.
+        stop_s: when it is stopped, running or not; None: never.
+        utilization: of its GPUs while it is active, 0 to 1.
     """
 
     namespace: str
@@ -55,10 +55,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class QuotaRefusal:
-    """A controller that a quota refused a pod, and how often.
+    """A controller whose pod a quota refused, and the number of times.
 
     Attributes:
-        used, hard: of its quota, when it was refused last.
+        used, hard: of its quota at the last refusal.
     """
 
     request: Request
@@ -87,7 +87,7 @@ class SimulatedPod:
     gone_s: int | None = None
 
     def is_seen(self, at_s: int) -> bool:
-        """True while the API server shows the object."""
+        """True while the API server has the object."""
         return self.created_s <= at_s and (self.gone_s is None or at_s < self.gone_s)
 
     def is_bound(self, at_s: int) -> bool:
@@ -95,15 +95,15 @@ class SimulatedPod:
         return self.bound_s is not None and self.bound_s <= at_s
 
     def holds(self, at_s: int) -> bool:
-        """True while it keeps its GPUs."""
+        """True while it holds its GPUs."""
         return self.is_bound(at_s) and (self.ended_s is None or at_s < self.ended_s)
 
     def has_finished(self, at_s: int) -> bool:
-        """True once it shows a terminal phase."""
+        """True once it has a terminal phase."""
         return bool(self.phase) and self.ended_s is not None and self.ended_s <= at_s
 
     def end(self, at_s: int, phase: str) -> None:
-        """End it: a terminal phase stays to be seen for a while, a deletion does not."""
+        """End it: a terminal phase stays visible for a while, a deletion does not."""
         self.ended_s = at_s
         self.phase = phase
         self.gone_s = at_s + (FINISHED_S if phase else 0)
@@ -111,7 +111,7 @@ class SimulatedPod:
 
 @dataclass(slots=True)
 class Seat:
-    """One unit of one node: who held it, in order of time."""
+    """One unit of one node: its holders, in order of time."""
 
     node: NodeObject
     index: int  # among the node's units

@@ -1,7 +1,6 @@
-"""What the demo tells: when its history begins, and when the habits change.
+"""The scenario of the demo: when its history starts, and when habits change.
 
-Times are Unix seconds. People work by one fixed local time (UTC+1), in summer too: it is
-their rhythm that matters here, not their clocks.
+Times are Unix seconds. Local time is UTC+1 all year, which keeps the daily rhythm simple.
 """
 
 from dataclasses import dataclass
@@ -20,10 +19,10 @@ class Story:
     """One demo: everything in it is a function of these values and the time.
 
     Attributes:
-        seed: of every chance.
-        start_s: when the history begins; a local midnight.
+        seed: of all random numbers.
+        start_s: start of the history; a local midnight.
         weeks: of history before the first start of the demo.
-        gpus: about how many GPUs the fleet has.
+        gpus: approximate number of GPUs in the fleet.
     """
 
     seed: int
@@ -33,7 +32,7 @@ class Story:
 
     @classmethod
     def ending_at(cls, now_s: int, *, seed: int, weeks: int, gpus: int) -> "Story":
-        """The story whose history of whole weeks ends on the local day of `now_s`."""
+        """The scenario whose history of full weeks ends on the local day of `now_s`."""
         today = now_s - (now_s + LOCAL_OFFSET_S) % DAY_S
         return cls(seed, today - weeks * WEEK_S, weeks, gpus)
 
@@ -44,20 +43,20 @@ class Story:
 
     @property
     def change_s(self) -> int:
-        """When quotas, tiers and spot nodes come: after four weeks, or half of fewer."""
+        """When quotas, tiers and spot nodes start: after four weeks, or half of fewer."""
         return self.start_s + min(FIRST_MONTH, self.length_s // 2 // DAY_S * DAY_S)
 
     @property
     def scale(self) -> float:
-        """How much of everything there is, against the full-size demo."""
+        """The size relative to the full-size demo."""
         return self.gpus / WHOLE_FLEET
 
     def is_reformed(self, at_s: int) -> bool:
-        """True once the new habits rule."""
+        """True after the change."""
         return at_s >= self.change_s
 
     def at(self, fraction: float) -> int:
-        """A moment by its place in the history: 0 is its start, 1 its end."""
+        """A moment by its position in the history: 0 is its start, 1 its end."""
         return self.start_s + int(self.length_s * fraction)
 
 

@@ -1,4 +1,4 @@
-"""`manage.py demo`: what `make demo` runs."""
+"""`manage.py demo`: run by `make demo`."""
 
 import sys
 import time
@@ -22,12 +22,12 @@ SMALL = {"weeks": 1, "gpus": 24}  # --fast
 
 
 class Command(BaseCommand):
-    """Runs until stopped; ends with 0, or 3 when something must be put right first."""
+    """Runs until stopped; exits with 0, or 3 if something must be corrected first."""
 
     help = "Run GPU Ledger on a simulated cluster with eight weeks of history."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Where it listens, and how large it is when it is started first."""
+        """Its ports, and its size at the first start."""
         parser.add_argument(
             "--port",
             type=int,

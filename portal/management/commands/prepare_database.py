@@ -1,9 +1,8 @@
-"""`manage.py prepare_database`: migrates, then gives the services' role its rights.
+"""`manage.py prepare_database`: migrates, then grants the services' role its permissions.
 
-It runs as the role that owns the tables (`DATABASE_URL`). Where `APP_DATABASE_URL` says how
-web, worker, beat and observer sign in, that role is made or renewed with
-`deploy/postgres/roles.sql`: it cannot rewrite what people did. Without it nothing but the
-migration is done. Safe to repeat, and to be repeated after each release.
+It runs as the role that owns the tables (`DATABASE_URL`). If `APP_DATABASE_URL` is set, the role
+of web, worker, beat and observer is created or updated with `deploy/postgres/roles.sql`: it cannot
+rewrite the audit log. Otherwise it only migrates. Safe to repeat; run it after each release.
 """
 
 from argparse import ArgumentParser
@@ -20,19 +19,19 @@ from psycopg import sql
 from portal.env import BASE_DIR, database_settings
 
 ROLES = BASE_DIR / "deploy" / "postgres" / "roles.sql"
-IN_FILE = "ledger_app"  # what the file calls the role
+IN_FILE = "ledger_app"  # the name of the role in the file
 
 
 class Command(BaseCommand):
-    """Ends with 0; with an error in words where the role cannot be made."""
+    """Exits with 0; with an error message if the role cannot be created."""
 
     help = "Run migrations, and grant the services' database role its permissions."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Nothing: the environment says all of it."""
+        """No arguments: the environment has all settings."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate, then the role; what is wrong with it is said before anything is done."""
+        """Migrate, then update the role; its settings are checked before anything is done."""
         url = settings.ENVIRONMENT.app_database_url
         app = None if url is None else database_settings(url.get_secret_value())
         own = connection.settings_dict
@@ -55,18 +54,18 @@ class Command(BaseCommand):
 
 
 def make_role(name: str, password: str, path: Path) -> None:
-    """Run the file for a role, and let it sign in with a password; in a transaction.
+    """Run the file for a role, and set its password; in a transaction.
 
     Args:
         name: of the role; letters, digits and underscores, as the environment checks.
-        password: empty where the server knows it otherwise, for example by certificate.
+        password: empty if the role signs in in another way, for example by certificate.
         path: of the file.
 
     Raises:
-        ProgrammingError: whoever is signed in may not make roles.
+        ProgrammingError: the current role may not create roles.
     """
     text = path.read_text().replace(IN_FILE, name)
-    # The transaction is ours: of two that come at once, the second waits for the first.
+    # The transaction is ours: of two in parallel, the second waits for the first.
     text = text.replace("BEGIN;\n", "", 1).replace("COMMIT;\n", "", 1)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
@@ -79,7 +78,7 @@ def make_role(name: str, password: str, path: Path) -> None:
 
 
 def _scrambled(name: str, password: str) -> str:
-    """A password as PostgreSQL keeps it: the clear one comes into no log of the server."""
+    """A password hash as PostgreSQL stores it, so that the server never logs the password."""
     inner = connection.connection.pgconn
     found: bytes = inner.encrypt_password(
         password.encode(), name.encode(), b"scram-sha-256"

@@ -1,7 +1,7 @@
 """`manage.py serve ROLE`: the pages, a worker or the scheduler, without containers.
 
-Like every command it works on the embedded services when no DATABASE_URL is set. The process
-becomes the role (`portal.embedded.roles`), and keeps the services for as long as it runs.
+Like every command it uses the embedded services without DATABASE_URL. The process becomes the role
+(`portal.embedded.roles`), and uses the services for as long as it runs.
 """
 
 import os
@@ -20,12 +20,12 @@ MADE_BY = {"web": "make run", "worker": "make worker", "beat": "make beat"}
 
 
 class Command(BaseCommand):
-    """Becomes a role; returns only when it cannot be started."""
+    """Becomes a role; returns only if it cannot be started."""
 
     help = "Run the web server, a worker or the scheduler of tasks, until stopped."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which role, and where the pages listen."""
+        """The role, and the address of the pages."""
         parser.add_argument("role", choices=list(MADE_BY))
         parser.add_argument(
             "--bind",
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Say what runs, then become it."""
+        """Print what runs, then become it."""
         role = options["role"]
         command = ROLES[role]()
         if role == "web":

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from accounting.domain.core.money import minor_places
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.file_names import period_part
 from accounting.queries.teams.teams import TeamRef, visible_teams
@@ -26,14 +27,14 @@ from accounting.web.permissions import signed_in
 from accounting.web.splits import filtering, split_of
 from accounting.web.steps import FREQUENCY, ChartStep, steps_of
 
-ALL = 1_000_000  # rows of a download
+ALL = 1_000_000  # rows of a file
 
 LISTED = 8  # workloads in a list of the overview
 
 
 @signed_in
 def overview(request: HttpRequest) -> HttpResponse:
-    """Where the GPU-hours and the money went; a person with one team lands on it."""
+    """Use and cost of GPU-hours; a person with one team is redirected to that team."""
     state = PageState(request, filters=LABELS)
     teams = visible_teams(state.visitor.scope)
     if "csv" in state.query:
@@ -45,7 +46,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
     sides = state.sides(length)
-    places = figures.places_of(state.currency)
+    places = minor_places(state.currency)
     found = breakdown(
         selection,
         "team",
@@ -89,7 +90,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpResponse:
-    """Redirect to the visitor's only team, with a warning where the link names another."""
+    """Redirect to the visitor's only team, with a warning if the link names another one."""
     if foreign := foreign_teams(state, {team.slug}):
         messages.warning(
             request, foreign_note(foreign, f"{team.name} is shown instead.")
@@ -99,11 +100,11 @@ def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpRes
 
 
 def _changes_csv(state: PageState) -> HttpResponse:
-    """Every workload whose charge moved, and by how much."""
+    """Every workload whose charge changed, and the difference."""
     columns = ("team", "namespace", "workload", "before", "after", "change", "currency")
     found = []
     if state.before_period is not None:
-        places = figures.places_of(state.currency)
+        places = minor_places(state.currency)
         found = moved_most(state.selection(), state.before_period, ALL, places)
     rows = [
         (
@@ -124,7 +125,7 @@ def _changes_csv(state: PageState) -> HttpResponse:
 def _capacity(
     state: PageState, steps: Sequence[ChartStep], length_ms: int, places: int
 ) -> dict[str, object]:
-    """The whole fleet: only for those who see every team."""
+    """The whole fleet: only for people who see every team."""
     selection = state.selection()
     row = ledger_total(selection)
     if not row.wall_ms:

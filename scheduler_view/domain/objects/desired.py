@@ -1,4 +1,4 @@
-"""The objects that quotas and tiers stand for, as they are sent to the API server."""
+"""The objects of quotas and tiers, as they are sent to the API server."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,13 @@ from scheduler_view.domain.objects.manifest import CLASS, OWNER, OWNER_LABEL, QU
 from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.domain.tiers.tier import TierSpec, TierState
 
-OBJECT_NAME = "gpu-ledger"  # of the quota of all tiers; one tier's has its name behind
+# of the quota for all tiers; the quota of one tier has its name as suffix
+OBJECT_NAME = "gpu-ledger"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectKey:
-    """Which object of a cluster; the namespace is empty for a PriorityClass."""
+    """The key of an object in a cluster; the namespace is empty for a PriorityClass."""
 
     kind: str
     namespace: str
@@ -26,11 +27,11 @@ class ObjectKey:
 
 @dataclass(frozen=True, slots=True)
 class DesiredQuota:
-    """What one team may hold of one resource.
+    """The quota of one team for one resource.
 
     Attributes:
         tier: only pods of this tier; empty for all pods.
-        gpus: of the team; the sum of `split`.
+        gpus: for the team; the sum of `split`.
         split: GPUs by namespace.
     """
 
@@ -56,10 +57,10 @@ def desired_quotas(
 ) -> dict[ObjectKey, dict[str, Any]]:
     """Quota objects with the complete set of our keys, by object.
 
-    A tier's quota counts the pods of all its versions, so that a new version opens no gap.
+    A tier's quota counts the pods of all its versions, so that a new version does not bypass it.
 
     Raises:
-        KeyError: a target names a tier that is not there.
+        KeyError: a target names a tier that does not exist.
     """
     found: dict[ObjectKey, dict[str, Any]] = {}
     for target in targets:
@@ -104,16 +105,16 @@ def desired_class(name: str, spec: TierSpec, *, is_current: bool) -> dict[str, A
 
 
 def metadata(key: ObjectKey) -> dict[str, Any]:
-    """Name, place and owner label of an object."""
+    """Name, namespace and owner label of an object."""
     found: dict[str, Any] = {"name": key.name, "labels": {OWNER_LABEL: OWNER}}
     return found | ({"namespace": key.namespace} if key.namespace else {})
 
 
 def committed(targets: Iterable[DesiredQuota], resource: str) -> int:
-    """GPUs promised by all quotas of a resource.
+    """Committed GPUs of all quotas of a resource.
 
-    Of a team with quotas for all pods and for tiers, the one for all pods counts: the
-    others are part of it. Without one, its tiers' quotas add up.
+    If a team has quotas for all pods and for tiers, the one for all pods counts: the
+    others are part of it. Without it, its tiers' quotas are added up.
     """
     general: dict[str, int] = {}
     tiers: dict[str, int] = {}

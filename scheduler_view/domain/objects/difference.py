@@ -1,4 +1,4 @@
-"""What of one object differs from what is wanted of it, field by field."""
+"""The differences of one object from its desired state, field by field."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _DEFAULTS = {"preemptionPolicy": "PreemptLowerPriority", "globalDefault": False}
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field; None where it is absent."""
+    """One field; None if it is missing."""
 
     field: str
     before: str | None
@@ -27,7 +27,7 @@ class FieldChange:
 
 
 def field_changes(body: Mapping[str, Any], live: Manifest) -> tuple[FieldChange, ...]:
-    """Fields that applying `body` would change; keys of others are none of them."""
+    """Fields that applying `body` would change; keys of other managers are not included."""
     after, before = wanted_fields(body), live_fields(live)
     if "spec" in body:
         ours = {f"spec.hard.{key}" for key in owned_keys(live)}
@@ -63,7 +63,7 @@ def wanted_fields(body: Mapping[str, Any]) -> dict[str, str]:
 
 
 def live_fields(live: Manifest) -> dict[str, str]:
-    """The same fields of an object as it is."""
+    """The same fields of a live object."""
     if "value" in live:
         return {
             name: str(live.get(name, _DEFAULTS.get(name, "")))

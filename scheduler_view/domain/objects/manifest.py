@@ -1,8 +1,8 @@
-"""Live objects as the API server sends them, and what is pinned of them.
+"""Live objects as the API server sends them, and their pins.
 
-A quota's `resourceVersion` moves with every pod, because the status is part of the object, and
+A quota's `resourceVersion` changes with every pod, because the status is part of the object, and
 there is no `generation` (measured on Kubernetes 1.34.4). So a plan pins the object's `uid`, a
-hash of what the object wants and a hash of who manages which field of that.
+hash of its spec and a hash of the managers of its fields.
 """
 
 import hashlib
@@ -45,13 +45,13 @@ _GIT_MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """What an object was when it was planned; empty texts for one that was not there.
+    """The identity of an object when it was planned; empty texts if it did not exist.
 
     Attributes:
         uid: of the object.
-        spec: hash of what it wants, its labels and whether it is going away.
-        managers: hash of who manages which of those fields.
-        namespace_uid: of the namespace it is in; empty for cluster-wide objects.
+        spec: hash of its spec, its labels and whether it is being deleted.
+        managers: hash of the managers of those fields.
+        namespace_uid: of its namespace; empty for cluster-wide objects.
     """
 
     uid: str = ""
@@ -61,11 +61,11 @@ class Pin:
 
     @property
     def is_absent(self) -> bool:
-        """True when there was no object."""
+        """True if there was no object."""
         return not self.uid
 
     def difference(self, now: "Pin") -> str:
-        """Why a plan made at this pin does not fit what is there now; empty if it does."""
+        """Why a plan with this pin does not match the current object; empty if it does."""
         if self.namespace_uid != now.namespace_uid:
             return "the namespace was removed or recreated since this plan"
         if self.uid != now.uid:
@@ -81,7 +81,7 @@ class Pin:
 
 
 def pin_of(live: Manifest | None, namespace_uid: str = "") -> Pin:
-    """What to remember of an object, or of its absence."""
+    """The pin of an object, or of a missing one."""
     if live is None:
         return Pin(namespace_uid=namespace_uid)
     meta = live["metadata"]
@@ -105,12 +105,12 @@ def kind_of(live: Manifest) -> str:
 
 
 def is_ours(live: Manifest) -> bool:
-    """True when it carries our owner label."""
+    """True if it has our owner label."""
     return (live["metadata"].get("labels") or {}).get(OWNER_LABEL) == OWNER
 
 
 def owners(live: Manifest) -> dict[Path, set[str]]:
-    """Who manages each field that the object wants, e.g. ("spec", "hard", "pods")."""
+    """The manager of each field in the object's spec, such as ("spec", "hard", "pods")."""
     found: dict[Path, set[str]] = {}
     for entry in _entries(live):
         for path in _leaves(entry["fieldsV1"]):
@@ -128,7 +128,7 @@ def owned_keys(live: Manifest, manager: str = MANAGER) -> set[str]:
 
 
 def other_owners(live: Manifest) -> dict[str, set[str]]:
-    """Managers beside us, by the key of `spec.hard` that they manage."""
+    """Other managers, by the key of `spec.hard` that they manage."""
     found: dict[str, set[str]] = {}
     for path, names in owners(live).items():
         if path[:2] == ("spec", "hard") and len(path) > 2 and names - {MANAGER}:
@@ -137,7 +137,7 @@ def other_owners(live: Manifest) -> dict[str, set[str]]:
 
 
 def git_owner(live: Manifest) -> str:
-    """The tool that keeps an object as Git has it; empty when none is known."""
+    """The tool that syncs an object from Git; empty if none is known."""
     meta = live["metadata"]
     marks = {**(meta.get("labels") or {}), **(meta.get("annotations") or {})}
     for name, tool in _GIT_MARKS.items():
@@ -152,7 +152,7 @@ def git_owner(live: Manifest) -> str:
 
 
 def _entries(live: Manifest) -> Iterator[Mapping[str, Any]]:
-    """Managed fields but those of the status, which every pod moves."""
+    """Managed fields except those of the status, which changes with every pod."""
     for entry in live["metadata"].get("managedFields") or []:
         if entry.get("subresource") != "status" and entry.get("fieldsV1"):
             yield entry

@@ -1,8 +1,8 @@
-"""What claims of dynamic resource allocation were given, as the API shows it (rules.md N13).
+"""Devices that were allocated to resource claims, from the API (rules.md N13).
 
-A claim's status names devices by driver, pool and name; the driver's slices say what each is: a
+A claim's status names devices by driver, pool and name; the driver's slices describe each device: a
 GPU with its UUID, or a part of one with a profile. Sources: KEP-4381; kubernetes-sigs/
-dra-driver-nvidia-gpu. An attribute may bear its driver's domain (`gpu.nvidia.com/uuid`).
+dra-driver-nvidia-gpu. An attribute may have its driver's domain (`gpu.nvidia.com/uuid`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,11 +22,11 @@ _EXTENDED = "resource.kubernetes.io/extended-resource-claim"  # annotation, KEP-
 
 @dataclass(frozen=True, slots=True)
 class ClaimAllocation:
-    """What one claim was given.
+    """The allocation of one claim.
 
     Attributes:
-        pods: uids that it is reserved for.
-        is_extended: the scheduler made it for a request of an extended resource.
+        pods: uids for which it is reserved.
+        is_extended: the scheduler created it for a request of an extended resource.
     """
 
     namespace: str
@@ -40,7 +40,7 @@ class ClaimAllocation:
 def given(
     claims: Iterable[Manifest], slices: Iterable[Manifest]
 ) -> list[ClaimAllocation]:
-    """Every claim with its GPUs and parts of them; one of network cards has none."""
+    """Every claim with its GPUs and parts of GPUs; a claim for other devices has none."""
     known = {key: device for one in slices for key, device in _devices(one)}
     found: list[ClaimAllocation] = []
     for claim in claims:
@@ -73,7 +73,7 @@ def _key(result: Mapping[str, Any]) -> _Key:
 
 
 def _unknown(result: Mapping[str, Any]) -> Device:
-    """One that no slice shows any more: of the pool's node, as drivers call their pools."""
+    """A device that is no longer in a slice: on the pool's node, as drivers name their pools."""
     driver, pool, name = _key(result)
     return Device(driver, pool, name)
 
@@ -89,7 +89,7 @@ def _devices(one: Manifest) -> Iterator[tuple[_Key, Device]]:
         of = {key.rpartition("/")[2]: _text(value) for key, value in said.items()}
         name = device.get("name", "")
         profile = of.get("profile", "") if of.get("type") == "mig" else ""
-        # which instance it is only samples tell: a part is found by their labels
+        # only samples show which instance it is: it is found by their labels
         uuid = "" if of.get("type") == "mig" else of.get("uuid", "")
         yield (driver, pool, name), Device(driver, node, name, uuid, -1, profile)
 

@@ -1,7 +1,7 @@
-"""What is stored of an object that was seen: what pages and plans need, no more.
+"""The stored part of an observed object: only what pages and plans need.
 
-Of pods only those that ask for GPUs; environment, images and annotations of any kind of
-object are never stored, because they may hold what is nobody's business.
+Only pods that request GPUs are stored; environment, images and arbitrary annotations are never
+stored, because they may contain confidential data.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ _EVENT_FIELDS = (
     *("reason", "message", "count", "series", "involvedObject"),
     *("eventTime", "firstTimestamp", "lastTimestamp"),
 )
-_GIT_NOTES = (  # annotations by which a GitOps tool is known
+_GIT_NOTES = (  # annotations of GitOps tools
     "argocd.argoproj.io/tracking-id",
     "meta.helm.sh/release-name",
     "configmanagement.gke.io/managed",
@@ -29,7 +29,7 @@ Manifest = Mapping[str, Any]
 def kept(
     kind: str, manifest: Manifest, added: Added = NONE_ADDED
 ) -> dict[str, Any] | None:
-    """The part of an object that is stored; None for one that is not."""
+    """The part of an object that is stored; None for objects that are not stored."""
     meta = manifest["metadata"]
     found: dict[str, Any] = {"kind": kind, "metadata": _picked(meta, *_META)}
     if kind in (QUOTA, CLASS):

@@ -7,16 +7,16 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What the rule looks at.
+    """The inputs of the rule.
 
     Attributes:
         name: `CS-7`, for messages.
         cluster: its name, for messages.
-        state: as messages have it.
-        is_planned: its plan waits for approval.
+        state: as shown in messages.
+        is_planned: it has a plan that waits for approval.
         expires_at: when the plan is no longer valid.
         blocked: objects that cannot be changed, each with the reason.
-        needs_second: it is above the limit of its cluster for one administrator.
+        needs_second: it exceeds its cluster's limit for one administrator.
         author: the username.
     """
 
@@ -31,20 +31,20 @@ class Approval:
 
 
 def is_expired(expires_at: datetime | None, at: datetime) -> bool:
-    """True when a plan is no longer valid."""
+    """True if a plan is no longer valid."""
     return expires_at is not None and expires_at <= at
 
 
 def refusal_of_approval(
     asked: Approval, person: str, writers: Callable[[], Collection[str]], at: datetime
 ) -> str:
-    """Why an administrator cannot approve a plan; "" where they can.
+    """Why an administrator cannot approve a plan; "" if they can.
 
     Args:
-        asked: what is to be approved.
+        asked: the change set.
         person: the username of the administrator.
-        writers: who wrote its edits; asked only where a second person is needed.
-        at: the time.
+        writers: returns the authors of its edits; called only if a second person is needed.
+        at: the current time.
     """
     if not asked.is_planned:
         return f"{asked.name} is {asked.state}; only a planned one can be approved"
@@ -64,5 +64,5 @@ def refusal_of_approval(
 
 
 def expiry_message(name: str, expires_at: datetime | None) -> str:
-    """That a plan is no longer valid."""
+    """The message that a plan is no longer valid."""
     return f"the plan of {name} was valid until {expires_at:%H:%M:%S} UTC: plan again"

@@ -1,4 +1,4 @@
-"""What a change set asks for: edits of quotas and tiers."""
+"""The edits of a change set: quotas and tiers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -7,12 +7,12 @@ from typing import Any
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.tiers.tier import TierSpec
 
-MOST_EDITS = 5_000  # of one change set; the largest fleet has fewer teams
+MOST_EDITS = 5_000  # of one change set; more than the teams of the largest fleet
 
 
 @dataclass(frozen=True, slots=True)
 class EditFault:
-    """What is wrong with one edit: its place in the list, the field, and why."""
+    """The fault of one edit: its position in the list, the field, and the reason."""
 
     index: int
     field: str
@@ -23,7 +23,7 @@ class EditFault:
 
 
 class EditsRefused(ValueError):
-    """Edits that cannot be made; carries every fault."""
+    """Edits that are not valid, with all faults."""
 
     def __init__(self, faults: list[EditFault]) -> None:
         super().__init__("; ".join(map(str, faults)))
@@ -32,13 +32,12 @@ class EditsRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class QuotaEdit:
-    """How many units of a resource a team may hold; None: no quota of ours.
+    """A quota: the units of a resource that a team may hold; None removes it.
 
     Attributes:
-        rule, weights: how it is divided over the team's namespaces.
-        split: the division itself, where a change is undone.
-        version: of the quota that it was made from; 0 for one that was not there, None
-            where nobody has looked yet.
+        rule, weights: of the division over the team's namespaces.
+        split: the division itself, if a change is undone.
+        version: base version of the quota; 0 if there was none, None if not known yet.
     """
 
     team: str
@@ -52,17 +51,17 @@ class QuotaEdit:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Which quota."""
+        """The key of the quota."""
         return self.team, self.resource, self.tier
 
 
 @dataclass(frozen=True, slots=True)
 class TierEdit:
-    """A tier as wanted; `remove` takes it away.
+    """A desired tier; `remove` deletes it.
 
     Attributes:
         in_place: delete its class and create it again under the same name, instead of a
-            new version; disruptive, so a person must ask for it.
+            new version; disruptive, so a person must request it.
     """
 
     spec: TierSpec
@@ -72,7 +71,7 @@ class TierEdit:
 
     @property
     def key(self) -> tuple[str]:
-        """Which tier."""
+        """The key of the tier."""
         return (self.spec.name,)
 
 
@@ -80,7 +79,7 @@ Edit = QuotaEdit | TierEdit
 
 
 def edit_fields(edit: Edit) -> dict[str, Any]:
-    """As it is stored and printed."""
+    """The edit as it is stored and printed."""
     if isinstance(edit, TierEdit):
         values = {"kind": "tier", **asdict(edit.spec)}
         extra = {"in_place": edit.in_place, "remove": edit.remove}
@@ -92,7 +91,7 @@ def edit_fields(edit: Edit) -> dict[str, Any]:
 
 
 def stored_edit(values: Mapping[str, Any]) -> Edit:
-    """What `edit_fields` wrote."""
+    """The edit from the output of `edit_fields`."""
     rest = {key: value for key, value in values.items() if key != "kind"}
     if values["kind"] == "tier":
         outer = {name: rest.pop(name) for name in ("in_place", "remove", "version")}

@@ -1,7 +1,7 @@
-"""What a change will do, in words and numbers, from the ledger, the prices and the cluster.
+"""The effects of a change in text and numbers, from the ledger, the prices and the cluster.
 
-What a plan promises: what keeps running, what is refused, what
-a team can be charged at most, what is committed against what is there.
+Which pods keep running, which are refused, the maximum charge of a team, and the committed GPUs
+compared with the capacity.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from scheduler_view.domain.wording import counted, units, whose
 
 
 class EffectCode(StrEnum):
-    """What a sentence is about; pages choose their picture by it."""
+    """The subject of a sentence; pages choose its picture by it."""
 
     OVER_NEW_LIMIT = "over_new_limit"
     UNDER_NEW_LIMIT = "under_new_limit"
@@ -41,17 +41,17 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class QuotaFacts:
-    """What is known of a team's use of a resource in one cluster.
+    """A team's use of a resource in one cluster.
 
     Attributes:
         team: its slug.
-        name: what people call it.
-        before, after: GPUs of the quota; None for none.
-        in_use: units held now, of the pods that the quota counts.
-        peak: the most held at once in the last 30 days; None where nothing is recorded.
-        days_over: billing days of the last 30 on which more than `after` was held.
-        idle_percent: of what was held and observed in 30 days; None where not observed.
-        split: the rule of the division, in words; empty without a division.
+        name: its displayed name.
+        before, after: GPUs of the quota; None for no quota.
+        in_use: units held now by the pods that the quota counts.
+        peak: the most units held at once in the last 30 days; None without data.
+        days_over: of the last 30 billing days, those with more than `after` held units.
+        idle_percent: of held and observed time in 30 days; None if not observed.
+        split: the rule of the division, as text; empty without a division.
         parts: units by namespace.
     """
 
@@ -73,12 +73,12 @@ class QuotaFacts:
 
 @dataclass(frozen=True, slots=True)
 class ResourceFacts:
-    """One resource of a cluster: the sum of all quotas, and what is there.
+    """One resource of a cluster: the sum of all quotas, and the capacity.
 
     Attributes:
-        committed_before, committed_after: GPUs promised by all quotas for all tiers.
-        capacity: units of the nodes; None where no node reports the resource.
-        peak: the most held at once by all in the last 30 days.
+        committed_before, committed_after: GPUs of all quotas for all tiers.
+        capacity: units of the nodes; None if no node reports the resource.
+        peak: the most units held at once by all teams in the last 30 days.
     """
 
     resource: str
@@ -90,11 +90,11 @@ class ResourceFacts:
 
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
-    """A tier whose number changes.
+    """A tier whose priority changes.
 
     Attributes:
-        old_class, new_class: PriorityClass names; equal where one is replaced in place.
-        pods: GPU pods that name the old class now.
+        old_class, new_class: PriorityClass names; equal if it is replaced in place.
+        pods: GPU pods that currently have the old class.
     """
 
     tier: str
@@ -107,7 +107,7 @@ class ClassFacts:
 
 
 def quota_effects(facts: QuotaFacts) -> list[Effect]:
-    """Sentences of one changed quota."""
+    """The sentences of one changed quota."""
     found = []
 
     def say(code: EffectCode, text: str) -> None:
@@ -149,7 +149,7 @@ def quota_effects(facts: QuotaFacts) -> list[Effect]:
 
 
 def _within(facts: QuotaFacts, after: int) -> str:
-    """The new limit where it is not below what is in use."""
+    """The new limit, if it is not below the current use."""
     who, of_tier = whose(facts.name), f" in tier {facts.tier}" if facts.tier else ""
     what = units(facts.resource, after)
     if facts.before is None:
@@ -169,7 +169,7 @@ def _within(facts: QuotaFacts, after: int) -> str:
 
 
 def _division(facts: QuotaFacts, after: int) -> str:
-    """How a quota is divided over namespaces."""
+    """The division of a quota over namespaces."""
     if len(facts.parts) == 1:
         (name,) = facts.parts
         verb = "go" if after != 1 else "goes"
@@ -179,7 +179,7 @@ def _division(facts: QuotaFacts, after: int) -> str:
 
 
 def resource_effect(facts: ResourceFacts) -> Effect:
-    """What is promised against what is there."""
+    """The committed GPUs compared with the capacity."""
     what = units(facts.resource)
     text = f"Committed quota becomes {facts.committed_after}"
     if facts.committed_after == facts.committed_before:
@@ -200,7 +200,7 @@ def resource_effect(facts: ResourceFacts) -> Effect:
 
 
 def class_effects(facts: ClassFacts) -> list[Effect]:
-    """Sentences of one changed tier."""
+    """The sentences of one changed tier."""
     found = []
     if facts.pods and facts.old_value != facts.new_value:
         verb = "keeps" if facts.pods == 1 else "keep"

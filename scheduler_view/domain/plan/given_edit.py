@@ -1,6 +1,6 @@
-"""Edits as somebody gives them, checked one by one.
+"""Edits from a request, validated one by one.
 
-The same edits come from pages, the API and files; faults name their place.
+The same edits come from pages, the API and files; faults name their position.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,10 +52,10 @@ def edits_from(given: object, added: Added = NONE_ADDED) -> list[Edit]:
 
     Args:
         given: the values.
-        added: resources that an administrator named.
+        added: resources that an administrator added.
 
     Raises:
-        EditsRefused: with every fault that can be seen without a database.
+        EditsRefused: with every fault that can be found without a database.
     """
     if not isinstance(given, list) or not given:
         raise EditsRefused(
@@ -81,7 +81,7 @@ def edits_from(given: object, added: Added = NONE_ADDED) -> list[Edit]:
 
 
 class _EditReader:
-    """One edit's values; notes what is wrong with them."""
+    """The values of one edit; collects their faults."""
 
     def __init__(
         self, index: int, values: Mapping[str, Any], faults: list[EditFault]

@@ -1,6 +1,6 @@
-"""What a change set does, in a line: its title, and a summary of its plan.
+"""A change set in one line: its title, and a summary of its plan.
 
-`Forecasting: 24 → 30 GPUs` names a change set wherever people meet it; `1 quota raised: 1
+`Forecasting: 24 → 30 GPUs` is the title of a change set on all pages; `1 quota raised: 1
 object changed` is the headline of its plan.
 """
 
@@ -12,18 +12,18 @@ from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
 from scheduler_view.domain.plan.steps import Action
 from scheduler_view.domain.wording import counted, units
 
-SPELLED = 2  # moves that a title spells out; of more it counts
+SPELLED = 2  # changes that a title spells out; more are counted
 
 
 class Verb(StrEnum):
-    """What becomes of a quota or a tier; in the order of a summary."""
+    """What happens to a quota or a tier; in the order of a summary."""
 
     RAISED = "raised"
     LOWERED = "lowered"
     ADDED = "added"
     CHANGED = "changed"
     REMOVED = "removed"
-    SET = "set"  # what was there before is not known
+    SET = "set"  # the previous value is not known
     KEPT = "unchanged"
 
 
@@ -32,10 +32,10 @@ class QuotaMove:
     """One quota of a change set.
 
     Attributes:
-        team: as people call it.
+        team: its displayed name.
         before, after: units; None for no quota.
-        is_known: what was there before is on record.
-        is_redivided: the rule that divides it over namespaces is another one.
+        is_known: the previous value is known.
+        is_redivided: the rule of its division over namespaces changed.
     """
 
     team: str
@@ -82,7 +82,7 @@ class QuotaMove:
 
 @dataclass(frozen=True, slots=True)
 class TierMove:
-    """One tier of a change set; its numbers are those of the PriorityClass."""
+    """One tier of a change set; its numbers are priorities of the PriorityClass."""
 
     name: str
     before: int | None
@@ -91,7 +91,7 @@ class TierMove:
 
     @property
     def verb(self) -> Verb:
-        """What becomes of it."""
+        """What happens to it."""
         if self.after is None:
             return Verb.REMOVED
         if not self.is_known:
@@ -117,11 +117,11 @@ Move = QuotaMove | TierMove
 
 
 def move_of(edit: Edit, back: Edit | None, names: Mapping[str, str]) -> Move:
-    """An edit against the one that would lead back.
+    """An edit compared with the one that would undo it.
 
     Args:
-        back: the edit that restores what was there before; None where that is not known.
-        names: of teams, by slug; one that is missing is called by its slug.
+        back: the edit that restores the previous value; None if not known.
+        names: of teams, by slug; for a missing name, the slug is used.
     """
     if isinstance(edit, TierEdit):
         was = None
@@ -147,7 +147,7 @@ def _rule(edit: QuotaEdit) -> tuple[str, dict[str, int]]:
 
 
 def title(moves: Sequence[Move]) -> str:
-    """What a change set is called: its moves where they are few, else their number."""
+    """The title of a change set: its changes if there are few, else their number."""
     if len(moves) <= SPELLED:
         return "; ".join(move.text for move in moves) or "Nothing"
     quotas = [move for move in moves if isinstance(move, QuotaMove)]

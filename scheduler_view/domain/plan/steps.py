@@ -1,6 +1,6 @@
-"""The difference between what is wanted and what a cluster has, as steps in their order.
+"""The difference between the desired state and a cluster, as steps in their order.
 
-A plan is a value: it can be printed, stored, compared and sent. Nothing here talks to a cluster.
+A plan is a value: it can be printed, stored, compared and sent. Nothing here calls a cluster.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,27 +28,27 @@ from scheduler_view.domain.objects.manifest import (
 
 
 class Action(StrEnum):
-    """What a step does to its object."""
+    """The action of a step on its object."""
 
     CREATE = "create"
     CHANGE = "change"
-    REPLACE = "replace"  # deleted and created: what cannot be changed in place
+    REPLACE = "replace"  # deleted and created, because it cannot be changed in place
     REMOVE = "remove"
-    KEEP = "keep"  # it is as wanted: nothing is sent
+    KEEP = "keep"  # it matches the desired state: nothing is sent
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """What happens to one object.
+    """The step of one object.
 
     Attributes:
-        body: the whole of what we apply; None to remove the object.
-        pin: what the object was when it was read.
+        body: all fields that we apply; None to delete the object.
+        pin: of the object when it was read.
         changes: fields that differ.
-        others: managers beside us, by field that we would set.
-        blocked: why it cannot be applied, in words; empty when it can.
-        force: take fields from other managers; only where a person has ticked it.
-        note: something to know, in words.
+        others: other managers, by field that we would set.
+        blocked: why it cannot be applied; empty if it can.
+        force: take over fields from other managers; only if a person has selected it.
+        note: further information, as a sentence.
     """
 
     key: ObjectKey
@@ -64,11 +64,11 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class DesiredObject:
-    """One object: its body, or None for none of ours.
+    """One desired object: its body, or None if none is desired.
 
     Attributes:
-        force: take fields from other managers, as ticked by a person.
-        replace: may be deleted and created where it cannot be changed in place.
+        force: take over fields from other managers, as selected by a person.
+        replace: may be deleted and created if it cannot be changed in place.
     """
 
     key: ObjectKey
@@ -79,12 +79,12 @@ class DesiredObject:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a cluster has, as far as a plan needs it.
+    """The parts of a cluster's state that a plan needs.
 
     Attributes:
-        objects: by key, as the API server sent them; None where there is none.
-        namespaces: uid by name; only those that are there and stay.
-        going: namespaces that are being removed.
+        objects: by key, as the API server sent them; None for missing ones.
+        namespaces: uid by name; without those that are being deleted.
+        going: namespaces that are being deleted.
     """
 
     objects: Mapping[ObjectKey, Manifest | None]
@@ -93,27 +93,27 @@ class Observed:
 
 
 def plan_steps(wanted: Iterable[DesiredObject], observed: Observed) -> list[PlanStep]:
-    """One step an object, in the order in which they are applied.
+    """One step for each object, in the order in which they are applied.
 
-    Defaults are unset before another class becomes the default, classes exist before quotas
-    name them, and what is removed goes last.
+    Defaults are unset before another class becomes the default, classes are created before quotas
+    that name them, and removals come last.
     """
     steps = [_step(one, observed) for one in wanted]
     return sorted(steps, key=_order)
 
 
 def is_empty(steps: Iterable[PlanStep]) -> bool:
-    """True when nothing would be sent."""
+    """True if nothing would be sent."""
     return all(step.action == Action.KEEP for step in steps)
 
 
 def pin_now(key: ObjectKey, observed: Observed) -> Pin:
-    """The pin of an object as it is now."""
+    """The current pin of an object."""
     return pin_of(observed.objects.get(key), observed.namespaces.get(key.namespace, ""))
 
 
 def matches(body: Mapping[str, Any] | None, live: Manifest | None) -> bool:
-    """True when an object has what a step would make of it."""
+    """True if an object matches the result of its step."""
     if body is None or live is None:
         return body is None and live is None
     return not field_changes(body, live)
@@ -148,7 +148,7 @@ def _step(wanted: DesiredObject, observed: Observed) -> PlanStep:
 
 
 def _removal(wanted: DesiredObject, live: Manifest | None, pin: Pin) -> PlanStep:
-    """Ours alone is deleted; of an object that others use too, only our keys go."""
+    """Delete an object that only we manage; from an object with other managers, remove our keys."""
     if live is None:
         return PlanStep(wanted.key, Action.KEEP, None, pin)
     before = live_fields(live)

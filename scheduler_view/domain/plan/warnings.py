@@ -1,4 +1,4 @@
-"""What a plan warns of: what will not work as one may think, named with its object."""
+"""The warnings of a plan: parts that may not work as expected, with their object."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from scheduler_view.domain.wording import listed
 
 
 class WarningCode(StrEnum):
-    """What a warning is about."""
+    """The subject of a warning."""
 
     GIT_OWNER = "git_owner"
     OTHER_MANAGER = "other_manager"
@@ -48,7 +48,7 @@ class PlanWarning:
 
 
 def object_warnings(steps: Iterable[PlanStep], observed: Observed) -> list[PlanWarning]:
-    """Other managers, and tools that would put the old value back."""
+    """Other managers, and tools that would restore the old value."""
     found = []
     for step in steps:
         live = observed.objects.get(step.key)
@@ -81,14 +81,14 @@ def namespace_warnings(
     offered: Iterable[str],
     added: Added = NONE_ADDED,
 ) -> list[PlanWarning]:
-    """What quotas of one namespace do not do.
+    """Limits that quotas of one namespace do not enforce.
 
     Args:
         namespace: its name.
-        limited: GPUs by resource, as this change set leaves them, for all tiers.
+        limited: GPUs by resource after this change set, for all tiers.
         quotas: every live quota of the namespace.
         offered: GPU resources that nodes of the cluster have.
-        added: resources that an administrator named.
+        added: resources that an administrator added.
     """
     found = []
     covered = set(limited)
@@ -136,7 +136,7 @@ def limit_range_warnings(
     items: Sequence[Mapping[str, Any]],
     added: Added = NONE_ADDED,
 ) -> list[PlanWarning]:
-    """What LimitRanges of a namespace do to pods without GPUs."""
+    """Effects of a namespace's LimitRanges on pods without GPUs."""
     found = []
     for resource in sorted(limit_range.ranged_resources(items, added)):
         text = limit_range.message(
@@ -150,7 +150,7 @@ def limit_range_warnings(
 
 
 def second_default(classes: Iterable[Manifest]) -> list[PlanWarning]:
-    """Default classes that are not ours, for whoever plans one."""
+    """Default classes of other managers, if a plan sets another default."""
     return [
         PlanWarning(
             WarningCode.SECOND_DEFAULT,

@@ -1,6 +1,6 @@
-"""What a quota leaves room for: use as Kubernetes counts it, not what is held (T26).
+"""The remaining quota: use as Kubernetes counts it, not as held (T26).
 
-`used` counts pods that are not finished, also those that no node has; `held` is what is bound.
+`used` counts pods that are not finished, including unscheduled ones; `held` counts bound pods.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ PRIORITY_CLASS = "PriorityClass"
 
 @dataclass(frozen=True, slots=True)
 class LimitedBy:
-    """One quota's keys, and which pods it counts."""
+    """One quota's keys, and the pods that it counts."""
 
     name: str
     selector: Sequence[Mapping[str, Any]]
@@ -28,12 +28,12 @@ class LimitedBy:
     used: Mapping[str, int]
 
     def counts(self, priority_class: str) -> bool:
-        """True when it counts pods of a class; other scopes than PriorityClass count."""
+        """True if it counts pods of a class; scopes other than PriorityClass count."""
         return all(_selects(term, priority_class) for term in self.selector)
 
 
 def limited_by(quota: Mapping[str, Any], added: Added = NONE_ADDED) -> LimitedBy:
-    """A live ResourceQuota as what it limits."""
+    """The limits of a live ResourceQuota."""
     spec, status = quota.get("spec") or {}, quota.get("status") or {}
     terms = list((spec.get("scopeSelector") or {}).get("matchExpressions") or [])
     return LimitedBy(
@@ -45,9 +45,9 @@ def limited_by(quota: Mapping[str, Any], added: Added = NONE_ADDED) -> LimitedBy
 
 
 def room(quotas: Iterable[LimitedBy], resource: str, priority_class: str) -> int | None:
-    """GPUs that a new pod may ask for: the least over all quotas that count it.
+    """GPUs that a new pod may request: the minimum over all quotas that count it.
 
-    None when none of them limits the resource.
+    None if none of them limits the resource.
     """
     left = [
         max(0, quota.hard[resource] - quota.used.get(resource, 0))

@@ -1,7 +1,7 @@
-"""What a LimitRange does to a pod that asks for no GPU (trap T27).
+"""The effect of a LimitRange on a pod that requests no GPU (trap T27).
 
-Kubernetes fills a container's default from `max` when no default is given, so a `max` on GPUs
-hands GPUs to pods that never asked (pkg/apis/core/v1/defaults.go, plugin limitranger).
+Kubernetes fills a container's default from `max` if no default is given, so a `max` on GPUs
+assigns GPUs to pods that never requested any (pkg/apis/core/v1/defaults.go, plugin limitranger).
 The portal warns of it and never changes a LimitRange.
 """
 
@@ -15,11 +15,11 @@ from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_o
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What happens to a container that names no GPU.
+    """The effect on a container that requests no GPU.
 
     Attributes:
-        gets: GPUs that its limit and request become; 0 when it stays as it is.
-        refused: why its pod is refused; empty when it is not.
+        gets: its resulting limit and request in GPUs; 0 if it does not change.
+        refused: why its pod is rejected; empty if it is not.
     """
 
     gets: int = 0
@@ -27,19 +27,19 @@ class Prediction:
 
     @property
     def is_harmless(self) -> bool:
-        """True when nothing happens."""
+        """True if there is no effect."""
         return not self.gets and not self.refused
 
 
 def predict(
     items: Iterable[Mapping[str, Any]], resource: str, added: Added = NONE_ADDED
 ) -> Prediction:
-    """What the items of all LimitRanges of a namespace do to a pod without GPUs.
+    """The effect of all LimitRanges of a namespace on a pod without GPUs.
 
     Args:
-        items: `spec.limits` of them.
+        items: their `spec.limits`.
         resource: in Kubernetes' spelling.
-        added: resources that an administrator named.
+        added: resources that an administrator added.
     """
     worst = Prediction()
     for item in items:
@@ -53,7 +53,7 @@ def predict(
 def ranged_resources(
     items: Iterable[Mapping[str, Any]], added: Added = NONE_ADDED
 ) -> set[str]:
-    """GPU resources of the items."""
+    """The GPU resources in the items."""
     return {
         resource
         for item in items
@@ -64,7 +64,7 @@ def ranged_resources(
 
 
 def message(prediction: Prediction, namespace: str, resource: str) -> str:
-    """The warning; empty for a harmless one."""
+    """The warning; empty if there is no effect."""
     if prediction.refused:
         return (
             f"A LimitRange in {namespace} rejects pods that request no {resource}: "

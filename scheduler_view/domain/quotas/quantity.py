@@ -1,14 +1,14 @@
-"""Kubernetes quantities, exactly; and GPU counts, which are whole.
+"""Kubernetes quantities, exactly; and GPU counts, which are integers.
 
 Grammar: apimachinery `pkg/api/resource/quantity.go`. The API server accepts fractions and
-milli-units for extended resources in a quota and then counts wrongly with them
-(trap T25), so GPU counts are checked here and not there.
+milli-units for extended resources in a quota and then counts them wrongly (trap T25), so GPU
+counts are validated here.
 """
 
 import re
 from fractions import Fraction
 
-MOST_GPUS = 1_000_000  # no cluster has more; a longer number is a slip of the hand
+MOST_GPUS = 1_000_000  # no cluster has more; a larger number is a typing mistake
 
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))"
@@ -25,7 +25,7 @@ class QuantityError(ValueError):
 
 
 def parse_quantity(text: str) -> Fraction:
-    """The exact number that a quantity says: `2000m` is 2, `1Ki` is 1024.
+    """The exact number of a quantity: `2000m` is 2, `1Ki` is 1024.
 
     Raises:
         QuantityError: not a quantity of Kubernetes.
@@ -53,7 +53,7 @@ def whole_gpus(value: str | int) -> int:
     """A number of GPUs (or of MIG devices, or of DRA devices).
 
     Raises:
-        QuantityError: no quantity, a fraction, negative, or more than MOST_GPUS.
+        QuantityError: not a quantity, a fraction, negative, or more than MOST_GPUS.
     """
     if isinstance(value, bool):
         raise QuantityError(f"{value} is not a number of GPUs; use a number such as 8")
@@ -71,7 +71,7 @@ def whole_gpus(value: str | int) -> int:
 
 
 def gpus_or_none(text: str | int | None) -> int | None:
-    """Whole GPUs of a live object; None where absent or where it says something else."""
+    """Whole GPUs of a live object; None if missing or not an integer."""
     if text is None:
         return None
     try:

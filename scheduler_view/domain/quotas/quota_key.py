@@ -1,10 +1,10 @@
 """Which keys of a ResourceQuota limit GPUs, and one resource spelled in three ways.
 
-A *resource* is what one key counts, in Kubernetes' spelling of the resource: `nvidia.com/gpu`,
-`nvidia.com/mig-1g.10gb`, or the whole key of a DRA device class. Only two kinds of key do
-anything (trap T25, measured on Kubernetes 1.34.4): `requests.<resource>` and
-`<class>.deviceclass.resource.k8s.io/devices`. Beside the resources that the product knows are
-those that an administrator named (`Added`).
+A *resource* is what one key counts, in Kubernetes' spelling: `nvidia.com/gpu`,
+`nvidia.com/mig-1g.10gb`, or the complete key of a DRA device class. Only two kinds of keys are
+enforced (trap T25, measured on Kubernetes 1.34.4): `requests.<resource>` and
+`<class>.deviceclass.resource.k8s.io/devices`. The resources are those that the product knows and
+those that an administrator added (`Added`).
 """
 
 import re
@@ -29,7 +29,7 @@ NONE_ADDED: Added = {}
 
 
 class KeyRefused(ValueError):
-    """A key that would limit nothing, or that is none of ours to set."""
+    """A key that would limit nothing, or that we do not manage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class QuotaKey:
     """A key that limits GPUs.
 
     Attributes:
-        resource: what it counts.
-        note: what was rewritten, in words; empty when it was spelled right.
+        resource: that it counts.
+        note: what was rewritten, as a sentence; empty if nothing was.
     """
 
     resource: str
@@ -78,14 +78,14 @@ def resource_of(text: str, added: Added = NONE_ADDED) -> str | None:
 
 
 def quota_key(text: str, added: Added = NONE_ADDED) -> QuotaKey:
-    """The key that somebody means.
+    """The key for a text.
 
     Args:
-        text: as it was written.
-        added: resources that an administrator named.
+        text: as typed.
+        added: resources that an administrator added.
 
     Raises:
-        KeyRefused: no key of a GPU resource; says why and what to write.
+        KeyRefused: not a key of a GPU resource; explains why and what to write.
     """
     text = text.strip()
     if is_dra(text):
@@ -105,7 +105,7 @@ def quota_key(text: str, added: Added = NONE_ADDED) -> QuotaKey:
 
 
 def does_nothing(key: str, added: Added = NONE_ADDED) -> str:
-    """Why a key found in a live quota limits no GPU; empty for one that works."""
+    """Why a key in a live quota limits no GPUs; empty if it does."""
     resource = resource_of(key, added)
     if resource is None or is_dra(key):
         return ""

@@ -1,4 +1,4 @@
-"""The most that a quota lets a team be charged, in words."""
+"""The maximum charge that a quota allows, as text."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -6,16 +6,16 @@ from decimal import Decimal
 from scheduler_view.domain.wording import counted, listed, money, units, whose
 
 MONTH_HOURS = 30 * 24
-NAMED_MODELS = 3  # without a price, that a sentence names
+NAMED_MODELS = 3  # models without a price that a sentence names
 
 
 @dataclass(frozen=True, slots=True)
 class UnitRates:
-    """What an hour of one unit of a resource costs: a quota does not tell models apart.
+    """The rate of one unit of a resource for an hour; a quota does not distinguish models.
 
     Attributes:
-        lowest, highest: over the models with a price; None without any.
-        unpriced: models without one, each with its units that are there.
+        lowest, highest: over the models with a price; None without prices.
+        unpriced: models without a price, each with its present units.
     """
 
     lowest: Decimal | None = None
@@ -25,11 +25,11 @@ class UnitRates:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What one changed quota costs at most.
+    """The maximum charge of one changed quota.
 
     Attributes:
         name: of the team.
-        before, after: units of the quota; None for none.
+        before, after: units of the quota; None for no quota.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Spending:
 
 
 def spend_text(facts: Spending) -> str:
-    """The highest possible charge of a month, the rates behind it, and what has no price."""
+    """The maximum charge of a month, its rates, and the models without a price."""
     begin = f"{whose(facts.name)} highest possible charge in a 30-day month"
     highest, left_out = facts.rates.highest, _left_out(facts)
     if highest is None:
@@ -77,7 +77,7 @@ def _rate_text(facts: Spending, highest: Decimal) -> str:
 
 
 def _left_out(facts: Spending) -> str:
-    """The models without a price, as a sentence of its own; empty without any."""
+    """The models without a price, as a separate sentence; empty if there are none."""
     found = facts.rates.unpriced
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""A team's quota over its namespaces, by a rule that can be read."""
+"""A team's quota, divided over its namespaces by a rule that people can check."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class SplitRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuotaSplit:
-    """A division, and the rule in words."""
+    """A division, and its rule as text."""
 
     parts: Mapping[str, int]
     message: str
@@ -32,7 +32,7 @@ class SplitSpec:
 
 
 class SplitRefused(ValueError):
-    """A quota that cannot be divided so."""
+    """A quota that cannot be divided by the rule."""
 
 
 def divide(

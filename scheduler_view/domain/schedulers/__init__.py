@@ -1,4 +1,4 @@
-"""The schedulers whose queues are shown: one module each, asked through one interface."""
+"""The schedulers whose queues are shown: one module each, behind one interface."""
 
 from collections.abc import Mapping
 
@@ -12,10 +12,10 @@ SCHEDULERS: Mapping[str, SchedulerAdapter] = {
 
 
 def queue_objects() -> list[QueueObjects]:
-    """The kinds of objects of queues that any scheduler has."""
+    """The kinds of queue objects of all schedulers."""
     return [one.objects for one in SCHEDULERS.values() if one.objects is not None]
 
 
 def adapter_of(name: str) -> SchedulerAdapter:
-    """The adapter of a scheduler; one that is not known has metrics only."""
+    """The adapter of a scheduler; an unknown one has metrics only."""
     return SCHEDULERS.get(name) or SchedulerAdapter(name, name.title())

@@ -1,7 +1,7 @@
-"""What the product must know of a scheduler: a new one is one module with an adapter.
+"""The interface of a scheduler: a new one is one module with an adapter.
 
-Metrics of queues are in `accounting/sources/catalogue/queues.py`, with the name of the
-scheduler that they are of.
+Metrics of queues are in `accounting/sources/catalogue/queues.py`, with the name of their
+scheduler.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ Manifest = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the API server has objects: `kueue.x-k8s.io/v1beta2`, `localqueues`."""
+    """The API path of objects: `kueue.x-k8s.io/v1beta2`, `localqueues`."""
 
     version: str
     plural: str
@@ -24,16 +24,16 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class QueueObjects:
-    """Objects that a scheduler keeps of its queues.
+    """Objects with which a scheduler describes its queues.
 
     Attributes:
-        kind: the name under which they are stored.
-        endpoints: the newest version first; a cluster that lacks one is asked for the next.
+        kind: name in stored rows.
+        endpoints: the newest version first; if a cluster does not have it, the next is tried.
         stored: the part of an object that is stored.
-        facts: the figures of a queue, from its name, its stored part and when it was seen;
-            None where metrics have them.
-        served: the queue that the namespace of an object sends its work to, from its stored
-            part; None where objects do not say it.
+        facts: the figures of a queue, from its name, its stored part and its observation time;
+            None if metrics have them.
+        served: the queue of an object's namespace, from its stored part; None if objects do not
+            have it.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class QueueObjects:
 
     @property
     def kinds(self) -> dict[str, Endpoint]:
-        """Each endpoint under a name of its own; the newest has the name of the kind."""
+        """Each endpoint with a separate name; the newest has the name of the kind."""
         return {
             self.kind if i == 0 else f"{self.kind} {one.version}": one
             for i, one in enumerate(self.endpoints)
@@ -56,10 +56,10 @@ class SchedulerAdapter:
     """One scheduler.
 
     Attributes:
-        name: as metrics, REST and stored rows have it.
-        title: as pages show it.
+        name: in metrics, REST and stored rows.
+        title: on pages.
         counts_any_gpu: its queues count GPUs of any kind together.
-        objects: what it keeps of queues; None where only its metrics say something.
+        objects: of its queues; None if it has only metrics.
     """
 
     name: str

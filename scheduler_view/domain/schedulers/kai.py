@@ -20,7 +20,7 @@ NAME = "kai"
 
 
 def stored(manifest: Manifest) -> dict[str, Any]:
-    """What is stored of a queue."""
+    """The stored part of a queue."""
     spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
     resources = spec.get("resources") or {}
     return {
@@ -37,12 +37,12 @@ def stored(manifest: Manifest) -> dict[str, Any]:
 
 
 def facts(name: str, manifest: Mapping[str, Any], at_ms: int) -> QueueFacts:
-    """The figures of a queue in GPUs; what it does not say is None.
+    """The figures of a queue in GPUs; missing values are None.
 
     Args:
         name: of the object.
         manifest: its stored part.
-        at_ms: when it was seen.
+        at_ms: observation time.
     """
     gpu = ((manifest.get("spec") or {}).get("resources") or {}).get("gpu") or {}
     status = manifest.get("status") or {}
@@ -72,7 +72,7 @@ def facts(name: str, manifest: Mapping[str, Any], at_ms: int) -> QueueFacts:
 
 
 def _gpus(amounts: Mapping[str, Any] | None) -> Fraction | None:
-    """GPUs of a list of resources; None where it has none, as before the first pod."""
+    """GPUs in a list of resources; None if it has none, as before the first pod."""
     if amounts is None:
         return None
     values = [_number(v) for name, v in amounts.items() if _is_gpu(name)]
@@ -103,7 +103,7 @@ ADAPTER = SchedulerAdapter(
     "KAI",
     counts_any_gpu=True,
     objects=QueueObjects(
-        kind="KaiQueue",  # `Queue` of scheduling.run.ai: others have that name too
+        kind="KaiQueue",  # `Queue` of scheduling.run.ai; other APIs use that name too
         endpoints=(Endpoint("scheduling.run.ai/v2", "queues", is_namespaced=False),),
         stored=stored,
         facts=facts,

@@ -1,4 +1,4 @@
-"""Kueue: figures of ClusterQueues are metrics; LocalQueues say whose work a queue takes."""
+"""Kueue: figures of ClusterQueues are metrics; LocalQueues show which namespaces use a queue."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from scheduler_view.domain.schedulers.adapter import (
 
 
 def stored(manifest: Manifest) -> dict[str, Any]:
-    """What is stored of a LocalQueue."""
+    """The stored part of a LocalQueue."""
     spec = manifest.get("spec") or {}
     return {
         "spec": {name: spec[name] for name in ("clusterQueue",) if name in spec},
@@ -19,7 +19,7 @@ def stored(manifest: Manifest) -> dict[str, Any]:
 
 
 def served(manifest: Manifest) -> str:
-    """The ClusterQueue that the namespace of a LocalQueue sends its work to."""
+    """The ClusterQueue of a LocalQueue's namespace."""
     return str((manifest.get("spec") or {}).get("clusterQueue"))
 
 

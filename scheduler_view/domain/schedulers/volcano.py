@@ -1,4 +1,4 @@
-"""Volcano: its metrics say all that is shown of its queues."""
+"""Volcano: all shown figures of its queues are metrics."""
 
 from scheduler_view.domain.schedulers.adapter import SchedulerAdapter
 

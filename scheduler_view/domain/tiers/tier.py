@@ -1,8 +1,8 @@
-"""Priority tiers: named, versioned PriorityClasses, and what Kubernetes refuses of them.
+"""Priority tiers: named, versioned PriorityClasses, and what Kubernetes rejects.
 
 A PriorityClass' value and preemption policy cannot change in place, and deleting one does not
-change the pods that use it (trap T28). So a changed tier is a new version
-under a new name; pods keep the number they were admitted with.
+change the pods that use it (trap T28). So a changed tier is a new version under a new name;
+pods keep the priority that they were admitted with.
 """
 
 import re
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 MOST, LEAST = 1_000_000_000, -2_147_483_648  # scheduling.k8s.io: user-defined classes
 PREEMPTS, NEVER = "PreemptLowerPriority", "Never"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_LONGEST = 63 - len("gpu-ledger--v9999")  # it also names the quotas of the tier
+_LONGEST = 63 - len("gpu-ledger--v9999")  # also part of the names of the tier's quotas
 
 
 @dataclass(frozen=True, slots=True)
 class TierSpec:
-    """A tier as wanted.
+    """A desired tier.
 
     Attributes:
-        value: larger goes first.
-        preempts: False means that its pods wait rather than push others out; they can
-            still be pushed out themselves.
-        is_default: pods that name no class get it; one per cluster.
+        value: pods with a larger value are scheduled first.
+        preempts: False means that its pods wait instead of preempting others; they can
+            still be preempted themselves.
+        is_default: for pods that name no class; one per cluster.
     """
 
     name: str
@@ -40,20 +40,20 @@ class TierSpec:
 
 @dataclass(frozen=True, slots=True)
 class TierState:
-    """A tier and the classes that stand for it: `classes[0]` is what new pods name."""
+    """A tier and its classes: new pods name `classes[0]`."""
 
     spec: TierSpec
     classes: Sequence[str]
 
     @property
     def class_name(self) -> str:
-        """The class of the present version."""
+        """The class of the current version."""
         return self.classes[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A usual set of tiers, highest first."""
+    """A common set of tiers, highest first."""
 
     key: str
     message: str
@@ -100,7 +100,7 @@ TEMPLATES = (
 
 
 def tier_faults(spec: TierSpec) -> list[str]:
-    """What Kubernetes would refuse, in words; empty when it is fine (T28)."""
+    """What Kubernetes would reject, as sentences; empty if the tier is valid (T28)."""
     faults = []
     if spec.name.startswith("system-"):
         faults.append(
@@ -121,10 +121,10 @@ def tier_faults(spec: TierSpec) -> list[str]:
 
 
 def default_faults(tiers: Collection[TierSpec], foreign: Collection[str]) -> list[str]:
-    """Why these tiers cannot exist together: at most one default a cluster.
+    """Why these tiers cannot exist together: at most one default per cluster.
 
     Args:
-        tiers: all tiers of a cluster as wanted.
+        tiers: all desired tiers of a cluster.
         foreign: default classes in the cluster that are not ours.
     """
     ours = sorted(tier.name for tier in tiers if tier.is_default)
@@ -143,13 +143,13 @@ def default_faults(tiers: Collection[TierSpec], foreign: Collection[str]) -> lis
 def next_class(
     spec: TierSpec, taken: Collection[str], same: Collection[str] = ()
 ) -> str:
-    """The name of the class that a tier as wanted stands for.
+    """The name of the class of a desired tier.
 
     Args:
         spec: the tier.
         taken: names of classes that exist, or ever belonged to this tier.
-        same: those of the tier's own classes that exist with this value and policy; the
-            latest is used again, so that undoing a change makes nothing new.
+        same: the tier's existing classes with this value and policy; the latest is reused, so
+            that undoing a change creates no new class.
     """
     if same:
         return max(same, key=version_of)
@@ -158,6 +158,6 @@ def next_class(
 
 
 def version_of(class_name: str) -> int:
-    """The number in `batch-v2`; 0 for a name that carries none."""
+    """The number in `batch-v2`; 0 for a name without one."""
     tail = class_name.rpartition("-v")[2]
     return int(tail) if tail.isascii() and tail.isdigit() else 0

@@ -1,7 +1,7 @@
-"""Why work waits: from a pod's own condition, or from a controller that was refused its pod.
+"""Why work waits: from a pod's condition, or from a controller whose pod was refused.
 
-The scheduler's wording is not depended on: a sentence that says nothing
-known is kept as it is, under `other`. Of several fragments the one about GPUs decides.
+The exact wording of the scheduler does not matter: an unknown sentence is kept unchanged, under
+`other`. If a sentence has several parts, the part about GPUs is used.
 """
 
 import re
@@ -13,7 +13,7 @@ from scheduler_view.domain.quotas.quantity import gpus_or_none
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
 
 Manifest = Mapping[str, Any]
-OVER_QUOTA = "exceeded quota"  # of the API server's refusal
+OVER_QUOTA = "exceeded quota"  # of the API server's rejection
 _LACKING = re.compile(r"Insufficient ([\w./-]+?)[.,;]?(?=\s|$)")
 _RULES = re.compile(r"taint|affinity|selector|unschedulable", re.IGNORECASE)
 _VOLUME = re.compile(r"volume|PersistentVolumeClaim", re.IGNORECASE)
@@ -21,23 +21,23 @@ _REQUESTED = re.compile(r"requested: (.*?), used:")
 
 
 class WaitReason(StrEnum):
-    """Why; shown with the message."""
+    """The reason; shown with the message."""
 
-    QUOTA = "quota"  # a quota leaves no room; there is no pod yet
-    HELD_BACK = "held_back"  # a gate, as a queue sets one
-    NO_FREE_GPU = "no_free_gpu"  # nodes that fit have too few free
+    QUOTA = "quota"  # a quota is exceeded; there is no pod yet
+    HELD_BACK = "held_back"  # a scheduling gate, as set by queues
+    NO_FREE_GPU = "no_free_gpu"  # matching nodes have too few free GPUs
     NO_FITTING_NODE = "no_fitting_node"  # taints, affinity, selectors
     VOLUME = "volume"
     OTHER = "other"
-    NOT_TRIED = "not_tried"  # no scheduler has said anything yet
+    NOT_TRIED = "not_tried"  # no message of a scheduler yet
 
 
 def reason_of_pod(pod: Manifest, added: Added = NONE_ADDED) -> tuple[WaitReason, str]:
-    """Why a pod is on no node, and the scheduler's own words.
+    """Why a pod is unscheduled, and the scheduler's message.
 
     Args:
-        pod: as `kept` stores it.
-        added: resources that an administrator named.
+        pod: as stored by `kept`.
+        added: resources that an administrator added.
     """
     gates = [str(g.get("name")) for g in pod["spec"].get("schedulingGates") or []]
     said: Manifest = next(
@@ -57,7 +57,7 @@ def reason_of_pod(pod: Manifest, added: Added = NONE_ADDED) -> tuple[WaitReason,
 
 
 def reason_of_message(message: str, added: Added = NONE_ADDED) -> WaitReason:
-    """What a scheduler's sentence is about."""
+    """The reason in a scheduler's sentence."""
     if any(resource_of(name, added) for name in _LACKING.findall(message)):
         return WaitReason.NO_FREE_GPU
     if _VOLUME.search(message):
@@ -68,7 +68,7 @@ def reason_of_message(message: str, added: Added = NONE_ADDED) -> WaitReason:
 
 
 def asked_of_pod(pod: Manifest, added: Added = NONE_ADDED) -> dict[str, int]:
-    """Units of each GPU resource that a pod asks for; of claims nothing is known.
+    """Units of each GPU resource that a pod requests; without claims.
 
     Sidecars + max(sum of the others, largest init container), as rules.md counts requests.
     """
@@ -86,9 +86,9 @@ def asked_of_pod(pod: Manifest, added: Added = NONE_ADDED) -> dict[str, int]:
 
 
 def asked_of_refusal(message: str, added: Added = NONE_ADDED) -> dict[str, int]:
-    """Units that a controller was refused, of `exceeded quota: a, requested: k=v, used: ...`.
+    """Units in a controller's refusal, of `exceeded quota: a, requested: k=v, used: ...`.
 
-    Empty where the quota that refused it is about no GPUs.
+    Empty if the quota limits no GPUs.
     """
     found = _REQUESTED.search(message)
     pairs = [part.partition("=") for part in found[1].split(",")] if found else []

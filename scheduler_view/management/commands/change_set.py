@@ -35,7 +35,7 @@ FORMATS = ("table", "json")
 
 
 class Command(BaseCommand):
-    """Ends with 0, 1 when something would change or was not applied, 2 for wrong use."""
+    """Exits with 0, 1 if something would change or was not applied, 2 for wrong use."""
 
     help = (
         "Plan, apply or undo a change of quotas and priority tiers from a file, or add its edits "
@@ -43,7 +43,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """What to do, and with which file."""
+        """The action, and the file."""
         parser.add_argument("verb", choices=("plan", "apply", "undo", "join"))
         parser.add_argument("file", type=Path)
         parser.add_argument(
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=FORMATS, default="table")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read the file, then do it."""
+        """Read the file, then run the action."""
         if (options["verb"] == "join") != (options["to"] is not None):
             self._wrong("change_set: join requires --to CS-N, and --to requires join")
         wanted = self._read(options["file"])
@@ -176,7 +176,7 @@ def number_of(text: str) -> int:
     """`CS-5` or `5`, as an argument.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text has neither form.
     """
     number = int(text.removeprefix("CS-"))
     if not 0 < number < 2**31:

@@ -1,4 +1,4 @@
-"""`manage.py observe`: what clusters have, and where it differs from what is wanted."""
+"""`manage.py observe`: the state of clusters, and differences from the desired state."""
 
 import signal
 import sys
@@ -18,14 +18,14 @@ from scheduler_view.observation.watch import follow_all, look_once, visible_clus
 
 
 class Command(BaseCommand):
-    """Looks once; ends with 0, 1 when something differs or fails, 2 for wrong use."""
+    """Observes once; exits with 0, 1 if something differs or fails, 2 for wrong use."""
 
     help = (
         "Read the quotas and priority classes of the clusters; --follow watches them."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which cluster, once or for good."""
+        """The cluster, and whether to run once or continuously."""
         parser.add_argument("--cluster")
         parser.add_argument("--follow", action="store_true", help="run until stopped")
         parser.add_argument(
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Look at each cluster, or follow all of them."""
+        """Observe each cluster, or follow all of them."""
         if options["follow"]:
             self._follow(options["cluster"] or "", options["alive_file"])
             return
@@ -50,7 +50,7 @@ class Command(BaseCommand):
             sys.exit(FINDING)
 
     def _look(self, cluster: Cluster) -> int:
-        """Findings of one cluster, printed."""
+        """The findings of one cluster, printed."""
         seen = look_once(cluster, now=timezone.now)
         self.stdout.write(f"{cluster}: {seen.count} objects read")
         for kind, message in seen.errors.items():
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         return len(seen.errors) + differing.count()
 
     def _follow(self, only: str, alive_file: Path | None) -> None:
-        """Until the process is asked to end."""
+        """Follow until the process is stopped."""
         ending = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ending.set())

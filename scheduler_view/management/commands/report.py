@@ -1,4 +1,4 @@
-"""`manage.py report quotas|tiers|waiting|preemptions`, beside what `accounting` reports."""
+"""`manage.py report quotas|tiers|waiting|preemptions`, in addition to those of `accounting`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -39,7 +39,7 @@ WITHOUT = (
 
 
 class Command(report.Command):
-    """Reports; ends with 0, or 2 for wrong use."""
+    """Reports; exits with 0, or 2 for wrong use."""
 
     help = (
         "Show usage, the ledger, holds, data issues, queues, quotas, priority tiers, pending "
@@ -50,7 +50,7 @@ class Command(report.Command):
     def rows(
         self, options: Mapping[str, Any], selection: Selection
     ) -> Iterable[Mapping[str, Any]]:
-        """The rows of what is asked for; quotas and tiers are those of now."""
+        """The requested rows; quotas and tiers are current."""
         what = options["what"]
         if what not in FILTERS:
             return super().rows(options, selection)

@@ -1,4 +1,4 @@
-"""A change set and its steps as values: what pages show and the API prints."""
+"""A change set and its steps as values, for pages and the API."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ class StepRow:
     """One object of a plan.
 
     Attributes:
-        changes: (field, before, after); None where it is absent.
-        others: managers beside us, by field.
-        blocked: why it cannot be changed; empty when it can.
-        message: the server's own words.
+        changes: (field, before, after); None if missing.
+        others: other managers, by field.
+        blocked: why it cannot be changed; empty if it can.
+        message: the server's message.
     """
 
     kind: str
@@ -37,20 +37,20 @@ class StepRow:
 
     @property
     def title(self) -> str:
-        """`ResourceQuota team-search/gpu-ledger`: also what a person ticks."""
+        """`ResourceQuota team-search/gpu-ledger`: also the value of its checkbox."""
         place = f"{self.namespace}/" if self.namespace else ""
         return f"{self.kind} {place}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
-    """One change set. `steps` is empty in a list; the counts are always there.
+    """One change set. `steps` is empty in a list; the counts are always set.
 
     Attributes:
-        title: what it does, in a line: `Forecasting: 24 → 30 GPUs`.
-        is_partial: it is about other teams as well. Only the edits, objects and words
-            about the asker's teams are in the row; its reason and its error, which may
-            mention others, are left out.
+        title: a summary, such as `Forecasting: 24 → 30 GPUs`.
+        is_partial: it also changes other teams. The row has only the edits, objects and
+            sentences about the person's teams; its reason and its error, which may mention
+            others, are left out.
     """
 
     id: int
@@ -90,17 +90,17 @@ class ChangeRow:
 
     @property
     def number(self) -> str:
-        """As people say it."""
+        """Its displayed number."""
         return f"CS-{self.id}"
 
     @property
     def name(self) -> str:
-        """Its title, with what it undoes."""
+        """Its title, and the title of the change set that it undoes."""
         return f"Undo of CS-{self.undoes}: {self.title}" if self.undoes else self.title
 
     @property
     def is_planning(self) -> bool:
-        """A worker was asked for a plan, and has not answered."""
+        """A plan is requested and not computed yet."""
         return self.plan_wanted_at is not None
 
     @property
@@ -120,7 +120,7 @@ class ChangeRow:
 
     @property
     def steps_unchanged(self) -> int:
-        """Objects that were as wanted already."""
+        """Objects that matched the desired state."""
         return self.counts.get(StepState.UNCHANGED, 0)
 
     @property
@@ -130,7 +130,7 @@ class ChangeRow:
 
     @property
     def steps_open(self) -> int:
-        """Objects that wait, or whose answer is not known yet."""
+        """Objects that wait, or whose outcome is not known yet."""
         return self.counts.get(StepState.WAITING, 0) + self.counts.get(
             StepState.SENT, 0
         )

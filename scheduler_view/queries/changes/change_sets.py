@@ -29,9 +29,9 @@ def change_rows(
     team: str = "",
     limit: int = 1000,
 ) -> list[ChangeRow]:
-    """Change sets that the asker may read, newest first.
+    """Change sets that the person may read, newest first.
 
-    One that is about other teams as well has the lines of the asker's teams only.
+    A change set that also changes other teams has only the lines of the person's teams.
     """
     rows = ChangeSet.objects.order_by("-id")
     if cluster:
@@ -56,13 +56,13 @@ def changes_of(
     state: str,
     seek: Seek,
 ) -> list[ChangeRow]:
-    """Those of `change_rows` that a page of REST asks for.
+    """The rows of `change_rows` for a page of REST.
 
     Args:
-        scope: of who asks.
+        scope: of the person.
         clusters, teams: only these; None for all.
         state: only in this state; "" for all.
-        seek: which of them, by `change_key`.
+        seek: the page, by `change_key`.
     """
     rows = ChangeSet.objects.all()
     if clusters is not None:
@@ -80,7 +80,7 @@ def changes_of(
 def rows_of(
     rows: QuerySet[ChangeSet], scope: Scope, limit: int = 1000
 ) -> list[ChangeRow]:
-    """Rows of change sets in the order given, as far as the asker may read them."""
+    """Rows of change sets in the given order, limited to what the person may read."""
     own = _own_slugs(scope)
     if own is not None:
         rows = rows.filter(_about(own))
@@ -96,7 +96,7 @@ def _read(rows: QuerySet[ChangeSet], own: Collection[str] | None) -> list[Change
 
 
 def change_row(scope: Scope, number: int) -> ChangeRow | None:
-    """One change set with its steps; None where there is none or none of it is theirs."""
+    """One change set with its steps; None if it does not exist or the person may not read it."""
     rows = ChangeSet.objects.filter(pk=number).select_related("cluster")
     own = _own_slugs(scope)
     if own is not None:
@@ -121,7 +121,7 @@ def _own_slugs(scope: Scope) -> set[str] | None:
 
 
 def _about(own: Collection[str]) -> Q:
-    """Change sets with an edit of one of these teams; without teams none."""
+    """Change sets with an edit of one of these teams; none without teams."""
     found = Q(pk__in=())
     for slug in own:
         found |= Q(edits__contains=[{"team": slug}])
@@ -135,10 +135,10 @@ def _row(
     *,
     with_steps: bool = False,
 ) -> ChangeRow:
-    """A change set, cut to the asker's teams where it is about others as well.
+    """A change set, limited to the person's teams if it also changes others.
 
-    What is cut is left out before it is counted or summed up. Sentences about the whole
-    cluster go too: they add up what other teams have.
+    Other parts are removed before anything is counted or summed. Sentences about the whole cluster
+    are removed too: they include quotas of other teams.
     """
     steps, plan = list(row.steps.all()), row.plan
     is_partial = own is not None and any(e.get("team") not in own for e in row.edits)
@@ -170,10 +170,10 @@ def _row(
 
 
 def _teams(plan: Mapping[str, Any]) -> dict[str, str]:
-    """The team of each namespace of a plan; one that several share is left out."""
+    """The team of each namespace of a plan; shared namespaces are left out."""
     if "teams" in plan:
         return dict(plan["teams"])
-    found: dict[str, set[str]] = {}  # of plans before teams were kept with them
+    found: dict[str, set[str]] = {}  # for plans that were stored without teams
     for team, _, _, split in plan.get("splits", ()):
         for namespace in split:
             found.setdefault(namespace, set()).add(team)
@@ -181,7 +181,7 @@ def _teams(plan: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _undo(row: ChangeSet, own: Collection[str] | None) -> int | None:
-    """The change set that leads back, where the asker may read it."""
+    """The change set that undoes it, if the person may read it."""
     return next(
         (
             undo.pk

@@ -1,4 +1,4 @@
-"""Change sets that take more edits, and what an edit of one asked for before."""
+"""Open change sets, and the edits that were replaced in one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class OpenDraft:
-    """One that its author can add edits to.
+    """A change set to which its author can add edits.
 
     Attributes:
         words: `draft` or `planned`.
-        has_times: begins later or is a loan, as all that joins it then does.
+        has_times: it starts later or is a loan; this then applies to all its edits.
     """
 
     id: int
@@ -32,14 +32,14 @@ class OpenDraft:
 
     @property
     def number(self) -> str:
-        """As people say it."""
+        """Its displayed number."""
         return f"CS-{self.id}"
 
 
 def open_drafts(user_id: int | None, cluster: str = "") -> list[OpenDraft]:
     """A person's change sets that are not yet approved, newest first.
 
-    Those that lead back to an earlier state are not offered: they are whole as they are.
+    Undo change sets are not offered, because they must restore a complete state.
     """
     rows = ChangeSet.objects.filter(
         author_id=user_id,
@@ -63,15 +63,15 @@ def open_drafts(user_id: int | None, cluster: str = "") -> list[OpenDraft]:
 
 
 def default_draft(drafts: Sequence[OpenDraft]) -> int | None:
-    """The one that an edit joins unless the person says otherwise: the newest without times."""
+    """The default of a new edit: the newest without times."""
     return next((one.id for one in drafts if not one.has_times), None)
 
 
 def asked_before(number: int) -> dict[tuple[str, ...], Values]:
-    """What an edit of a change set replaced, by key of edit, from the database's history.
+    """The edit that each edit of a change set replaced, by key, from the database's history.
 
-    The latest that differs from what is asked now; edits that were never replaced, or that
-    have left the change set, are not in it.
+    The latest one that differs from the current edit; edits that were never replaced, or were
+    removed from the change set, are not included.
     """
     lists = _events(number).values_list("edits", flat=True)
     now: dict[tuple[str, ...], Edit] = {}
@@ -91,9 +91,9 @@ def asked_before(number: int) -> dict[tuple[str, ...], Values]:
 
 
 def editors(number: int) -> set[str]:
-    """Names of those who wrote what a change set asks for: its author, and who joined edits.
+    """Names of the authors of a change set's edits: its author, and everybody who added edits.
 
-    None of them is the second person where one must agree.
+    None of them can give the second approval.
     """
     found: set[str] = set()
     last: object = None

@@ -1,4 +1,4 @@
-"""What each edit of a change set replaces, from the history that the database keeps."""
+"""The quota or tier that each edit of a change set replaces, from the database's history."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,10 +15,10 @@ Key = tuple[int, int, tuple[str, ...]]  # cluster, version, key of the edit
 
 
 def moves_of(rows: Sequence[ChangeSet]) -> dict[int, list[Move]]:
-    """The moves of change sets, by number, in the order of their edits; three queries.
+    """The changes of change sets, by number, in the order of their edits; three queries.
 
-    An edit names the version that it was made from, and that version stays in the history:
-    so a title says the same before and after it is applied.
+    An edit names its base version, and that version stays in the history: so a title does not
+    change when the change set is applied.
     """
     edits = {row.pk: [stored_edit(one) for one in row.edits] for row in rows}
     versions = {
@@ -36,7 +36,7 @@ def moves_of(rows: Sequence[ChangeSet]) -> dict[int, list[Move]]:
 
 
 def titles_of(numbers: Iterable[int]) -> dict[int, str]:
-    """What change sets are called, by number; four queries."""
+    """The titles of change sets, by number; four queries."""
     rows = list(ChangeSet.objects.filter(pk__in=numbers))
     moves = moves_of(rows)
     found = {}

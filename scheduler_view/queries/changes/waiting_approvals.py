@@ -1,4 +1,4 @@
-"""Change sets that wait for an administrator: requests of others, and second approvals."""
+"""Change sets that wait for an administrator: requests of leads, and second approvals."""
 
 from datetime import datetime
 
@@ -20,7 +20,7 @@ _UNANSWERED = (
 
 
 def pending_count(scope: Scope, user: str, at: datetime) -> int:
-    """How many wait for this administrator; 0 for everybody else.
+    """The number that waits for this administrator; 0 for everybody else.
 
     One query, and one for each change set that needs a second person.
     """
@@ -28,7 +28,7 @@ def pending_count(scope: Scope, user: str, at: datetime) -> int:
 
 
 def pending_rows(scope: Scope, user: str, at: datetime) -> list[ChangeRow]:
-    """Those that wait for this administrator, the longest first."""
+    """Change sets that wait for this administrator, the longest first."""
     if not scope.is_admin:
         return []
     rows = ChangeSet.objects.filter(pk__in=_pending(user, at))
@@ -36,10 +36,10 @@ def pending_rows(scope: Scope, user: str, at: datetime) -> list[ChangeRow]:
 
 
 def _pending(user: str, at: datetime) -> list[int]:
-    """What somebody who is not an administrator asked for, and what needs a second person.
+    """Requests by people who are not administrators, and change sets that need a second person.
 
-    A request whose plan expired still waits: it is neither applied nor declined. Who edited
-    what needs a second person is not the second.
+    A request whose plan expired still waits: it is neither applied nor declined. An author of edits
+    cannot be the second person.
     """
     is_request = (
         Q(state__in=_UNANSWERED, apply_wanted_at__isnull=True, undoes__isnull=True)

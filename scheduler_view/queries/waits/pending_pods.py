@@ -25,20 +25,18 @@ from scheduler_view.models import Observation
 from scheduler_view.queries.namespaces import owners
 from scheduler_view.queries.resources import added_names
 
-STILL_TRIES = timedelta(
-    minutes=20
-)  # Kubernetes' controllers try again within 17 minutes
+STILL_TRIES = timedelta(minutes=20)  # Kubernetes' controllers retry within 17
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPodRow:
-    """One pod, or one controller that asks for pods.
+    """One pod, or one controller that creates pods.
 
     Attributes:
-        team: slug; `unmapped` where the namespace is nobody's.
+        team: slug; `unmapped` if the namespace has no team.
         kind, name: `Pod`, or the controller.
         asked: units by resource, of one pod.
-        since: when it was made, or first refused.
+        since: when it was created, or first refused.
         last: when it was last refused; None for a pod.
         words: of the scheduler or the API server.
     """
@@ -108,7 +106,7 @@ def _pods(cluster: Cluster) -> Iterator[PendingPodRow]:
 
 
 def _refused(cluster: Cluster, now: datetime) -> Iterator[PendingPodRow]:
-    """The newest refusal of each controller; one that has stopped to try is left out."""
+    """The newest refusal of each controller; controllers that stopped retrying are left out."""
     added = added_names()
     newest: dict[tuple[str, str, str], PendingPodRow] = {}
     for one in Observation.objects.filter(cluster=cluster, kind="Event"):

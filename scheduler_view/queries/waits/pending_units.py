@@ -15,11 +15,12 @@ from accounting.domain.samples.series import ScraperIdentity
 from accounting.mapping import pod_from_row, unpack_times
 from accounting.models import Pod, ScrapeHour, Scraper
 
-LOOK_BACK_MS = 2 * 3_600_000  # a scraper that is silent for longer tells of no pod
+# the pods of a scraper that is silent for longer are not counted
+LOOK_BACK_MS = 2 * 3_600_000
 
 
 class Waiting(NamedTuple):
-    """Who waits for what."""
+    """Pending units, by namespace, class and resource."""
 
     namespace: str
     priority_class: str
@@ -27,10 +28,10 @@ class Waiting(NamedTuple):
 
 
 def waiting_units(cluster_id: int) -> Counter[Waiting]:
-    """Units by namespace, priority class and resource; a few queries, whatever the history.
+    """Units by namespace, priority class and resource; a few queries, for any length of history.
 
-    A pod waits while it is on no node, has not ended, and is in the newest scrape of one
-    of those that showed it (rules.md N11 the other way round).
+    A pod waits while it is unscheduled, has not ended, and is in the newest scrape of one of its
+    scrapers (the reverse of rules.md N11).
     """
     read = _last_read(cluster_id)
     found: Counter[Waiting] = Counter()
@@ -62,7 +63,7 @@ def units_of(
     namespaces: Iterable[str],
     classes: Iterable[str],
 ) -> int:
-    """Those of some namespaces, of all priority classes where none is named."""
+    """The units of some namespaces, for all priority classes if none is named."""
     places, named = set(namespaces), set(classes)
     return sum(
         units
@@ -74,7 +75,7 @@ def units_of(
 
 
 def _last_read(cluster_id: int) -> dict[ScraperIdentity, int]:
-    """When each kube-state scraper was read last."""
+    """When each kube-state scraper was last scraped."""
     latest = (
         Scraper.objects.filter(cluster_id=cluster_id, is_kube_state=True)
         .annotate(hour=Max("scrapehour__hour_start"))

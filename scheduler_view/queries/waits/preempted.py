@@ -1,4 +1,4 @@
-"""Pods of a team that the scheduler pushed out for others."""
+"""Pods of a team that the scheduler preempted for others."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from scheduler_view.models import Preemption
 from scheduler_view.queries.namespaces import owners
 
 LOOK_BACK = timedelta(days=30)
-MOST = 100  # rows of a page
+MOST = 100  # rows per page
 
 
 @dataclass(frozen=True, slots=True)
 class PreemptedRow:
-    """One pod that was pushed out.
+    """One preempted pod.
 
     Attributes:
         words: the scheduler's own, by whom; empty if only the pod's condition is known.
@@ -33,7 +33,7 @@ class PreemptedRow:
 
 
 def preempted_rows(team_id: int, now: datetime) -> Sequence[PreemptedRow]:
-    """The newest of 30 days, of the namespaces that are the team's now."""
+    """The newest of 30 days, for the namespaces that currently belong to the team."""
     return _rows(now, lambda number, _: number == team_id, None, Seek(limit=MOST))
 
 
@@ -50,13 +50,13 @@ def preempted_of(
     teams: Collection[str] | None = None,
     seek: Seek = ALL_ROWS,
 ) -> Sequence[PreemptedRow]:
-    """Those of 30 days that the asker may read, newest first.
+    """Preempted pods of 30 days that the person may read, newest first.
 
     Args:
-        scope: of who asks; unmapped namespaces are for those who see all.
+        scope: of the person; unmapped namespaces are only for people who see all.
         now: the end of the 30 days.
         clusters, teams: only these; None for all.
-        seek: which of them, by `preempted_key`.
+        seek: the page, by `preempted_key`.
     """
 
     def is_meant(number: int | None, slug: str) -> bool:

@@ -1,7 +1,7 @@
-"""What the queues of a team's namespaces borrow, and what waits in them.
+"""What the queues of a team's namespaces borrow, and the work that waits in them.
 
-Where all namespaces that send their work to a queue are of one quota, the queue's figures
-are that quota's. A queue that several teams share is shown as itself only.
+If all namespaces of a queue belong to one quota, the queue's figures are shown with that quota. A
+queue that several teams share is only shown separately.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,11 +14,11 @@ from scheduler_view.models import Observation
 
 @dataclass(frozen=True, slots=True)
 class QueueBorrowing:
-    """What queues say of one quota; None where no queue is its own.
+    """The figures of queues for one quota; None if it has no queue of its own.
 
     Attributes:
         borrowed: units used above the queues' own quota.
-        queued: units asked for that the queues have not let in.
+        queued: requested units that the queues have not admitted.
         queues: their names.
     """
 
@@ -31,7 +31,7 @@ Queue = tuple[str, str]  # scheduler, name
 
 
 def served(cluster_id: int) -> dict[Queue, set[str]]:
-    """Namespaces by the queue that they send their work to."""
+    """Namespaces by their queue."""
     found: dict[Queue, set[str]] = {}
     for scheduler in SCHEDULERS.values():
         objects = scheduler.objects
@@ -50,7 +50,7 @@ def lent_to(
     served_by: Mapping[Queue, Collection[str]],
     queues: Sequence[QueueFacts],
 ) -> QueueBorrowing:
-    """What queues that serve these namespaces only say of a resource."""
+    """The figures of queues that serve only these namespaces, for a resource."""
     own = {
         queue for queue, places in served_by.items() if set(places) <= set(namespaces)
     }

@@ -1,4 +1,4 @@
-"""Queues of all schedulers: those that metrics have, and those that are objects."""
+"""Queues of all schedulers, from metrics and from objects."""
 
 from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster
@@ -9,7 +9,7 @@ from scheduler_view.models import Observation, ObservationRun
 
 
 def all_queue_rows(*, cluster: str = "") -> list[QueueRow]:
-    """Every queue, by cluster, scheduler and name; for those who see all teams."""
+    """Every queue, by cluster, scheduler and name; for people who see all teams."""
     found = [row for one in queue_objects() for row in _object_rows(one, cluster)]
     return sorted(
         [*queue_rows(cluster=cluster), *found],
@@ -18,7 +18,7 @@ def all_queue_rows(*, cluster: str = "") -> list[QueueRow]:
 
 
 def _object_rows(objects: QueueObjects, cluster: str) -> list[QueueRow]:
-    """The queues that a scheduler keeps as objects; none where metrics have them."""
+    """The queues that a scheduler describes as objects; empty if metrics have them."""
     if objects.facts is None:
         return []
     runs = ObservationRun.objects.filter(kind=objects.kind, seen_at__isnull=False)

@@ -17,6 +17,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.models import Person
+from tests.euros import added, number
 from tests.integration.accounting.rating.books import TEN, Books
 from tests.page_html import html_of
 
@@ -133,15 +134,15 @@ def test_the_figure_is_that_of_tables_and_of_the_api(client: Client) -> None:
     page = html_of(client.get(f"/explain?what=charge&{RANGE}"))
     for path in ("/", "/teams"):
         shown = client.get(f"{path}?{RANGE}").context["teams"]
-        assert shown.total.charge == headline(page)
-        assert sum(line.row.charge for line in shown.lines) == headline(page)
+        assert number(shown.total.charge) == headline(page)
+        assert added(line.row.charge for line in shown.lines) == headline(page)
     rows = client.get(f"/api/v1/usage?by=&{RANGE}").json()["rows"]
     assert round(Decimal(rows[0]["charge"]), 2) == headline(page)
     split = client.get(f"/?{RANGE}").context["split"]
     assert split.rest is not None
     assert (
-        sum(line.row.charge for line in split.lines) + split.rest.charge
-        == split.total.charge
+        added(line.row.charge for line in split.lines) + number(split.rest.charge)
+        == number(split.total.charge)
         == headline(page)
     )
 
@@ -170,7 +171,7 @@ def test_the_ledger_adds_up_by_state_and_by_price(client: Client) -> None:
         total[2].replace(",", "")
     )
     card = client.get(f"/?{RANGE}").context["ledger"]
-    assert sum(word.charge for word in card.groups) == money(total[3])
+    assert added(word.charge for word in card.groups) == money(total[3])
 
 
 def test_a_team_of_a_list_is_explained_by_its_own_prices(client: Client) -> None:

@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounting.models import DataIssue
+from accounting.access import EVERYTHING
+from accounting.domain.reports.totals import total_of
+from accounting.models import Cluster, DataIssue, UnitPrice
+from accounting.queries.selection import Selection
+from accounting.queries.usage.ranking import largest
+from accounting.queries.usage.usage import usage_rows
 from tests.integration.accounting.rating.books import HOUR_MS, MODEL, TEN, Books
 from tests.integration.accounting.support import report
 
@@ -180,6 +185,36 @@ def test_the_ledger_of_a_day_keeps_its_money_beside_a_model_without_price(
     unpriced = next(r for r in report("ledger", by="model") if r["model"] != MODEL)
     assert {v for k, v in unpriced.items() if k.endswith("_charge")} == {None}
     assert unpriced["unpriced_gpu_hours"] == "1.000000"
+
+
+def test_amounts_of_two_currencies_are_not_added(books: Books) -> None:
+    """Each is a list of its own; a row and a total over both have no amount."""
+    books.configure(prices(({"cluster": "north"}, "0.000001")))
+    south = UnitPrice.objects.create(
+        model=MODEL,
+        cluster=Cluster.objects.get(name="south"),
+        currency="USD",
+        rate_per_gpu_hour=Decimal(3),
+        valid_from=TEN - HOUR,
+    )
+    for n, cluster in enumerate(("north", "south")):
+        pod = books.pod(f"train-{n}", on=cluster)
+        books.hours(books.gpu(f"GPU-{n}", cluster=cluster), TEN, TEN + HOUR, pod)
+    books.settle()
+    assert south.currency == "USD"
+    rows = report("usage", by="cluster")
+    assert [(row["charge"], row["currency"]) for row in rows] == [
+        ("0.000001", "EUR"),
+        ("3.000000", "USD"),
+    ]
+    [usage], [ledger] = report("usage", by="team"), report("ledger", by="")
+    assert (usage["charge"], usage["currency"]) == (None, None)
+    assert (ledger["wall_charge"], ledger["currency"]) == (None, None)
+    assert usage["allocated_ms"] == ledger["wall_ms"] == 2 * HOUR_MS
+    selection = Selection(EVERYTHING)
+    [largest_row] = largest(selection, ("team",), "charge", 5, 2).rows
+    assert largest_row.charge is None
+    assert total_of(usage_rows(selection, ("cluster",))).charge is None
 
 
 def test_nothing_with_a_price_is_no_money_in_totals_too(books: Books) -> None:

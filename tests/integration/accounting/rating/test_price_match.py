@@ -42,6 +42,7 @@ from accounting.queries.usage.ledger import ledger_total
 from accounting.queries.usage.usage import usage_rows
 from accounting.rating.charge_sql import difference, raw
 from accounting.rating.states_sql import held, wall
+from tests.euros import added, number
 from tests.integration.accounting.rating.books import TEN, WINDOW_MS, Books
 
 Terms = dict[str, Any]  # of a price
@@ -291,7 +292,7 @@ def compare_reports(facts: list[Priced]) -> None:
     """Reports of rollups and of facts round the reference's raw money once."""
     everything = sum((one.wall_raw for one in facts), Fraction(0))
     total = ledger_total(Selection(EVERYTHING))
-    assert (total.wall_charge or 0) == charge_of(everything)
+    assert number(total.wall_charge) == charge_of(everything)
     exact: dict[str, Fraction] = defaultdict(Fraction)
     for one in facts:
         if one.is_held and one.line:
@@ -301,7 +302,7 @@ def compare_reports(facts: list[Priced]) -> None:
     expected = sum(split_charges(cells).values(), Decimal(0))
     for by in (("cluster",), ("gpu",)):  # of rollups, of facts
         rows = usage_rows(Selection(EVERYTHING), by)
-        assert sum((row.charge or Decimal(0) for row in rows), Decimal(0)) == expected
+        assert added(row.charge for row in rows) == expected
 
 
 RANDOM = settings(

@@ -11,6 +11,7 @@ import pghistory.models
 from django.contrib.messages import get_messages
 
 from accounting.models import Cluster, PendingRetirement
+from tests.euros import number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 
@@ -29,7 +30,7 @@ def test_it_is_shown_before_it_is_saved_and_can_be_taken_back(sign_in: SignIn) -
     effect = shown.context["effect"]
     assert effect.start == at
     assert effect.wall_ms > 0
-    assert effect.wall_charge > 0
+    assert number(effect.wall_charge) > 0
     assert "GPU-hours are removed" in html_of(shown)
     assert Cluster.objects.get(name="north").retired_at is None
 

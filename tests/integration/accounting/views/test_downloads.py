@@ -14,6 +14,7 @@ import time_machine
 from accounting.charts.bars import STATE_GROUPS
 from accounting.models import Source
 from accounting.templatetags.links import TABLE_COLUMNS
+from tests.euros import number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 
@@ -134,7 +135,7 @@ def test_the_file_of_the_capacity_card_has_the_money_of_the_card(
         shown = next(one.charge for one in card.groups if one.name == word)
         amounts = [row[f"{state}_charge"] for row in rows for state in states]
         total = sum(Decimal(amount) for amount in amounts if amount)
-        assert abs(total - shown) <= Decimal("0.02")
+        assert abs(total - number(shown)) <= Decimal("0.02")
         assert any(Decimal(amount or 0) > 0 for amount in amounts)
 
 

@@ -18,6 +18,7 @@ from accounting.domain.core.interval import HOUR_MS
 from accounting.queries.selection import Selection
 from accounting.queries.usage.usage import usage_total
 from accounting.templatetags import units
+from tests.euros import number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import ZONE
@@ -125,7 +126,7 @@ def test_an_explanation_ends_at_the_filtered_number(sign_in: SignIn) -> None:
     )
     drawer = client.get(f"/explain?what=charge&team=vision&{WEEK}&model={model}")
     text = html_of(drawer)
-    assert f"{total.charge:,.2f} EUR" in text
+    assert f"{number(total.charge):,.2f} EUR" in text
     assert f"Vision · {model}" in " ".join(text.split())
 
 

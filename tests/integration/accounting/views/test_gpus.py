@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 import pytest
 import time_machine
@@ -17,6 +16,7 @@ from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows
 from accounting.views.gpus import fleet
 from accounting.views.spans import newest_facts
+from tests.euros import added, eur, number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import ZONE, Story
@@ -46,8 +46,8 @@ def test_the_money_of_a_gpu_is_all_of_its_time(sign_in: SignIn, story: Story) ->
     (ledger,) = ledger_rows(selection, ("gpu",))
     earned = context["earned"]
     assert earned.milliseconds == ledger.wall_ms == period.length_ms
-    assert earned.charge == round(ledger.wall_charge or Decimal(0), 2)
-    assert earned.charge == sum(line.charge for line in earned.lines)
+    assert number(earned.charge) == round(number(ledger.wall_charge), 2)
+    assert number(earned.charge) == added(line.charge for line in earned.lines)
     team = usage_rows(selection, ("team",))
     assert [line.name for line in earned.lines] == ["Vision", "Platform"]
     assert earned.lines[0].milliseconds == team[0].allocated_ms
@@ -71,7 +71,7 @@ def test_each_stretch_says_what_its_explanation_says(
     assert "by=team,pod" in html_of(answer)
     (one,) = context["stretches"]
     team, _ = context["earned"].lines
-    assert round(one.row.charge, 2) == team.charge
+    assert round(number(one.row.charge), 2) == number(team.charge)
     explained = client.get(
         "/explain",
         {
@@ -83,10 +83,10 @@ def test_each_stretch_says_what_its_explanation_says(
             "until": one.until,
         },
     )
-    assert f"{one.row.charge:,.2f} EUR" in html_of(explained)
+    assert f"{number(one.row.charge):,.2f} EUR" in html_of(explained)
     half = {"since": one.since, "until": "2026-11-20T00:00:00Z"}
     less = client.get("/explain", {"what": "charge", "gpu": held_gpu(story), **half})
-    assert f"{one.row.charge:,.2f} EUR" not in html_of(less)
+    assert f"{number(one.row.charge):,.2f} EUR" not in html_of(less)
 
 
 @pytest.mark.parametrize(
@@ -261,12 +261,12 @@ def test_money_is_that_of_the_ledger_and_sorts_the_table(sign_in: SignIn) -> Non
     for line in context["page"].lines:
         charges = rows[line.uuid].charges
         held = [charges[state] for state in ("busy", "idle", "unknown")]
-        known = None if None in held else sum(c for c in held if c is not None)
+        known = None if None in held else eur(added(held))
         assert line.money.earned == known
         assert line.money.capacity == rows[line.uuid].wall_charge
         earned.append(known)
     priced = [amount for amount in earned if amount is not None]
-    assert priced == sorted(priced, reverse=True)
+    assert priced == sorted(priced, key=number, reverse=True)
     assert len(priced) > 1
     assert earned[: len(priced)] == priced  # those without a price come last
 

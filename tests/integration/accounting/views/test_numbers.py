@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 
 import pytest
 import time_machine
@@ -16,6 +15,7 @@ from accounting.queries.selection import Selection
 from accounting.queries.usage.ledger import ledger_total
 from accounting.queries.usage.usage import usage_total
 from accounting.templatetags import units
+from tests.euros import added, number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import ZONE, Story
@@ -57,8 +57,7 @@ def test_the_table_adds_up_to_the_cent(sign_in: SignIn) -> None:
     context = sign_in("ana").get(f"/{RANGE}").context
     table = context["teams"]
     shown = [line.row for line in table.lines]
-    known = [row.charge for row in shown if row.charge is not None]
-    assert sum(known) == table.total.charge
+    assert added(row.charge for row in shown) == number(table.total.charge)
     partly = [row for row in shown if 0 < row.unpriced_ms < row.allocated_ms]
     assert partly  # fraud has an unpriced model beside a priced one
     assert sum(row.unpriced_ms for row in shown) == table.total.unpriced_ms
@@ -70,10 +69,8 @@ def test_the_table_adds_up_to_the_cent(sign_in: SignIn) -> None:
 )
 def test_steps_add_up_to_the_total(sign_in: SignIn, query: str) -> None:
     breakdown = sign_in("ana").get(f"/{query}").context["breakdown"]
-    assert (
-        sum(row.charge for row in breakdown.steps.values())
-        == breakdown.summary.total.charge
-    )
+    charged = added(row.charge for row in breakdown.steps.values())
+    assert charged == number(breakdown.summary.total.charge)
     assert (
         sum(row.allocated_ms for row in breakdown.steps.values())
         == breakdown.summary.total.allocated_ms
@@ -85,18 +82,17 @@ def test_the_capacity_bar_is_the_wall_time(sign_in: SignIn) -> None:
     row = ledger_total(selection())
     assert ledger.wall_ms == row.wall_ms
     assert sum(word.milliseconds for word in ledger.groups) == row.wall_ms
-    assert sum(word.charge for word in ledger.groups) == round(
-        row.wall_charge or Decimal(0), 2
-    )
+    shown = added(word.charge for word in ledger.groups)
+    assert shown == round(number(row.wall_charge), 2)
 
 
 def test_an_explanation_ends_at_the_number_of_the_card(sign_in: SignIn) -> None:
     client = sign_in("ana")
     total = client.get(f"/teams/vision{RANGE}").context["breakdown"].summary.total
     answer = client.get("/explain?what=charge&team=vision&range=last-7-days")
-    assert f"{total.charge:,.2f} EUR" in html_of(answer)
+    assert f"{number(total.charge):,.2f} EUR" in html_of(answer)
     lines = answer.context["prices"].lines
-    assert sum(line.amount for line in lines) == total.charge
+    assert added(line.amount for line in lines) == number(total.charge)
     assert "Samples used" in html_of(answer)
     assert "Copy PromQL" in html_of(answer)
     assert "N28" in html_of(answer)

@@ -12,6 +12,7 @@ import time_machine
 
 from accounting.models import IngestWindow
 from accounting.templatetags import units
+from tests.euros import number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story
@@ -59,7 +60,7 @@ def test_bars_of_hours_add_up_to_the_card(sign_in: SignIn, query: str) -> None:
     context = sign_in("ana").get(f"/?{query}").context
     total = context["spend"].figure["data"][-1]
     shown = sum(amount for amount in total["y"] if amount is not None)
-    assert round(shown, 2) == float(context["breakdown"].summary.total.charge)
+    assert round(shown, 2) == float(number(context["breakdown"].summary.total.charge))
     assert all(spark.pieces for spark in context["sparks"].values())
 
 

@@ -13,6 +13,7 @@ from accounting.domain.billing.charge import (
     raw_of,
     split_charges,
 )
+from tests.euros import added
 
 HOUR = 3_600_000
 MS = st.integers(0, 10**15)
@@ -45,6 +46,8 @@ def test_a_list_is_rounded_on_its_total() -> None:
 
 
 def test_prices_times_hours_add_up() -> None:
-    found = price_amounts([(HOUR // 3, Decimal("1.00"))] * 3 + [(HOUR, None)], 2)
+    found = price_amounts(
+        [(HOUR // 3, Decimal("1.00"), "EUR")] * 3 + [(HOUR, None, "")], 2
+    )
     assert found[3] is None
-    assert sum(amount for amount in found if amount is not None) == Decimal("1.00")
+    assert added(found) == Decimal("1.00")

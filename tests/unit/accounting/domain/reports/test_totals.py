@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.money import NOTHING, Money
 from accounting.domain.reports.comparison import average_gpus, change, share
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import (
@@ -15,6 +16,7 @@ from accounting.domain.reports.totals import (
     rounded,
     total_of,
 )
+from tests.euros import added, eur
 
 HOUR = 3_600_000
 
@@ -28,9 +30,8 @@ def row(
         busy_ms=busy * HOUR,
         idle_ms=HOUR,
         unknown_ms=0,
-        charge=None if charge is None else Decimal(charge),
-        idle_charge=None if idle_charge is None else Decimal(idle_charge),
-        currency="EUR",
+        charge=None if charge is None else eur(charge),
+        idle_charge=None if idle_charge is None else eur(idle_charge),
         estimated=False,
         unpriced_ms=unpriced,
     )
@@ -39,23 +40,23 @@ def row(
 def test_cents_of_rows_are_the_cents_of_the_total() -> None:
     rows = rounded([row(1, "0.333333"), row(1, "0.333333"), row(1, "0.333334")], 2)
     assert [one.charge for one in rows] == [
-        Decimal("0.33"),
-        Decimal("0.33"),
-        Decimal("0.34"),
+        eur("0.33"),
+        eur("0.33"),
+        eur("0.34"),
     ]
-    assert total_of(rows).charge == Decimal("1.00")
+    assert total_of(rows).charge == eur("1.00")
 
 
 def test_a_row_without_a_price_keeps_none_and_is_left_out() -> None:
     rows = rounded([row(1, None, None, unpriced=2 * HOUR), row(1, "2.005")], 2)
     total = total_of(rows)
     assert rows[0].charge is None
-    assert total.charge == Decimal("2.00")
+    assert total.charge == eur("2.00")
     assert total.unpriced_ms == 2 * HOUR
 
 
 def test_nothing_costs_nothing_and_only_unpriced_is_unknown() -> None:
-    assert total_of([]).charge == 0
+    assert total_of([]).charge == NOTHING
     assert total_of([row(1, None, None)]).charge is None
 
 
@@ -71,28 +72,27 @@ def test_idle_is_part_of_the_charge_and_sums_hold(
         for charge, percent in pairs
     ]
     shown = rounded(rows, 2)
-    exact = sum((one.charge or Decimal(0) for one in rows), Decimal(0))
+    exact = added(one.charge for one in rows)
     total = total_of(shown)
     assert total.charge is not None
-    assert abs(total.charge - exact) <= Decimal("0.005")
+    assert abs(total.charge.amount - exact) <= Decimal("0.005")
     for before, after in zip(rows, shown, strict=True):
         assert after.charge is not None
         assert before.charge is not None
         assert after.idle_charge is not None
-        assert abs(after.charge - before.charge) < Decimal("0.02")
-        assert 0 <= after.idle_charge <= after.charge
+        assert abs((after.charge - before.charge).amount) < Decimal("0.02")
+        assert 0 <= after.idle_charge.amount <= after.charge.amount
 
 
 def test_words_add_up_to_the_wall_time_and_its_money() -> None:
     ledger = LedgerRow(
         key={},
         milliseconds={state: (i + 1) * HOUR for i, state in enumerate(STATES)},
-        charges={state: Decimal("0.333333") for state in STATES},
-        currency="EUR",
+        charges={state: eur("0.333333") for state in STATES},
     )
     words = ledger_groups(ledger, {"Held": STATES[:3], "Rest": STATES[3:]}, 2)
     assert sum(word.milliseconds for word in words) == ledger.wall_ms
-    assert sum(word.charge or 0 for word in words) == Decimal("2.33")
+    assert added(word.charge for word in words) == Decimal("2.33")
 
 
 def test_money_of_a_state_without_a_price_is_unknown() -> None:
@@ -100,15 +100,12 @@ def test_money_of_a_state_without_a_price_is_unknown() -> None:
     ledger = LedgerRow(
         key={},
         milliseconds={state: (i + 1) * HOUR for i, state in enumerate(STATES)},
-        charges={
-            state: None if i == 1 else Decimal(2) for i, state in enumerate(STATES)
-        },
-        currency="EUR",
+        charges={state: None if i == 1 else eur(2) for i, state in enumerate(STATES)},
     )
     words = ledger_groups(ledger, {"Held": STATES[:3], "Rest": STATES[3:]}, 2)
     assert [(w.name, w.milliseconds, w.charge) for w in words] == [
-        ("Held", 6 * HOUR, Decimal("4.00")),
-        ("Rest", 22 * HOUR, Decimal("8.00")),
+        ("Held", 6 * HOUR, eur("4.00")),
+        ("Rest", 22 * HOUR, eur("8.00")),
     ]
     alone = ledger_groups(ledger, {"Idle": STATES[1:2]}, 2)
     assert [word.charge for word in alone] == [None]
@@ -144,6 +141,20 @@ def test_change_says_which_side_was_not_observed() -> None:
     assert (calm.doubt, calm.ratio) == ("", -3.0)
 
 
+def test_amounts_of_two_currencies_are_two_lists_and_have_no_total() -> None:
+    """They were added as numbers: 1 EUR and 100 JPY came to 101."""
+    yen = replace(row(1, None), charge=Money(Decimal(100), "JPY"), idle_charge=NOTHING)
+    rows = rounded([row(1, "0.335"), yen, row(1, "0.335")], 2)
+    assert [one.charge for one in rows] == [
+        eur("0.34"),
+        Money(Decimal("100.00"), "JPY"),
+        eur("0.33"),
+    ]
+    total = total_of(rows)
+    assert (total.charge, total.currency) == (None, "")
+    assert total.busy_ms == 3 * HOUR
+
+
 def test_averages_and_shares_of_nothing_are_unknown() -> None:
     assert average_gpus(5, 0) is None
     assert average_gpus(6 * HOUR, 2 * HOUR) == 3.0
@@ -162,7 +173,7 @@ def test_total_adds_every_time_and_the_money_that_is_known() -> None:
     )
     total = total_of([two, replace(one, estimated=True)])
     assert (total.busy_ms, total.idle_ms, total.unknown_ms) == (4 * HOUR, 2 * HOUR, 11)
-    assert (total.charge, total.idle_charge) == (Decimal("2.00"), Decimal("0.50"))
+    assert (total.charge, total.idle_charge) == (eur("2.00"), eur("0.50"))
     assert (total.samples_expected, total.samples_used, total.unpriced_ms) == (
         14,
         11,
@@ -172,5 +183,5 @@ def test_total_adds_every_time_and_the_money_that_is_known() -> None:
     assert not total_of([one, two]).estimated
     unknown, nothing = total_of([two]), total_of([])
     assert (unknown.charge, unknown.idle_charge) == (None, None)
-    assert (nothing.charge, nothing.idle_charge) == (Decimal(0), Decimal(0))
+    assert (nothing.charge, nothing.idle_charge) == (NOTHING, NOTHING)
     assert nothing.currency == ""

@@ -8,19 +8,20 @@ from hypothesis import strategies as st
 
 from accounting.charts.bars import STATE_GROUPS
 from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES, STATES
+from accounting.domain.core.money import NOTHING, Money
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import ledger_groups, state_amounts
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef
 from accounting.views.gpus.gpu_money import Earnings, earnings
+from tests.euros import added, eur, number
 
 HOUR = 3_600_000
-ZERO = Decimal(0)
 TEAMS = {slug: TeamRef(1, slug, slug, "", 1) for slug in ("vision", "speech")}
 MICROS = st.integers(0, 10**9)
 
 
-def amount(micros: int) -> Decimal:
-    return Decimal(micros).scaleb(-6)
+def amount(micros: int) -> Money:
+    return eur(Decimal(micros).scaleb(-6))
 
 
 def pod(team: str, micros: int) -> UsageRow:
@@ -31,8 +32,7 @@ def pod(team: str, micros: int) -> UsageRow:
         0,
         {"team": team},
         amount(micros),
-        ZERO,
-        currency="EUR",
+        NOTHING,
         estimated=False,
     )
 
@@ -43,7 +43,6 @@ def of_gpu(pods: dict[str, int], states: dict[str, int]) -> tuple[Earnings, Ledg
         key={},
         milliseconds=dict.fromkeys(STATES, HOUR),
         charges={state: amount(states.get(state, 0)) for state in STATES},
-        currency="EUR",
     )
     rows = [pod(team, micros) for team, micros in pods.items()]
     return earnings(rows, ledger, TEAMS, 2), ledger
@@ -53,10 +52,10 @@ def test_the_platform_pays_what_the_card_calls_unallocated() -> None:
     """Each list gave the missing cent to another line: 0.33 here, 0.34 there."""
     states = {"busy": 333_000, "idle": 333_000, "free": 334_000}
     found, ledger = of_gpu({"vision": 666_000}, states)
-    assert [line.charge for line in found.lines] == [Decimal("0.66"), Decimal("0.34")]
+    assert [line.charge for line in found.lines] == [eur("0.66"), eur("0.34")]
     groups = {one.name: one.charge for one in ledger_groups(ledger, STATE_GROUPS, 2)}
     assert groups["Unallocated"] == found.lines[-1].charge
-    assert found.charge == Decimal("1.00")
+    assert found.charge == eur("1.00")
 
 
 @given(
@@ -75,13 +74,14 @@ def test_payers_and_states_agree(
     states = {"busy": busy, "idle": idle, "unknown": held - busy - idle}
     names = ("free", "stranded", "stray", "dark")
     found, ledger = of_gpu(teams, states | dict(zip(names, rest, strict=True)))
-    card = {state: money or ZERO for state, money in state_amounts(ledger, 2).items()}
-    assert found.charge == sum(card.values())
-    assert found.lines[-1].charge == sum(card[state] for state in PLATFORM_STATES)
+    card = state_amounts(ledger, 2)
+    assert number(found.charge) == added(card.values())
+    platform = added(card[state] for state in PLATFORM_STATES)
+    assert number(found.lines[-1].charge) == platform
     for line in found.lines[:-1]:
         exact = amount(teams[line.name if line.slot else UNMAPPED_TEAM.slug])
         assert line.charge is not None
-        assert abs(line.charge - exact) < Decimal("0.05")
+        assert abs((line.charge - exact).amount) < Decimal("0.05")
 
 
 def test_charges_that_the_ledger_leaves_out_are_not_spread() -> None:
@@ -90,23 +90,21 @@ def test_charges_that_the_ledger_leaves_out_are_not_spread() -> None:
         key={},
         milliseconds=dict.fromkeys(STATES, HOUR),
         charges=dict.fromkeys(STATES),
-        currency="EUR",
     )
     found = earnings([pod("vision", 2_005_000)], ledger, {}, 2)
-    assert [line.charge for line in found.lines] == [Decimal("2.00"), None]
+    assert [line.charge for line in found.lines] == [eur("2.00"), None]
     part = LedgerRow(
         key={},
         milliseconds=dict.fromkeys(STATES, HOUR),
-        charges=dict.fromkeys(STATES, Decimal("0.500000")),
-        currency="EUR",
+        charges=dict.fromkeys(STATES, eur("0.500000")),
     )
     found = earnings([pod("vision", 2_000_000)], part, {}, 2)
-    assert [line.charge for line in found.lines] == [Decimal("2.00")] * 2
+    assert [line.charge for line in found.lines] == [eur("2.00")] * 2
 
 
 @pytest.mark.parametrize("state", HELD_STATES)
 def test_nobody_held_it(state: str) -> None:
     found, _ = of_gpu({}, {state: 0, "free": 1_000_000})
     assert [(line.name, line.charge) for line in found.lines] == [
-        ("Platform", Decimal("1.00"))
+        ("Platform", eur("1.00"))
     ]

@@ -1,0 +1,123 @@
+"""An amount with its currency, and the places of a currency's minor unit (ISO 4217)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from accounting.domain.core.rounding import Key, half_even, split_money
+
+_PLACES = {
+    code: places
+    for places, codes in (
+        (0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"),
+        (3, "BHD IQD JOD KWD LYD OMR TND"),
+        (4, "CLF UYW"),
+    )
+    for code in codes.split()
+}
+
+
+def minor_places(currency: str) -> int:
+    """Decimal places that a currency is paid in; 2 where ISO 4217 has no other number."""
+    return _PLACES.get(currency, 2)
+
+
+class CurrencyError(ValueError):
+    """Amounts of two currencies were to be added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """An exact amount in a currency. Only zero may have none: it adds to any currency.
+
+    Raises:
+        TypeError: the amount is not a Decimal; a float is not exact.
+        ValueError: an amount without a currency.
+    """
+
+    amount: Decimal
+    currency: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.amount, Decimal):
+            raise TypeError(f"{self.amount!r} is not a Decimal")
+        if self.amount and not self.currency:
+            raise ValueError(f"{self.amount} has no currency")
+
+    def __add__(self, other: "Money") -> "Money":
+        return Money(self.amount + other.amount, self._common(other))
+
+    def __sub__(self, other: "Money") -> "Money":
+        return Money(self.amount - other.amount, self._common(other))
+
+    @property
+    def cell(self) -> "Cell":
+        """As a cell of a list that is rounded again."""
+        return self.amount, self.currency
+
+    def __str__(self) -> str:
+        """`EUR 12,345.00`, in the currency's places."""
+        shown = self.rounded()
+        return f"{self.currency} {shown.amount:,.{minor_places(self.currency)}f}"
+
+    def rounded(self) -> "Money":
+        """In the currency's places, half-even. Lists are rounded by `split_money` instead."""
+        places = minor_places(self.currency)
+        return Money(half_even(self.amount, places), self.currency)
+
+    def _common(self, other: "Money") -> str:
+        if self.currency and other.currency and self.currency != other.currency:
+            raise CurrencyError(f"{self.currency} and {other.currency} have no sum")
+        return self.currency or other.currency
+
+
+NOTHING = Money(Decimal(0), "")
+
+
+Cell = tuple[
+    Fraction | Decimal, str
+]  # an amount that is not rounded yet, and its currency
+
+
+def sum_money(several: Iterable[Money | None]) -> Money | None:
+    """The sum of what is known.
+
+    None where nothing of it is known, and of two currencies: they have no sum. No amounts at
+    all come to nothing.
+    """
+    found = list(several)
+    known = [one for one in found if one is not None]
+    if (found and not known) or len({one.currency for one in known} - {""}) > 1:
+        return None
+    return sum(known, NOTHING)
+
+
+def split_list(
+    cells: Mapping[Key, Cell],
+    places: int = 6,
+    divisor: int = 1,
+    total: Money | None = None,
+) -> dict[Key, Money]:
+    """Amounts as money that adds up; those of each currency are a list of their own.
+
+    Args:
+        cells: amounts by key.
+        places, divisor: as for `split_money`.
+        total: of the list in its currency, where another list has rounded it already.
+    """
+    lists: dict[str, dict[Key, Fraction | Decimal]] = {}
+    for key, (amount, currency) in cells.items():
+        lists.setdefault(currency, {})[key] = amount
+    found: dict[Key, Money] = {}
+    for currency, one in lists.items():
+        is_given = total is not None and total.currency == currency
+        given = amount_of(total) if is_given else None
+        amounts = split_money(one, places, divisor, given)
+        found |= {key: Money(amount, currency) for key, amount in amounts.items()}
+    return found
+
+
+def amount_of(money: Money | None) -> Decimal | None:
+    """The number alone, for order, ratios and charts."""
+    return money.amount if money is not None else None
