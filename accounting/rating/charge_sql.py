@@ -43,6 +43,11 @@ HAS_RATES = f"{HAS_RATE} AND u.gpu_rate IS NOT NULL"
 """What a team pays is known by its own price; what the GPU's time is worth is not (N27)."""
 
 
+# Time without a price has no currency. Amounts of two currencies have no sum (decision 17).
+CURRENCY = """coalesce(max(u.currency), '') AS currency,
+       coalesce(max(u.currency) = min(nullif(u.currency, '')), true) AS is_one_currency"""
+
+
 def raw(milliseconds: str, rate: str = "u.rate") -> str:
     """Time at a rate; NULL without one."""
     return f"{milliseconds} * {rate}"

@@ -13,8 +13,14 @@ from accounting.domain.reports.rows import LedgerRow
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.relation import relation
 from accounting.queries.selection import Selection, check_word
-from accounting.queries.usage.usage import key_columns, same_currency
-from accounting.rating.charge_sql import HAS_RATES, difference, raw_sum, unpriced_sum
+from accounting.queries.usage.usage import key_columns
+from accounting.rating.charge_sql import (
+    CURRENCY,
+    HAS_RATES,
+    difference,
+    raw_sum,
+    unpriced_sum,
+)
 from accounting.rating.states_sql import held, sums
 
 
@@ -58,13 +64,13 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
         for s in STATES
     )
     query = f"""
-        SELECT {names} u.currency AS currency, {sums("u")}, {money},
+        SELECT {names} {CURRENCY}, {sums("u")}, {money},
                coalesce(sum({difference(held("u"))}), 0) AS difference,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
         {chosen.text()}
-        GROUP BY {", ".join((*columns.values(), "u.currency"))}
-        ORDER BY {", ".join((*columns, "currency"))}
+        GROUP BY {", ".join(columns.values()) or "()"} HAVING count(*) > 0
+        {f"ORDER BY {', '.join(columns)}" if columns else ""}
     """  # built from this module's own constants
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters)
@@ -74,14 +80,9 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
 
 def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]:
     """Rows with money; differences of a profile's or tier's rate belong to the platform (N27)."""
-    merged: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in found:
-        row["is_one_currency"] = True
-        key = tuple(row[name] or "" for name in keys)
-        known = merged.get(key)
-        merged[key] = row if known is None else _both(known, row)
+    keyed = {tuple(row[name] or "" for name in keys): row for row in found}
     cells: dict[tuple[tuple[str, ...], int], Cell] = {}
-    for key, row in merged.items():
+    for key, row in keyed.items():
         for i, state in enumerate(STATES):
             if not _has_money(row, state):
                 continue
@@ -99,7 +100,7 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
             samples_used=row["samples_used"],
             unpriced_ms=_sum(row, "unpriced"),
         )
-        for key, row in merged.items()
+        for key, row in keyed.items()
     ]
 
 
@@ -116,19 +117,3 @@ def _has_money(row: dict[str, Any], state: str) -> bool:
     some = _sum(row, "unpriced") < _sum(row, "ms") or not _sum(row, "ms")
     own = unpriced < time or not time or (state == "free" and row["difference"])
     return bool(row["is_one_currency"] and some and own)
-
-
-_ADDED = (
-    *(f"{state}_{part}" for state in STATES for part in ("ms", "money", "unpriced")),
-    *("difference", "samples_expected", "samples_used"),
-)
-
-
-def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """The sum of two rows with one key."""
-    return {
-        **one,
-        **{name: one[name] + other[name] for name in _ADDED},
-        "is_one_currency": one["is_one_currency"] and same_currency(one, other),
-        "currency": one["currency"] or other["currency"],
-    }

@@ -5,22 +5,20 @@ An organization has thousands of workloads; a page shows ten of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.db import connection
 
 from accounting.domain.billing.charge import charge_list, charge_of
 from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import HELD_STATES as HELD
-from accounting.domain.core.money import Money
+from accounting.domain.core.money import NOTHING
 from accounting.domain.reports.comparison import change
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.relation import Relation, relation
 from accounting.queries.selection import Selection
 from accounting.queries.usage.breakdown import Mover
-from accounting.queries.usage.usage import key_columns
-from accounting.rating.charge_sql import raw_sum, unpriced_sum
-from accounting.rating.states_sql import held, sums
+from accounting.queries.usage.usage import fetch_usage, key_columns, usage_row
+from accounting.rating.charge_sql import raw_sum
+from accounting.rating.states_sql import held
 
 _HELD_MS = held("u")
 _HELD_MONEY, _IDLE_MONEY = raw_sum(_HELD_MS), raw_sum("u.idle_ms")
@@ -30,7 +28,7 @@ _ORDERS = {  # what is largest: money first, then time, so that unpriced rows ar
     "unknown": "sum(u.unknown_ms) DESC",
 }
 # only such rows are listed
-_HAVING = {"unknown": "HAVING sum(u.unknown_ms) > 0"}
+_HAVING = {"unknown": "sum(u.unknown_ms) > 0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,65 +46,31 @@ def largest(
 
     Money is in `places`, rounded over this list.
     """
-    chosen = relation(selection, by)
-    columns = key_columns(by)
-    names = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
-    grouped = ", ".join(columns.values())
-    query = f"""
-        SELECT {names}, coalesce(max(u.currency), '') AS currency,
-               max(u.currency) = min(nullif(u.currency, '')) AS is_one_currency,
-               {sums("u", HELD)},
-               {_HELD_MONEY} AS money, {_IDLE_MONEY} AS idle_money,
-               {unpriced_sum(_HELD_MS)} AS unpriced_ms,
-               sum(u.estimated_ms) > 0 AS estimated,
-               sum(u.samples_expected)::bigint AS samples_expected,
-               sum(u.samples_used)::bigint AS samples_used,
-               count(*) OVER () AS listed
-        {chosen.text()} AND {chosen.is_held}
-        GROUP BY {grouped} {_HAVING.get(order, "")}
-        ORDER BY {_ORDERS[order]}, {", ".join(columns)} LIMIT %(count)s
-    """  # built from this module's own constants
-    with connection.cursor() as cursor:
-        cursor.execute(query, chosen.parameters | {"count": count})
-        names_of = [column.name for column in cursor.description]
-        found = [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
+    names = tuple(key_columns(by))
+    found = fetch_usage(
+        selection,
+        by,
+        order=f"{_ORDERS[order]}, {', '.join(names)}",
+        having=_HAVING.get(order, "true"),
+        limit=count,
+    )
+    parts = {"held": ("busy", "unknown"), "idle": ("idle",)}
     amounts = charge_list(
         {
-            (i, part): (amount, row["currency"])
+            (i, part): (sum(row[f"{state}_money"] for state in states), row["currency"])
             for i, row in enumerate(found)
-            for part, amount in (
-                ("held", row["money"] - row["idle_money"]),
-                ("idle", row["idle_money"]),
-            )
+            if row["is_one_currency"]
+            for part, states in parts.items()
         },
         places,
     )
-    rows = tuple(
-        _row(row, list(columns), amounts[i, "held"], amounts[i, "idle"])
-        for i, row in enumerate(found)
-    )
-    return Ranking(rows, found[0]["listed"] if found else 0)
-
-
-def _row(
-    found: dict[str, Any], keys: Sequence[str], held: Money, idle: Money
-) -> UsageRow:
-    time = sum(found[f"{state}_ms"] for state in HELD)
-    has_price = (found["unpriced_ms"] < time or not time) and (
-        found["is_one_currency"] is not False  # NULL: no currency
-    )
-    return UsageRow(
-        key={name: found[name] or "" for name in keys},
-        busy_ms=found["busy_ms"],
-        idle_ms=found["idle_ms"],
-        unknown_ms=found["unknown_ms"],
-        charge=held + idle if has_price else None,
-        idle_charge=idle if has_price else None,
-        estimated=found["estimated"],
-        samples_expected=found["samples_expected"],
-        samples_used=found["samples_used"],
-        unpriced_ms=found["unpriced_ms"],
-    )
+    rows = []
+    for i, row in enumerate(found):
+        idle = amounts.get((i, "idle"), NOTHING)
+        rows.append(
+            usage_row(row, names, amounts.get((i, "held"), NOTHING) + idle, idle)
+        )
+    return Ranking(tuple(rows), found[0]["listed"] if found else 0)
 
 
 _NAMES = ("team", "workload")  # the key of a mover: team, namespace, kind, name
