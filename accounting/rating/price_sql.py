@@ -49,4 +49,4 @@ LINE_PRICE = _best()
 """A SELECT of the price that is charged for the row `c`."""
 
 OWN_PRICE = _best("p.profile = '' AND p.tier = ''")
-"""A SELECT of the price of the whole GPU of the row `c`, whoever holds a part of it."""
+"""A SELECT of the price of the whole GPU of the row `c`, for any holder of its parts."""

@@ -55,7 +55,7 @@ def checked(body: bytes, address: str, kind: str) -> Answer:
 
     Raises:
         TooMuch: the server gave up; a smaller query may succeed.
-        WrongAnswer: it is not such a response, or reports an error.
+        InvalidSourceResponse: it is not such a response, or reports an error.
     """
     try:
         answer = _decoded(body)
@@ -96,7 +96,7 @@ def labels_of(metric: bytes | msgspec.Raw) -> dict[str, str]:
     """The labels of a series.
 
     Raises:
-        WrongAnswer: they are not an object of texts.
+        InvalidSourceResponse: they are not an object of texts.
     """
     try:
         return _labels(metric)

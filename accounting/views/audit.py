@@ -84,7 +84,7 @@ def _address(query: QueryDict, before: int | None = None) -> str:
 
 
 def _filter_of(visitor: Visitor, query: Mapping[str, Any]) -> tuple[AuditFilter, str]:
-    """What the address asks for, and what of it could not be read."""
+    """The filter of the address, and its parameters that are not valid."""
     notes: list[str] = []
     number = _number(query, "object", notes)
     before = _number(query, "before", notes)

@@ -33,7 +33,7 @@ class ApplyLease:
         """Renew the lease.
 
         Raises:
-            FenceError: another worker has it.
+            ApplyLeaseLostError: another worker has it.
         """
         held = ChangeSet.objects.filter(
             pk=self.change_set.pk, fence=self.fence, state=ChangeState.APPLYING

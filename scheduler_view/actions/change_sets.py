@@ -99,8 +99,8 @@ def edit(
     """Replace the edits; an existing plan is discarded.
 
     Raises:
-        Moved: the version is not the current one.
-        Refused: it is already approved or ended.
+        ChangedMeanwhile: the version is not the current one.
+        ChangeRefused: it is already approved or ended.
     """
     check_draft(draft, at)
     with act(actor, draft.reason):
@@ -146,7 +146,8 @@ def approve(
     """Approve a plan; above the cluster's limit by another person than the author.
 
     Raises:
-        Refused: not planned, expired, blocked, or by its author if a second approval is needed.
+        ChangeRefused: not planned, expired, blocked, or by its author if a second approval
+            is needed.
     """
     name = name_of(actor)
     refused = refusal_of_approval(
@@ -173,7 +174,7 @@ def request_apply(
     """Request that an approved change set is applied; a worker does it.
 
     Raises:
-        Refused: not approved, or its plan has expired.
+        ChangeRefused: not approved, or its plan has expired.
     """
     if change_set.state == ChangeState.SCHEDULED:
         raise ChangeRefused(
@@ -192,7 +193,7 @@ def undo(
     """A new draft that restores the previous state.
 
     Raises:
-        Refused: it was not applied, or its undo is in progress or done.
+        ChangeRefused: it was not applied, or its undo is in progress or done.
     """
     if change_set.state not in (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED):
         raise ChangeRefused(
@@ -214,7 +215,7 @@ def again(
     """A new draft with the same edits: applied objects do not change.
 
     Raises:
-        Refused: it has not ended, or was undone.
+        ChangeRefused: it has not ended, or was undone.
     """
     if change_set.state not in ENDED or change_set.state == ChangeState.UNDONE:
         raise ChangeRefused(f"{change_set} is {change_set.get_state_display()}")
@@ -229,8 +230,8 @@ def move(
     """One conditional update; also updates the given row.
 
     Raises:
-        Moved: the version is not the current one.
-        Refused: the state does not allow it.
+        ChangedMeanwhile: the version is not the current one.
+        ChangeRefused: the state does not allow it.
     """
     allowed = tuple(states)
     done = ChangeSet.objects.filter(

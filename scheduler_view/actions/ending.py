@@ -24,8 +24,8 @@ def discard(
     """Discard one's own change set that was not applied; it stays in the list.
 
     Raises:
-        Moved: the version is not the current one.
-        Refused: another person created it, or it was applied or ended.
+        ChangedMeanwhile: the version is not the current one.
+        ChangeRefused: another person created it, or it was applied or ended.
     """
     if name_of(actor) != change_set.author_name:
         raise ChangeRefused(
@@ -41,8 +41,8 @@ def decline(
     """Decline another person's change set; its author sees the reason.
 
     Raises:
-        Moved: the version is not the current one.
-        Refused: it is one's own, or it was applied or ended.
+        ChangedMeanwhile: the version is not the current one.
+        ChangeRefused: it is one's own, or it was applied or ended.
         ValidationError: the reason is not valid.
     """
     if name_of(actor) == change_set.author_name:

@@ -95,7 +95,7 @@ def carry_out(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> Cha
     """Plan, approve and apply a draft; its state shows the result.
 
     Raises:
-        Refused: blocked, or a second admin must approve it.
+        ChangeRefused: blocked, or a second admin must approve it.
     """
     request_plan(change_set, version=change_set.version, actor=actor, at=now())
     plan(change_set, at=now())

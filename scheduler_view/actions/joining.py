@@ -39,8 +39,8 @@ def join(
         reason: instead of its own; empty keeps that.
 
     Raises:
-        Moved: the version is not the present one.
-        Refused: it is decided already, or leads back to an earlier state.
+        ChangedMeanwhile: the version is not the present one.
+        ChangeRefused: it is decided already, or leads back to an earlier state.
         EditsRefused, LostUpdate: see `desired_state.with_versions`.
         ValidationError: a reason that cannot be.
     """
@@ -67,7 +67,8 @@ def leave_out(
     """Take one edit out of an open change set; returns it.
 
     Raises:
-        Moved, Refused: see `join`; also for the only edit, and for one that does not exist.
+        ChangedMeanwhile, ChangeRefused: see `join`; also for the only edit, and for one that
+            does not exist.
     """
     _check_open(change_set, version)
     edits = [stored_edit(one) for one in change_set.edits]

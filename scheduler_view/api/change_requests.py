@@ -34,7 +34,7 @@ def answer(request: Request, change_set: ChangeSet, code: int) -> Response:
 
 
 def change_set_of(request: Request, number: int) -> ChangeSet:
-    """The one asked for; 404 where it is not there or not theirs."""
+    """The requested change set; 404 if it does not exist or is hidden."""
     if change_row(scope_of(request.user), number) is None:
         raise Http404
     return ChangeSet.objects.select_related("cluster").get(pk=number)
@@ -52,7 +52,7 @@ def _wrote(request: Request, change_set: ChangeSet) -> bool:
 
 
 def own(request: Request, scope: Scope, number: int, verb: str) -> ChangeSet:
-    """An admin's, or the asker's own."""
+    """The requested change set, for an administrator or its author."""
     change_set = change_set_of(request, number)
     if not may_act(verb, scope, is_author=_wrote(request, change_set)):
         raise exceptions.PermissionDenied(

@@ -43,7 +43,7 @@ def decode(body: bytes, as_type: type[Answer]) -> Answer:
     """A JSON response as a value of a type.
 
     Raises:
-        WrongAnswer: it is not such a value.
+        InvalidServerResponse: it is not such a value.
     """
     try:
         return msgspec.json.decode(body, type=as_type)

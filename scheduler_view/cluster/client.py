@@ -90,7 +90,7 @@ class ClusterClient:
             labels, fields: selectors, such as `team=a`, `spec.nodeName=node-1`.
 
         Raises:
-            Gone: the list expired between two pages, three times.
+            WatchExpired: the list expired between two pages, three times.
         """
         for left in reversed(range(LISTS_TRIED)):
             try:
@@ -106,7 +106,7 @@ class ClusterClient:
         """Changes since a version of the store, as they occur, for some seconds.
 
         Raises:
-            Gone: the version is too old: list again.
+            WatchExpired: the version is too old: list again.
         """
         query = {
             "watch": "true",

@@ -10,7 +10,7 @@ class ClusterError(Exception):
     """A call failed.
 
     Attributes:
-        words: the server's message, or ours if it sent none.
+        message: the server's message, or ours if it sent none.
         code: HTTP status; None without a response.
         is_temporary: the same call may succeed later.
         is_outcome_unknown: a write may or may not have happened: read it back.

@@ -31,7 +31,7 @@ def read(answer: urllib3.HTTPResponse, deadline: float, timeout_s: float) -> byt
 
     Raises:
         Unreachable: it was too slow.
-        WrongAnswer: it is too large.
+        InvalidServerResponse: it is too large.
     """
     parts: list[bytes] = []
     size = 0

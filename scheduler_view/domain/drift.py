@@ -37,7 +37,7 @@ class DriftStatus:
         changes: fields, from the desired (`before`) to the actual value (`after`).
         who: other managers of those fields, joined; empty if not known.
         when: when they last wrote, in the API server's format; empty if not known.
-        words: the same as a sentence.
+        message: the same as a sentence.
     """
 
     state: DriftState

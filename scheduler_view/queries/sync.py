@@ -22,7 +22,7 @@ class SyncRow:
         changes: (field, desired, in the cluster).
         who: managers that set those fields; empty if not known.
         by_at: when they last wrote.
-        words: the same as a sentence.
+        message: the same as a sentence.
     """
 
     key: ObjectKey

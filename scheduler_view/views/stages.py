@@ -38,7 +38,7 @@ class ChangeSetActions:
     """What a person may do with a change set now, with its badge.
 
     Attributes:
-        words, tone: of its badge.
+        message, tone: of its badge.
         is_stale: its plan has expired, or can no longer be applied.
         polls: its state may change without the person, so the page reloads.
     """

@@ -50,7 +50,7 @@ def match_price(prices: Iterable[P], time: PricedTime) -> P | None:
 
 
 def own_price(prices: Iterable[P], time: PricedTime) -> P | None:
-    """The price of the whole GPU, whoever holds a part of it: no profile and no tier."""
+    """The price of the whole GPU, for any holder of its parts: no profile and no tier."""
     return match_price(prices, replace(time, profile="", tier=""))
 
 

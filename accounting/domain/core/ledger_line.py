@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 HELD_STATES = ("busy", "idle", "unknown")  # of time that a pod holds
-PLATFORM_STATES = ("free", "stranded", "stray", "dark")  # of what nobody holds (N29)
+PLATFORM_STATES = ("free", "stranded", "stray", "dark")  # of unallocated time (N29)
 STATES = (*HELD_STATES, *PLATFORM_STATES)
 PLATFORM = ""  # the pod uid of unallocated time
 ESTIMATED, INFERRED, SUSPECT = 1, 2, 4  # bits of `flags`, as models.FactFlag (N19, N21)

@@ -34,7 +34,7 @@ def write_windows(
         The number of written facts.
 
     Raises:
-        FenceError: a window was taken over in the meantime; nothing was written.
+        WindowLeaseLostError: a window was taken over in the meantime; nothing was written.
     """
     replaced = [
         (to_instant(outcome.window.start_ms), stored)

@@ -56,7 +56,7 @@ def finish(claimed: WindowLease, outcomes: Sequence[WindowResult]) -> None:
     """Record results, in the transaction that wrote the facts.
 
     Raises:
-        FenceError: a window was taken over meanwhile; the transaction must roll back.
+        WindowLeaseLostError: a window was taken over in the meantime; the transaction must roll back.
     """
     if _finish(_FINISH, claimed, outcomes) != len(outcomes):
         raise WindowLeaseLostError("a window was taken over while it was computed")
@@ -66,7 +66,8 @@ def finish_quietly(claimed: WindowLease, outcomes: Sequence[WindowResult]) -> bo
     """Record results that changed no facts and found nothing, in one statement.
 
     False where that is not all: an issue is open that may be gone now, or a window was taken
-    over. `finish` has to tell then; what is recorded already stays as it is, under our fence.
+    over. `finish` must be called then; results that were stored already are kept, under our
+    fence.
     """
     return _finish(_FINISH_QUIETLY, claimed, outcomes) == len(outcomes)
 
@@ -105,7 +106,7 @@ def finish_unchanged(claimed: WindowLease) -> None:
     """Record that the same samples were read again: the facts stay as they are.
 
     Raises:
-        FenceError: a window was taken over meanwhile.
+        WindowLeaseLostError: a window was taken over in the meantime.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -129,7 +130,7 @@ def finish_unchanged(claimed: WindowLease) -> None:
 
 
 def give_back(claimed: WindowLease) -> None:
-    """Make those windows due again that nobody has taken over."""
+    """Make the windows due again that were not taken over."""
     with connection.cursor() as cursor:
         cursor.executemany(
             """

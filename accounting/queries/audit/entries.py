@@ -27,7 +27,6 @@ class AuditRow:
     Attributes:
         id: its position in the chain.
         what: the kind of object, such as `quotatarget`.
-        label: insert, update or delete.
         before, after: the columns that differ; all columns if it was created or deleted.
         row: all columns except long ones, after the change.
     """

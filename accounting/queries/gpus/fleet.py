@@ -202,7 +202,7 @@ def gpu_money(selection: Selection, uuids: Collection[str]) -> dict[str, GpuMone
     """The money of some GPUs in a period.
 
     Priced facts cost far more than plain sums (8,192 GPUs for a day: 11 s against 0.7 s, for
-    fifty of them 0.1 s), so ask for those that are shown.
+    fifty of them 0.1 s), so use it only for GPUs that are shown.
 
     Raises:
         HiddenError: the scope does not see everything.

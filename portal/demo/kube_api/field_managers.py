@@ -33,7 +33,7 @@ def apply(live: Manifest, body: Manifest, manager: str, *, force: bool) -> Manif
     """The object after a manager applied its fields; `live` is not changed.
 
     Raises:
-        Refusal: other managers have fields that would change (409).
+        StatusError: other managers have fields that would change (409).
     """
     made = copy.deepcopy(live)
     wanted, have = leaves(body), leaves(live)

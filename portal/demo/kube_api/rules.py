@@ -37,7 +37,7 @@ def check(kind: str, made: Manifest, live: Manifest | None) -> None:
     """Reject an object that a real server rejects; normalize quantities.
 
     Raises:
-        Refusal: 422, with the field.
+        StatusError: 422, with the field.
     """
     if kind == QUOTA:
         _check_quota(made)
@@ -50,7 +50,7 @@ def check_default(made: Manifest, classes: Iterable[Manifest]) -> None:
     """Only one class can be the default.
 
     Raises:
-        Refusal: another one is the default (403).
+        StatusError: another one is the default (403).
     """
     name = made["metadata"]["name"]
     for other in classes:
@@ -67,7 +67,7 @@ def set_priority(pod: Manifest, classes: Mapping[str, Manifest]) -> None:
     """Set the priority of its class in a new pod.
 
     Raises:
-        Refusal: its class does not exist (403).
+        StatusError: its class does not exist (403).
     """
     spec = pod["spec"]
     defaults = [name for name, one in classes.items() if one.get("globalDefault")]
@@ -89,7 +89,7 @@ def check_room(pod: Manifest, quotas: Iterable[Manifest]) -> None:
     """Reject a pod that exceeds a quota of its namespace.
 
     Raises:
-        Refusal: names the quota and the amounts (403).
+        StatusError: names the quota and the amounts (403).
     """
     wanted = _requests(pod)
     for quota in quotas:

@@ -112,7 +112,7 @@ def _source_state(row: SourceRow, now: datetime) -> str:
     if row.last_read_at is None:
         return "unread"
     if row.kind == SourceKind.OPENMETRICS:
-        return "answers"  # files come when somebody brings them
+        return "answers"  # files have no schedule
     return "late" if now - row.last_read_at > LATE else "answers"
 
 
@@ -123,7 +123,7 @@ def _has_begun(day: date, state: PageState) -> bool:
 
 @sees_all
 def proofs(request: HttpRequest) -> HttpResponse:
-    """The invariants over the newest whole hour: asked for apart, because it takes longer."""
+    """The invariants over the newest full hour: a separate request, because it takes longer."""
     until = chip_of(request).until
     context: dict[str, object] = {"verdicts": [], "state": None}
     if until is not None:

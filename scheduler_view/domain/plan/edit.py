@@ -100,7 +100,7 @@ def stored_edit(values: Mapping[str, Any]) -> Edit:
 
 
 def same_request(first: Iterable[Edit], second: Iterable[Edit]) -> bool:
-    """True when both ask for the same, from whatever version."""
+    """True if both have the same values, with any base version."""
     return _requests(first) == _requests(second)
 
 

@@ -25,7 +25,7 @@ class QuotaSplit:
 
 @dataclass(frozen=True, slots=True)
 class SplitSpec:
-    """What an admin asks for; `weights` by namespace for the rule of that name."""
+    """The rule of a division; `weights` by namespace for the rule of that name."""
 
     rule: SplitRule = SplitRule.EVENLY
     weights: Mapping[str, int] = field(default_factory=dict)

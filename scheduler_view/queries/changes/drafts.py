@@ -19,7 +19,7 @@ class OpenDraft:
     """A change set to which its author can add edits.
 
     Attributes:
-        words: `draft` or `planned`.
+        message: `draft` or `planned`.
         has_times: it starts later or is a loan; this then applies to all its edits.
     """
 

@@ -38,7 +38,7 @@ class PendingPodRow:
         asked: units by resource, of one pod.
         since: when it was created, or first refused.
         last: when it was last refused; None for a pod.
-        words: of the scheduler or the API server.
+        message: of the scheduler or the API server.
     """
 
     cluster: str
@@ -57,7 +57,7 @@ class PendingPodRow:
 def held_up_rows(
     scope: Scope, now: datetime, *, cluster: str = "", team: str = ""
 ) -> list[PendingPodRow]:
-    """What waits of the teams that the asker may read, longest first."""
+    """Pending work of the teams that the person may read, longest first."""
     clusters = Cluster.objects.order_by("name")
     if cluster:
         clusters = clusters.filter(name=cluster)

@@ -20,7 +20,7 @@ class PreemptedRow:
     """One preempted pod.
 
     Attributes:
-        words: the scheduler's own, by whom; empty if only the pod's condition is known.
+        message: the scheduler's own, by whom; empty if only the pod's condition is known.
     """
 
     cluster: str
