@@ -133,7 +133,7 @@ class Soak:
                 raise Finding(f"{left} windows and hours still wait")
             time.sleep(POLL)
         if (age := self.demo.newest_s()) > OLDEST_S:
-            raise Finding(f"live numbers stand still: the newest are {age:.0f} s old")
+            raise Finding(f"live data is not updated: the newest is {age:.0f} s old")
         return time.monotonic() - began
 
 

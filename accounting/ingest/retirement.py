@@ -1,10 +1,10 @@
-"""The end of a cluster: set, moved, taken back, and what that changes (rules.md N38).
+"""The end of a cluster: set, changed or cleared, and its effects (rules.md N38).
 
-`retire` only stores the request, so that a page answers at once. `work_off` does the rest, a day
-at a time, each in one transaction that also remembers how far it came: it may be stopped at
-any point, and be done by any worker. What is after the end is emptied without asking a
-source; what comes back is computed again. Hours whose facts have expired are put aside as
-they are, because nobody could compute them again.
+`retire` only stores the new end, so that the page responds at once. `work_off` applies it, a day
+at a time, each in one transaction that also stores the progress: it may be stopped at any point
+and continued by any worker. Time after the end is cleared without querying a source; restored time
+is recomputed. Hours whose facts have expired are stored separately, because they cannot be
+recomputed.
 """
 
 import hashlib

@@ -150,7 +150,7 @@ def _facts(
         since = kept.complete_from
         state = f"kept from {since:%Y-%m-%d} on" if since else "gone"
         raise SelectionError(
-            f"five-minute facts are {state}; ask for a later range, or for whole hours "
+            f"five-minute facts are {state}; use a later range, or whole hours "
             "without pod, gpu and node",
             parameter="from",
         )

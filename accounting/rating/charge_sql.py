@@ -112,8 +112,9 @@ def parameters(
 
 
 # Instances of the models that have a price by profile, each with the profile it had at an
-# instant; before its first geometry and while it was away, that of the next one (N24). Nobody's
-# time keeps the GPU's own price: the platform's line would take the difference back (N27).
+# instant; before its first geometry and while it was absent, that of the next one (N24).
+# Unallocated time keeps the GPU's own price: otherwise the platform's line would take the
+# difference back (N27).
 _DIVIDED = """, geometry AS (
     SELECT y.gpu_id, y.instances, to_timestamp(y.from_ms / 1000.0) AS since,
            to_timestamp(lead(y.from_ms) OVER w / 1000.0) AS until

@@ -32,7 +32,7 @@ def badge(tone: str, text: str) -> SafeString:
 
 @register.simple_block_tag
 def empty_state(content: str, symbol: str, title: str) -> SafeString:
-    """What a page shows where there are no rows: a symbol, a title, then advice and a button."""
+    """The state of a page without rows: a symbol, a title, then advice and a button."""
     return format_html(
         '<div class="empty">{}<p class="empty-title">{}</p>{}</div>',
         icon(symbol),
@@ -48,7 +48,7 @@ def table_wrap(content: str, *title_id: str | int, label: str = "") -> SafeStrin
     Args:
         content: the table.
         title_id: parts of the id of the heading that names the table.
-        label: its name where it has no heading.
+        label: its name if it has no heading.
     """
     name, value = ("aria-label", label)
     if title_id:
@@ -64,17 +64,17 @@ def table_wrap(content: str, *title_id: str | int, label: str = "") -> SafeStrin
 _HATCHES = {
     "idle": "{slot}",
     "free": "0",
-}  # state -> pattern of components/patterns.html
+}  # by state: pattern of components/patterns.html
 
 
 @register.simple_tag
 def state_rect(kind: str, slot: int | str = 0, **box: float | str) -> SafeString:
-    """One area of a picture that shows a state: the only place that knows how it is hatched.
+    """One area of a picture with the pattern of a state; all hatching is defined here.
 
     Args:
         kind: the state, a class `s-...` of components.css.
         slot: the color of the team, for idle time.
-        box: `x`, `y`, `width`, `height` and `rx` as SVG has them.
+        box: `x`, `y`, `width`, `height` and `rx` as in SVG.
     """
     hatch = _HATCHES.get(kind, "").format(slot=slot)
     if hatch:
@@ -130,6 +130,6 @@ def meter(ratio: float | None) -> SafeString:
 
 @register.simple_tag
 def run_bar(read_ms: int, runs: Sequence[Any]) -> SafeString:
-    """How long an ingest run took, against the slowest of the list."""
+    """The duration of an ingest run, relative to the slowest of the list."""
     slowest = max((run.read_ms for run in runs), default=0)
     return meter(read_ms / slowest if slowest else None)

@@ -1,4 +1,4 @@
-"""Links of pages and tables: sorting, filters, workloads, files, ready API requests."""
+"""Links of pages and tables: sorting, filters, workloads, files, example API requests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ register = template.Library()
 def sort_th(
     context: Mapping[str, Any], column: str, label: str, css: str = ""
 ) -> SafeString:
-    """A column head that sorts by the address; a second click turns the order."""
+    """A column head that sorts by the address; a second click reverses the order."""
     state = context["state"]
     is_now = state.sort.lstrip("-") == column
     is_down = state.sort.startswith("-")
@@ -42,14 +42,14 @@ def sort_th(
 def page_url(
     context: Mapping[str, Any], number: int, by: int, name: str = "page"
 ) -> str:
-    """The address of the page before or after."""
+    """The address of the previous or next page."""
     url: str = context["state"].url(**{name or "page": str(number + by)})
     return url
 
 
 @register.simple_tag(takes_context=True)
 def only(context: Mapping[str, Any], name: str, value: str, text: str) -> SafeString:
-    """A small link that filters the page by one value; nothing where it already is."""
+    """A small link that filters the page by one value; empty if the filter is active."""
     state = context["state"]
     if value in state.filters.get(name, ()):
         return mark_safe("")
@@ -79,7 +79,7 @@ def filter_link(context: Mapping[str, Any], name: str, value: str) -> SafeString
 
 @register.simple_tag(takes_context=True)
 def workloads_url(context: Mapping[str, Any], line: Any) -> str:
-    """The workloads of a line's team, with that workload in sight."""
+    """The workloads page of a line's team, scrolled to that workload."""
     url: str = context["state"].link(
         reverse("team-workloads", args=[line.key]), team="", q=line.workload
     )
@@ -88,7 +88,7 @@ def workloads_url(context: Mapping[str, Any], line: Any) -> str:
 
 @register.simple_tag
 def own_workload(line: Any, span: DayRange) -> str:
-    """The workloads of a line's team on some days, with that workload in sight."""
+    """The workloads page of a line's team on some days, scrolled to that workload."""
     pairs = {"from": span.first.isoformat(), "to": span.after.isoformat()}
     query = urlencode(pairs | {"q": line.workload})
     return f"{reverse('team-workloads', args=[line.key])}?{query}"
@@ -96,21 +96,21 @@ def own_workload(line: Any, span: DayRange) -> str:
 
 @register.simple_tag(takes_context=True)
 def changes_csv(context: Mapping[str, Any]) -> str:
-    """Every workload that moved, as a file."""
+    """All workloads with changes, as a file."""
     url: str = context["state"].url(csv="changes")
     return url
 
 
 @register.simple_tag(takes_context=True)
 def open_url(context: Mapping[str, Any], line: Any) -> str:
-    """The list with the pods of one workload in sight."""
+    """The list with the pods of one workload, scrolled to it."""
     url: str = context["state"].url(open=line.open_key)
     return f"{url}#open"
 
 
 @register.simple_tag(takes_context=True)
 def holds_csv(context: Mapping[str, Any], line: Any) -> str:
-    """All holds of a workload in the range, as the API gives them."""
+    """All holds of a workload in the range, as in the API."""
     pairs = dict(context["state"].exact)
     pairs |= {"team": line.key, "namespace": line.namespace, "workload": line.workload}
     return f"{reverse('api-holds')}?{urlencode(pairs | {'format': 'csv'})}"
@@ -128,7 +128,8 @@ def report_url(
     return f"/api/v1/{noun}?{urlencode(pairs, doseq=True, safe=',')}"
 
 
-TABLE_COLUMNS = (  # of usage on pages; the API gives all of them where none is named
+# columns of usage on pages; the API returns all columns unless they are named
+TABLE_COLUMNS = (
     *("allocated_gpu_hours", "busy_gpu_hours", "idle_gpu_hours", "unknown_gpu_hours"),
     *("efficiency", "coverage", "charge", "idle_charge", "currency"),
     "unpriced_gpu_hours",
@@ -156,6 +157,6 @@ def csv_link(
 def api_menu(
     context: Mapping[str, Any], noun: str = "usage", by: str = "", **key: Any
 ) -> dict[str, Any]:
-    """`</> API`: a ready request for exactly this table."""
+    """`</> API`: an example request for exactly this table."""
     state = context["state"]
     return {"url": f"{state.host}{report_url(context, noun, by, key)}", "name": noun}

@@ -1,7 +1,7 @@
-"""Filters of a page: kept in its address, shown as chips, chosen in a menu or by a name.
+"""Filters of a page: stored in its address, shown as chips, selected in a menu or by a name.
 
-`?model=NVIDIA-L4&lifecycle=spot`: the same names as the API's. A page says which of them it
-can answer; the others stay in the address, so that a link back finds them again.
+`?model=NVIDIA-L4&lifecycle=spot`: the same names as in the API. A page declares which of them it
+supports; the others stay in the address, so that they still apply on other pages.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Bars and heat maps with texts: drawn by the server, read without color."""
+"""Bars and heat maps with texts: drawn by the server, readable without color."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

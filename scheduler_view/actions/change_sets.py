@@ -73,11 +73,11 @@ def create(
     at: datetime,
     undoes: ChangeSet | None = None,
 ) -> ChangeSet:
-    """Begin a change set.
+    """Create a change set.
 
     Raises:
         EditsRefused, LostUpdate: see `desired_state.with_versions`.
-        ValidationError: a reason or times that cannot be.
+        ValidationError: the reason or the times are not valid.
     """
     check_draft(draft, at)
     with act(actor, draft.reason):

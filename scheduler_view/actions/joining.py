@@ -32,17 +32,17 @@ def join(
 
     Args:
         change_set: read at `version`.
-        edits: checked; their own versions are checked here.
+        edits: validated; their own versions are checked here.
         version: of the change set.
-        actor: who joins them.
-        at: now.
-        reason: instead of its own; empty keeps that.
+        actor: for the audit log.
+        at: the current time.
+        reason: replaces its own; empty keeps it.
 
     Raises:
-        ChangedMeanwhile: the version is not the present one.
-        ChangeRefused: it is decided already, or leads back to an earlier state.
+        ChangedMeanwhile: the version is not the current one.
+        ChangeRefused: it is already approved or ended, or is an undo.
         EditsRefused, LostUpdate: see `desired_state.with_versions`.
-        ValidationError: a reason that cannot be.
+        ValidationError: the reason is not valid.
     """
     _check_open(change_set, version)
     new = {one.key: one for one in edits}

@@ -19,7 +19,7 @@ BANNED = (
     (r"(?:door)?bells?\b", "a worker is woken"),
     (r"doors?\b", "source, client or API"),
     (r"told\b", "reported, shown, known"),
-    (r"(?:stands?|stood)\b(?! for\b)", "is, is in, is shown"),
+    (r"(?:stands?|stood)\b", "is, is in, is shown; represents"),
     (r"(?:lies|lie|lay)\b", "is"),
     (r"(?:speaks?|spoken)\b", "is valid, applies"),
     (r"mourn\w*", "say what happens"),
@@ -41,6 +41,17 @@ BANNED = (
     ),
     (r"(?:behaviour|favour|neighbour|colour)\w*", "-or"),
     (r"(?:centre|licence)s?\b", "center, license"),
+    (r"whoever\b", "the person who, every process that"),
+    (r"somebody\b", "a person, another user"),
+    (r"tell(?:s|ing)?\b", "show, report, distinguish"),
+    (r"second column\b", "GPU activity"),
+    (r"(?:folds?|folding)\b(?! them\b)", "merge"),
+    (r"ask(?:s|ed|ing)? for\b", "request"),
+    (r"askers?\b", "person"),
+    (r"for ever\b(?!\")", "indefinitely"),
+    (r"all the same\b", "anyway"),
+    (r"(?:mend|heal)(?:s|ed|ing)?\b", "correct, repair, fix"),
+    (r"push(?:es|ed|ing)? out\b", "preempt"),
 )
 """Regular expressions of whole words, any case, and what to write instead."""
 
@@ -94,7 +105,7 @@ def files() -> list[Path]:
     """Product code, templates and documents; a decision keeps the words of its day."""
     code = [
         path
-        for folder in ("accounting", "scheduler_view", "portal", "deploy")
+        for folder in ("accounting", "scheduler_view", "portal", "bench", "deploy")
         for pattern in ("*.py", "*.md")
         for path in (ROOT / folder).rglob(pattern)
         if "migrations" not in path.parts
@@ -122,6 +133,8 @@ def test_pages_code_and_documents_use_plain_words() -> None:
         "The set-up file",
         "GPU utilisation",
         "what stands in the list",
+        "a pod that asks for a GPU",
+        "Folds the samples of a period",
     ],
 )
 def test_a_banned_word_is_found(line: str) -> None:
@@ -133,7 +146,7 @@ def test_a_banned_word_is_found(line: str) -> None:
     "line",
     [
         "There is no price yet. It is no longer valid.",
-        "what one unit stands for",
+        "what one unit represents",
         "`told` is a name, and so is colour_slot",
         "a whole hour",
     ],

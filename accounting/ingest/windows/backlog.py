@@ -7,7 +7,7 @@ from django.db import connection
 
 from accounting.domain.core.interval import Interval, to_instant
 
-SESSIONS = """  -- of this database server: a claim whose session is gone is nobody's
+SESSIONS = """  -- of this database server: a claim whose session ended is free
     SELECT pid, backend_start AS start FROM pg_stat_activity
 """
 HAS_ENDED = """  -- a window of a live cluster is first read 30 s after its end (N1)

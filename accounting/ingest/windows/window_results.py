@@ -1,7 +1,7 @@
-"""What became of a window: read, unchanged, given back or failed.
+"""Results of windows: computed, unchanged, released or failed.
 
 Every change of state is one conditional statement: a commit whose fence is not the row's is
-refused (invariant I13).
+rejected (invariant I13).
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ LONGEST_DELAY_S = 3600
 
 @dataclass(frozen=True, slots=True)
 class WindowResult:
-    """What reading one window gave."""
+    """The result of one window."""
 
     window: Interval
     rows: int
@@ -45,7 +45,7 @@ _FINISH = """
     WHERE w.cluster_id = %s AND w.shard = 0 AND w.window_start = o.at AND w.fence = o.fence
 """
 
-# Nothing can have to be resolved: the ledger's rows are all that is written.
+# If no issue can be resolved, only the rows of the window ledger are written.
 _FINISH_QUIETLY = f"""{_FINISH}
       AND NOT EXISTS (SELECT FROM accounting_dataissue i
                       WHERE i.cluster_id = w.cluster_id AND i.resolved_at IS NULL)
@@ -53,21 +53,21 @@ _FINISH_QUIETLY = f"""{_FINISH}
 
 
 def finish(claimed: WindowLease, outcomes: Sequence[WindowResult]) -> None:
-    """Record results, in the transaction that wrote the facts.
+    """Store results, in the transaction that wrote the facts.
 
     Raises:
-        WindowLeaseLostError: a window was taken over in the meantime; the transaction must roll back.
+        WindowLeaseLostError: a window was taken over in the meantime; the transaction must roll
+            back.
     """
     if _finish(_FINISH, claimed, outcomes) != len(outcomes):
         raise WindowLeaseLostError("a window was taken over while it was computed")
 
 
 def finish_quietly(claimed: WindowLease, outcomes: Sequence[WindowResult]) -> bool:
-    """Record results that changed no facts and found nothing, in one statement.
+    """Store results without changed facts and without findings, in one statement.
 
-    False where that is not all: an issue is open that may be gone now, or a window was taken
-    over. `finish` must be called then; results that were stored already are kept, under our
-    fence.
+    False if that is not enough: an open issue may be resolved, or a window was taken over. `finish`
+    must be called then; results that were stored already are kept, under our fence.
     """
     return _finish(_FINISH_QUIETLY, claimed, outcomes) == len(outcomes)
 
@@ -103,10 +103,10 @@ def _finish(
 
 
 def finish_unchanged(claimed: WindowLease) -> None:
-    """Record that the same samples were read again: the facts stay as they are.
+    """Record that the samples did not change, so the facts do not change.
 
     Raises:
-        WindowLeaseLostError: a window was taken over in the meantime.
+        WindowLeaseLostError: a window was taken over.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -145,14 +145,14 @@ def give_back(claimed: WindowLease) -> None:
 
 
 def fail(claimed: WindowLease, message: str, wait_s: float = 0.0) -> None:
-    """Give windows back after an error: they wait longer after each attempt.
+    """Release windows after an error: they wait longer after each attempt.
 
-    Unless the error was the end of the session that claimed them: then they are due.
+    If the error was the end of the session that claimed them, they are due at once.
 
     Args:
         claimed: the windows.
-        message: what went wrong, for a person.
-        wait_s: seconds that the source wants to be left alone.
+        message: the error, as a sentence.
+        wait_s: seconds after which the source accepts the next request.
     """
     with connection.cursor() as cursor:
         for start_ms, fence in claimed.fences.items():

@@ -36,7 +36,7 @@ from portal.shell.data_health_csv import health_csv
 
 CALENDAR_DAYS = 84  # twelve weeks
 
-LOW = 0.95  # a day with fewer of its samples is named
+LOW = 0.95  # a day with fewer of its samples is listed
 
 CALENDAR_LEGEND = (
     ("full", "99% and more"),
@@ -49,13 +49,13 @@ CALENDAR_LEGEND = (
 
 @signed_in
 def freshness(request: HttpRequest) -> HttpResponse:
-    """The chip at the top, for the page to ask again."""
+    """The badge at the top of the page, for reloading."""
     return render(request, "portal/_freshness.html", {"freshness": chip_of(request)})
 
 
 @signed_in
 def data_health(request: HttpRequest) -> HttpResponse:
-    """Whether the numbers can be trusted: sources, coverage, gaps, runs, issues."""
+    """Completeness of the data: sources, coverage, gaps, runs, issues."""
     state = PageState(request, compares=False)
     scope = state.visitor.scope
     last = state.today
@@ -90,7 +90,7 @@ def data_health(request: HttpRequest) -> HttpResponse:
 def _calendar(
     state: PageState, span: DayRange, days: Sequence[DayCoverage]
 ) -> dict[str, object]:
-    """Days with data: their samples of all GPUs, and how much held time was observed."""
+    """Days with data: samples of all GPUs, and how much held time was observed."""
     held = held_by_day(state.unfiltered(), span.period(state.zone))
     return {
         "calendar": grids.coverage_calendar({one.day: one.ratio for one in days}),
@@ -104,7 +104,7 @@ def _calendar(
 
 
 def _source_state(row: SourceRow, now: datetime) -> str:
-    """One word for how a source does."""
+    """The state of a source in one word."""
     if not row.is_active:
         return "off"
     if row.last_error:

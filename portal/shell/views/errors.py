@@ -1,4 +1,4 @@
-"""Pages of refusals and of internal errors."""
+"""Pages of denied requests and of internal errors."""
 
 import structlog
 from django.http import HttpRequest, HttpResponse
@@ -9,7 +9,7 @@ from portal.http.refusals import API, failure
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """500: a page that asks nothing of the database, or a problem document for programs."""
+    """500: a page that does not use the database, or a problem document for programs."""
     if request.path.startswith(API):
         return failure(request)
     context = {
@@ -21,6 +21,6 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: says who may open it and whom to ask."""
+    """403: names the roles that may open the page, and whom to ask."""
     who = str(exception) or "administrators"
     return render(request, "403.html", {"who": who}, status=403)

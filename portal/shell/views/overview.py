@@ -1,4 +1,4 @@
-"""The overview: what was spent, by whom, and what changed."""
+"""The overview: spend, by team, and changes."""
 
 from collections.abc import Sequence
 

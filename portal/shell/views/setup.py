@@ -9,7 +9,7 @@ from accounting.web.permissions import admins
 
 @admins
 def setup(request: HttpRequest) -> HttpResponse:
-    """The steps of a setup, which check themselves."""
+    """The steps of a setup, which are checked automatically."""
     steps = setup_steps()
     context = {
         "steps": steps,

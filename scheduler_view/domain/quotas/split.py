@@ -41,13 +41,13 @@ def divide(
     spec: SplitSpec,
     peaks: Mapping[str, int] | None = None,
 ) -> QuotaSplit:
-    """Whole GPUs for each namespace; they sum to `gpus`.
+    """Whole GPUs for each namespace; their sum is `gpus`.
 
     Args:
         gpus: the team's quota.
-        namespaces: those of the team in one cluster.
+        namespaces: of the team in one cluster.
         spec: the rule.
-        peaks: the most GPUs each held in the last 30 days, for BY_USE.
+        peaks: the maximum that each namespace held in the last 30 days, for BY_USE.
 
     Raises:
         SplitRefused: no namespace, a negative weight, or a weight for a namespace that is

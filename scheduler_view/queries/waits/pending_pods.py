@@ -1,7 +1,7 @@
-"""What waits and why: pods that are on no node, and controllers whose pods a quota refused.
+"""Pending work and the reasons: unscheduled pods, and controllers whose pods a quota refused.
 
-As the cluster's API last showed them; where the portal may not read pods there are none.
-Work that a queue holds back before it has pods is reported by `queue_borrowing` only.
+As last observed; empty if the portal may not read pods. Work that a queue holds back before it has
+pods is reported by `queue_borrowing` only.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from scheduler_view.models import Observation
 from scheduler_view.queries.namespaces import owners
 from scheduler_view.queries.resources import added_names
 
-STILL_TRIES = timedelta(minutes=20)  # Kubernetes' controllers retry within 17
+STILL_TRIES = timedelta(minutes=20)  # Kubernetes' controllers retry within 17 min
 
 
 @dataclass(frozen=True, slots=True)

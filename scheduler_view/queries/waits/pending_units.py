@@ -1,4 +1,4 @@
-"""Units requested by unscheduled pods, as kube-state last showed them.
+"""Units requested by unscheduled pods, as last shown by kube-state.
 
 Work that a queue holds back before it has pods is reported by `queue_borrowing` only.
 """
