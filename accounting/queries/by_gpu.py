@@ -57,7 +57,7 @@ def rows_by_gpu(
 
 
 def gpu_ids(selection: Selection) -> list[int] | None:
-    """The GPUs that are asked for, so that no other's rows are read; None for all."""
+    """The ids of the selected GPUs, to read only their rows; None for all."""
     uuids = selection.filters.get("gpu")
     if uuids is None:
         return None
@@ -84,7 +84,7 @@ def _answering(selection: Selection, *, by_hour: bool) -> Sequence[Piece]:
         if facts.has_expired or facts.period is None:
             wider = "for whole days, " if grain is Grain.HOURS else ""
             raise SelectionError(
-                f"{grain.value} before {since:%Y-%m-%d} are not kept; ask for a later range, "
+                f"{grain.value} before {since:%Y-%m-%d} are not kept; select a later range, "
                 f"{wider}or without gpu and node",
                 parameter="from",
             )
@@ -99,8 +99,8 @@ def _check_facts(pieces: Sequence[Piece], clusters: Sequence[str] | None) -> Non
             continue
         if kept_facts(Interval.of(piece.start, piece.end), clusters).has_expired:
             raise SelectionError(
-                "five-minute facts of one end of the range have expired; ask for whole hours "
-                "or days",
+                "five-minute facts of one end of the range have expired; select whole "
+                "hours or days",
                 parameter="from",
             )
 

@@ -78,7 +78,7 @@ def split(
 
     Args:
         period: on the five-minute grid.
-        by_hour: rows are kept apart by hour, which days cannot tell.
+        by_hour: rows are separate by hour, which daily rollups do not store.
         waiting: what is not written yet.
     """
     waiting = waiting or Pending()
@@ -200,7 +200,7 @@ def complete_from(
     Args:
         piece: of hours or days.
         clusters: whose; None for all.
-        is_open: the range has no start and asks for what is kept.
+        is_open: the range has no start and covers what is kept.
     """
     is_days = piece.grain is Grain.DAYS
     stored, by_gpu, by, kind, step = (
@@ -252,7 +252,7 @@ def stored_part(period: Interval | None, clusters: Sequence[str] | None) -> Inte
     """The part of a range in which anything is stored, up to whole billing days.
 
     Args:
-        period: None, or one without a start, asks for what is kept by GPU.
+        period: None, or one without a start, covers what is kept by GPU.
         clusters: whose; None for all.
     """
     with connection.cursor() as cursor:

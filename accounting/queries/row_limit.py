@@ -42,14 +42,14 @@ def check_rows(selection: Selection, pieces: Iterable[Piece]) -> None:
     if rows > selection.most_rows:
         raise TooManyRowsError(
             f"this report reads about {rows:,} rows by GPU; the limit is "
-            f"{selection.most_rows:,}. Ask for a shorter range, whole days or fewer GPUs, or "
+            f"{selection.most_rows:,}. Select a shorter range, whole days or fewer GPUs, or "
             "export it with 'manage.py report', which has no limit",
             parameter="from",
         )
 
 
 def _gpus(selection: Selection) -> int:
-    """GPUs whose rows are read: those asked for, or all of the clusters."""
+    """GPUs whose rows are read: the selected ones, or all of the clusters."""
     gpus = Gpu.objects.all()
     for name, column in (("cluster", "cluster__name"), ("gpu", "uuid")):
         if name in selection.filters:

@@ -1,6 +1,6 @@
-"""Gives rows of a rollup the prices of now, where no facts are left to sum again.
+"""Applies the current prices to rollup rows whose facts have expired.
 
-What a rollup cannot tell any more stays as it was: teams, and the profiles of instances that
+Values that a rollup does not store stay unchanged: teams, and the profiles of instances that
 no price distinguished.
 """
 

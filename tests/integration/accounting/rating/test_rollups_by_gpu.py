@@ -298,7 +298,7 @@ def test_they_outlive_the_facts_and_days_outlive_hours(books_of_days: Books) -> 
     expire(TEN + 60 * DAY)
     assert asked(start, end, by="gpu") == hours
     assert report("usage", by="gpu", **day) == days
-    assert "ask for whole hours" in refusal(
+    assert "select whole hours" in refusal(
         "usage",
         by="gpu",
         **{"from": (TEN + timedelta(minutes=5)).isoformat(), "to": end.isoformat()},
@@ -309,12 +309,12 @@ def test_they_outlive_the_facts_and_days_outlive_hours(books_of_days: Books) -> 
     said = refusal(
         "usage", by="gpu", **{"from": start.isoformat(), "to": end.isoformat()}
     )
-    assert "hours by GPU before 2026-10-10 are not kept; ask for a later range" in said
+    assert "hours by GPU before 2026-10-10 are not kept; select a later range" in said
     assert report("usage", by="gpu", **day) == days
     assert broken() == []
     expire(datetime(2026, 11, 1, tzinfo=UTC) + 397 * DAY)
     said = refusal("usage", by="gpu", **day)
-    assert "days by GPU before 2026-10-08 are not kept; ask for a later range" in said
+    assert "days by GPU before 2026-10-08 are not kept; select a later range" in said
     [row] = report("usage", **day, team="vision")  # days without GPUs are kept for good
     assert row["busy_ms"] == 48 * WINDOW_MS
 
