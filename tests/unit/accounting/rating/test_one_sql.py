@@ -54,5 +54,4 @@ def test_no_other_module_has_a_copy(is_copy: object) -> None:
     assert found <= {
         "accounting/domain/core/ledger_line.py",  # one line of Python, all its states
         "accounting/domain/reports/efficiency.py",  # the same sum in Python
-        "accounting/queries/gpus/fleet.py",  # will read rollups by GPU
     }
