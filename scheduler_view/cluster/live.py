@@ -94,11 +94,6 @@ class LiveObject:
         """The pin of a quota or a priority class for a plan."""
         return pin_of(self.manifest, namespace_uid)
 
-    @property
-    def spec_hash(self) -> str:
-        """A hash of a quota or a priority class, without its status."""
-        return self.pin().spec
-
 
 def live_object(kind: str, version: str, raw: bytes | msgspec.Raw) -> LiveObject:
     """An object from its JSON.

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
+from accounting.domain.intensity.measures import PEAKS
+
 BUSY = 0.5  # of the observed time: busy enough to look at its activity
 POINTLESS = 0.02  # of tensor and of DRAM activity: less does not count as work
 
@@ -112,7 +114,6 @@ def _share(active_us: int, seen_us: int) -> float | None:
 
 
 NOT_OBSERVED = Intensity()
-_PEAKS = ("memory_peak_bytes", "temperature_peak_c")
 
 
 def together(parts: Iterable[Intensity]) -> Intensity:
@@ -123,7 +124,7 @@ def together(parts: Iterable[Intensity]) -> Intensity:
     values: dict[str, int] = {}
     for item in fields(Intensity):
         each = [getattr(part, item.name) for part in several]
-        values[item.name] = max(each) if item.name in _PEAKS else sum(each)
+        values[item.name] = max(each) if item.name in PEAKS else sum(each)
     values["flags"] = 0
     for part in several:
         values["flags"] |= part.flags

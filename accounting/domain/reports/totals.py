@@ -89,8 +89,3 @@ def ledger_groups(
         )
         for name, states in groups.items()
     ]
-
-
-def ledger_sum(rows: Sequence[LedgerRow]) -> dict[str, int]:
-    """Milliseconds per state over rows."""
-    return {state: sum(row.milliseconds[state] for row in rows) for state in STATES}

@@ -202,12 +202,6 @@ def is_partition(kind: str) -> bool:
     return kind in _AMD_PARTITIONS
 
 
-def unit_share(resource: str, facts: NodeFacts) -> Fraction:
-    """The fraction of one GPU that one unit represents; 0 if it is not possible."""
-    unit = unit_of(resource, facts)
-    return Fraction(0) if unit is None else unit.share
-
-
 def gpu_count(facts: NodeFacts, added: Mapping[str, Fraction] | None = None) -> int:
     """Physical GPUs that a node's capacity represents (rules.md "Units").
 

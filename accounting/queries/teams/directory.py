@@ -59,11 +59,6 @@ def team_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[TeamRow]:
     ]
 
 
-def team_row(scope: Scope, slug: str) -> TeamRow | None:
-    """One team; None if it does not exist or the person may not read it."""
-    return next((row for row in team_rows(scope) if row.slug == slug), None)
-
-
 @dataclass(frozen=True, slots=True)
 class BindingRow:
     """One rule that assigns usage to a team."""

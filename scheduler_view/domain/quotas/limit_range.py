@@ -25,11 +25,6 @@ class Prediction:
     gets: int = 0
     refused: str = ""
 
-    @property
-    def is_harmless(self) -> bool:
-        """True if there is no effect."""
-        return not self.gets and not self.refused
-
 
 def predict(
     items: Iterable[Mapping[str, Any]], resource: str, added: Added = NONE_ADDED

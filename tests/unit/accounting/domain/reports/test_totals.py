@@ -12,7 +12,6 @@ from accounting.domain.reports.comparison import average_gpus, change, share
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import (
     ledger_groups,
-    ledger_sum,
     rounded,
     total_of,
 )
@@ -109,8 +108,6 @@ def test_money_of_a_state_without_a_price_is_unknown() -> None:
     ]
     alone = ledger_groups(ledger, {"Idle": STATES[1:2]}, 2)
     assert [word.charge for word in alone] == [None]
-    both = ledger_sum([ledger, ledger])
-    assert both == {state: 2 * (i + 1) * HOUR for i, state in enumerate(STATES)}
 
 
 def test_a_change_says_when_too_little_was_observed() -> None:

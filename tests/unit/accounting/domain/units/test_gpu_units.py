@@ -12,7 +12,6 @@ from accounting.domain.units.gpu_units import (
     part_of,
     share_of,
     unit_of,
-    unit_share,
 )
 from accounting.domain.units.resources import kubernetes_resource
 
@@ -21,6 +20,12 @@ GPU = "nvidia.com/gpu"
 
 def facts(capacity: dict[str, int], **labels: str) -> NodeFacts:
     return NodeFacts(capacity, {f"label_nvidia_com_{k}": v for k, v in labels.items()})
+
+
+def unit_share(resource: str, node: NodeFacts) -> Fraction:
+    """The fraction of one GPU that one unit represents; 0 if it is not possible."""
+    unit = unit_of(resource, node)
+    return Fraction(0) if unit is None else unit.share
 
 
 @pytest.mark.parametrize(
