@@ -129,7 +129,7 @@ def test_dump_of_the_readme_is_the_worked_example() -> None:
     [
         ("docs/operations.md", "## Connecting a cluster"),
         ("docs/data-health.md", "# Data health"),
-        ("docs/metering.md", "The setup that prices it:"),
+        ("docs/metering.md", "The setup file with the price:"),
     ],
 )
 def test_set_up_of_a_page_is_one(page: str, after: str) -> None:
