@@ -17,7 +17,7 @@ from accounting.queries.relation import Relation, relation
 from accounting.queries.selection import Selection
 from accounting.queries.usage.breakdown import Mover
 from accounting.queries.usage.usage import fetch_usage, key_columns, usage_row
-from accounting.rating.charge_sql import raw_sum
+from accounting.rating.charge_sql import CURRENCY, raw_sum
 from accounting.rating.states_sql import held
 
 _HELD_MS = held("u")
@@ -92,7 +92,7 @@ def moved_most(
 
     def side(chosen: Relation) -> str:
         """SQL with literal values: both sides have parameters of the same names."""
-        text = f"""SELECT {names}, {_HELD_MONEY} AS money
+        text = f"""SELECT {names}, {_HELD_MONEY} AS money, {CURRENCY}
                    {chosen.text()} AND {chosen.is_held} GROUP BY {grouped}"""
         composed = connection.ops.compose_sql(text, chosen.parameters)  # type: ignore[attr-defined]  # PostgreSQL has it
         return str(composed)
@@ -103,6 +103,9 @@ def moved_most(
                coalesce(earlier.money, 0), coalesce(later.money, 0)
         FROM later FULL JOIN earlier USING ({", ".join(columns)})
         WHERE coalesce(later.money, 0) <> coalesce(earlier.money, 0)
+          AND earlier.is_one_currency IS NOT FALSE AND later.is_one_currency IS NOT FALSE
+          AND coalesce(earlier.currency = later.currency
+                       OR '' IN (earlier.currency, later.currency), true)
         ORDER BY abs(coalesce(later.money, 0) - coalesce(earlier.money, 0)) DESC,
                  team, workload, namespace
         LIMIT {int(count)}

@@ -9,10 +9,11 @@ import pytest
 from django.utils import timezone
 
 from accounting.access import EVERYTHING
+from accounting.domain.core.interval import Interval
 from accounting.domain.reports.totals import total_of
 from accounting.models import Cluster, DataIssue, UnitPrice
 from accounting.queries.selection import Selection
-from accounting.queries.usage.ranking import largest
+from accounting.queries.usage.ranking import largest, moved_most
 from accounting.queries.usage.usage import usage_rows
 from tests.integration.accounting.rating.books import HOUR_MS, MODEL, TEN, Books
 from tests.integration.accounting.support import report
@@ -215,6 +216,26 @@ def test_amounts_of_two_currencies_are_not_added(books: Books) -> None:
     [largest_row] = largest(selection, ("team",), "charge", 5, 2).rows
     assert largest_row.charge is None
     assert total_of(usage_rows(selection, ("cluster",))).charge is None
+
+
+def test_a_charge_in_another_currency_than_before_has_not_moved(books: Books) -> None:
+    """100 EUR and 200 USD were listed as a difference of 100."""
+    books.configure(prices())
+    for n, (currency, rate) in enumerate((("EUR", 100), ("USD", 200))):
+        UnitPrice.objects.create(
+            model=MODEL,
+            currency=currency,
+            rate_per_gpu_hour=Decimal(rate),
+            valid_from=TEN + n * HOUR,
+            valid_to=TEN + (n + 1) * HOUR,
+        )
+    pod, gpu = books.pod(), books.gpu()
+    books.hours(gpu, TEN, TEN + 2 * HOUR, pod)
+    books.settle()
+    hours = [Interval.of(TEN + n * HOUR, TEN + (n + 1) * HOUR) for n in range(3)]
+    assert moved_most(Selection(EVERYTHING, hours[1]), hours[0], 5, 2) == []
+    [begun] = moved_most(Selection(EVERYTHING, hours[0]), hours[2], 5, 2)
+    assert begun.change.difference == 100
 
 
 def test_nothing_with_a_price_is_no_money_in_totals_too(books: Books) -> None:
