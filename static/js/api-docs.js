@@ -1,4 +1,4 @@
-// What the reference leaves to its page: the theme, headings without a gap, landmarks, names.
+// Adds what Swagger UI lacks: the theme, heading levels without gaps, landmarks, accessible names.
 (() => {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -9,7 +9,7 @@
   dark.addEventListener("change", follow);
   follow();
 
-  // Its headings go from h1 to h3, and only its operations are a landmark.
+  // Swagger UI has h1 and h3 but no h2, and only its operations are a landmark.
   const named = { ".information-container": "About", ".scheme-container": "Sign-in", ".models": "Schemas" };
   const mend = () => {
     for (const [selector, label] of Object.entries(named)) {

@@ -1,4 +1,4 @@
-// Behaviour of every page: menus, theme, drawer, copying, shortcuts. No framework; htmx fetches fragments.
+// Behavior of every page: menus, theme, drawer, copying, shortcuts. No framework; htmx fetches fragments.
 "use strict";
 
 const root = document.documentElement;
@@ -32,7 +32,7 @@ document.addEventListener("keydown", (event) => {
   else if (keysAreOn() && !event.target.closest("input, textarea, select, dialog")) follow("[data-clear-filters]");
 });
 
-// The sheet of a phone closes where the page shows beside it.
+// On a phone, a click outside the navigation panel closes it.
 document.addEventListener("click", (event) => {
   if (one("#nav[data-open]") && !event.target.closest("#nav, #menu-button")) closeNav();
 });
@@ -135,7 +135,7 @@ document.addEventListener("click", (event) => {
   const element = event.target.closest(CLICKABLE.join(","));
   if (!element) return;
   const name = Object.keys(onClick).find((key) => key in element.dataset);
-  // A link that a script takes over stays a link: for a new tab, and where htmx did not arrive.
+  // Links that a script handles keep their href, for new tabs and when htmx did not load.
   const isLink = element.tagName === "A";
   if (isLink && (event.metaKey || event.ctrlKey || event.shiftKey || typeof htmx === "undefined")) return;
   if (isLink || element.tagName === "BUTTON") event.preventDefault();
@@ -151,7 +151,7 @@ async function copy(text) {
   }
 }
 
-// A click on the shade closes a dialog; forms that only change the view go at once.
+// A click on the backdrop closes a dialog; forms that only change the view submit on change.
 document.addEventListener("click", (event) => {
   if (event.target instanceof HTMLDialogElement) event.target.close();
 });

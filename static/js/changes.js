@@ -1,4 +1,4 @@
-// Quotas and change sets: counting edits, leaving out what stays, and five seconds before apply.
+// Quotas and change sets: count edits, omit unchanged fields, and wait five seconds before apply.
 "use strict";
 
 const WAIT_S = 5;
@@ -35,7 +35,7 @@ document.addEventListener("reset", (event) => {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches("form[data-edits]")) return;
-  // What stays is not sent: a long table has more fields than a server takes.
+  // Unchanged fields are not sent: a long table has more fields than the server accepts.
   for (const field of fieldsOf(form)) field.disabled = !isEdited(field);
   leaving = true;
 });

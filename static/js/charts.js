@@ -1,4 +1,4 @@
-// Figures: hands the server's JSON to plotly, with colours taken from the page's own tokens.
+// Figures: passes the JSON of the server to plotly, with the colors of the page's tokens.
 "use strict";
 
 const CONFIG = {
@@ -11,7 +11,7 @@ const CONFIG = {
   scrollZoom: false,
 };
 
-// Custom properties keep light-dark() unresolved; a probe element resolves them for the theme in force.
+// Custom properties keep light-dark() unresolved; a probe element resolves them for the current theme.
 const probe = document.createElement("span");
 probe.hidden = true;
 document.body.append(probe);
@@ -32,7 +32,7 @@ function coloured(value) {
   return value;
 }
 
-// Where plotly did not arrive, the table has the same numbers.
+// If plotly did not load, the table shows the same numbers.
 function toTable(box) {
   box.hidden = true;
   document.getElementById(`${box.id}-table`).hidden = false;
@@ -86,13 +86,13 @@ const boxes = [...document.querySelectorAll("[data-chart]")];
 const drawAll = () => boxes.forEach(draw);
 drawAll();
 document.addEventListener("themechange", drawAll);
-// Paper has its own palette and width; the screen gets its own back afterwards.
+// Print uses another palette and width; both are restored afterwards.
 matchMedia("print").addEventListener("change", () => {
   for (const box of boxes) if (!box.hidden) Plotly.Plots.resize(box.querySelector(".plot"));
   drawAll();
 });
 
-// A picture leaves the page, so it carries what the page says around the chart.
+// An exported image includes the title and notes that the page shows around the chart.
 const PICTURE = { format: "png", width: 1200, height: 600, scale: 2 };
 const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 

@@ -1,3 +1,3 @@
-// Runs before the page is drawn: says that scripts work, so that what needs them is shown.
+// Runs before the first paint: marks that scripts work, so that controls that need them are shown.
 "use strict";
 document.documentElement.classList.add("js");
