@@ -11,18 +11,18 @@ CODE := portal accounting scheduler_view tests bench deploy manage.py
   lint format types layers migrations templates lock bench soak mutation provision \
   run worker beat clean
 
-help: ## this list
+help: ## show this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
 # --- setup -------------------------------------------------------------------------
 
-setup: ## the virtual environment with everything for development
+setup: ## create the virtual environment for development
 	@$(DEVELOPMENT) python -c ''
 
-provision: ## as root: what the Prometheus, cluster and browser tests need
+provision: ## as root: install what the Prometheus, cluster and browser tests need
 	deploy/provision.sh
 
-lock: ## write the locks after a change of dependencies in pyproject.toml
+lock: ## update the lock files after a change of dependencies in pyproject.toml
 	$(DEVELOPMENT) uv pip compile $(LOCK) -o requirements.txt pyproject.toml
 	$(DEVELOPMENT) uv pip compile $(LOCK) --group test --group lint --group mutation --group bench \
 	  -o requirements-dev.txt pyproject.toml
@@ -33,47 +33,47 @@ LOCK := --quiet --generate-hashes --universal --python-version 3.11 --extra demo
 
 # --- running -----------------------------------------------------------------------
 
-demo: ## a simulated cluster, live, with eight weeks of history (ARGS="--port 8080", --help)
+demo: ## run a simulated cluster with eight weeks of history (ARGS="--port 8080", --help)
 	@exec $(RUNTIME) python manage.py demo $(ARGS)
 
-run: ## the pages of your own ledger, at PUBLIC_URL (http://127.0.0.1:8000)
+run: ## run the web server of your own ledger, at PUBLIC_URL (http://127.0.0.1:8000)
 	@exec $(RUNTIME) python manage.py serve web
 
-worker: ## a worker of your own ledger; start more of them to scale
+worker: ## run a worker of your own ledger; start more of them to scale
 	@exec $(RUNTIME) python manage.py serve worker
 
-beat: ## the scheduler of your own ledger: sends the tasks to the workers
+beat: ## run the scheduler of your own ledger: it sends tasks to the workers
 	@exec $(RUNTIME) python manage.py serve beat
 
 # --- tests -------------------------------------------------------------------------
 
-test: ## every test that this machine can run (ARGS for pytest)
+test: ## run every test that this machine supports (ARGS for pytest)
 	@exec $(DEVELOPMENT) python -m tests.run $(ARGS)
 
-test-unit: ## values only, in seconds
+test-unit: ## run the tests without services, in seconds
 	@exec $(DEVELOPMENT) pytest -q tests/unit
 
-test-integration: ## with a real PostgreSQL, Redis and Prometheus
+test-integration: ## run the tests with real PostgreSQL, Redis and Prometheus
 	@exec $(DEVELOPMENT) pytest -q tests/integration
 
-test-browser: ## pages in a real Chromium
+test-browser: ## run the tests of pages in Chromium
 	@exec $(DEVELOPMENT) pytest -q tests/browser
 
-test-e2e: ## the whole product, started as a person starts it
+test-e2e: ## run the tests of the whole product, started by its commands
 	@exec $(DEVELOPMENT) pytest -q tests/e2e
 
-test-python: ## unit tests and a demo on another Python (PYTHON, VENV), as CI does
+test-python: ## run unit tests and a demo on another Python (PYTHON, VENV), as CI does
 	$(DEVELOPMENT) pytest -q -n 2 tests/unit
 	$(DEVELOPMENT) pytest -q \
 	  tests/e2e/test_demo.py::test_next_port_is_used_and_nothing_is_left_after_a_kill
 
-bench: ## speed and memory against the named rivals
+bench: ## measure speed and memory, also of the compared products
 	@exec $(DEVELOPMENT) python -m bench
 
-mutation: ## small faults in accounting/domain (MODULES, SAMPLE): do tests find them?
+mutation: ## mutation tests of accounting/domain (MODULES, SAMPLE)
 	SAMPLE=$(SAMPLE) SEED=$(SEED) $(DEVELOPMENT) python -m tests.mutation $(MODULES)
 
-soak: ## an hour with a worker killed every 30 s; docs/operations.md names the others
+soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.md for others
 	@if [ -n "$(STATEFUL_STEPS)$(ORACLE_FLEETS)" ]; then \
 		export STATEFUL_STEPS="$(STATEFUL_STEPS)" STATEFUL_SEED="$(STATEFUL_SEED)"; \
 		export ORACLE_FLEETS="$(ORACLE_FLEETS)" ORACLE_SEED="$(ORACLE_SEED)"; \
@@ -88,9 +88,9 @@ soak: ## an hour with a worker killed every 30 s; docs/operations.md names the o
 
 # --- checks ------------------------------------------------------------------------
 
-check: lint types layers migrations templates test-unit ## all checks and the unit tests
+check: lint types layers migrations templates test-unit ## run all checks and the unit tests
 
-lint: ## ruff: rules and format
+lint: ## check code with ruff: rules and format
 	$(DEVELOPMENT) ruff check $(CODE)
 	$(DEVELOPMENT) ruff format --check $(CODE)
 
@@ -99,19 +99,19 @@ format: ## fix and format code and templates
 	$(DEVELOPMENT) ruff format $(CODE)
 	$(DEVELOPMENT) djangofmt templates
 
-types: ## mypy, strict
+types: ## check types with mypy, strict
 	$(DEVELOPMENT) mypy portal accounting scheduler_view tests bench deploy
 
-layers: ## who may import whom (.importlinter)
+layers: ## check the import layers (.importlinter)
 	$(DEVELOPMENT) lint-imports
 
-migrations: ## models and migrations agree
+migrations: ## check that migrations match the models
 	$(DEVELOPMENT) python manage.py check
 	$(DEVELOPMENT) python manage.py makemigrations --check
 
-templates: ## templates are well formed and formatted
+templates: ## check the syntax and format of templates
 	$(DEVELOPMENT) djlint --lint templates
 	$(DEVELOPMENT) djangofmt --check templates
 
-clean: ## delete what the embedded services keep (the demo begins anew)
+clean: ## delete the data of the embedded services (the next demo starts from zero)
 	@deploy/clean

@@ -1,7 +1,7 @@
-"""G1: usage by GPU from its rollups, against summing the five-minute facts of the same time.
+"""G1: usage by GPU from its rollups, compared with summing the five-minute facts.
 
-The ratio is of one billing day that the product rolled up. The report of 30 days is over
-rollups that are filled by SQL: two rows for each GPU and day, one of a pod and one of nobody.
+The ratio is for one billing day that the product rolled up. The report of 30 days reads rollups
+that SQL fills: two rows for each GPU and day, one of a pod and one that is unallocated.
 """
 
 import statistics
@@ -90,7 +90,7 @@ def _hour() -> Figure:
         cursor.execute("VACUUM (ANALYZE) usage_window")
     hour = cluster.START
     mark_hours(1, [hour], "facts")
-    roll_up_dirty_hours(1)  # partitions are there
+    roll_up_dirty_hours(1)  # the partitions exist
 
     def write() -> None:
         gpu_rollup.mark(1, hour, [hour.date()], needs_hour=True)
@@ -175,7 +175,7 @@ def _settle() -> None:
 
 
 def _bytes() -> dict[str, float]:
-    """Bytes of rollups by GPU for each GPU and year, with their indexes."""
+    """Bytes of the rollups by GPU for each GPU and year, with indexes."""
     found = {}
     for name, times in (
         ("usage_gpu_hour", 24 * 365),

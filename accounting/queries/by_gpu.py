@@ -1,4 +1,4 @@
-"""Rows by GPU and node of a selection, as one SELECT over the rollups that answer it (N32)."""
+"""Usage by GPU and node as one SELECT over rollups and, where needed, facts (N32)."""
 
 import re
 from collections.abc import Sequence
@@ -30,16 +30,16 @@ def rows_by_gpu(
 ) -> tuple[str, dict[str, Any]]:
     """A SELECT with the columns of a rollup, `gpu_id` and `node_id`, and its parameters.
 
-    Where hours or days are not there by GPU and the facts are (the rollup after an upgrade
-    is still to come), the facts answer.
+    Facts are read where hours or days by GPU are not written yet but the facts are still kept,
+    for example after an upgrade.
 
     Args:
-        selection: its period, clusters and GPUs; other filters are the caller's.
-        column: what is summed.
-        by_hour: with `hour_start`.
+        selection: its period, clusters and GPUs are applied; the caller applies other filters.
+        column: the ledger column that is summed.
+        by_hour: include `hour_start`.
 
     Raises:
-        SelectionError: a part of the period is not kept by GPU.
+        SelectionError: part of the period is not kept by GPU.
     """
     names = ("cluster_id", *column.columns, *GPU_COLUMNS)
     listed = ", ".join(("hour_start", *names) if by_hour else names)
@@ -65,10 +65,10 @@ def gpu_ids(selection: Selection) -> list[int] | None:
 
 
 def _answering(selection: Selection, *, by_hour: bool) -> Sequence[Piece]:
-    """The pieces that answer a selection, or the facts of all of it.
+    """The pieces that a selection is read from, or one piece of facts for all of it.
 
     Raises:
-        SelectionError: a part of the period is kept neither by GPU nor as facts.
+        SelectionError: part of the period is kept neither by GPU nor as facts.
     """
     clusters = selection.filters.get("cluster")
     is_open = selection.period is None or selection.period.start_ms == 0
@@ -124,7 +124,7 @@ def _complete_from(
         of_grain[-1].after,
     )
     if complete_from(around, clusters, is_open=is_open) is None:
-        return None  # one query, as a rule; what is between the pieces may be missing
+        return None  # usually one query; the gaps between the pieces may be incomplete
     since = (complete_from(piece, clusters, is_open=is_open) for piece in of_grain)
     return max((day for day in since if day is not None), default=None)
 
@@ -149,7 +149,7 @@ def _piece(
 
 
 def _numbered(n: int, text: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The same with its own names of parameters: two pieces may both have `start`."""
+    """The same text and values with unique parameter names: two pieces may both have `start`."""
     return (
         _PARAMETER.sub(rf"%(\1_{n})s", text),
         {f"{key}_{n}": value for key, value in values.items()},

@@ -1,8 +1,8 @@
-"""Which tables by GPU answer a range: days, hours at its ends, facts for parts of an hour.
+"""Which tables by GPU a range is read from: days, hours at its ends, facts for parts of an hour.
 
-`split` divides a range into pieces that share no millisecond; what a piece reads grows with
-GPUs times days, not with windows (rules.md N32). What is not written by GPU yet
-(`PendingGpuHour`) is read from the next finer table.
+`split` divides a range into pieces that do not overlap. The rows that are read grow with GPUs
+times days, not with windows (rules.md N32). Hours and days that are not written by GPU yet
+(`PendingGpuHour`) are read from the next finer table.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ HOUR = timedelta(hours=1)
 
 
 class Grain(Enum):
-    """What a piece of a range is read from."""
+    """The table that a piece of a range is read from."""
 
     FACTS = "five-minute facts"
     HOURS = "hours by GPU"
@@ -51,14 +51,19 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What is not written by GPU yet: hours, and billing days."""
+    """Hours and billing days that are not written by GPU yet."""
 
     hours: frozenset[datetime] = frozenset()
     days: frozenset[date] = frozenset()
 
 
 def pending(period: Interval, clusters: Sequence[str] | None) -> Pending:
-    """What is not written yet in a range; of all clusters where none is named."""
+    """What is not written by GPU yet in a range.
+
+    Args:
+        period: the range.
+        clusters: names of clusters; None for all.
+    """
     rows = PendingGpuHour.objects.filter(
         hour_start__gt=period.start - 2 * 24 * HOUR, hour_start__lt=period.end
     )
@@ -93,7 +98,7 @@ def split(
 def _segments(
     period: Interval, waiting: Pending, *, by_hour: bool
 ) -> Iterator[tuple[datetime, datetime, bool]]:
-    """Parts of a range that days answer, and those that they do not."""
+    """Parts of a range that are read from days, and the parts between them."""
     start, end = period.start, period.end
     first, after = _day_from(start), billing_day(end)
     if by_hour or first >= after:
@@ -139,7 +144,7 @@ def _pieces(
 def _runs(
     low: datetime, high: datetime, hours: Iterable[datetime]
 ) -> Iterator[tuple[datetime, datetime, bool]]:
-    """[low, high) cut at some of its hours: runs of these, and runs between them."""
+    """[low, high) split into runs of the given hours and runs between them."""
     marked = set(hours)
     edges = sorted({low, high, *marked, *(hour + HOUR for hour in marked)})
     parts = ((begin, until, begin in marked) for begin, until in pairwise(edges))
@@ -159,13 +164,13 @@ def _ceil(instant: datetime) -> datetime:
 
 
 def _day_from(instant: datetime) -> date:
-    """The first billing day that begins at an instant or later."""
+    """The first billing day that begins at or after an instant."""
     day = billing_day(instant)
     return day if midnight(day) == instant else day + timedelta(days=1)
 
 
-# The newest hour or day that is stored, and not by GPU: it has expired, or was never written so.
-# By cluster and step, so that indexes are probed and no history is read; LIMIT keeps it so.
+# The newest hour or day that is stored but not by GPU: expired, or never written by GPU.
+# By cluster and step, with LIMIT, so that indexes are probed instead of reading all history.
 _MISSING = """
     SELECT max(s.at) FROM accounting_cluster c
     CROSS JOIN LATERAL (

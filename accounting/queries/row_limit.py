@@ -1,6 +1,6 @@
-"""How many rows by GPU a report would read, and when that is too many for a request.
+"""The number of rows by GPU that a report reads, and the limit for requests.
 
-Counted before anything is read: GPUs times five-minute windows, hours or days.
+The number is computed before reading: GPUs times five-minute windows, hours or days.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _STEP = {
 
 
 class TooManyRowsError(SelectionError):
-    """A request that would take too long: the message says how to get its rows."""
+    """A request would read too many rows; the message names the alternatives."""
 
 
 def check_rows(selection: Selection, pieces: Iterable[Piece]) -> None:
@@ -30,7 +30,7 @@ def check_rows(selection: Selection, pieces: Iterable[Piece]) -> None:
 
     Args:
         selection: its clusters, GPUs and limit.
-        pieces: what it would be read from; those of facts within what is kept.
+        pieces: the pieces that it reads; pieces of facts only within the kept facts.
 
     Raises:
         TooManyRowsError: there are more than `selection.most_rows`.

@@ -1,4 +1,4 @@
-"""The two columns of the ledger, and what the tables of each of them have."""
+"""The two columns of the ledger and their tables."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class Column:
     """The tables of one column of the ledger.
 
     Attributes:
-        name: what their names begin with.
+        name: prefix of the table names.
         facts: a SELECT of the five-minute facts with these columns and some finer ones.
-        columns: what hours and days have, beside the cluster and the hour.
+        columns: columns of hours and days beside the cluster and the hour.
     """
 
     name: str
@@ -41,8 +41,6 @@ class Column:
 
 USAGE = Column("usage", priced_facts, CHARGE_COLUMNS)
 INTENSITY = Column("intensity", hard_facts, (*HARD_KEY_COLUMNS, *INTENSITY_COLUMNS))
-STATES = (
-    Column(  # without teams and money: sums of facts cost a fraction of priced ones
-        "usage", unpriced_facts, (*STATE_COLUMNS, "samples_expected", "samples_used")
-    )
+STATES = Column(  # without teams and money: summing facts without prices is much faster
+    "usage", unpriced_facts, (*STATE_COLUMNS, "samples_expected", "samples_used")
 )

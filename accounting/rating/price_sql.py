@@ -14,7 +14,7 @@ _SETS = (
 
 
 def matches(price: str, time: str) -> str:
-    """Whether a price is one for some time, whenever it is valid.
+    """SQL condition: a price matches the time, ignoring its validity.
 
     Args:
         price, time: aliases of the two rows.

@@ -1,7 +1,7 @@
-"""Sums of the states of GPU time in SQL: what was held, all of it, and each state.
+"""Sums of the states of GPU time in SQL: held, wall-clock, and each state.
 
-Every query over facts or rollups adds states by these texts; a test finds copies. In Python,
-`accounting/domain/reports/efficiency.py` does it.
+All queries over facts or rollups use these texts; a test finds copies.
+`accounting/domain/reports/efficiency.py` is the same in Python.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def platform(alias: str = "") -> str:
 
 
 def wall(alias: str = "") -> str:
-    """Milliseconds that GPUs were there: all seven states."""
+    """Milliseconds in which GPUs existed: all seven states."""
     return _total(STATES, alias)
 
 

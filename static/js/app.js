@@ -5,7 +5,7 @@ const root = document.documentElement;
 const one = (selector, from = document) => from.querySelector(selector);
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 
-// --- words to the person -------------------------------------------------------------------------
+// --- toasts --------------------------------------------------------------------------------------
 function toast(text, kind = "ok") {
   const box = document.createElement("div");
   box.className = `toast ${kind}`;
@@ -96,7 +96,7 @@ document.addEventListener("htmx:sendError", (event) => {
   if (event.detail.target?.id === "drawer-body") event.detail.target.textContent = "The server did not respond.";
 });
 
-// --- clicks that mean something -------------------------------------------------------------------
+// --- click handlers -------------------------------------------------------------------------------
 const onClick = {
   explain: (element) => explain(element.getAttribute("href")),
   themeSet: (element) => setTheme(element.dataset.themeSet, element.dataset.url),
@@ -159,7 +159,7 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
 });
 
-// --- fresher data: the chip polls itself; the page does not move under the reader -----------------
+// --- fresher data: the chip polls the server; the page is not replaced ----------------------------
 document.addEventListener("htmx:afterSwap", (event) => {
   const chip = one("#freshness");
   const button = one("#new-data");
@@ -168,7 +168,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (page && chip.dataset.until && chip.dataset.until !== page) button.hidden = false;
 });
 
-// --- what goes on beside its card fades at that edge, and a line above it says so ---------------------
+// --- wide tables: a fade at the edge and a hint above the table ----------------------------------------
 function watchWidth(box) {
   const hint = document.createElement("p");
   hint.className = "scroll-hint";
@@ -189,7 +189,7 @@ const watchWidths = (from) => all(".table-wrap, .calendar", from).forEach(watchW
 watchWidths(document);
 document.addEventListener("htmx:afterSwap", (event) => watchWidths(event.detail.target));
 
-// --- keep the scroll target below the head of the page, whatever its height ---------------------
+// --- keep the scroll target below the page header, whatever its height -------------------------
 const pageHead = one(".top");
 if (pageHead) {
   let was = 0;

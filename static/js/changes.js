@@ -51,7 +51,7 @@ addEventListener("beforeunload", (event) => {
   if (!leaving && all("tr.edited").length) event.preventDefault();
 });
 
-// --- five seconds to think again -----------------------------------------------------------------
+// --- five seconds before apply -------------------------------------------------------------------
 let countdown = 0;
 document.addEventListener("submit", (event) => {
   const form = event.target;

@@ -53,8 +53,8 @@ function draw(box) {
   });
 }
 
-// A click on a bar goes where its series leads. The click names every series of its day, each
-// with the top of its bar: the one that was meant has the lowest top that is not below the hand.
+// A click on a bar opens the link of its series. The event lists all series of that day with the
+// top of each bar: the clicked one has the lowest top that is not below the pointer.
 function open(target, { points, event }) {
   const y = event.clientY - target.getBoundingClientRect().top;
   const above = points.filter(({ bbox, data }) => bbox && data.type === "bar" && bbox.y0 <= y);
@@ -62,7 +62,7 @@ function open(target, { points, event }) {
   if (hit?.data.meta) location.assign(hit.data.meta);
 }
 
-// Dragging over bars writes their days into the address, so that Back restores what was there.
+// Dragging over bars puts their days into the URL, so that Back restores the earlier range.
 function zoom(target, change) {
   const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
   if (from === undefined || to === undefined) return;

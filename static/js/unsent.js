@@ -29,7 +29,7 @@
     sessionStorage.setItem(KEY, JSON.stringify(kept));
   });
 
-  // Sign-in, or "the form was too old": the form was not taken. Come back to it afterwards.
+  // Sign-in or an expired form: the form was not saved. Return to it afterwards.
   function waitForSignIn(kept) {
     sessionStorage.setItem(KEY, JSON.stringify({ ...kept, failed: true }));
     const next = document.querySelector('input[name="next"]');

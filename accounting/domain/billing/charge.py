@@ -1,7 +1,7 @@
-"""What GPU time costs: milliseconds x rate, exact until a list is rounded (rules.md N27, N28).
+"""The cost of GPU time: milliseconds x rate, exact until a list is rounded (rules.md N27, N28).
 
-Raw money is in currency-milliseconds: whole milliseconds times a rate per GPU-hour. It is
-divided by the milliseconds of an hour here and nowhere else.
+Raw money is in currency-milliseconds: whole milliseconds times a rate per GPU-hour. Only this
+module divides it by the milliseconds of an hour.
 """
 
 from collections.abc import Mapping, Sequence

@@ -44,13 +44,13 @@ class PricedTime:
 
 
 def match_price(prices: Iterable[P], time: PricedTime) -> P | None:
-    """Of the prices that match, the most specific one; None where none matches."""
+    """The most specific of the matching prices; None if no price matches."""
     matching = [price for price in prices if _matches(price, time)]
     return max(matching, key=specificity, default=None)
 
 
 def own_price(prices: Iterable[P], time: PricedTime) -> P | None:
-    """The price of the whole GPU, for any holder of its parts: no profile and no tier."""
+    """The price of the whole GPU, for any pod on its parts: no profile and no tier."""
     return match_price(prices, replace(time, profile="", tier=""))
 
 

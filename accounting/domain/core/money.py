@@ -1,4 +1,4 @@
-"""An amount with its currency, and the places of a currency's minor unit (ISO 4217)."""
+"""Amounts with a currency, and the decimal places of currencies (ISO 4217 minor units)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ _PLACES = {
 
 
 def minor_places(currency: str) -> int:
-    """Decimal places that a currency is paid in; 2 where ISO 4217 has no other number."""
+    """Decimal places of a currency; 2 unless ISO 4217 has another number."""
     return _PLACES.get(currency, 2)
 
 
 class CurrencyError(ValueError):
-    """Amounts of two currencies were to be added."""
+    """Amounts of different currencies cannot be added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,16 @@ class Money:
 
     @property
     def cell(self) -> "Cell":
-        """As a cell of a list that is rounded again."""
+        """The amount and currency, for a list that is rounded again."""
         return self.amount, self.currency
 
     def __str__(self) -> str:
-        """`EUR 12,345.00`, in the currency's places."""
+        """`EUR 12,345.00`, with the decimal places of the currency."""
         shown = self.rounded()
         return f"{self.currency} {shown.amount:,.{minor_places(self.currency)}f}"
 
     def rounded(self) -> "Money":
-        """In the currency's places, half-even. Lists are rounded by `split_money` instead."""
+        """Rounded half-even to the currency's decimal places; lists use `split_money`."""
         places = minor_places(self.currency)
         return Money(half_even(self.amount, places), self.currency)
 
@@ -75,16 +75,14 @@ class Money:
 NOTHING = Money(Decimal(0), "")
 
 
-Cell = tuple[
-    Fraction | Decimal, str
-]  # an amount that is not rounded yet, and its currency
+Cell = tuple[Fraction | Decimal, str]  # an unrounded amount and its currency
 
 
 def sum_money(several: Iterable[Money | None]) -> Money | None:
-    """The sum of what is known.
+    """The sum of the known amounts.
 
-    None where nothing of it is known, and of two currencies: they have no sum. No amounts at
-    all come to nothing.
+    None if no amount is known, or if there are several currencies. The sum of an empty list is
+    zero.
     """
     found = list(several)
     known = [one for one in found if one is not None]
@@ -99,12 +97,12 @@ def split_list(
     divisor: int = 1,
     total: Money | None = None,
 ) -> dict[Key, Money]:
-    """Amounts as money that adds up; those of each currency are a list of their own.
+    """Rounded amounts that add up to their total; each currency is a list.
 
     Args:
         cells: amounts by key.
         places, divisor: as for `split_money`.
-        total: of the list in its currency, where another list has rounded it already.
+        total: total of the list by currency, if another list has rounded it already.
     """
     lists: dict[str, dict[Key, Fraction | Decimal]] = {}
     for key, (amount, currency) in cells.items():
@@ -119,5 +117,5 @@ def split_list(
 
 
 def amount_of(money: Money | None) -> Decimal | None:
-    """The number alone, for order, ratios and charts."""
+    """Only the number, for sorting, ratios and charts."""
     return money.amount if money is not None else None

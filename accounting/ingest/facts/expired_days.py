@@ -1,9 +1,9 @@
-"""Days by GPU of which the hours by GPU have expired: their time stays, their prices may change.
+"""Days by GPU whose hours by GPU have expired: their time is kept, their prices may change.
 
-A day by GPU is the sum of hours that are kept for 92 days only (rules.md N32), while hours
-without GPUs are kept for 13 months and may be computed or priced again until then. A day by GPU
-that cannot be brought in line is deleted: reports by GPU refuse that day instead of giving
-an answer that differs from the one without GPUs.
+Hours by GPU are kept for 92 days only (rules.md N32); hours without GPUs are kept for 13
+months and may be recomputed until then. A day by GPU that can no longer be made equal to the
+day without GPUs is deleted: reports by GPU then refuse that day instead of returning different
+numbers.
 """
 
 from datetime import date, timedelta
@@ -58,7 +58,7 @@ def has_every_hour(values: dict[str, Any]) -> bool:
     """Whether every hour of a billing day is kept by GPU.
 
     Args:
-        values: `cluster`, `days` (the one day), and `low` and `high` around its hours.
+        values: `cluster`; `days`, the one day; `low` and `high`, bounds around its hours.
     """
     with connection.cursor() as cursor:
         cursor.execute(_MISSING_HOUR, values)
@@ -66,7 +66,7 @@ def has_every_hour(values: dict[str, Any]) -> bool:
 
 
 def _is_settled(cluster_id: int, day: date) -> bool:
-    """Whether a day is stored by GPU and no hour of it is still to be rolled up."""
+    """Whether a day is stored by GPU and none of its hours is pending."""
     with connection.cursor() as cursor:
         cursor.execute(
             _SETTLED,
@@ -81,10 +81,10 @@ def _is_settled(cluster_id: int, day: date) -> bool:
 
 
 def price_again(cluster_id: int, day: date) -> None:
-    """Give a day by GPU the prices of now; delete it where it then differs from its day.
+    """Apply current prices to a day by GPU; delete it if it then differs from the day without GPUs.
 
-    A day in which a price begins or ends differs: its rows cannot be divided any more. A day
-    with hours that are still to be rolled up waits for the last of them, which marks it again.
+    It differs if a price begins or ends within the day: its rows cannot be divided any more. A day
+    with pending hours is skipped; the last of them marks it again.
     """
     if not _is_settled(cluster_id, day):
         return

@@ -1,9 +1,10 @@
-"""Hours and days by GPU and node: written after the rollups without GPUs, when time has passed.
+"""Hours and days by GPU and node, written later than the rollups without GPUs.
 
-Many more rows than teams have (8,192 GPUs: about 8,192 for each hour), so that the totals of a
-team never wait for them. An hour is written by GPU when it has ended, a billing day when it has
-ended and all of its hours are there. Until then `accounting_pendinggpuhour` names it, and
-reports by GPU read the finer step: the facts of an hour, the hours of a day (rules.md N32).
+They have many more rows (8,192 GPUs: about 8,192 for each hour), so that the totals of teams
+do not wait for them. An hour is written by GPU when it has ended; a billing day when it has
+ended and all of its hours are written. Until then, `accounting_pendinggpuhour` has a row for
+it and reports by GPU read the finer step: the facts of an hour, the hours of a day (rules.md
+N32).
 """
 
 from collections.abc import Iterable, Sequence
@@ -86,13 +87,14 @@ _MARK = """
 def mark(
     cluster_id: int, hour: datetime, days: Iterable[date], *, needs_hour: bool
 ) -> None:
-    """Say that an hour changed, in the transaction that changes it.
+    """Mark an hour as changed, in the transaction that changes it.
 
     Args:
-        cluster_id: whose hour.
-        hour: its start.
-        days: the billing days of its rows, those before the change too.
-        needs_hour: its facts are there; without them its rows were priced again already.
+        cluster_id: primary key of the cluster.
+        hour: start of the hour.
+        days: billing days of its rows, including those before the change.
+        needs_hour: the hour must be summed from its facts. False if it has no facts: its rows
+            have current prices already.
     """
     values: dict[str, Any] = {
         "cluster": cluster_id,
@@ -105,10 +107,13 @@ def mark(
 
 
 def roll_up_by_gpu(cluster_id: int) -> int:
-    """Write the hours and days by GPU that are due; returns how many hours.
+    """Write the hours and days by GPU that are due.
 
-    A batch of hours is one transaction and a day is one: what a killed run leaves is still
-    marked.
+    Each batch of hours and each day is one transaction. After a killed run, unwritten hours are
+    still marked.
+
+    Returns:
+        The number of hours.
     """
     count = 0
     while done := _roll_hours(cluster_id):
@@ -128,7 +133,7 @@ _DUE_HOURS = """
 
 
 def _roll_hours(cluster_id: int) -> int:
-    """One batch of hours, newest first."""
+    """Write one batch of hours, newest first."""
     with transaction.atomic(), connection.cursor() as cursor:
         lock("rollup", cluster_id)
         cursor.execute(_DUE_HOURS, [cluster_id, BATCH_HOURS])
@@ -170,7 +175,7 @@ _DUE_DAYS = """
 
 
 def _due_days(cluster_id: int) -> list[date]:
-    """Billing days that have ended, and of which every hour is written by GPU."""
+    """Billing days that have ended and whose hours are all written by GPU."""
     with connection.cursor() as cursor:
         cursor.execute(_DUE_DAYS, [cluster_id])
         days = [day for (day,) in cursor.fetchall()]
@@ -180,7 +185,7 @@ def _due_days(cluster_id: int) -> list[date]:
 
 
 def _roll_day(cluster_id: int, day: date) -> None:
-    """Replace one billing day by GPU from its hours by GPU, or price it again without them."""
+    """Replace one billing day by GPU from its hours; without hours, apply current prices."""
     start = midnight(day)
     values: dict[str, Any] = {
         "cluster": cluster_id,
@@ -192,7 +197,7 @@ def _roll_day(cluster_id: int, day: date) -> None:
         partitions.ensure(table, start - 24 * HOUR, start + 48 * HOUR)
     with transaction.atomic(), connection.cursor() as cursor:
         lock("rollup", cluster_id)
-        if day not in _due_days(cluster_id):  # an hour of it changed meanwhile
+        if day not in _due_days(cluster_id):  # one of its hours changed meanwhile
             return
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
         if expired_days.has_every_hour(values):

@@ -25,11 +25,10 @@ def rows(table: str, kept: Sequence[str], where: str, values: dict[str, Any]) ->
     """Replace some rows of one cluster, in the current transaction.
 
     Args:
-        table: one with the columns of a charge.
-        kept: the columns of its key beside those that all rollups have.
-        where: which rows, over `u`.
-        values: `cluster`; `cuts` and `days`, of the time that the rows are of; and what
-            `where` names.
+        table: a table with the columns of a charge.
+        kept: columns of its key that not all rollups have.
+        where: SQL condition over `u`: the rows.
+        values: `cluster`; `cuts` and `days` of the time of the rows; the parameters of `where`.
     """
     names = ("cluster_id", *kept, *KEY_COLUMNS[:-2])
     key = ", ".join(f"c.{name}" for name in names)
@@ -46,7 +45,7 @@ def rows(table: str, kept: Sequence[str], where: str, values: dict[str, Any]) ->
 
 
 def _again(table: str, key: str, where: str) -> str:
-    """A table `again` of the rows with their prices; one row may become one with another."""
+    """SQL that creates the table `again`: rows with current prices; equal rows are merged."""
     return f"""
 CREATE TEMPORARY TABLE again ON COMMIT DROP AS
 WITH piece AS (

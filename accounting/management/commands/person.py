@@ -46,7 +46,11 @@ class Command(BaseCommand):
             help="make the person a member or the lead of this team; can be repeated",
         )
         parser.add_argument(
-            "--leave", action="append", default=[], metavar="SLUG", help="ends it"
+            "--leave",
+            action="append",
+            default=[],
+            metavar="SLUG",
+            help="end the membership in this team",
         )
         state = parser.add_mutually_exclusive_group()
         state.add_argument(

@@ -17,17 +17,17 @@ _DAY_OF_HOURS = "BETWEEN at - interval '1 day' AND at + interval '2 days'"
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A table by GPU and the finer one that it sums.
+    """A table by GPU and the finer table that it sums.
 
     Attributes:
         coarse, fine: suffixes of the tables' names.
-        key: of the coarser table.
-        of_fine: the same of a row of the finer one.
-        period: a condition over the finer rows; keeps partitions out.
-        period_of_coarse: a condition over the coarser rows.
-        first: where both begin to be complete.
+        key: the key of the coarser table.
+        of_fine: the same key of a row of the finer table.
+        period: SQL condition over the finer rows; excludes partitions.
+        period_of_coarse: SQL condition over the coarser rows.
+        first: the start of the time that both tables have completely.
         dirty: the hours of `at` that may be out of date.
-        is_pending: a condition over `accounting_pendinggpuhour d`.
+        is_pending: SQL condition over `accounting_pendinggpuhour d`.
     """
 
     coarse: str
@@ -77,7 +77,7 @@ _DAYS = _Step(
 
 
 def _up_to_date(step: _Step) -> str:
-    """A condition over `wrong`: what is still to be written is not wrong."""
+    """SQL condition over `wrong` that excludes hours and days that are not written yet."""
     return f"""
       AND NOT EXISTS (SELECT FROM accounting_dirtyhour d
                       WHERE d.cluster_id = wrong.cluster_id AND d.hour_start {step.dirty})
@@ -87,7 +87,7 @@ def _up_to_date(step: _Step) -> str:
 
 
 def _sums_of_finer(column: str, parts: dict[str, str], step: _Step) -> Check:
-    """Each GPU on each node: a table by GPU against the finer one."""
+    """Compares a table by GPU with the finer one, for each GPU and node."""
     sums = ", ".join(f"{text} AS {name}" for name, text in parts.items())
     differ = " OR ".join(f"coalesce(a.{n}, 0) <> coalesce(b.{n}, 0)" for n in parts)
     shown = next(iter(parts)) if column == "usage" else "energy_mj"
@@ -120,9 +120,9 @@ def _sums_of_finer(column: str, parts: dict[str, str], step: _Step) -> Check:
 
 
 def _same_as_without(coarse: str, step: _Step) -> Check:
-    """Tables by GPU against those without: time by price, so that their money agrees too.
+    """Compares tables by GPU with those without: time by price, so that amounts agree too.
 
-    Those by GPU may have expired where the others are kept, but only as a whole.
+    A day or hour by GPU may have expired before the other, but only completely.
     """
     sums = ", ".join(f"sum({name}) AS {name}" for name in STATE_COLUMNS)
     differ = " OR ".join(
