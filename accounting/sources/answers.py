@@ -39,7 +39,6 @@ class Answer(msgspec.Struct):
     error: str = ""
     errorType: str = ""  # noqa: N815  # Prometheus' own spelling
     warnings: list[str] = []
-    infos: list[str] = []
 
 
 _decode = msgspec.json.Decoder(Answer, strict=False).decode  # values are in quotes

@@ -29,7 +29,6 @@ class WarningCode(StrEnum):
     TIGHTER_QUOTA = "tighter_quota"
     SECOND_DEFAULT = "second_default"
     LIMIT_RANGE = "limit_range"
-    TERMINATING = "terminating"
 
 
 @dataclass(frozen=True, slots=True)
