@@ -4,6 +4,8 @@
 # path of a folder: the name of a checkout or of a home may contain spaces.
 RUNTIME := deploy/with-venv runtime
 DEVELOPMENT := deploy/with-venv development
+DRAWN := tests/oracle/test_domain.py tests/oracle/test_remembered.py tests/oracle/test_shapes.py \
+  tests/integration/scheduler_view/actions/test_concurrent.py
 CODE := portal accounting scheduler_view tests bench deploy manage.py
 
 .DEFAULT_GOAL := help
@@ -84,6 +86,9 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 	elif [ -n "$(SCHEMA_EXAMPLES)" ]; then \
 		export SCHEMA_EXAMPLES="$(SCHEMA_EXAMPLES)" SCHEMA_SEED="$(SCHEMA_SEED)"; \
 		exec $(DEVELOPMENT) pytest -q --timeout 0 tests/integration/api/test_schemathesis.py; \
+	elif [ -n "$(EXAMPLES)" ]; then \
+		export EXAMPLES="$(EXAMPLES)"; \
+		exec $(DEVELOPMENT) pytest -q -n auto --dist worksteal $(DRAWN); \
 	else exec $(DEVELOPMENT) python -m bench.soak; fi
 
 # --- checks ------------------------------------------------------------------------

@@ -6,9 +6,11 @@ those before and after them.
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.budgets import examples, seconds
 from tests.oracle.ledger import Known, ledger
 from tests.oracle.samples import WINDOW, Sample, window_of
 from tests.oracle.world import DIVIDED, World
@@ -43,7 +45,8 @@ def happens(world: World, dice: random.Random) -> None:
             world.kube_silent_until = world.now + 30 * dice.randint(1, 30)
 
 
-@settings(max_examples=15, deadline=None)
+@pytest.mark.timeout(seconds(300))
+@settings(max_examples=examples(6), deadline=None)
 @given(st.integers(0, 2**31))
 def test_a_window_is_remembered_while_all_that_is_read_is_the_same(seed: int) -> None:
     dice, world, known = random.Random(seed), World(seed), Known()

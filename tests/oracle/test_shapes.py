@@ -5,6 +5,7 @@ from collections import defaultdict
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from tests.budgets import examples, seconds
 from tests.oracle.both import differs
 from tests.oracle.comparison import none_of
 from tests.oracle.draws import plans
@@ -14,8 +15,8 @@ from tests.oracle.plans import Plan
 FEW = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.timeout(300)
-@settings(FEW, max_examples=40)
+@pytest.mark.timeout(seconds(300))
+@settings(FEW, max_examples=examples(16))
 @given(plans(is_shaped=True))
 def test_the_oracle_conserves(plan: Plan) -> None:
     """Every millisecond of every GPU is in one state (N21)."""
@@ -26,8 +27,8 @@ def test_the_oracle_conserves(plan: Plan) -> None:
     assert all(0 < total <= 300_000 for total in sums.values())
 
 
-@pytest.mark.timeout(300)
-@settings(FEW, max_examples=100)
+@pytest.mark.timeout(seconds(300))
+@settings(FEW, max_examples=examples(40))
 @given(plans(is_shaped=True))
 def test_the_domain_says_what_the_rules_say(plan: Plan) -> None:
     """Every hold and every fact to the millisecond, with its flags."""
