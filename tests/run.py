@@ -1,9 +1,9 @@
 """`make test`: every test that this machine can run.
 
 Quick tests run side by side, then those of pages in browsers, each process with its own
-server and Chromium, then those that start the whole product one by one. One pair of services
-serves all of them: those that `DATABASE_URL` and `REDIS_URL` name, else embedded ones in a
-directory of their own. In CI (`CI=true`) a tier that cannot run fails. Arguments are pytest's;
+server and Chromium, then those that start the whole product, two files at a time. One pair of
+services serves all of them: those that `DATABASE_URL` and `REDIS_URL` name, else embedded ones
+in a directory of their own. In CI (`CI=true`) a tier that cannot run fails. Arguments are pytest's;
 with `--collect-only` the tests are listed.
 """
 
@@ -24,9 +24,17 @@ from tests.programs import REQUIREMENTS
 PROCESSES = "2"  # more would fight for the disk of one PostgreSQL
 PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
 STEPS: Mapping[str, list[str]] = {
-    "side by side": ["-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"],
-    "in browsers": ["-n", PROCESSES, "--dist", "worksteal", "-m", "browser"],
-    "one by one": ["-m", "alone and not browser"],
+    "that run side by side": [
+        *("-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"),
+    ],
+    "that run in browsers": [
+        *("-n", PROCESSES, "--dist", "worksteal", "-m", "browser"),
+        *("-o", "testpaths=tests/browser"),  # without paths: nothing else is collected
+    ],
+    "of the whole product": [
+        *("-n", PROCESSES, "--dist", "loadfile", "-m", "e2e"),
+        *("-o", "testpaths=tests/e2e"),
+    ],
 }
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -69,7 +77,7 @@ def services() -> dict[str, str]:
 
 def step(name: str, options: list[str], environment: dict[str, str]) -> int:
     """One run of pytest; it ends with us, and Ctrl-C lets it tidy up."""
-    print(f"\n--- tests that run {name}", flush=True)
+    print(f"\n--- tests {name}", flush=True)
     command = [sys.executable, "-m", "pytest", "-q", *options]
     pytest = subprocess.Popen(
         launch.tethered(command, last_signal=signal.SIGINT),

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -17,7 +17,7 @@ import pytest
 import requests
 
 from portal.embedded.paths import places_of
-from tests.ports import free_port
+from tests.ports import free_port, take
 from tests.processes import processes_of, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,16 +109,6 @@ class Run:
 
 
 Start = Callable[..., Run]
-
-
-def take(port: int, stack: ExitStack) -> None:
-    """See to it that somebody listens on a port."""
-    other = stack.enter_context(socket.socket())
-    # Connections that were closed a moment ago are no listener; without this they count as one.
-    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    with suppress(OSError):  # somebody does already
-        other.bind(("127.0.0.1", port))
-        other.listen()
 
 
 @pytest.fixture
