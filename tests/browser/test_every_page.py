@@ -11,7 +11,7 @@ from pytest_django import DjangoDbBlocker
 
 from accounting.domain.core.interval import HOUR_MS, to_ms
 from accounting.models import KubeJob, KubeJobRun
-from tests.browser.conftest import SignIn
+from tests.browser.conftest import SignIn, turn_dark
 from tests.integration.access.routes import FOUND, find_routes
 from tests.integration.access.routes import PAGES as ROUTES
 from tests.story import PASSWORD, Story
@@ -112,25 +112,17 @@ def test_no_page_of_the_resolver_is_left_out() -> None:
     assert not visited & ELSEWHERE.keys()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.usefixtures("second_job")
-def test_a_page_is_clean(
-    sign_in: SignIn, violations: Callable[[Page], list[str]], path: str, theme: str
-) -> None:
-    visit = sign_in("ana", theme=theme, bend_policy=True)
-    page = visit.open(path)
-    assert page.locator("h1").inner_text().strip() == PAGES[path]
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize("path", PAGES)
-@pytest.mark.usefixtures("second_job")
-def test_a_page_keeps_the_policy_and_fits_a_small_phone(
-    sign_in: SignIn, path: str
+def test_a_page_is_clean_keeps_the_policy_and_fits_a_small_phone(
+    sign_in: SignIn, violations: Callable[[Page], list[str]], path: str
 ) -> None:
     visit = sign_in("ana")
     page = visit.open(path)
+    assert page.locator("h1").inner_text().strip() == PAGES[path]
+    assert violations(page) == []
+    turn_dark(page)
+    assert violations(page) == []
     page.set_viewport_size({"width": PHONE, "height": 800})
     page.wait_for_function(FOLLOWED)
     assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
@@ -191,3 +183,17 @@ def test_the_check_finds_a_label_that_lacks_its_text(
     )
     [found] = violations(page)
     assert found.startswith("label-content-name-mismatch x1")
+
+
+def test_the_check_finds_a_text_that_is_too_faint_in_the_dark_theme(
+    sign_in: SignIn, violations: Callable[[Page], list[str]]
+) -> None:
+    """The theme changes on the open page, and axe looks at the colors that are then in force."""
+    page = sign_in("ana").open("/prices")
+    page.evaluate(
+        "document.querySelector('h1').style.color = 'light-dark(#111111, #222222)'"
+    )
+    assert violations(page) == []
+    turn_dark(page)
+    [found] = violations(page)
+    assert found.startswith("color-contrast x1")
