@@ -53,7 +53,7 @@ test: ## run every test that this machine supports (ARGS for pytest)
 	@exec $(DEVELOPMENT) python -m tests.run $(ARGS)
 
 test-unit: ## run the tests without services, in seconds
-	@exec $(DEVELOPMENT) pytest -q tests/unit
+	@exec $(DEVELOPMENT) pytest -q -n 2 --dist worksteal tests/unit
 
 test-integration: ## run the tests with real PostgreSQL, Redis and Prometheus
 	@exec $(DEVELOPMENT) pytest -q tests/integration
