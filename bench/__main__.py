@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P8, G1, K1, K2, attribution, backfill, against named alternatives.
+"""`make bench`: P1 to P8, G1, G2, K1, K2, attribution, backfill, against named alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -32,6 +32,7 @@ def main() -> int:
             decode,
             drift,
             endtoend,
+            gpu_pages,
             plan,
             rollups,
             writes,
@@ -48,6 +49,7 @@ def main() -> int:
             decode.figures(wanted),
             rollups.figures(wanted),
             by_gpu.figures(wanted),
+            gpu_pages.figures(wanted),
             attribution.figures(wanted),
             drift.figures(wanted),
             plan.figures(wanted),

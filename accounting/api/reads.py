@@ -1,13 +1,15 @@
 """Read-only lists: the reports of `manage.py report`, and clusters."""
 
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import scope_of
-from accounting.api.rows import CsvRenderer, Rows, RowsView
+from accounting.api.rows import CsvRenderer, Row, RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.audit.entries import (
     AuditFilter,
@@ -28,7 +30,6 @@ from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows
 from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
 from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
-from accounting.serializers.csv_text import csv_stream
 from accounting.serializers.data_health import IssueSerializer
 from accounting.serializers.directory import ClusterSerializer
 from accounting.serializers.gpus import (
@@ -51,31 +52,41 @@ class UsageView(RowsView):
     parameters = ("by", "only", "columns", *REPORT)
 
     @lists(UsageRowSerializer, parameters)
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponseBase:
         """List usage, as `report usage` does."""
         selection, by = self.selection(request), self.by(request, "team")
+        measures = self._measures(request)
         rows = with_intensity(usage_rows(selection, by), selection, by)
         found = only_pointless(rows, request.query_params.get("only"))
-        fields = list(UsageRowSerializer.each(found))
-        return self.answer(request, self._in_columns(request, fields))
+        fields = UsageRowSerializer.each(found)
+        if isinstance(request.accepted_renderer, CsvRenderer):
+            return self._file(request, fields, measures)
+        return self.answer(request, list(fields))
 
-    def _in_columns(self, request: Request, rows: Rows) -> Rows:
-        """Rows of a CSV file with their dimensions and the requested columns, in that order."""
+    def _measures(self, request: Request) -> Sequence[str] | None:
+        """The requested columns of a CSV file, beside its dimensions; None for all."""
         text = request.query_params.get("columns")
         if text is None:
-            return rows
+            return None
         if not isinstance(request.accepted_renderer, CsvRenderer):
             raise SelectionError("'columns' requires format=csv", parameter="columns")
         names = list(dict.fromkeys(text.split(",")))
         for name in names:
             check_word("columns", name, USAGE_MEASURES)
-        return [
-            {
-                **{k: v for k, v in row.items() if k not in USAGE_MEASURES},
-                **{name: row[name] for name in names},
-            }
-            for row in rows
-        ]
+        return names
+
+    def _file(
+        self, request: Request, rows: Iterator[Row], measures: Sequence[str] | None
+    ) -> HttpResponseBase:
+        """A CSV file that is sent while its rows are written."""
+        first = next(rows, None)
+        if first is None:
+            return self.answer(request, [])
+        columns = list(first)
+        if measures is not None:
+            columns = [name for name in columns if name not in USAGE_MEASURES]
+            columns.extend(measures)
+        return self.streamed(request, chain([first], rows), columns)
 
 
 class LedgerView(RowsView):
@@ -178,11 +189,7 @@ class AuditView(RowsView):
         audit_filter = self._filter(request)
         if isinstance(request.accepted_renderer, CsvRenderer):
             rows = AuditSerializer.each(audit_rows(audit_filter))
-            return StreamingHttpResponse(
-                csv_stream(rows, AUDIT_COLUMNS),
-                content_type="text/csv; charset=utf-8",
-                headers={"Content-Disposition": self.attachment(request)},
-            )
+            return self.streamed(request, rows, AUDIT_COLUMNS)
         read = partial(audit_page, audit_filter)
         return self.keyset_page(request, read, audit_key, AuditSerializer)
 

@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, StreamingHttpResponse
 from rest_framework import exceptions, status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -36,10 +36,11 @@ from accounting.queries.selection import (
 )
 from accounting.queries.teams.directory import cluster_rows, team_rows
 from accounting.rights import SIGNED_IN, Right
-from accounting.serializers.csv_text import csv_lines
+from accounting.serializers.csv_text import csv_lines, csv_stream
 from accounting.serializers.row import RowSerializer
 
-Rows = list[dict[str, Any]]
+Row = dict[str, Any]
+Rows = list[Row]
 PAGING = ("limit", "cursor", "format")
 REPEATABLE = frozenset({*FILTERS, "by"})
 
@@ -247,6 +248,16 @@ class RowsView(ApiView):
         limit = limit_of(query.get("limit"))
         page = page_of(rows, self.question(request), limit, query.get("cursor"))
         return Response({"rows": page.rows, "next": page.next})
+
+    def streamed(
+        self, request: Request, rows: Iterable[Row], columns: Sequence[str]
+    ) -> StreamingHttpResponse:
+        """A CSV file of any length: the first rows are sent while others are written."""
+        return StreamingHttpResponse(
+            csv_stream(rows, columns),
+            content_type=f"{CsvRenderer.media_type}; charset={CsvRenderer.charset}",
+            headers={"Content-Disposition": self.attachment(request)},
+        )
 
     def question(self, request: Request) -> str:
         """The query without paging parameters: a cursor is valid for one query only."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+PART = 16_384  # characters that are sent at once
 DANGEROUS = (*"=+-@＝＋－＠", "\t", "\n", "\0")  # noqa: RUF001  # spreadsheets fold them
 
 
@@ -40,16 +41,17 @@ def _is_number(text: str) -> bool:
 def csv_stream(
     rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
 ) -> Iterator[str]:
-    """A CSV file line by line, of any length: a header, then each row in its columns."""
+    """A CSV file in parts of some lines, of any length: a header, then each row in its columns."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
         writer.writerow([csv_cell(row[name]) for name in columns])
-        yield out.getvalue()
-        out.seek(0)
-        out.truncate()
-    yield out.getvalue()  # the header, if there are no rows
+        if out.tell() >= PART:
+            yield out.getvalue()
+            out.seek(0)
+            out.truncate()
+    yield out.getvalue()
 
 
 def csv_lines(rows: list[Mapping[str, Any]]) -> list[list[str]]:

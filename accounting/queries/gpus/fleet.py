@@ -53,9 +53,10 @@ class GpuRow:
     @property
     def allocated_share(self) -> float | None:
         """allocated / wall of the period; None if it was not present."""
-        if self.ledger is None or not self.ledger.wall_ms:
+        wall_ms = self.ledger.wall_ms if self.ledger else 0
+        if self.ledger is None or not wall_ms:
             return None
-        return self.ledger.held.allocated_ms / self.ledger.wall_ms
+        return self.ledger.held.allocated_ms / wall_ms
 
 
 _GPUS = """

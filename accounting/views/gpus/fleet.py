@@ -24,7 +24,6 @@ from accounting.views.gpus.gpu_line import (
     Teams,
     held_text,
     line_of,
-    look_of,
 )
 from accounting.views.gpus.holders import Timeline, timeline
 from accounting.views.spans import DAY, HOUR, SpanState
@@ -213,7 +212,6 @@ def _held(selection: Selection, teams: Teams) -> list[GpuLine]:
         return lines
     now = holders_now(selection.scope)
     for row in usage_rows(selection, ("cluster", "node", "gpu", "model")):
-        look, text = look_of(row.efficiency, 1.0)
         key = row.key["cluster"], row.key["gpu"]
         lines.append(
             GpuLine(
@@ -222,11 +220,8 @@ def _held(selection: Selection, teams: Teams) -> list[GpuLine]:
                 node=row.key["node"],
                 model=row.key["model"],
                 has_page=False,
-                busy=row.efficiency,
-                allocated=None,
                 now=held_text(now.get(key, ()), teams),
-                look=look,
-                text=text,
+                own_busy=row.efficiency,
                 money=GpuMoney(row.charge, None),
             )
         )

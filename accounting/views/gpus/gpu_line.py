@@ -44,7 +44,8 @@ class GpuLine:
         now: its holders in the newest window, as far as the visitor may see.
         held: its holders in the shown time; only for shown lines.
         teams: the visitor's teams that held it; empty for visitors who see all teams.
-        look: q0..q9 by busy share, free, dark.
+        row: its states, for visitors who see all teams.
+        own_busy: the busy share of the time that the visitor's teams held it, for others.
         money: of the shown lines; of all if they are sorted by it.
     """
 
@@ -53,17 +54,35 @@ class GpuLine:
     node: str
     model: str
     has_page: bool  # for visitors who see all teams
-    busy: float | None
-    allocated: float | None
     now: Held | None
-    look: str
-    text: str
+    row: GpuRow | None = None
+    own_busy: float | None = None
     is_present: bool = True  # present in the newest window
     driver: str = ""
     errors: tuple[str, ...] = ()
     held: Held | None = None
     teams: tuple[TeamRef, ...] = ()
     money: GpuMoney | None = None
+
+    @property
+    def busy(self) -> float | None:
+        """Its busy share."""
+        return self.row.busy_share if self.row else self.own_busy
+
+    @property
+    def allocated(self) -> float | None:
+        """Its allocated share; None for visitors who see only their teams' time."""
+        return self.row.allocated_share if self.row else None
+
+    @property
+    def look(self) -> str:
+        """Of its square: q0..q9 by busy share, free, dark."""
+        return look_of(self.busy, self.allocated if self.row else 1.0)[0]
+
+    @property
+    def text(self) -> str:
+        """The same as text."""
+        return look_of(self.busy, self.allocated if self.row else 1.0)[1]
 
     @property
     def before(self) -> Held | None:
@@ -91,19 +110,14 @@ class GpuLine:
 
 def line_of(row: GpuRow, teams: Teams) -> GpuLine:
     """One GPU for visitors who see all teams; details of shown lines are added later."""
-    busy, allocated = row.busy_share, row.allocated_share
-    look, text = look_of(busy, allocated)
     return GpuLine(
         uuid=row.uuid,
         cluster=row.cluster,
         node=row.node,
         model=row.model,
         has_page=True,
-        busy=busy,
-        allocated=allocated,
         now=held_text(row.holders, teams),
-        look=look,
-        text=text,
+        row=row,
         is_present=row.is_present,
         driver=row.driver,
         errors=row.errors,

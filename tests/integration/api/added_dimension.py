@@ -61,7 +61,7 @@ def answers() -> dict[str, object]:
     return {
         "all": client.get(usage).json()["rows"],
         "one": client.get(f"{usage}&department=Research").json()["rows"],
-        "csv": client.get(f"{usage}&format=csv").content.decode().splitlines(),
+        "csv": client.get(f"{usage}&format=csv").getvalue().decode().splitlines(),
         "command": printed.getvalue().splitlines(),
         "chips": [(chip.label, chip.value) for chip in page["chips"]],
         "page_ms": page["breakdown"].summary.total.allocated_ms,

@@ -50,7 +50,7 @@ def test_rest_and_files_split_by_it(ask: Ask, one: Dimension) -> None:
     assert all(list(row)[: len(keys)] == keys for row in rows)
     assert total(rows) == total(usage(ask, "by="))
     file = ask("ana").get(f"/api/v1/usage?{HOUR}&by={one.name}&format=csv")
-    head, *lines = csv.reader(io.StringIO(file.content.decode()))
+    head, *lines = csv.reader(io.StringIO(file.getvalue().decode()))
     assert head[: len(keys)] == keys
     assert len(lines) == len(rows)
     ledger = ask("ana").get(f"/api/v1/ledger?{HOUR}&by={one.name}")

@@ -125,7 +125,7 @@ def test_change_sets_go_back_to_the_first(ask: Ask) -> None:
     assert found == sorted(found, reverse=True)
     address = "/api/v1/change-sets?team=vision"
     assert len(all_pages(client, address, 400)) == SETS // 2
-    file = client.get(f"{address}&format=csv").content.decode().splitlines()
+    file = client.get(f"{address}&format=csv").getvalue().decode().splitlines()
     assert len(file) == SETS // 2 + 1
     assert client.get("/api/v1/change-sets?cluster=south").json()["rows"] == []
 

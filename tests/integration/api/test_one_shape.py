@@ -30,7 +30,7 @@ def test_one_more_field_is_in_json_csv_schema_and_command(sign_in: SignIn) -> No
     client = sign_in("ana")
     rows = client.get("/api/v1/usage?by=team").json()["rows"]
     assert all(row["samples"] > 0 for row in rows)
-    file = client.get("/api/v1/usage?by=team", headers=CSV).content.decode()
+    file = client.get("/api/v1/usage?by=team", headers=CSV).getvalue().decode()
     assert file.splitlines()[0].endswith(",samples,watts")
     printed = io.StringIO()
     call_command("report", "usage", "--by=team", "--format=json", stdout=printed)

@@ -175,8 +175,9 @@ def test_every_hole_leads_to_its_workload_and_file(sign_in: SignIn) -> None:
     for file in re.findall(r'href="(/api/v1/usage[^"]+format=csv)"', page):
         answer = client.get(unescape(file))
         assert answer.status_code == 200
-        assert b"vision" in answer.content
-        assert b"speech" not in answer.content
+        rows = answer.getvalue()
+        assert b"vision" in rows
+        assert b"speech" not in rows
 
 
 def test_a_cluster_that_fell_silent_has_a_gap_until_it_is_retired(

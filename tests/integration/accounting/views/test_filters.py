@@ -171,8 +171,7 @@ def test_what_has_no_tier_can_be_chosen(sign_in: SignIn) -> None:
     html = html_of(client.get(bare.url))
     url = re.search(r'href="(/api/v1/usage\?by=team&amp;[^"]+format=csv)"', html)
     assert url is not None
-    rows = client.get(url[1].replace("&amp;", "&"))
-    text = b"".join(rows).decode() if rows.streaming else rows.content.decode()
+    text = client.get(url[1].replace("&amp;", "&")).getvalue().decode()
     hours = [line.split(",") for line in text.splitlines()]
     column = hours[0].index("allocated_gpu_hours")
     total = sum(Decimal(row[column]) for row in hours[1:])
