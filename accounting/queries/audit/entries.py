@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from accounting.models import AuditLink
-from accounting.queries.audit.checks import history_tables
+from accounting.queries.audit.chain_checks import history_tables
 from accounting.queries.paging import Key, Seek
 
 CHUNK = 1_000  # links read at a time

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import connection
 
 from accounting.domain.core.interval import Interval
-from accounting.queries.audit.checks import audit_checks
+from accounting.queries.audit.chain_checks import audit_checks
 from accounting.queries.audit.gpu_checks import GPU_CHECKS
 from accounting.queries.audit.invariant import Check, Verdict
 from accounting.rating.charge_sql import INTENSITY_COLUMNS, difference, over, raw

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from accounting.sources.catalogue import nvidia, others
+from accounting.sources.catalogue.gpu_model_names import normal_model
 from accounting.sources.catalogue.labels import (
     LONGEST_NAME,
     NODE_LABELS,
@@ -28,7 +29,7 @@ from accounting.sources.catalogue.metric import (
     Metric,
     Table,
 )
-from accounting.sources.catalogue.node_labels import CLOUDS, lifecycle_of, normal_model
+from accounting.sources.catalogue.node_labels import CLOUDS, lifecycle_of
 from accounting.sources.catalogue.queues import QUEUE_METRICS, queue_meaning
 from accounting.sources.catalogue.reserved import KUBE_METRICS, is_reserved
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from accounting.domain.samples.series import Claimed, GpuKey, PodName, ScraperIdentity
 from accounting.domain.units.gpu_units import number_in, share_of
-from accounting.sources.catalogue.node_labels import normal_model
+from accounting.sources.catalogue.gpu_model_names import normal_model
 from accounting.sources.catalogue.others import AMD_DIVIDED
 
 LONGEST_NAME = 300  # characters of a metric name

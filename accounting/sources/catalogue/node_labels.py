@@ -1,17 +1,8 @@
 """The GPU model and the lifecycle of a node, from its labels."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from accounting.domain.inventory.label_names import label_name
-
-_SUFFIX = re.compile(r"(-SHARED|-MIG-.*)+$")
-
-
-def normal_model(name: str) -> str:
-    """One spelling of a GPU model: dashes, without sharing and MIG suffixes (trap T8)."""
-    return _SUFFIX.sub("", "-".join(name.split()))
-
 
 SPOT, ON_DEMAND, RESERVED, UNKNOWN = "spot", "on-demand", "reserved", "unknown"
 # Label, value (casefolded; "" is any), lifecycle. GKE and AKS label the nodes of spot pools; other

@@ -14,7 +14,7 @@ from django.test import Client
 from accounting.actions.people import save_person
 from accounting.actions.tokens import create_token, revoke_token
 from accounting.models import AuditLink
-from accounting.queries.audit.checks import history_tables
+from accounting.queries.audit.chain_checks import history_tables
 from accounting.queries.audit.entries import AuditFilter, audit_rows
 from tests.integration.accounting.audit.test_chain import broken
 

@@ -18,7 +18,7 @@ from accounting.actions.prices import set_unit_price
 from accounting.actions.teams import save_team
 from accounting.audit import act
 from accounting.models import AuditLink, Binding, Membership, Person, Team
-from accounting.queries.audit.checks import audit_checks, history_tables
+from accounting.queries.audit.chain_checks import audit_checks, history_tables
 from accounting.queries.audit.entries import (
     AuditFilter,
     Head,

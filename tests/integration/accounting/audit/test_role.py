@@ -10,7 +10,7 @@ from django.db.utils import ProgrammingError
 
 from accounting.actions.teams import save_team
 from accounting.models import AuditLink
-from accounting.queries.audit.checks import history_tables
+from accounting.queries.audit.chain_checks import history_tables
 from tests.builders import SETUP
 from tests.integration.accounting.support import report, run
 from tests.traps.scene import Pod, Scene
