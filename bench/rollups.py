@@ -89,7 +89,7 @@ def _whole() -> Figure:
         "P7",
         "rollup of 10 M facts to (hour, team) / DuckDB",
         ratio(seconds["rival"], seconds["ours"]),
-        0.08,
+        0.07,
         detail={
             "s": statistics.median(seconds["ours"]),
             "rival s": statistics.median(seconds["rival"]),
