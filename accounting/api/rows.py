@@ -27,7 +27,7 @@ from accounting.queries.paging import (
     page_of,
     seek_of,
 )
-from accounting.queries.row_limit import MOST_ROWS
+from accounting.queries.relation.row_limit import MOST_ROWS
 from accounting.queries.selection import (
     Selection,
     SelectionError,

@@ -25,7 +25,7 @@ from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
 from accounting.domain.reports.date_range_parts import RangeError
 from accounting.domain.reports.date_ranges import parse_words, preset_named
 from accounting.models import Cluster
-from accounting.queries.row_limit import MOST_ROWS
+from accounting.queries.relation.row_limit import MOST_ROWS
 from accounting.queries.selection import FIRST, LAST, Selection
 from accounting.queries.teams.teams import TeamRef
 from accounting.queries.usage.breakdown import Sides

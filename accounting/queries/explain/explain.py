@@ -22,7 +22,7 @@ from accounting.queries.explain.prices import (
     amounts_of,
     prices_used,
 )
-from accounting.queries.relation import relation
+from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection, SelectionError, stored_period
 from accounting.queries.share_policies import policies_in
 from accounting.queries.usage.ledger import ledger_total

@@ -14,7 +14,7 @@ from django.db import connection
 
 from accounting.domain.billing.charge import price_amounts
 from accounting.domain.core.money import NOTHING, Money, amount_of
-from accounting.queries.relation import relation
+from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection
 from accounting.rating.states_sql import held, wall
 

@@ -12,12 +12,12 @@ from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.money import Money
 from accounting.domain.reports.rows import LedgerRow
 from accounting.models import DataIssue
-from accounting.queries.by_gpu import rows_by_gpu
 from accounting.queries.gpus.drivers import drivers
 from accounting.queries.gpus.gpu_events import HARDWARE_ERRORS
 from accounting.queries.gpus.holders import GpuHolder, holders_now
+from accounting.queries.relation.by_gpu import rows_by_gpu
+from accounting.queries.relation.stored_columns import STATES as STORED_STATES
 from accounting.queries.selection import Selection, refuse_others, stored_period
-from accounting.queries.stored_columns import STATES as STORED_STATES
 from accounting.queries.usage.ledger import HiddenError, ledger_rows
 
 

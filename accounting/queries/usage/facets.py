@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import connection
 
 from accounting.queries.dimensions import named
-from accounting.queries.relation import relation
+from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.domain.reports.rows import UsageRow
-from accounting.queries.relation import hard_relation
+from accounting.queries.relation.relation import hard_relation
 from accounting.queries.selection import Selection, check_word
 from accounting.queries.usage.usage import key_columns, usage_rows
 from accounting.rating.charge_sql import over

@@ -11,7 +11,7 @@ from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.money import NOTHING, Cell
 from accounting.domain.reports.rows import LedgerRow
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
-from accounting.queries.relation import relation
+from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection, check_word
 from accounting.queries.usage.usage import key_columns
 from accounting.rating.charge_sql import (

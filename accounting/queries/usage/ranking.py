@@ -13,7 +13,7 @@ from accounting.domain.core.interval import Interval
 from accounting.domain.core.money import NOTHING
 from accounting.domain.reports.comparison import change
 from accounting.domain.reports.rows import UsageRow
-from accounting.queries.relation import Relation, relation
+from accounting.queries.relation.relation import Relation, relation
 from accounting.queries.selection import Selection
 from accounting.queries.usage.breakdown import Mover
 from accounting.queries.usage.usage import fetch_usage, key_columns, usage_row

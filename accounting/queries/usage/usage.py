@@ -10,7 +10,7 @@ from accounting.domain.core.ledger_line import HELD_STATES as HELD
 from accounting.domain.core.money import NOTHING, Money
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.dimensions import USAGE_DIMENSIONS, keys_of
-from accounting.queries.relation import relation
+from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection, check_word
 from accounting.rating.charge_sql import CURRENCY, raw_sum, unpriced_sum
 from accounting.rating.states_sql import held, sums

@@ -7,7 +7,7 @@ from typing import Any
 
 from accounting.domain.core.interval import Interval
 from accounting.models import Gpu
-from accounting.queries.gpu_rollups import (
+from accounting.queries.relation.gpu_rollups import (
     Grain,
     Piece,
     complete_from,
@@ -15,10 +15,10 @@ from accounting.queries.gpu_rollups import (
     split,
     stored_part,
 )
-from accounting.queries.retained_range import kept_facts
-from accounting.queries.row_limit import check_rows
+from accounting.queries.relation.retained_range import kept_facts
+from accounting.queries.relation.row_limit import check_rows
+from accounting.queries.relation.stored_columns import Column
 from accounting.queries.selection import Selection, SelectionError
-from accounting.queries.stored_columns import Column
 from accounting.rating.charge_sql import GPU_COLUMNS, parameters
 
 _OF_GPUS = "(%(gpus)s::bigint[] IS NULL OR gpu_id = ANY(%(gpus)s))"

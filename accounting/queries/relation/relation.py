@@ -11,11 +11,12 @@ from datetime import timedelta
 from typing import Any
 
 from accounting.domain.core.interval import Interval
-from accounting.queries.by_gpu import gpu_ids, rows_by_gpu
 from accounting.queries.dimensions import BY_NAME, Dimension, StoredIn, named
-from accounting.queries.gpu_rollups import Grain, Piece
-from accounting.queries.retained_range import kept_facts
-from accounting.queries.row_limit import check_rows
+from accounting.queries.relation.by_gpu import gpu_ids, rows_by_gpu
+from accounting.queries.relation.gpu_rollups import Grain, Piece
+from accounting.queries.relation.retained_range import kept_facts
+from accounting.queries.relation.row_limit import check_rows
+from accounting.queries.relation.stored_columns import INTENSITY, USAGE, Column
 from accounting.queries.selection import (
     Selection,
     SelectionError,
@@ -23,7 +24,6 @@ from accounting.queries.selection import (
     is_on_days,
     is_on_hours,
 )
-from accounting.queries.stored_columns import INTENSITY, USAGE, Column
 from accounting.rating.charge_sql import GPU_COLUMNS, parameters
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from accounting.domain.core.interval import WINDOW_MS
 from accounting.models import Gpu
-from accounting.queries.gpu_rollups import Grain, Piece
+from accounting.queries.relation.gpu_rollups import Grain, Piece
 from accounting.queries.selection import Selection, SelectionError
 
 MOST_ROWS = (
