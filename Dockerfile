@@ -22,7 +22,7 @@ ENV PATH=/app/.venv/bin:$PATH \
     GPU_LEDGER_LOCAL=0
 WORKDIR /app
 COPY --from=build /app /app
-RUN install --directory --owner=10001 --group=10001 /demo
+RUN install --directory --owner=10001 --group=10001 /demo /exports
 # No name, no home, no shell: a number is enough, and Kubernetes can check it.
 USER 10001:10001
 EXPOSE 8000

@@ -26,7 +26,7 @@ provision: ## as root: install what the Prometheus, cluster and browser tests ne
 
 lock: ## update the lock files after a change of dependencies in pyproject.toml
 	$(DEVELOPMENT) uv pip compile $(LOCK) -o requirements.txt pyproject.toml
-	$(DEVELOPMENT) uv pip compile $(LOCK) --group test --group lint --group mutation --group bench \
+	$(DEVELOPMENT) uv pip compile $(LOCK) --extra parquet --extra xlsx --extra s3 --group test --group lint --group mutation --group bench \
 	  -o requirements-dev.txt pyproject.toml
 
 # One lock for every Python that `requires-python` names.
@@ -80,6 +80,9 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 		export STATEFUL_STEPS="$(STATEFUL_STEPS)" STATEFUL_SEED="$(STATEFUL_SEED)"; \
 		export ORACLE_FLEETS="$(ORACLE_FLEETS)" ORACLE_SEED="$(ORACLE_SEED)"; \
 		exec $(DEVELOPMENT) python -m tests.oracle.soak; \
+	elif [ -n "$(MONEY_WORLDS)" ]; then \
+		export MONEY_WORLDS="$(MONEY_WORLDS)" MONEY_SEED="$(MONEY_SEED)"; \
+		exec $(DEVELOPMENT) pytest -q tests/integration/accounting/booking/test_random_worlds.py; \
 	elif [ -n "$(PAGE_ADDRESSES)" ]; then \
 		export PAGE_ADDRESSES="$(PAGE_ADDRESSES)" PAGE_SEED="$(PAGE_SEED)"; \
 		exec $(DEVELOPMENT) pytest -q tests/integration/access/test_addresses.py; \

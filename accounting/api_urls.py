@@ -1,14 +1,39 @@
 """Addresses of the API; names and fields change only with its version."""
 
+import re
+
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
 from accounting.api import documents, reads, writes
+from accounting.api.finance import (
+    adjustments,
+    bills,
+    budgets,
+    charges,
+    closing,
+    contests,
+    conversions,
+    exports,
+    periods,
+    price_import,
+    price_lists,
+    prices,
+    statements,
+)
 from accounting.api.rows import NotThereView
+
+_PARAMETER = re.compile(r"<[a-z]+:([a-z_]+)>")
+
+
+def _name(address: str) -> str:
+    """`api-usage`, `api-budgets/number/end`: Django warns of a colon in a name."""
+    return "api-" + _PARAMETER.sub(r"\1", address)
+
 
 # The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [
-    path(address, login_not_required(view), name=f"api-{address}")
+    path(address, login_not_required(view), name=_name(address))
     for address, view in (
         ("usage", reads.UsageView.as_view()),
         ("ledger", reads.LedgerView.as_view()),
@@ -18,8 +43,52 @@ urlpatterns = [
         ("gpu-steps", reads.GpuStepsView.as_view()),
         ("teams", writes.TeamsView.as_view()),
         ("bindings", writes.BindingsView.as_view()),
-        ("prices", writes.PricesView.as_view()),
+        ("prices", prices.PricesView.as_view()),
+        ("prices/preview", prices.PricePreviewView.as_view()),
+        ("prices/import", price_import.PriceImportView.as_view()),
+        ("price-lists", price_lists.PriceListsView.as_view()),
+        ("price-lists/<int:number>", price_lists.PriceListView.as_view()),
+        ("conversion-rates", conversions.ConversionRatesView.as_view()),
         ("kube-state-jobs", writes.KubeStateJobsView.as_view()),
+        ("budgets", budgets.BudgetsView.as_view()),
+        ("contests", contests.ContestsView.as_view()),
+        ("contests/<int:number>", contests.ContestView.as_view()),
+        ("contests/<int:number>/answer", contests.ContestAnswerView.as_view()),
+        ("contests/<int:number>/accept", contests.ContestAcceptView.as_view()),
+        ("contests/<int:number>/reopen", contests.ContestReopenView.as_view()),
+        ("contests/<int:number>/withdraw", contests.ContestWithdrawView.as_view()),
+        ("bills", bills.BillsView.as_view()),
+        ("bills/<int:number>", bills.BillView.as_view()),
+        ("bills/<int:number>/variance", bills.BillVarianceView.as_view()),
+        ("bills/<int:number>/unmatched", bills.BillUnmatchedView.as_view()),
+        ("bills/<int:number>/final", bills.BillFinalView.as_view()),
+        ("anomalies", budgets.AnomaliesView.as_view()),
+        ("periods", periods.PeriodsView.as_view()),
+        ("periods/<slug:period>", periods.PeriodView.as_view()),
+        ("periods/<slug:period>/checks", periods.PeriodChecksView.as_view()),
+        (
+            "periods/<slug:period>/statements",
+            statements.PeriodStatementsView.as_view(),
+        ),
+        ("periods/<slug:period>/close", closing.PeriodCloseView.as_view()),
+        ("periods/<slug:period>/overrides", closing.OverridesView.as_view()),
+        ("overrides/<int:number>/confirm", closing.OverrideConfirmView.as_view()),
+        ("periods/<slug:period>/reopen", closing.ReopenView.as_view()),
+        (
+            "periods/<slug:period>/reopen/<int:number>/confirm",
+            closing.ReopenConfirmView.as_view(),
+        ),
+        ("adjustments", adjustments.AdjustmentsView.as_view()),
+        ("exports", exports.ExportsView.as_view()),
+        ("exports/<int:number>", exports.ExportView.as_view()),
+        ("exports/<int:number>/file", exports.ExportFileView.as_view()),
+        ("statements", statements.StatementsView.as_view()),
+        (
+            "statements/<slug:team>/<slug:period>",
+            statements.StatementView.as_view(),
+        ),
+        ("charges", charges.ChargesView.as_view()),
+        ("corrections", charges.CorrectionsView.as_view()),
         ("clusters", reads.ClustersView.as_view()),
         ("audit", reads.AuditView.as_view()),
         ("data-issues", reads.IssuesView.as_view()),
@@ -28,6 +97,11 @@ urlpatterns = [
     )
 ]
 urlpatterns += [
+    path(
+        "budgets/<int:number>/end",
+        login_not_required(budgets.BudgetEndView.as_view()),
+        name="api-budget-end",
+    ),
     path("", login_not_required(NotThereView.as_view())),
     path("<path:rest>", login_not_required(NotThereView.as_view())),
 ]

@@ -27,8 +27,13 @@ NAMES = (  # of measuring
     "rolled_up",
 )
 RETIREMENT_NAMES = ("retiring_day", "retired_day")
+CLOSE_NAMES = ("period_computed", "period_stored", "period_closed")
+EXPORT_NAMES = ("export_part", "export_written")
 PLAN_NAMES = ("plan_tried",)
 PUSH_NAMES = ("step_marked", "step_sent", "step_recorded", "class_removed")
+KNOWN = frozenset(
+    (*NAMES, *RETIREMENT_NAMES, *CLOSE_NAMES, *EXPORT_NAMES, *PLAN_NAMES, *PUSH_NAMES)
+)
 _ARMED = os.environ.get("GPU_LEDGER_FAILPOINT", "")
 PATIENCE_S = 300.0  # left by a test that was killed
 _passed = 0  # number of times that the active one was reached
@@ -46,7 +51,7 @@ def reach(name: str) -> None:
         FailpointError: activated with `raise`.
     """
     global _passed  # noqa: PLW0603  # one process, one armed place
-    if name not in (*NAMES, *RETIREMENT_NAMES, *PLAN_NAMES, *PUSH_NAMES):
+    if name not in KNOWN:
         raise ValueError(f"{name!r} is not a failpoint")
     armed, _, what = _ARMED.partition(":")
     if armed != name:

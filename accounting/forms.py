@@ -8,10 +8,11 @@ from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.core.validators import MaxValueValidator, MinValueValidator
 
+from accounting.actions.prices import PriceError, check_price_list
 from accounting.actions.tokens import SCOPES
 from accounting.domain.core.billing_calendar import DAY
 from accounting.domain.units.mig_profiles import fault_of, normal
-from accounting.models import BindingKind, Cluster, Team
+from accounting.models import BindingKind, Cluster, PriceKind, PriceList, Team
 from accounting.queries.selection import FIRST, LAST
 from accounting.sources.catalogue import normal_model
 
@@ -136,8 +137,9 @@ class PriceForm(AccessibleForm):
         max_digits=12,
         decimal_places=6,
         min_value=0,
+        required=False,
         label="Rate per GPU-hour",
-        help_text="What teams are charged.",
+        help_text="What teams are charged. Give a rate, a cost or both.",
     )
     cost_per_gpu_hour = forms.DecimalField(
         max_digits=12,
@@ -145,7 +147,7 @@ class PriceForm(AccessibleForm):
         min_value=0,
         required=False,
         label="Cost per GPU-hour",
-        help_text="What a GPU-hour costs the organization. Independent of the rate.",
+        help_text="What a GPU-hour costs the organization, without a profile and a tier.",
     )
     lifecycle = forms.ChoiceField(
         choices=(
@@ -174,12 +176,20 @@ class PriceForm(AccessibleForm):
         help_text="A billing day. An earlier day changes amounts that are already shown. For a "
         "model without a price, use the first day on which it was seen.",
     )
+    price_list = forms.ModelChoiceField(
+        queryset=PriceList.objects.order_by("kind", "name"),
+        required=False,
+        empty_label="The usual one",
+        label="List",
+        help_text="The price is in the currency of its list.",
+    )
     source_note = forms.CharField(
         max_length=500,
         required=False,
         label="Source",
         help_text="For example a contract or a price list.",
     )
+    is_sure = forms.BooleanField(required=False, label="The price is right")
     reason = forms.CharField(
         min_length=10,
         max_length=200,
@@ -197,6 +207,23 @@ class PriceForm(AccessibleForm):
         profile, model = normal(found.get("profile", "")), found.get("model")
         if profile and model and (fault := fault_of(profile, model)):
             self.add_error("profile", fault)
+        rate, cost = found.get("rate_per_gpu_hour"), found.get("cost_per_gpu_hour")
+        if rate is None and cost is None and "rate_per_gpu_hour" not in self.errors:
+            self.add_error("rate_per_gpu_hour", "Enter a rate, a cost or both.")
+        if cost is not None and (profile or found.get("tier")):
+            self.add_error(
+                "cost_per_gpu_hour",
+                "A cost is of whole GPUs: it has no profile and no tier.",
+            )
+        amounts = {PriceKind.RATE: rate, PriceKind.COST: cost}
+        kinds = [kind for kind, amount in amounts.items() if amount is not None]
+        price_list: PriceList | None = found.get("price_list")
+        if price_list and kinds:
+            try:
+                check_price_list(price_list, kinds, price_list.currency)
+            except PriceError as error:
+                text = str(error)
+                self.add_error("price_list", f"{text[:1].upper()}{text[1:]}.")
         return found | {"profile": profile}
 
 

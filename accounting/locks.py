@@ -13,6 +13,9 @@ _SPACES = {
     "people": 7108,
     "sign-ins": 7109,
     "audit": 7110,  # taken by history triggers
+    "booking": 7111,
+    "prices": 7112,
+    "bills": 7113,
 }
 
 

@@ -1,13 +1,15 @@
-"""JSON request bodies: parsed strictly, so that views get only values that can be stored."""
+"""Request bodies: JSON, parsed strictly, so that views get only values to store; files."""
 
 import json
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, cast
 
 from rest_framework import exceptions
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 
 DEEPEST = 32  # levels; a change set has five
 WIDEST = 2**63  # larger numbers fit in none of our columns
@@ -62,6 +64,76 @@ class StrictJsonParser(BaseParser):
         for pointer, value in _walk(found):
             _check(pointer, value)
         return found
+
+
+MOST_FILE_BYTES = 64 << 20  # of a file that a request sends; commands read larger ones
+_IN_MEMORY = 1 << 20
+_BLOCK = 64 << 10
+
+
+class FileTooLarge(exceptions.APIException):
+    """A file that a request cannot process."""
+
+    status_code = 413
+    default_detail = "The file is larger than 64 MB: compress it, or use the command."
+
+
+class FileParser(BaseParser):
+    """A body that is a file; `request.data` is an open temporary file, to be closed."""
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The body, read in blocks.
+
+        Raises:
+            FileTooLarge: more than 64 MB.
+        """
+        del media_type, parser_context
+        file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # the view closes it
+        size = 0
+        while block := stream.read(_BLOCK):
+            size += len(block)
+            if size > MOST_FILE_BYTES:
+                file.close()
+                raise FileTooLarge
+            file.write(block)
+        return file
+
+
+class CsvFileParser(FileParser):
+    """CSV text."""
+
+    media_type = "text/csv"
+
+
+class GzipFileParser(FileParser):
+    """CSV text, compressed."""
+
+    media_type = "application/gzip"
+
+
+class ParquetFileParser(FileParser):
+    """Parquet."""
+
+    media_type = "application/vnd.apache.parquet"
+
+
+FILE_PARSERS = (CsvFileParser, GzipFileParser, ParquetFileParser)
+
+
+def file_of(request: Request) -> IO[bytes]:
+    """The open file of a request that `FILE_PARSERS` read; the caller closes it.
+
+    Raises:
+        ParseError: the body is empty: REST framework then asks no parser.
+    """
+    if not hasattr(request.data, "read"):
+        raise exceptions.ParseError("The body is empty: send the file as the body.")
+    return cast("IO[bytes]", request.data)
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -25,6 +25,19 @@ MEDIA_TYPE = "application/problem+json"
 Fault = dict[str, Any]
 
 
+class Refused(exceptions.APIException):
+    """A request that the state of an object, or a header, does not allow.
+
+    Attributes:
+        faults: each with `detail`, and for checks of a close with value, threshold and link.
+    """
+
+    def __init__(self, status: int, detail: str, faults: Sequence[Fault] = ()) -> None:
+        super().__init__(detail)
+        self.status_code = status
+        self.faults = tuple(faults)
+
+
 class CursorExpired(exceptions.APIException):
     """The list of a cursor no longer exists."""
 
@@ -94,6 +107,8 @@ def _faults(error: Exception) -> Iterator[Fault]:
             yield fault | ({"allowed": list(error.allowed)} if error.allowed else {})
     elif isinstance(error, exceptions.ValidationError):
         yield from _members("#", error.detail)
+    elif isinstance(error, Refused):
+        yield from error.faults
     elif isinstance(error, BodyError):
         yield {"pointer": error.pointer, "detail": str(error.detail)}
     elif isinstance(error, ModelError):
@@ -142,6 +157,7 @@ def _title(status: int) -> str:
         412: "Precondition Failed",
         413: "Content Too Large",
         415: "Unsupported Media Type",
+        416: "Range Not Satisfiable",
         422: "Idempotency key already used",
         428: "Precondition Required",
         429: "Too Many Requests",

@@ -34,6 +34,14 @@ def _sees_all(scope: Scope) -> bool:
     return scope.sees_all
 
 
+def _is_finance(scope: Scope) -> bool:
+    return scope.is_finance
+
+
+def _sees_all_or_leads(scope: Scope) -> bool:
+    return scope.sees_all or bool(scope.lead_of)
+
+
 def _is_admin(scope: Scope) -> bool:
     return scope.is_admin
 
@@ -49,6 +57,24 @@ ONE_GPU = Right("finance and administrators", _sees_all, is_hidden=True)
 
 DATA_ISSUES = Right("finance and administrators", _sees_all)
 """Faults in the data name pods and GPUs of every team."""
+
+BUDGETS = Right("team leads, finance and administrators", _sees_all_or_leads)
+"""Leads read the budgets, anomalies, statements and charges of their teams."""
+
+CONTESTS = Right("team leads, finance and administrators", _sees_all_or_leads)
+"""Leads contest statements of their teams and read the answers; finance answers."""
+
+SET_BUDGETS = Right("finance and administrators", _is_finance)
+"""Budgets are created, changed and ended by finance."""
+
+SET_CONVERSIONS = Right("finance and administrators", _is_finance)
+"""Conversion rates are entered by finance; everybody who reads prices reads them."""
+
+PERIODS = Right("finance and administrators", _is_finance)
+"""Closing months, overriding checks, reopening, methods, credits and adjustments."""
+
+BILLS = Right("finance and administrators", _is_finance, is_hidden=True)
+"""Bills of providers: what the organization pays, and how far it is from the cost prices."""
 
 AUDIT = Right("finance and administrators", _sees_all)
 """Finance checks who changed prices and rules; the audit log contains no secrets."""

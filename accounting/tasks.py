@@ -3,10 +3,17 @@
 A message that is lost, or a task that runs twice or in parallel, changes nothing.
 """
 
+from datetime import UTC, datetime
+
 import structlog
 from celery import shared_task
 
-from accounting.actions import sign_in
+from accounting.actions import sign_in_attempts
+from accounting.actions.budgets import fire_alerts
+from accounting.actions.forecasts import record_forecasts
+from accounting.booking.keep import book_changed
+from accounting.exports.jobs import expire_jobs, next_job, run_job
+from accounting.exports.scheduled import queue_for_bucket, write_scheduled
 from accounting.ingest import live_sources
 from accounting.ingest.catch_up import catch_up
 from accounting.ingest.facts import retention
@@ -60,7 +67,7 @@ def ingest(cluster_id: int) -> None:
 )
 def forget_attempts() -> None:
     """Remove counts of sign-in attempts that no limit needs any more (beat: every hour)."""
-    log.info("sign-in attempts deleted", keys=sign_in.remove_old_limits())
+    log.info("sign-in attempts deleted", keys=sign_in_attempts.remove_old_limits())
 
 
 @shared_task(
@@ -69,3 +76,38 @@ def forget_attempts() -> None:
 def keep_partitions() -> None:
     """Create partitions in advance and drop expired ones (beat: every hour)."""
     retention.keep()
+
+
+@shared_task(
+    name="accounting.tasks.check_budgets", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
+def check_budgets() -> None:
+    """Record forecasts, and thresholds that budgets have reached (beat: every 15 minutes)."""
+    log.info("budgets checked", alerts=fire_alerts(), forecasts=record_forecasts())
+
+
+@shared_task(name="accounting.tasks.write_exports")
+def write_exports() -> None:
+    """Write the files that wait, one after the other (beat: every minute; also on request)."""
+    while (job := next_job()) is not None:
+        is_done = run_job(job)
+        log.info("export", job=job.pk, done=is_done)
+
+
+@shared_task(name="accounting.tasks.keep_exports")
+def keep_exports() -> None:
+    """Remove expired files, and write scheduled ones that are missing (beat: every hour)."""
+    log.info(
+        "exports kept",
+        removed=expire_jobs(),
+        written=len(write_scheduled()),
+        queued=queue_for_bucket(),
+    )
+
+
+@shared_task(
+    name="accounting.tasks.book_periods", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
+def book_periods() -> None:
+    """Book the months that are not closed, if something changed (beat: every 10 minutes)."""
+    log.info("periods booked", periods=book_changed(datetime.now(UTC)))

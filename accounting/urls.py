@@ -12,6 +12,21 @@ from accounting.views import (
     prices,
     teams,
 )
+from accounting.views.finance import (
+    anomalies,
+    bills,
+    budgets,
+    charges,
+    contests,
+    entries,
+    exports,
+    methods,
+    months,
+    price_form,
+    price_import,
+    price_lists,
+    statements,
+)
 from accounting.views.gpus import fleet, gpu
 
 urlpatterns = [
@@ -23,7 +38,69 @@ urlpatterns = [
     path("gpus/<path:uuid>", gpu.gpu, name="gpu"),
     path("explain", explain.explanation, name="explain"),
     path("prices", prices.price_list, name="prices"),
-    path("prices/new", prices.price_add, name="price-add"),
+    path("prices/import", price_import.price_import, name="price-import"),
+    path("prices/lists/new", price_lists.price_list_add, name="price-list-add"),
+    path(
+        "prices/lists/<int:number>",
+        price_lists.price_list_change,
+        name="price-list-change",
+    ),
+    path("prices/new", price_form.price_add, name="price-add"),
+    path("months", months.month_list, name="months"),
+    path("months/<slug:period>", months.month, name="month"),
+    path("months/<slug:period>/book", months.month_book, name="month-book"),
+    path("months/<slug:period>/close", months.month_close, name="month-close"),
+    path("months/<slug:period>/override", months.month_override, name="month-override"),
+    path("months/<slug:period>/confirm", months.month_confirm, name="month-confirm"),
+    path("months/<slug:period>/reopen", months.month_reopen, name="month-reopen"),
+    path("months/<slug:period>/method", months.month_method, name="month-method"),
+    path(
+        "months/<slug:period>/files/<slug:what>",
+        charges.period_file,
+        name="period-file",
+    ),
+    path("exports", exports.export_list, name="exports"),
+    path("exports/<int:number>/file", exports.export_file, name="export-file"),
+    path("exports/<int:number>/cancel", exports.export_cancel, name="export-cancel"),
+    path("exports/<int:number>/repeat", exports.export_repeat, name="export-repeat"),
+    path("months/<slug:period>/methods", methods.method_list, name="methods"),
+    path("entries/new", entries.entry_add, name="entry-add"),
+    path("charges", charges.charge_list, name="charges"),
+    path(
+        "statements/<slug:team>/<slug:period>", statements.statement, name="statement"
+    ),
+    path(
+        "statements/<slug:team>/<slug:period>/contest",
+        contests.contest_add,
+        name="contest-add",
+    ),
+    path("contests", contests.contest_list, name="contests"),
+    path("contests/<int:number>", contests.contest, name="contest"),
+    path(
+        "contests/<int:number>/answer", contests.contest_answer, name="contest-answer"
+    ),
+    path(
+        "contests/<int:number>/accept", contests.contest_accept, name="contest-accept"
+    ),
+    path(
+        "contests/<int:number>/reopen", contests.contest_reopen, name="contest-reopen"
+    ),
+    path(
+        "contests/<int:number>/withdraw",
+        contests.contest_withdraw,
+        name="contest-withdraw",
+    ),
+    path("bills", bills.bill_list, name="bills"),
+    path("bills/new", bills.bill_import, name="bill-import"),
+    path("bills/<int:number>", bills.bill, name="bill"),
+    path("bills/<int:number>/match", bills.bill_match, name="bill-match"),
+    path("bills/<int:number>/final", bills.bill_final, name="bill-final"),
+    path("budgets", budgets.budget_list, name="budgets"),
+    path("budgets/new", budgets.budget_add, name="budget-add"),
+    path("budgets/<int:number>", budgets.budget, name="budget"),
+    path("budgets/<int:number>/change", budgets.budget_change, name="budget-change"),
+    path("budgets/<int:number>/end", budgets.budget_end, name="budget-end"),
+    path("anomalies", anomalies.anomaly_list, name="anomalies"),
     path("clusters/retire", clusters.cluster_retire, name="cluster-retire"),
     path("attribution", attribution.attribution, name="attribution"),
     path("attribution/new", attribution.binding_add, name="binding-add"),

@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P8, G1, G2, K1, K2, attribution, backfill, against named alternatives.
+"""`make bench`: P1 to P10, G1, G2, C1 to C3, K1, K2, attribution, backfill, and alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -29,9 +29,11 @@ def main() -> int:
             attribution,
             backfill,
             by_gpu,
+            closing,
             decode,
             drift,
             endtoend,
+            exports,
             gpu_pages,
             plan,
             rollups,
@@ -50,7 +52,9 @@ def main() -> int:
             rollups.figures(wanted),
             by_gpu.figures(wanted),
             gpu_pages.figures(wanted),
+            closing.figures(wanted),
             attribution.figures(wanted),
+            exports.figures(wanted),
             drift.figures(wanted),
             plan.figures(wanted),
             backfill.figures(wanted, options.hours),

@@ -62,10 +62,12 @@ def make(gpus: int, teams: int = 200) -> None:
             SELECT id, namespace_id, 'batch', '', '1970-01-01+00', '9999-01-01+00'
             FROM accounting_pod;
             INSERT INTO accounting_unitprice
-                (model, profile, lifecycle, tier, currency, rate_per_gpu_hour,
-                 cost_per_gpu_hour, valid_from, source_note)
-            VALUES ('A100', '', '', '', 'EUR', 2.10, 1.70, '1970-01-01+00', ''),
-                   ('A100', '', 'spot', '', 'EUR', 0.90, 0.70, '1970-01-01+00', '');
+                (kind, model, profile, lifecycle, tier, currency, rate_per_gpu_hour,
+                 valid_from, source_note)
+            VALUES ('rate', 'A100', '', '', '', 'EUR', 2.10, '1970-01-01+00', ''),
+                   ('rate', 'A100', '', 'spot', '', 'EUR', 0.90, '1970-01-01+00', ''),
+                   ('cost', 'A100', '', '', '', 'EUR', 1.70, '1970-01-01+00', ''),
+                   ('cost', 'A100', '', 'spot', '', 'EUR', 0.70, '1970-01-01+00', '');
             ANALYZE
             """,
             {"teams": teams, "gpus": gpus, "nodes": max(1, gpus // 8)},

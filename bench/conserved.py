@@ -117,7 +117,7 @@ FLEET = f"""
 """
 PRICES = """
     SELECT model, cluster_id, lifecycle, rate_per_gpu_hour, valid_from, valid_to
-    FROM accounting_unitprice WHERE tier = '' AND profile = ''
+    FROM accounting_unitprice WHERE kind = 'rate' AND tier = '' AND profile = ''
 """
 LIVES = "SELECT node_id, valid_from, lifecycle FROM accounting_nodefact ORDER BY 1, 2"
 

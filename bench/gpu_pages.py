@@ -7,6 +7,7 @@ import gc
 import statistics
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.contrib.auth.models import User
 from django.db import connection
@@ -16,6 +17,7 @@ from django.test.utils import override_settings
 from accounting.models import IngestWindow, OrganisationRole, Person, WindowState
 from bench import by_gpu, cluster
 from bench.measure import Figure
+from portal.http.collector import tune_collector
 
 ROUNDS = 5
 PAGE = "/gpus"
@@ -50,9 +52,7 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
         for at in windows
     )
     client = _finance()
-    gc.collect()
-    gc.freeze()  # as `portal.wsgi` does
-    with override_settings(ALLOWED_HOSTS=["testserver"]):
+    with _as_server(), override_settings(ALLOWED_HOSTS=["testserver"]):
         for what, path, limit in (
             ("the page of GPUs", PAGE, 300),
             ("the first page of the list of GPUs", LIST, 300),
@@ -63,6 +63,18 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
         what = f"CSV by GPU of {by_gpu.DAYS} days, {by_gpu.GPUS} GPUs"
         yield _figure(f"{what}, first byte", [first for first, _ in files], 300)
         yield _figure(f"{what}, all of it", [whole for _, whole in files], 2000)
+
+
+@contextmanager
+def _as_server() -> Iterator[None]:
+    """The garbage collector as in `portal.wsgi`; other benches keep Python's defaults."""
+    before = gc.get_threshold()
+    tune_collector()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _figure(what: str, seconds: list[float], limit_ms: float) -> Figure:

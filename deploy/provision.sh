@@ -5,6 +5,8 @@
 #   Prometheus 2 and promtool, Chromium    from the distribution
 #   Prometheus 3 and promtool              built from deploy/prometheus/go.mod
 #   etcd, a Kubernetes control plane, KWOK built from deploy/control-plane/*/go.mod
+#   versitygw, an S3 server                built from deploy/versitygw/go.mod
+#   focus-validator                        from its wheel, if there is a Python 3.12
 #
 # What is built goes to GPU_LEDGER_CACHE (default ~/.cache/gpu-ledger), outside the
 # checkout. No daemon is started and none is enabled.
@@ -20,6 +22,10 @@ PROMETHEUS_VERSION=v0.315.0 # Prometheus 3.15
 KUBERNETES_VERSION=v1.34.4
 ETCD_VERSION=v3.6.5
 KWOK_VERSION=v0.7.0
+VERSITYGW=github.com/versity/versitygw
+VERSITYGW_VERSION=v1.8.0
+# The validator accepts any pyarrow, but with its NumPy newer ones do not start.
+FOCUS_VALIDATOR="focus-validator==2.2.1 pyarrow==21.0.0"
 
 say() { printf 'provision: %s\n' "$*"; }
 
@@ -111,8 +117,35 @@ build_control_plane() {
     "$target/kwok" sigs.k8s.io/kwok/cmd/kwok "-s -w"
 }
 
+build_s3_server() {
+  build versitygw "$VERSITYGW" "$VERSITYGW_VERSION" \
+    "$CACHE/s3/versitygw" "$VERSITYGW/cmd/versitygw" "-s -w"
+}
+
+# The official validator needs Python 3.12 and older libraries than ours: its own environment.
+install_focus_validator() {
+  local target=$CACHE/focus-validator python
+  if [ -x "$target/bin/focus-validator" ]; then
+    say "$target is here"
+    return
+  fi
+  while IFS= read -r python; do
+    if "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 12))'; then
+      say "installing focus-validator into $target"
+      rm -rf "$target"
+      "$python" -m venv "$target"
+      # shellcheck disable=SC2086 # two words
+      "$target/bin/pip" install --quiet $FOCUS_VALIDATOR
+      return
+    fi
+  done < <(./pythons)
+  say "no Python 3.12: the tests with focus-validator are skipped"
+}
+
 install_packages
 build_prometheus
+build_s3_server
+install_focus_validator
 if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
   say "the control plane of KUBEBUILDER_ASSETS is used where it has a program"
 fi

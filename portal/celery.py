@@ -63,6 +63,30 @@ app.conf.beat_schedule = {
         "schedule": crontab(minute="17"),
         "options": {"expires": 3600},
     },
+    # Thresholds of budgets: amounts change with each rolled up hour.
+    "check_budgets": {
+        "task": "accounting.tasks.check_budgets",
+        "schedule": crontab(minute="7,22,37,52"),
+        "options": {"expires": 900},
+    },
+    # Files that wait, if a wakeup was lost, or whose worker died.
+    "write_exports": {
+        "task": "accounting.tasks.write_exports",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
+    # Expired files, and scheduled ones of a period that was closed.
+    "keep_exports": {
+        "task": "accounting.tasks.keep_exports",
+        "schedule": crontab(minute="37"),
+        "options": {"expires": 3600},
+    },
+    # Running bookings of months that are not closed: only if something was written.
+    "book_periods": {
+        "task": "accounting.tasks.book_periods",
+        "schedule": crontab(minute="*/10"),
+        "options": {"expires": 600},
+    },
     # Sessions of people who did not sign out; nothing else removes them.
     "remove_expired_sessions": {
         "task": "portal.tasks.remove_expired_sessions",

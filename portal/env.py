@@ -6,6 +6,7 @@ in the directory `SECRETS_DIR`. Values never appear in error messages, because s
 
 import os
 import re
+from decimal import Decimal
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,6 +29,12 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 # of the database; longer names are truncated
 ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+SCHEDULED_EXPORT = re.compile(
+    r"(focus-1\.4|focus-1\.2|charges|statements):(csv|parquet|xlsx)"
+)
+
+BUCKET = r"^(s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s?#]*)?)?$"
 
 SHORTEST_SECRET = 32  # characters; Django generates 50
 
@@ -122,11 +129,49 @@ class Environment(BaseSettings):
     are read again, and not longer than hours are kept.
     """
 
+    anomaly_minimum: Annotated[Decimal, Field(ge=0, lt=10**12)] = Decimal(50)
+    """The smallest difference of an unusual day, in the billing currency (money.md M40)."""
+
+    organization_name: Annotated[str, Field(min_length=1, max_length=200)] = (
+        "GPU Ledger"
+    )
+    """Who provides and invoices the GPUs, as FOCUS files name it. Closed periods keep theirs."""
+
+    organization_id: Annotated[str, Field(min_length=1, max_length=200)] = "gpu-ledger"
+    """The billing account of FOCUS files. Closed periods keep theirs."""
+
+    export_folder: Path | None = None
+    """The folder of exported files, shared by web and workers; default: `exports` in
+    `gpu_ledger_home`."""
+
+    scheduled_exports: Annotated[list[str], NoDecode] = []
+    """Files of every closed period, with commas, such as `focus-1.4:csv, statements:xlsx`."""
+
+    scheduled_export_folder: Path | None = None
+    """The folder of those files. Without it, none are written."""
+
+    scheduled_export_bucket: Annotated[str, Field(pattern=BUCKET)] = ""
+    """An S3-compatible bucket for them, as `s3://finance/gpu-ledger`; needs the extra `s3`."""
+
+    s3_endpoint: Annotated[str, Field(pattern=r"^(https?://\S+)?$")] = ""
+    """The address of the bucket's service; without it, that of AWS."""
+
+    s3_region: str = "us-east-1"
+    """The region of the bucket. Many services accept any."""
+
+    s3_access_key_id: str = ""
+    """Without it, the credentials of the worker: its role, or the environment of AWS tools."""
+
+    s3_secret_access_key: SecretStr | None = None
+    """Set with `s3_access_key_id`."""
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] | None = None
     """`json` for machines (default), `text` for people (default when local)."""
 
-    @field_validator("allowed_hosts", "trusted_proxies", mode="before")
+    @field_validator(
+        "allowed_hosts", "trusted_proxies", "scheduled_exports", mode="before"
+    )
     @classmethod
     def split_list(cls, value: object) -> object:
         """Accept `a.example, b.example`."""
@@ -142,6 +187,18 @@ class Environment(BaseSettings):
         """If every address were a trusted proxy, clients could choose the counted address."""
         if any(network.prefixlen == 0 for network in value):
             raise ValueError("includes all addresses: list only your proxies")
+        return value
+
+    @field_validator("scheduled_exports")
+    @classmethod
+    def check_scheduled_exports(cls, value: list[str]) -> list[str]:
+        """Fail here, not at the first close."""
+        for one in value:
+            if not SCHEDULED_EXPORT.fullmatch(one):
+                raise ValueError(
+                    f"{one!r} is not a file: use focus-1.4, focus-1.2, charges or statements, a"
+                    " colon, and csv, parquet or xlsx"
+                )
         return value
 
     @field_validator("allowed_hosts")

@@ -259,6 +259,27 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
 }
 
+# Money ---------------------------------------------------------------------------
+
+ANOMALY_MINIMUM = ENVIRONMENT.anomaly_minimum
+
+# Exports -------------------------------------------------------------------------
+
+ORGANIZATION_NAME = ENVIRONMENT.organization_name
+ORGANIZATION_ID = ENVIRONMENT.organization_id
+SCHEDULED_EXPORTS = ENVIRONMENT.scheduled_exports
+SCHEDULED_EXPORT_FOLDER = ENVIRONMENT.scheduled_export_folder
+SCHEDULED_EXPORT_BUCKET = ENVIRONMENT.scheduled_export_bucket
+S3_ENDPOINT = ENVIRONMENT.s3_endpoint
+S3_REGION = ENVIRONMENT.s3_region
+S3_ACCESS_KEY_ID = ENVIRONMENT.s3_access_key_id
+S3_SECRET_ACCESS_KEY = (
+    ENVIRONMENT.s3_secret_access_key.get_secret_value()
+    if ENVIRONMENT.s3_secret_access_key
+    else ""
+)
+EXPORT_FOLDER = ENVIRONMENT.export_folder or HOME.home / "exports"
+
 # Background work -----------------------------------------------------------------
 
 INGEST_HOURS_AT_ONCE = ENVIRONMENT.ingest_hours_at_once

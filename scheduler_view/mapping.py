@@ -8,6 +8,7 @@ from scheduler_view.domain.objects.difference import FieldChange
 from scheduler_view.domain.objects.manifest import Manifest, Pin
 from scheduler_view.domain.plan.steps import Action, PlanStep
 from scheduler_view.domain.tiers.tier import TierSpec, TierState
+from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.models import ChangeStep, QuotaTarget, Tier
 
 
@@ -65,3 +66,28 @@ def tier_of(row: Tier) -> TierState:
     """A row as a value."""
     spec = TierSpec(row.name, row.value, row.preempts, row.is_default, row.description)
     return TierState(spec, [row.class_name, *row.old_classes])
+
+
+def wait_content(one: WaitExplanation) -> dict[str, Any]:
+    """The part of an explanation that `UnitWait` has no column for.
+
+    Names of images are left out: they may be confidential.
+    """
+    return {
+        "contributing": [cause.value for cause in one.contributing],
+        "overlays": [overlay.value for overlay in one.overlays],
+        "pods": asdict(one.pods),
+        "resource": one.resource,
+        "units_per_pod": one.units_per_pod,
+        "preemption": one.preemption.value,
+        "blockers": [asdict(found) for found in one.blockers],
+        "blocker_sets": one.blocker_sets,
+        "starts_if": [
+            {name: value for name, value in found.as_value().items() if name != "image"}
+            for found in one.starts_if
+        ],
+        "evidence": [asdict(said) for said in one.evidence],
+        "facts": dict(one.facts),
+        "priority": one.priority,
+        "priority_class": one.priority_class,
+    }

@@ -13,7 +13,7 @@ from accounting.serializers.row import (
     SecondsField,
 )
 from scheduler_view.actions.change_sets import LONGEST_REASON, SHORTEST_REASON
-from scheduler_view.domain.waits.wait_reason import WaitReason
+from scheduler_view.domain.waits.cause import PreemptionOutcome, Stage, WaitCause
 
 _Base = serializers.Serializer[Any]
 
@@ -67,33 +67,63 @@ class QuotaRowSerializer(RowSerializer):
     seen_at = IsoField(allow_null=True)
 
 
-class PendingPodRowSerializer(RowSerializer):
-    """One unscheduled pod, or one controller whose pods a quota refuses."""
+class HolderRowSerializer(RowSerializer):
+    """One pod that holds what waiting work needs."""
+
+    team = serializers.CharField(help_text="`unmapped` for usage without a team")
+    pod = serializers.CharField(
+        allow_blank=True, help_text="empty for teams that you may not read"
+    )
+    unit = serializers.CharField(
+        allow_blank=True, help_text="its work, as Kind/namespace/name"
+    )
+    resource = serializers.CharField(allow_blank=True)
+    units = serializers.IntegerField()
+    priority_class = serializers.CharField(allow_blank=True)
+    is_own = serializers.BooleanField(help_text="a replica of the waiting work")
+    since = SecondsField(allow_null=True)
+
+
+class WaitingUnitRowSerializer(RowSerializer):
+    """One work unit that waits, as last explained."""
 
     cluster = serializers.CharField()
     team = serializers.CharField(help_text="`unmapped` for usage without a team")
     namespace = serializers.CharField()
-    kind = serializers.CharField(
-        help_text="Pod, or the controller: Job, ReplicaSet, ..."
-    )
+    kind = serializers.CharField(help_text="Job, Deployment, PodGroup, Pod, ...")
     name = serializers.CharField()
     requested = serializers.DictField(
-        source="asked",
         child=serializers.IntegerField(),
         help_text="units of one pod by resource",
     )
+    pods_wanted = serializers.IntegerField()
+    pods_bound = serializers.IntegerField(help_text="pods on a node")
+    pods_waiting = serializers.IntegerField(
+        help_text="those that were not made included"
+    )
     priority_class = serializers.CharField(allow_blank=True)
     since = SecondsField(allow_null=True)
-    last = SecondsField(
-        allow_null=True,
-        help_text="time of the last rejection by a quota; null for a pod",
+    stage = serializers.ChoiceField(choices=[one.value for one in Stage])
+    cause = serializers.ChoiceField(choices=[one.value for one in WaitCause])
+    cause_since = SecondsField()
+    contributing = serializers.ListField(
+        child=serializers.CharField(), help_text="other causes, on other nodes or pods"
     )
-    reason = serializers.ChoiceField(
-        source="reason.value", choices=[one.value for one in WaitReason]
+    overlays = serializers.ListField(child=serializers.CharField())
+    preemption = serializers.ChoiceField(
+        choices=[one.value for one in PreemptionOutcome]
+    )
+    holders = serializers.ListField(
+        child=HolderRowSerializer(many=True),
+        help_text="sets of pods; if all pods of one set end, a waiting pod fits",
+    )
+    starts_if = serializers.ListField(
+        child=serializers.DictField(), help_text="changes of which each is enough"
     )
     message = serializers.CharField(
         allow_blank=True, help_text="message of the scheduler or the API server"
     )
+    seen_at = SecondsField(allow_null=True)
 
 
 class PreemptionRowSerializer(RowSerializer):

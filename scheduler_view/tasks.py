@@ -7,9 +7,12 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
+from accounting.actions.idempotency import forget_keys
+from accounting.actions.team_quotas import record_quotas
 from accounting.models import Cluster
 from scheduler_view.actions import due_work
 from scheduler_view.observation.watch import look_once, visible_clusters
+from scheduler_view.queries.quota_shares import milli_gpus_of
 
 log = structlog.get_logger(__name__)
 SOFT_S, HARD_S = 540, 600  # then the task is interrupted; later its process is killed
@@ -20,7 +23,7 @@ SOFT_S, HARD_S = 540, 600  # then the task is interrupted; later its process is 
 )
 def find_changes() -> None:
     """Start a task for each cluster with due change sets (beat: every 15 s)."""
-    due_work.forget_keys(timezone.now())
+    forget_keys(timezone.now())
     for cluster_id in due_work.clusters_with_work(timezone.now()):
         work.apply_async((cluster_id,), expires=60)
 
@@ -51,9 +54,13 @@ def observe_clusters() -> None:
     time_limit=HARD_S,
 )
 def observe_cluster(cluster_id: int) -> None:
-    """Store the objects of a cluster and find differences from the desired state."""
+    """Store the objects of a cluster and find differences from the desired state.
+
+    Quotas in GPUs are recorded as well: nodes may have changed.
+    """
     cluster = Cluster.objects.get(pk=cluster_id)
     seen = look_once(cluster, now=timezone.now)
+    record_quotas(cluster, milli_gpus_of(cluster), timezone.now())
     log.info(
         "looked", cluster=cluster_id, changed=len(seen.changed), errors=len(seen.errors)
     )

@@ -12,6 +12,8 @@ from kombu.exceptions import OperationalError
 WORK = "scheduler_view.tasks.work"
 # a wakeup that no worker took by then expires; the periodic task sends another
 RING_S = 60
+# Celery would wait 6 s for a Redis that is not there, and so would the page
+AT_ONCE = {"max_retries": 0}
 log = structlog.get_logger(__name__)
 
 
@@ -22,6 +24,9 @@ def ring(cluster_id: int) -> None:
 
 def _ring(cluster_id: int) -> None:
     try:
-        current_app.send_task(WORK, (cluster_id,), expires=RING_S, retry=False)
+        with current_app.connection_for_write(transport_options=AT_ONCE) as redis:
+            current_app.send_task(
+                WORK, (cluster_id,), expires=RING_S, retry=False, connection=redis
+            )
     except OperationalError as error:  # beat finds the work within 15 seconds
         log.warning("Redis is not available", cluster=cluster_id, error=str(error))

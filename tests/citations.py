@@ -15,8 +15,10 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = {  # by the letter of a number; M and S have no page yet, so citing them fails
+PAGES = {  # by the letter of a number
     "N": "docs/rules.md",
+    "M": "docs/money.md",
+    "S": "docs/scheduling.md",
     "T": "docs/traps.md",
     "I": "docs/invariants.md",
     "P": "docs/performance.md",
@@ -31,6 +33,7 @@ _SUFFIXES = frozenset(
     {".py", ".md", ".html", ".css", ".js", ".sql", ".sh", ".toml", ".yaml", ".yml"}
 )
 _GPU_MODEL = re.compile(r"\b(?:Tesla|NVIDIA)[- ][A-Z]\d+\b")
+_STORE = re.compile(r"\bS3(?:-compatible| servers?)\b")
 _NUMBER = re.compile(rf"(?<!\w)([{_LETTERS}])([1-9]\d?)(?:[a-e]\d?)?(?!\w)")
 _RANGE = re.compile(
     rf"(?<!\w)([{_LETTERS}])([1-9]\d?)(?:-|\N{{EN DASH}}| to )\1([1-9]\d?)(?!\w)"
@@ -101,7 +104,7 @@ def known() -> set[str]:
 
 def cited(text: str) -> set[str]:
     """The rules that a text cites: numbers, all of a range, and words after `rules.md`."""
-    text = _GPU_MODEL.sub("", text)
+    text = _STORE.sub("", _GPU_MODEL.sub("", text))
     found = {f"{letter}{number}" for letter, number in _NUMBER.findall(text)}
     for letter, first, last in _RANGE.findall(text):
         found.update(f"{letter}{n}" for n in range(int(first), int(last) + 1))

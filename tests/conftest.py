@@ -1,5 +1,6 @@
 """What all tests share: services for this run, tiers by place, no network in units."""
 
+import gc
 import os
 import socket
 import tempfile
@@ -12,11 +13,13 @@ from typing import NoReturn
 import pytest
 from django.conf import settings
 from django.test import TransactionTestCase
+from pytest_django import DjangoDbBlocker
 
+import portal.celery  # noqa: F401  # as in portal.wsgi: else tasks go to Celery's default broker
 from portal.embedded import lease
 from portal.embedded.paths import HomePaths
 from portal.env import database_settings
-from tests import bytecode
+from tests import bytecode, migrated
 from tests.control_plane.server import ControlPlane, control_plane
 from tests.database_flush import empty
 from tests.programs import obstacle
@@ -65,6 +68,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             seconds = DRAWN_SECONDS if is_drawn else UNIT_SECONDS
             # of the test alone: the last one of a run also ends what all have shared
             item.add_marker(pytest.mark.timeout(seconds, func_only=True))
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage leave alone what stays: modules, and thousands of tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -118,6 +128,22 @@ def django_db_modify_db_settings(
     database = settings.DATABASES["default"]
     ours = database_settings(places.database_url)
     database.update({name: ours[name] for name in ("HOST", "PORT", "USER", "PASSWORD")})
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[None]:
+    """An empty database with all tables; see `tests/migrated.py`."""
+    del django_test_environment, django_db_modify_db_settings
+    with django_db_blocker.unblock():
+        made = migrated.database()
+        made.__enter__()
+    yield
+    with django_db_blocker.unblock():
+        made.__exit__(None, None, None)
 
 
 @pytest.fixture(scope="session")

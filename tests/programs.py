@@ -6,6 +6,7 @@
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 CACHE = Path(
@@ -47,6 +48,12 @@ def control_plane_program(name: str) -> Path | None:
     return next((p for place in places if (p := place / name).exists()), None)
 
 
+def s3_server() -> Path | None:
+    """An S3 server over a folder, built by `make provision`."""
+    path = CACHE / "s3" / "versitygw"
+    return path if path.exists() else None
+
+
 def chromium() -> Path | None:
     """A browser of the distribution."""
     return next(filter(None, map(_found, CHROMIUM)), None)
@@ -65,6 +72,12 @@ def _lacks_prometheus() -> str | None:
     }
     missing = [name for name, path in wanted.items() if path is None]
     return f"not installed: {', '.join(missing)} (make provision)" if missing else None
+
+
+def _lacks_s3_server() -> str | None:
+    if find_spec("boto3") is None:
+        return "not installed: boto3 (make setup)"
+    return None if s3_server() else "not installed: versitygw (make provision)"
 
 
 def _lacks_chromium() -> str | None:
@@ -88,6 +101,7 @@ def _lacks_root() -> str | None:
 # Marks of tests that not every machine can run, and the reason why this one cannot.
 REQUIREMENTS: Mapping[str, Callable[[], str | None]] = {
     "prometheus": _lacks_prometheus,
+    "s3": _lacks_s3_server,
     "browser": _lacks_chromium,
     "api_server": _lacks_api_server,
     "control_plane": _lacks_control_plane,

@@ -231,12 +231,19 @@ class _Teller:
             last_sample_at=self.until - timedelta(seconds=12),
         )
         for model, _, rate, cost in MODELS:
-            if rate is not None:
+            if rate is not None and cost is not None:
                 self.prices[model] = UnitPrice.objects.create(
                     model=model,
                     currency="EUR",
                     rate_per_gpu_hour=rate,
-                    cost_per_gpu_hour=cost,
+                    valid_from=self.since,
+                    source_note="Price list of the year",
+                )
+                UnitPrice.objects.create(
+                    kind="cost",
+                    model=model,
+                    currency="EUR",
+                    rate_per_gpu_hour=cost,
                     valid_from=self.since,
                     source_note="Price list of the year",
                 )
@@ -412,7 +419,7 @@ class _Teller:
     ) -> tuple[object, ...]:
         price = self.prices.get(model)
         rate = price.rate_per_gpu_hour if price else None
-        cost = price.cost_per_gpu_hour if price else None
+        cost = next(cost for name, *_, cost in MODELS if name == model)
         expected = sum(states) // 30_000
         return (
             self.cluster.pk,

@@ -25,16 +25,22 @@ def written(until: datetime) -> Iterator[tuple[str, bytes]]:
         The name of the database, and the pickled story.
     """
     empty = connection.settings_dict["NAME"]
-    name = f"{empty}_story"
-    _drop(name)
-    connection.close()  # nobody may use a database while it is copied
-    with _maintenance() as cursor:
-        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{empty}"')
-    try:
+    with copy_of(empty, f"{empty}_story") as name:
         with connected_to(name):
             story = tell(until)
             cast(story)
         yield name, pickle.dumps(story)
+
+
+@contextmanager
+def copy_of(template: str, name: str) -> Iterator[str]:
+    """A copy of a database, to which nobody may be connected; dropped at the end."""
+    _drop(name)
+    connection.close()
+    with _maintenance() as cursor:
+        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    try:
+        yield name
     finally:
         _drop(name)
 

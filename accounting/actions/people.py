@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from accounting.actions.sign_in import record
+from accounting.actions.sign_in_attempts import record
 from accounting.audit import Actor, act
 from accounting.locks import lock
 from accounting.models import (

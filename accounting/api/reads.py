@@ -27,7 +27,7 @@ from accounting.queries.teams.directory import cluster_rows
 from accounting.queries.usage.holds import HOLD_FILTERS, hold_key, hold_rows
 from accounting.queries.usage.intensity import only_pointless, with_intensity
 from accounting.queries.usage.ledger import ledger_rows
-from accounting.queries.usage.usage import usage_rows
+from accounting.queries.usage.usage import usage_stream
 from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
 from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
 from accounting.serializers.data_health import IssueSerializer
@@ -56,7 +56,7 @@ class UsageView(RowsView):
         """List usage, as `report usage` does."""
         selection, by = self.selection(request), self.by(request, "team")
         measures = self._measures(request)
-        rows = with_intensity(usage_rows(selection, by), selection, by)
+        rows = with_intensity(usage_stream(selection, by), selection, by)
         found = only_pointless(rows, request.query_params.get("only"))
         fields = UsageRowSerializer.each(found)
         if isinstance(request.accepted_renderer, CsvRenderer):
@@ -125,7 +125,8 @@ class GpusView(RowsView):
 
     @lists(GpuRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """List GPUs that were present in the period. For finance and administrators."""
+        """List GPUs that were present in the period, by default in the time for which
+        five-minute data is kept. For finance and administrators."""
         selection = self.selection(request)
         return self.listed(request, priced_gpus(selection), GpuRowSerializer)
 

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounting.access import Scope, scope_of
+from accounting.api.schema import MANY
 from accounting.api.tokens import BearerAuthentication
 from accounting.queries.dimensions import FILTERS
 from accounting.queries.file_names import file_name, period_part
@@ -42,7 +43,7 @@ from accounting.serializers.row import RowSerializer
 Row = dict[str, Any]
 Rows = list[Row]
 PAGING = ("limit", "cursor", "format")
-REPEATABLE = frozenset({*FILTERS, "by"})
+REPEATABLE = MANY | {"by"}
 
 
 class CsvRenderer(BaseRenderer):
@@ -62,6 +63,9 @@ class CsvRenderer(BaseRenderer):
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerows(csv_lines(data["rows"]))
         return out.getvalue().encode()
+
+
+JSON_ONLY: Sequence[type[BaseRenderer]] = (JSONRenderer,)
 
 
 class CsvAnswer(Response):
@@ -184,14 +188,15 @@ class NotThereView(LimitedView):
 class RowsView(ApiView):
     """A list of rows: filtered, paged by cursor, as JSON or CSV."""
 
-    renderer_classes = (JSONRenderer, CsvRenderer)
+    renderer_classes: Sequence[type[BaseRenderer]] = (JSONRenderer, CsvRenderer)
     parameters: tuple[str, ...] = ()  # accepted, in addition to PAGING
+    write_parameters: tuple[str, ...] = ()  # accepted by writes
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check the person first, then reject unknown parameters."""
         super().initial(request, *args, **kwargs)
         reads = request.method in ("GET", "HEAD", "OPTIONS")
-        allowed = (*self.parameters, *PAGING) if reads else ()
+        allowed = (*self.parameters, *PAGING) if reads else self.write_parameters
         for name, values in request.query_params.lists():
             if name not in allowed:
                 raise SelectionError(
@@ -303,6 +308,12 @@ def _check_names(scope: Scope, filters: Mapping[str, Sequence[str]]) -> None:
         seen = {row.slug for row in team_rows(scope)}
         if not slugs <= seen | ({"unmapped"} if scope.sees_all else set()):
             raise Http404  # the same error for both
+
+
+class ConflictError(exceptions.APIException):
+    """What is stored does not allow the request now."""
+
+    status_code = status.HTTP_409_CONFLICT
 
 
 def admin_of(request: Request) -> Any:

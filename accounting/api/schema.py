@@ -1,6 +1,7 @@
 """OpenAPI of lists: parameters, envelope, CSV and problem documents."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -37,6 +38,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 PERIOD = ("from", "to")
 REPORT = (*PERIOD, *FILTERS)
+MANY = frozenset({*FILTERS, "department"})  # can be repeated
 _TEXTS = {
     "from": "start of the period: an ISO 8601 time with an offset that aligns to a five-minute "
     "boundary, or a billing day",
@@ -44,7 +46,13 @@ _TEXTS = {
     "by": "dimensions, separated by commas",
     "columns": "columns of a CSV file after its dimensions, separated by commas; default: all",
     "only": "`pointless`: only rows that were busy without tensor or memory activity",
+    "minimum": "smallest difference of an anomaly, in the billing currency",
     "state": "state of the issues; default: open",
+    "period": "a month, like 2026-10; default: the latest that was booked, or all bills",
+    "revision": "a revision of the month; default: the one that was not reopened",
+    "as": "`corrected`: of the days of the month or range, with the corrections and entries of "
+    "these days, whichever month has booked them; default: as booked",
+    "department": "only teams of this department today; can be repeated",
     "step": "length of a row; default: one hour",
     "limit": f"rows per page: 1 to {LARGEST}, default {LIMIT}; CSV files contain all rows",
     "cursor": "`next` of the previous response; 410 if the rows have changed since",
@@ -56,6 +64,7 @@ _ENUMS = {
     "state": STATES,
     "step": tuple(STEPS),
     "format": ("json", "csv"),
+    "as": ("booked", "corrected"),
 }
 REFUSALS = {
     400: "Bad request. `errors` lists each parameter or member and its valid values.",
@@ -67,8 +76,9 @@ REFUSALS = {
     "describes what to do.",
     410: "The rows have changed since the cursor was issued.",
     412: "The version does not match If-Match. Read the object again.",
-    413: "The body is larger than 2.5 MB.",
-    415: "The body is not JSON in UTF-8.",
+    413: "The body is larger than 2.5 MB; a file: than 64 MB.",
+    415: "The body is not JSON in UTF-8, or not one of the formats of a file.",
+    416: "The range is outside of the file.",
     422: "The idempotency key was used for a different request.",
     428: "If-Match is missing.",
     429: "Too many requests.",
@@ -92,11 +102,12 @@ _LIMIT = {"type": "integer", "minimum": 1, "maximum": LARGEST, "default": LIMIT}
 _TYPES: dict[str, Any] = {"from": _TIME, "to": _TIME, "limit": _LIMIT}
 
 
-def _parameter(name: str) -> OpenApiParameter:
+def parameter_of(name: str) -> OpenApiParameter:
+    """A parameter of the query, with its type and its possible values."""
     return OpenApiParameter(
         name,
         _TYPES.get(name, str),
-        many=name in FILTERS,
+        many=name in MANY,
         enum=_ENUMS.get(name),
         description=_TEXTS.get(name, f"only rows with this {name}; can be repeated"),
     )
@@ -112,12 +123,10 @@ def problems(*codes: int) -> dict[Any, Any]:
     }
 
 
-def lists(
-    row: type[Serializer[Any]], parameters: tuple[str, ...] = ()
-) -> Callable[[Any], Any]:
-    """Documents a list of rows."""
+@cache  # a list with two addresses is one component
+def _envelope(row: type[Serializer[Any]]) -> type[Serializer[Any]]:
     name = row.__name__.removesuffix("Serializer")
-    envelope = type(  # a class for each row: the fields of a schema are fixed when it is generated
+    return type(  # a class for each row: the fields of a schema are fixed when it is generated
         inline_serializer(
             f"{name}List",
             {
@@ -129,26 +138,71 @@ def lists(
             },
         )
     )
+
+
+def lists(
+    row: type[Serializer[Any]],
+    parameters: tuple[str, ...] = (),
+    *,
+    headers: Sequence[OpenApiParameter] = (),
+    answers: Mapping[Any, Any] | None = None,
+    operation_id: str | None = None,
+) -> Callable[[Any], Any]:
+    """Documents a list of rows.
+
+    Args:
+        row: the serializer of a row.
+        parameters: of the query, besides those of paging.
+        headers: of the request or the answer.
+        answers: besides the rows and the refusals of every list.
+        operation_id: where the list has two addresses.
+    """
     return extend_schema(
+        operation_id=operation_id,
         parameters=[
-            *(_parameter(one) for one in (*parameters, "limit", "cursor", "format")),
+            *(parameter_of(one) for one in (*parameters, "limit", "cursor", "format")),
+            *headers,
             RETRY_AFTER,
         ],
         responses={
-            (200, "application/json"): envelope,
+            (200, "application/json"): _envelope(row),
             (200, "text/csv"): OpenApiTypes.STR,
+            **(answers or {}),
             **problems(*READ_REFUSALS, 410),
         },
     )
 
 
+def reads(row: type[Serializer[Any]], operation_id: str) -> Callable[[Any], Any]:
+    """Documents one object."""
+    return extend_schema(
+        operation_id=operation_id,
+        parameters=[RETRY_AFTER],
+        responses={(200, "application/json"): row, **problems(*READ_REFUSALS)},
+    )
+
+
 def takes(
-    body: type[Serializer[Any]], row: type[Serializer[Any]]
+    body: type[Serializer[Any]] | None, row: type[Serializer[Any]], *codes: int
 ) -> Callable[[Any], Any]:
-    """Documents a write: its body, and the row that it created (201) or changed (200)."""
+    """Documents a write: its body, and the row that it created (201) or changed (200).
+
+    `codes` are refusals in addition to those of every write.
+    """
     made: dict[Any, Any] = {201: row, 200: row}
     return extend_schema(
         request=body,
         parameters=[RETRY_AFTER],
-        responses=made | problems(*WRITE_REFUSALS),
+        responses=made | problems(*WRITE_REFUSALS, *codes),
+    )
+
+
+def answers(
+    body: type[Serializer[Any]], row: type[Serializer[Any]], *codes: int
+) -> Callable[[Any], Any]:
+    """Documents a POST that stores nothing: its body, and the answer (200)."""
+    return extend_schema(
+        request=body,
+        parameters=[RETRY_AFTER],
+        responses={200: row} | problems(*WRITE_REFUSALS, *codes),
     )

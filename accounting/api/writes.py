@@ -1,4 +1,4 @@
-"""Teams, bindings, prices and jobs of kube-state: lists that admins may change."""
+"""Teams, bindings and jobs of kube-state: lists that admins may change."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,6 @@ from rest_framework.response import Response
 from accounting.access import scope_of
 from accounting.actions.bindings import add_binding
 from accounting.actions.kube_state_jobs import accept
-from accounting.actions.prices import set_unit_price
 from accounting.actions.teams import save_team
 from accounting.api.rows import RowsView, admin_of
 from accounting.api.schema import lists, takes
@@ -18,8 +17,6 @@ from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
 from accounting.queries.teams.directory import (
     binding_key,
     binding_rows,
-    price_key,
-    price_rows,
     team_key,
     team_rows,
 )
@@ -34,12 +31,16 @@ from accounting.serializers.directory import (
     TeamBodySerializer,
     TeamSerializer,
 )
-from accounting.serializers.prices import PriceBodySerializer, PriceSerializer
 
 
 def checked(body: type[Any], request: Request) -> dict[str, Any]:
     """The validated body of a request."""
-    found = body(data=request.data)
+    return checked_values(body, request.data)
+
+
+def checked_values(body: type[Any], data: Any) -> dict[str, Any]:
+    """The validated fields of a form or an address."""
+    found = body(data=data)
     found.is_valid(raise_exception=True)
     values: dict[str, Any] = found.validated_data
     return values
@@ -103,40 +104,6 @@ class BindingsView(RowsView):
         )
         row = next(r for r in binding_rows(scope_of(actor)) if r.id == binding.pk)
         return Response(BindingSerializer.one(row), status=status.HTTP_201_CREATED)
-
-
-class PricesView(RowsView):
-    """Prices by GPU model."""
-
-    subject = "prices"
-
-    @lists(PriceSerializer)
-    def get(self, request: Request) -> Response:
-        """Every price."""
-        read = partial(price_rows, scope_of(request.user))
-        return self.keyset_page(request, read, price_key, PriceSerializer)
-
-    @takes(PriceBodySerializer, PriceSerializer)
-    def post(self, request: Request) -> Response:
-        """Add a price that is valid from a time on; the previous price ends at that time."""
-        actor = admin_of(request)
-        values = checked(PriceBodySerializer, request)
-        price = set_unit_price(
-            model=values["model"],
-            profile=values.get("profile", ""),
-            lifecycle=values.get("lifecycle", ""),
-            cluster=values.get("cluster"),
-            tier=values.get("tier", ""),
-            currency=values["currency"],
-            rate_per_gpu_hour=values["rate_per_gpu_hour"],
-            cost_per_gpu_hour=values.get("cost_per_gpu_hour"),
-            source_note=values.get("source_note", ""),
-            valid_from=values["valid_from"],
-            actor=actor,
-            reason=values["reason"],
-        )
-        row = next(r for r in price_rows(scope_of(actor)) if r.id == price.pk)
-        return Response(PriceSerializer.one(row), status=status.HTTP_201_CREATED)
 
 
 class KubeStateJobsView(RowsView):

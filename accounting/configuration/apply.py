@@ -1,6 +1,5 @@
 """Applies a setup file to the database; rows that already match are not touched."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 from typing import Any
@@ -11,15 +10,17 @@ from django.db import models
 
 from accounting.actions.bindings import rebind
 from accounting.actions.kube_state_jobs import set_accepted
-from accounting.actions.prices import reprice
 from accounting.actions.resources import set_resources
 from accounting.actions.teams import free_slot
 from accounting.audit import Actor, act
+from accounting.configuration.apply_accounts import account_of
+from accounting.configuration.apply_budgets import set_budget
+from accounting.configuration.apply_prices import set_conversions, set_prices
 from accounting.configuration.fields import LONG_AGO
+from accounting.configuration.replaced_rows import ends_of, replace_rows
 from accounting.configuration.schema import (
     BindingSpec,
     Configuration,
-    PriceSpec,
     TeamSpec,
 )
 from accounting.configuration.schema_clusters import ClusterSpec
@@ -38,17 +39,24 @@ from accounting.models import (
     Source,
     Team,
     TeamRole,
-    UnitPrice,
 )
 from accounting.queries.database_clock import database_now
 from accounting.rating.billing_settings import billing_at, billing_day, midnight
 
 
-def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
+def apply_configuration(
+    wanted: Configuration, *, actor: Actor, warnings: list[str] | None = None
+) -> list[str]:
     """Apply a setup in one transaction; returns a sentence for each change.
+
+    Args:
+        wanted: the setup.
+        actor: who changes it.
+        warnings: gets a sentence for each new price that is probably a mistake (money.md M13).
 
     Raises:
         RetirementError: a cluster cannot end at its time; nothing was written.
+        AccountError: two clusters have one billing account.
     """
     changes: list[str] = []
     with act(actor, "configure"):
@@ -67,7 +75,10 @@ def apply_configuration(wanted: Configuration, *, actor: Actor) -> list[str]:
             _bindings(wanted.bindings, changes)
         if wanted.prices is not None:
             currency = wanted.currency or _currency()
-            _prices(wanted.prices, currency, changes)
+            set_prices(wanted.prices, currency, changes, warnings)
+        set_conversions(wanted.conversions, changes, actor)
+        for budget in wanted.budgets:
+            set_budget(budget, changes, actor)
     return changes
 
 
@@ -122,6 +133,8 @@ def _update(row: models.Model, values: dict[str, Any]) -> bool:
 
 def _cluster(spec: ClusterSpec, changes: list[str], actor: Actor) -> None:
     values: dict[str, Any] = {"kubernetes": spec.kubernetes, "is_confirmed": True}
+    if spec.sets_billing_account:
+        values["billing_account"] = account_of(spec)
     cluster, is_new = Cluster.objects.get_or_create(name=spec.name, defaults=values)
     if is_new or _update(cluster, values):
         changes.append(f"cluster {spec.name}")
@@ -217,7 +230,7 @@ def _labels(wanted: dict[str, tuple[str, ...]], changes: list[str]) -> None:
 def _bindings(wanted: Sequence[BindingSpec], changes: list[str]) -> None:
     """The file's rules in its order, each valid until the next one of the same rule."""
     teams = dict(Team.objects.values_list("slug", "pk"))
-    ends = _ends([((s.kind, s.label, s.glob), s.valid_from) for s in wanted])
+    ends = ends_of([((s.kind, s.label, s.glob), s.valid_from) for s in wanted])
     rows = [
         {
             "kind": spec.kind,
@@ -230,56 +243,6 @@ def _bindings(wanted: Sequence[BindingSpec], changes: list[str]) -> None:
         }
         for position, (spec, end) in enumerate(zip(wanted, ends, strict=True))
     ]
-    if _replace(Binding, rows):
+    if replace_rows(Binding, rows):
         changes.append(f"{len(rows)} bindings")
         rebind(Binding)
-
-
-def _prices(wanted: Sequence[PriceSpec], currency: str, changes: list[str]) -> None:
-    clusters = dict(Cluster.objects.values_list("name", "pk"))
-    ends = _ends([(spec.key, spec.valid_from) for spec in wanted])
-    rows = [
-        {
-            "model": spec.model,
-            "profile": spec.profile,
-            "lifecycle": spec.lifecycle,
-            "cluster_id": clusters.get(spec.cluster),
-            "tier": spec.tier,
-            "currency": currency,
-            "rate_per_gpu_hour": spec.rate,
-            "cost_per_gpu_hour": spec.cost,
-            "valid_from": spec.valid_from,
-            "valid_to": end,
-            "source_note": spec.source,
-        }
-        for spec, end in zip(wanted, ends, strict=True)
-    ]
-    if _replace(UnitPrice, rows):
-        changes.append(f"{len(rows)} prices")
-        reprice()
-
-
-def _ends(keyed: Sequence[tuple[Any, datetime]]) -> list[datetime | None]:
-    """The end of each row: the next start with the same key."""
-    starts: dict[Any, list[datetime]] = defaultdict(list)
-    for key, start in keyed:
-        starts[key].append(start)
-    return [
-        min((later for later in starts[key] if later > start), default=None)
-        for key, start in keyed
-    ]
-
-
-def _replace(model: type[models.Model], rows: list[dict[str, Any]]) -> bool:
-    """Make a table contain exactly these rows, writing only those that differ."""
-    names = list(rows[0]) if rows else ["id"]
-    manager = model._default_manager  # noqa: SLF001  # Django's own name for it
-    known = {tuple(getattr(row, name) for name in names): row for row in manager.all()}
-    wanted = [tuple(row[name] for name in names) for row in rows]
-    gone = [row for key, row in known.items() if key not in wanted]
-    new = [key for key in wanted if key not in known]
-    for row in gone:
-        row.delete()
-    for key in new:
-        manager.create(**dict(zip(names, key, strict=True)))
-    return bool(gone or new)

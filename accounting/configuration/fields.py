@@ -5,7 +5,7 @@ A validator raises ValueError with the message; `yaml_lines` adds the line and k
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 from unicodedata import category
@@ -28,6 +28,7 @@ from accounting.sources.address import fault_of
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 LONG_AGO = EARLIEST
+WINDOW = timedelta(minutes=5)
 _NOT_TEXT = ("Cc", "Cs")  # control characters and unpaired surrogates
 
 
@@ -181,6 +182,24 @@ def _instant_or_none(value: object, zone: ZoneInfo) -> datetime | None:
     raise ValueError(value)
 
 
+def _on_border(instant: datetime) -> datetime:
+    if instant.timestamp() % WINDOW.total_seconds():
+        raise ValueError(
+            f"'{instant.isoformat()}' must align to a five-minute boundary"
+        )
+    return instant
+
+
+def _day(value: object) -> date:
+    """A billing day."""
+    if type(value) is date:
+        return value
+    try:
+        return date.fromisoformat(text_of(value))
+    except ValueError:
+        raise ValueError(f"'{value}' is not a valid date; write 2026-10-01") from None
+
+
 def _no_bool(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError(f"read as {value}; write a number")  # noqa: TRY004  # pydantic
@@ -195,4 +214,9 @@ Texts = dict[str, StrictStr]
 Money = Annotated[  # per GPU-hour (rules.md N28)
     Decimal, Field(ge=0, lt=10**6, decimal_places=6), Number
 ]
+Rate = Annotated[  # of a conversion (money.md M1)
+    Decimal, Field(gt=0, lt=10**10, decimal_places=10), Number
+]
+Day = Annotated[date, PlainValidator(_day)]
 Instant = Annotated[datetime, PlainValidator(_instant)]
+Border = Annotated[Instant, AfterValidator(_on_border)]  # of a price (money.md M15)

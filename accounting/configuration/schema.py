@@ -19,10 +19,13 @@ from pydantic import (
 
 from accounting.configuration.fields import (
     LONG_AGO,
+    Border,
+    Day,
     FileContext,
     Instant,
     Money,
     Note,
+    Rate,
     Section,
     Text,
     existing,
@@ -32,6 +35,7 @@ from accounting.configuration.fields import (
     refuse_second,
     text_of,
 )
+from accounting.configuration.schema_budgets import BudgetSpec
 from accounting.configuration.schema_clusters import ClusterSpec
 from accounting.configuration.yaml_lines import parse
 from accounting.domain.inventory.label_names import label_name
@@ -138,16 +142,17 @@ class BindingSpec(Section):
 
 
 class PriceSpec(Section):
-    """One price; `source` is the contract or list that it comes from."""
+    """A rate, a cost or both; `source` is the contract or list that it comes from."""
 
     model: Annotated[Text, Field(max_length=200), AfterValidator(normal_model)]
     profile: Annotated[Note, Field(max_length=64), AfterValidator(normal)] = ""
     lifecycle: Lifecycle = ""
     cluster: Annotated[Note, existing("cluster", "add it under `clusters`")] = ""
     tier: Annotated[Note, Field(max_length=253)] = ""
-    rate: Money = Field(alias="rate_per_gpu_hour")
+    rate: Money | None = Field(None, alias="rate_per_gpu_hour")
     cost: Money | None = Field(None, alias="cost_per_gpu_hour")
-    valid_from: Instant = LONG_AGO
+    currency: Currency | None = None  # of bills, without one
+    valid_from: Border = LONG_AGO
     source: Annotated[Note, Field(max_length=500)] = ""
 
     @property
@@ -159,8 +164,15 @@ class PriceSpec(Section):
     def _check(self, info: ValidationInfo) -> "PriceSpec":
         if self.profile and (found := fault_of(self.profile, self.model)):
             raise fault(found, "profile")
+        if self.rate is None and self.cost is None:
+            raise fault("give a rate, a cost or both", "model")
+        if self.cost is not None and (self.profile or self.tier):
+            message = "a cost is of whole GPUs: it has no profile and no tier"
+            raise fault(message, "cost_per_gpu_hour")
         message = f"duplicate price of {self.model!r} from that time"
-        refuse_second(info, ("price", self.key, self.valid_from), message, "model")
+        for kind, amount in (("rate", self.rate), ("cost", self.cost)):
+            if amount is not None:
+                refuse_second(info, (kind, self.key, self.valid_from), message, "model")
         return self
 
 
@@ -172,6 +184,23 @@ def _different(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(map(label_name, names))) < len(names):
         raise ValueError("duplicate label, as metrics spell it")
     return names
+
+
+class ConversionSpec(Section):
+    """The rate of one day: units of `to` for one of `from`."""
+
+    from_currency: Currency = Field(alias="from")
+    to_currency: Currency = Field(alias="to")
+    day: Day
+    rate: Rate
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> "ConversionSpec":
+        if self.from_currency == self.to_currency:
+            raise fault("a currency needs no conversion into itself", "to")
+        key = ("conversion", self.from_currency, self.to_currency, self.day)
+        refuse_second(info, key, f"duplicate conversion on {self.day}", "day")
+        return self
 
 
 Spellings = Annotated[
@@ -227,6 +256,8 @@ class Configuration(Section):
     teams: tuple[TeamSpec, ...] = ()
     bindings: tuple[BindingSpec, ...] | None = None
     prices: tuple[PriceSpec, ...] | None = None
+    conversions: tuple[ConversionSpec, ...] = ()
+    budgets: tuple[BudgetSpec, ...] = ()
     labels: LabelsSpec = LabelsSpec()
     resources: dict[Resource, Share] | None = None  # by name: the share of one GPU
 
@@ -262,6 +293,7 @@ def read_configuration(
     *,
     known_teams: Collection[str] = (),
     known_clusters: Collection[str] = (),
+    known_departments: Collection[str] = (),
     timezone: str = "UTC",
 ) -> Configuration:
     """A validated configuration from YAML.
@@ -270,6 +302,7 @@ def read_configuration(
         text: the file.
         known_teams: slugs of existing teams, which bindings may name.
         known_clusters: existing clusters, which prices may name.
+        known_departments: departments of existing teams, which budgets may name.
         timezone: of dates, if the file sets none.
 
     Raises:
@@ -281,6 +314,10 @@ def read_configuration(
     names = {
         "team": _named(document.values, "teams", "slug") | {*known_teams},
         "cluster": _named(document.values, "clusters", "name") | {*known_clusters},
+        "department": (
+            _named(document.values, "teams", "department") | {*known_departments}
+        )
+        - {"", "None"},
     }
     zone = ZoneInfo(wanted if wanted in available_timezones() else "UTC")
     return document.read(Configuration, FileContext(zone, names))

@@ -115,13 +115,14 @@ class SourceSpec(Section):
 class ClusterSpec(Section):
     """One cluster. Keys that the file does not contain are not changed."""
 
-    keeps_empty: ClassVar = frozenset({"retired", "kube_state_jobs"})
+    keeps_empty: ClassVar = frozenset({"retired", "billing_account", "kube_state_jobs"})
 
     name: Annotated[Text, Field(max_length=63), new("cluster")]
     sources: tuple[SourceSpec, ...] = ()
     access: KubernetesSpec = Field(KubernetesSpec(), alias="kubernetes")
     share: Literal["compute", "memory", "dominant"] | None = None
     retired: Instant | None = None  # empty: it is in use
+    billing_account: Annotated[Text, Field(max_length=253)] | None = None
     kube_state_jobs: (
         Annotated[tuple[Text, ...], BeforeValidator(lambda jobs: jobs or ())] | None
     ) = None  # accepted; empty accepts none
@@ -130,6 +131,11 @@ class ClusterSpec(Section):
     def kubernetes(self) -> dict[str, Any]:
         """Its access as stored; empty if not configured."""
         return self.access.model_dump(mode="json", exclude_unset=True)
+
+    @property
+    def sets_billing_account(self) -> bool:
+        """False if the file does not change it; empty removes it."""
+        return "billing_account" in self.model_fields_set
 
     @property
     def sets_retired(self) -> bool:

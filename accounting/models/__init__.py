@@ -7,6 +7,17 @@ from accounting.models.account import (
     SignInRecord,
 )
 from accounting.models.audit import AuditLink
+from accounting.models.bill import Bill, BillLine
+from accounting.models.budget import (
+    Budget,
+    BudgetAlert,
+    BudgetMeasure,
+    BudgetUnit,
+    BudgetVersion,
+    ForecastRecord,
+)
+from accounting.models.charge import BookedLine, ChargeLine, RunningLine
+from accounting.models.close import CloseOverride, ReopenRequest
 from accounting.models.cluster import (
     AddedResource,
     Cluster,
@@ -22,18 +33,32 @@ from accounting.models.cluster import (
     Source,
     SourceKind,
 )
+from accounting.models.contest import (
+    UNSETTLED,
+    AnswerKind,
+    Contest,
+    ContestAct,
+    Contested,
+    ContestState,
+    ContestStep,
+)
+from accounting.models.conversion import ConversionRate
+from accounting.models.entry import Entry, EntryKind
 from accounting.models.evidence import (
     GpuLabelHour,
     KubeJob,
     KubeJobObject,
     KubeJobOverlap,
     KubeJobRun,
+    NodeProvider,
     NodeScraper,
     OwnPod,
     ScrapeHour,
     Scraper,
     ScrapeSpan,
 )
+from accounting.models.export import ExportJob, ExportState
+from accounting.models.idempotency import IdempotencyKey
 from accounting.models.ledger import (
     BufferBlock,
     BufferSeries,
@@ -59,6 +84,7 @@ from accounting.models.organisation import (
     Team,
     TeamRole,
 )
+from accounting.models.period import BillingPeriod, PeriodRevision, Statement
 from accounting.models.pod import (
     EndedBy,
     Namespace,
@@ -70,8 +96,9 @@ from accounting.models.pod import (
     ResourceClaim,
     Workload,
 )
-from accounting.models.price import UnitPrice
+from accounting.models.price import PriceKind, PriceList, UnitPrice
 from accounting.models.queue import QueuedJob, QueueSample
+from accounting.models.team_quota import TeamQuota
 from accounting.models.usage import (
     FactFlag,
     UsageDay,
@@ -81,25 +108,50 @@ from accounting.models.usage import (
 )
 
 __all__ = [
+    "UNSETTLED",
     "Account",
     "AddedResource",
+    "AnswerKind",
     "ApiToken",
     "AuditLink",
+    "Bill",
+    "BillLine",
     "Billing",
+    "BillingPeriod",
     "Binding",
     "BindingKind",
+    "BookedLine",
+    "Budget",
+    "BudgetAlert",
+    "BudgetMeasure",
+    "BudgetUnit",
+    "BudgetVersion",
     "BufferBlock",
     "BufferSeries",
+    "ChargeLine",
+    "CloseOverride",
     "Cluster",
+    "Contest",
+    "ContestAct",
+    "ContestState",
+    "ContestStep",
+    "Contested",
+    "ConversionRate",
     "DataIssue",
     "DirtyHour",
     "EndedBy",
+    "Entry",
+    "EntryKind",
+    "ExportJob",
+    "ExportState",
     "FactFlag",
+    "ForecastRecord",
     "Gpu",
     "GpuGeometry",
     "GpuLabelHour",
     "GpuPresence",
     "GpuSpan",
+    "IdempotencyKey",
     "IngestWindow",
     "IssueSeverity",
     "KubeJob",
@@ -113,6 +165,7 @@ __all__ = [
     "NamespaceLabels",
     "Node",
     "NodeFact",
+    "NodeProvider",
     "NodeScraper",
     "NodeSpan",
     "OrganisationRole",
@@ -120,14 +173,19 @@ __all__ = [
     "Owner",
     "PendingGpuHour",
     "PendingRetirement",
+    "PeriodRevision",
     "Person",
     "Pod",
     "PodAttribution",
     "PodHold",
+    "PriceKind",
+    "PriceList",
     "QueueSample",
     "QueuedJob",
+    "ReopenRequest",
     "ResourceClaim",
     "RetiredHour",
+    "RunningLine",
     "ScrapeHour",
     "ScrapeSpan",
     "Scraper",
@@ -138,7 +196,9 @@ __all__ = [
     "SignInRecord",
     "Source",
     "SourceKind",
+    "Statement",
     "Team",
+    "TeamQuota",
     "TeamRole",
     "UnitPrice",
     "UsageDay",

@@ -48,7 +48,7 @@ class SignInOutcome(models.TextChoices):
 class SignInRecord(models.Model):
     """A sign-in, a burst of failed attempts at one account, or a link that was created.
 
-    Attempts that fail within `actions.sign_in.BURST` of each other are one row and one
+    Attempts that fail within `actions.sign_in_attempts.BURST` of each other are one row and one
     entry of the audit log; the row's `count` and `last_at` increase. Attempts for names without an
     account share the account "": the typed text may be a password.
     """
@@ -71,7 +71,7 @@ class SignInRecord(models.Model):
 
 
 class SignInLimit(models.Model):
-    """The number of attempts of one key since a time (`actions.sign_in`).
+    """The number of attempts of one key since a time (`actions.sign_in_attempts`).
 
     `key` is a digest: it contains neither names nor addresses in clear text.
     """

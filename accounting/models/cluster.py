@@ -16,7 +16,8 @@ class Cluster(models.Model):
     first hour (N40). `is_confirmed`: it is in the setup file, or a person confirmed it as new
     (N39). `data_end_ms`: where its data end (N1); null without data. `kube_jobs_in_force`: the
     accepted and listed jobs that are already applied (`queries.data_health.known_kube_state_jobs`);
-    null before any sample.
+    null before any sample. `billing_account`: the account of a provider whose bills are of this
+    cluster as a whole, beyond rows that name its nodes (money.md M42); empty for none.
     """
 
     id = models.SmallAutoField(primary_key=True)
@@ -29,9 +30,17 @@ class Cluster(models.Model):
     is_confirmed = models.BooleanField(default=False)
     data_end_ms = models.BigIntegerField(null=True)
     kube_jobs_in_force = models.JSONField(null=True)
+    billing_account = models.CharField(max_length=253, blank=True)
 
     class Meta:
         ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["billing_account"],
+                condition=~Q(billing_account=""),
+                name="cluster_billing_account",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

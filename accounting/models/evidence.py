@@ -212,3 +212,24 @@ class KubeJobOverlap(models.Model):
                 fields=["kube_job", "other"], name="kube_overlap_unique"
             )
         ]
+
+
+class NodeProvider(models.Model):
+    """Evidence: a node was this machine of a provider from `first_ms` to `last_ms` at least.
+
+    `provider_id` is kube-state's (`kube_node_info`). Bills are matched by it (money.md M42).
+    """
+
+    node = models.ForeignKey(
+        "accounting.Node", on_delete=models.CASCADE, related_name="providers"
+    )
+    provider_id = models.CharField(max_length=500)
+    first_ms = models.BigIntegerField()
+    last_ms = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["node", "provider_id"], name="node_provider_unique"
+            )
+        ]

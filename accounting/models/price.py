@@ -1,4 +1,4 @@
-"""Prices per GPU-hour from a time on: charged to teams, and paid by the organization."""
+"""Price lists, and prices per GPU-hour from a time on: rates for teams, costs of the fleet."""
 
 import pghistory
 from django.contrib.postgres.constraints import ExclusionConstraint
@@ -10,15 +10,50 @@ from django.db.models.functions import Coalesce
 from accounting.models.organisation import validity
 
 
+class PriceKind(models.TextChoices):
+    """Who a price is for."""
+
+    RATE = "rate", "Rate"  # what teams are charged
+    COST = "cost", "Cost"  # what a GPU costs the organization
+
+
+@pghistory.track()
+class PriceList(models.Model):
+    """Prices of one kind, in one currency, from one source (money.md M13)."""
+
+    kind = models.CharField(max_length=4, choices=PriceKind.choices)
+    name = models.CharField(max_length=100)
+    currency = models.CharField(max_length=3)
+    source = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["kind", "name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "name"], name="price_list_name_unique"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.kind}, {self.currency})"
+
+
 @pghistory.track()
 class UnitPrice(models.Model):
-    """One price of one GPU model (rules.md N26-N28).
+    """One price of one GPU model: a rate or a cost (rules.md N26-N28, money.md M13-M15).
 
-    Empty `profile`, `lifecycle`, `tier` and a missing cluster match anything; if several rows
-    match, the one that sets the most applies, with ties in the order cluster, profile, lifecycle,
-    tier. Written by `actions.prices`; ended, never deleted.
+    Which list it is in does not matter for matching. Empty `profile`, `lifecycle`, `tier` and a
+    missing cluster match anything; if several rows match, the one that sets the most applies,
+    with ties in the order cluster, profile, lifecycle, tier. Written by `actions.prices`; ended,
+    never deleted.
     """
 
+    kind = models.CharField(
+        max_length=4, choices=PriceKind.choices, default=PriceKind.RATE
+    )
+    price_list = models.ForeignKey(
+        PriceList, null=True, blank=True, on_delete=models.PROTECT
+    )
     # normalized, such as NVIDIA-A100-SXM4-80GB
     model = models.CharField(max_length=200)
     # MIG profile, such as 1g.10gb
@@ -29,10 +64,8 @@ class UnitPrice(models.Model):
     )
     tier = models.CharField(max_length=253, blank=True)  # PriorityClass name
     currency = models.CharField(max_length=3)
+    # the price, whatever its kind
     rate_per_gpu_hour = models.DecimalField(max_digits=12, decimal_places=6)
-    cost_per_gpu_hour = models.DecimalField(
-        max_digits=12, decimal_places=6, null=True, blank=True
-    )
     valid_from = models.DateTimeField()
     valid_to = models.DateTimeField(null=True, blank=True)
     source_note = models.CharField(max_length=500, blank=True)
@@ -44,9 +77,8 @@ class UnitPrice(models.Model):
                 condition=Q(rate_per_gpu_hour__gte=0), name="price_rate_not_negative"
             ),
             models.CheckConstraint(
-                condition=Q(cost_per_gpu_hour__isnull=True)
-                | Q(cost_per_gpu_hour__gte=0),
-                name="price_cost_not_negative",
+                condition=~Q(kind="cost") | Q(profile="", tier=""),
+                name="price_cost_of_whole_gpus",
             ),
             models.CheckConstraint(
                 condition=Q(valid_to__isnull=True) | Q(valid_to__gt=F("valid_from")),
@@ -55,6 +87,7 @@ class UnitPrice(models.Model):
             ExclusionConstraint(
                 name="price_no_overlap",
                 expressions=[
+                    ("kind", RangeOperators.EQUAL),
                     ("model", RangeOperators.EQUAL),
                     ("profile", RangeOperators.EQUAL),
                     ("lifecycle", RangeOperators.EQUAL),

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from accounting.models import Billing
@@ -55,8 +56,19 @@ def billing_at(instant: datetime) -> BillingSettings:
 
 
 def billing_day(instant: datetime) -> date:
-    """The billing day of an instant."""
-    return instant.astimezone(billing_at(instant).zone).date()
+    """The billing day of an instant.
+
+    Where another time zone starts, no day begins twice: the hours before the first midnight of a
+    zone further west belong to the day on which it started (money.md M26).
+    """
+    with billing_remembered():
+        rows = _rows()
+        day = instant.astimezone(billing_at(instant).zone).date()
+        for before, row in pairwise(rows):
+            if row.valid_from <= instant:
+                started = row.valid_from.astimezone(ZoneInfo(before.timezone)).date()
+                day = max(day, started)
+        return day
 
 
 def midnight(day: date) -> datetime:

@@ -17,7 +17,7 @@ from django.db import connection
 
 from accounting.domain.intensity.measures import MEASURES, PEAKS
 from accounting.rating.billing_settings import billing_day, billing_remembered, midnight
-from accounting.rating.price_sql import LINE_PRICE, OWN_PRICE
+from accounting.rating.price_sql import COST_PRICE, LINE_PRICE, OWN_PRICE
 from accounting.rating.states_sql import STATE_COLUMNS, held, sums
 
 KEY_COLUMNS = (
@@ -235,12 +235,13 @@ def with_prices(finer: tuple[str, ...] = ()) -> str:
 , combination AS (
     SELECT DISTINCT cluster_id, at, model, lifecycle, tier, profile FROM gathered
 ), priced AS MATERIALIZED (
-    SELECT c.*, line.id AS price_id, line.rate, own.cost AS cost,
-           own.id AS gpu_price_id, own.rate AS gpu_rate, own.cost AS gpu_cost,
+    SELECT c.*, line.id AS price_id, line.rate, paid.cost AS cost,
+           own.id AS gpu_price_id, own.rate AS gpu_rate, paid.cost AS gpu_cost,
            line.currency
     FROM combination c
     LEFT JOIN LATERAL ({LINE_PRICE}) line ON true
     LEFT JOIN LATERAL ({OWN_PRICE}) own ON true
+    LEFT JOIN LATERAL ({COST_PRICE}) paid ON true
 )"""
 
 

@@ -1,4 +1,4 @@
-"""Which price applies to a row of time, in SQL (rules.md N24, N26, N27).
+"""Which price applies to a row of time, in SQL (rules.md N24, N26, N27; money.md M14).
 
 The only SQL that finds prices; `accounting/domain/billing/price_match.py` is the same rule over
 values. Time is a row with the columns model, cluster_id, profile, lifecycle and tier, and `at`,
@@ -34,19 +34,30 @@ def specificity(price: str) -> str:
     return f"({count}, {', '.join(sets)})"
 
 
-def _best(among: str = "true") -> str:
+def _best(kind: str, among: str = "true") -> str:
     return f"""
-    SELECT p.id, p.rate_per_gpu_hour AS rate, p.cost_per_gpu_hour AS cost, p.currency
+    SELECT p.id, p.rate_per_gpu_hour AS {kind}, p.currency
     FROM accounting_unitprice p
-    WHERE {matches("p", "c")} AND {among}
+    WHERE {matches("p", "c")} AND p.kind = '{kind}' AND {among}
       AND p.valid_from <= c.at AND (p.valid_to IS NULL OR p.valid_to > c.at)
     ORDER BY {specificity("p")} DESC
     LIMIT 1
 """
 
 
-LINE_PRICE = _best()
+LINE_PRICE = _best("rate")
 """A SELECT of the price that is charged for the row `c`."""
 
-OWN_PRICE = _best("p.profile = '' AND p.tier = ''")
+OWN_PRICE = _best("rate", "p.profile = '' AND p.tier = ''")
 """A SELECT of the price of the whole GPU of the row `c`, for any holder of its parts."""
+
+LINE_PRICE_WITHOUT = _best("rate", "p.id <> c.without")
+"""The same as `LINE_PRICE`, without the price `c.without`."""
+
+OWN_PRICE_WITHOUT = _best(
+    "rate", "p.profile = '' AND p.tier = '' AND p.id <> c.without"
+)
+"""The same as `OWN_PRICE`, without the price `c.without`."""
+
+COST_PRICE = _best("cost")
+"""A SELECT of what an hour of the GPU of the row `c` costs: by cluster and lifecycle only."""

@@ -8,6 +8,7 @@ from rest_framework import serializers
 from accounting.queries.gpus.holders import GpuHolder
 from accounting.serializers.row import (
     GpuHoursField,
+    MillisecondsField,
     MomentField,
     MoneyField,
     NumberField,
@@ -41,7 +42,7 @@ class GpuRowSerializer(RowSerializer):
     model = serializers.CharField(source="row.model", allow_blank=True)
     driver = TextOrNullField(source="row.driver")
     is_present = serializers.BooleanField(source="row.is_present")
-    first_seen = MomentField(source="row.first_seen")
+    first_seen = MillisecondsField(source="row.first_seen_ms")
     holders = serializers.ListField(
         source="row.holders",
         child=_HolderField(),

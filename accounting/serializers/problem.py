@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 
 class FaultSerializer(serializers.Serializer[Any]):
-    """One fault: a query parameter, or a member of the body, that is not valid."""
+    """One fault: a query parameter or a member of the body that is not valid, or a check."""
 
     parameter = serializers.CharField(required=False)
     pointer = serializers.CharField(
@@ -14,6 +14,15 @@ class FaultSerializer(serializers.Serializer[Any]):
     )
     detail = serializers.CharField()
     allowed = serializers.ListField(child=serializers.CharField(), required=False)
+    code = serializers.CharField(
+        required=False, help_text="of a check that blocks the close of a month"
+    )
+    value = serializers.CharField(required=False, help_text="of the check")
+    threshold = serializers.CharField(required=False, help_text="of the check")
+    unit = serializers.CharField(required=False, help_text="of the check")
+    link = serializers.CharField(
+        required=False, help_text="the page that shows the cause"
+    )
 
 
 class ProblemSerializer(serializers.Serializer[Any]):

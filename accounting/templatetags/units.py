@@ -37,7 +37,9 @@ def _plain(text: str) -> str:
 
 @register.filter
 def money(amount: Money | Decimal | str | None, currency: str = "") -> str:
-    """`$148,210.37`; amounts below the smallest unit are `<$0.01`; None has no price.
+    """`$148,210.37`; amounts nearer to zero than half a cent are `<$0.01` or `−<$0.01`.
+
+    None has no price.
 
     `currency` is for a number, and for nothing that has none.
 
@@ -49,7 +51,8 @@ def money(amount: Money | Decimal | str | None, currency: str = "") -> str:
     places = minor_places(currency)
     quantum = Decimal(1).scaleb(-places)
     if amount and abs(amount) < quantum / 2:
-        return f"<{_formatted(quantum, currency or 'XXX', places)}"
+        sign = MINUS if amount < 0 else ""
+        return f"{sign}<{_formatted(quantum, currency or 'XXX', places)}"
     return _plain(_formatted(amount, currency, places))
 
 
@@ -81,6 +84,24 @@ def money_round(amount: Money | Decimal | str | None, currency: str = "") -> str
 
 
 @register.filter
+def exact_amount(amount: Decimal) -> str:
+    """`25,112.740000`: a charge with all its places (money.md M1)."""
+    return _plain(f"{amount:,.6f}")
+
+
+@register.filter
+def quantity(amount: Decimal | float | None, currency: str) -> str:
+    """`€12,345` or `1,234 GPU-h`: an amount of a budget, which has a currency or is GPU-hours."""
+    if amount is None:
+        return NO_DATA
+    amount = Decimal(amount)
+    if currency:
+        return money_round(amount, currency)
+    pattern = "#,##0.0" if abs(amount) < 100 else "#,##0"
+    return f"{_plain(format_decimal(amount, pattern, locale=LOCALE))} GPU-h"
+
+
+@register.filter
 def rate(amount: Decimal | None, currency: str) -> str:
     """A price per GPU-hour with its configured places, at least two."""
     if amount is None:
@@ -97,8 +118,8 @@ def gpu_hours(milliseconds: int | None) -> str:
     if milliseconds is None:
         return NO_DATA
     hours = Decimal(milliseconds) / HOUR_MS
-    if milliseconds and hours < Decimal("0.05"):
-        return "<0.1"
+    if milliseconds and abs(hours) < Decimal("0.05"):
+        return "<0.1" if milliseconds > 0 else f"{MINUS}<0.1"
     pattern = "#,##0.0" if abs(hours) < 100 and milliseconds else "#,##0"
     return _plain(format_decimal(hours, pattern, locale=LOCALE))
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 
 from accounting.actions.preferences import set_preferences
-from accounting.actions.sign_in import TooManyAttemptsError, count_guess
+from accounting.actions.sign_in_attempts import TooManyAttemptsError, count_guess
 from accounting.actions.tokens import TokenNameError, create_token, revoke_token
 from accounting.audit import act
 from accounting.forms import PasswordForm, PreferencesForm, TokenForm

@@ -24,15 +24,28 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "account": ("account", "accounts"),
     "addedresource": ("GPU resource", "GPU resources"),
     "apitoken": ("API token", "API tokens"),
+    "bill": ("bill of a provider", "bills of providers"),
     "billing": ("billing setting", "billing settings"),
+    "billingperiod": ("billing period", "billing periods"),
     "binding": ("attribution rule", "attribution rules"),
+    "budget": ("budget", "budgets"),
+    "budgetversion": ("amount of a budget", "amounts of budgets"),
     "changeset": ("quota change", "quota changes"),
     "changestep": ("step of a quota change", "steps of quota changes"),
+    "closeoverride": ("override of a check", "overrides of checks"),
     "cluster": ("cluster", "clusters"),
+    "contest": ("contest of a statement", "contests of statements"),
+    "conteststep": ("step of a contest", "steps of contests"),
+    "conversionrate": ("conversion", "conversions"),
+    "entry": ("credit or adjustment", "credits and adjustments"),
+    "exportjob": ("export", "exports"),
     "labelspelling": ("label setting", "label settings"),
     "membership": ("team membership", "team memberships"),
+    "periodrevision": ("booking of a period", "bookings of periods"),
     "person": ("role", "roles"),
+    "pricelist": ("price list", "price lists"),
     "quotatarget": ("quota", "quotas"),
+    "reopenrequest": ("request to reopen a period", "requests to reopen periods"),
     "sharepolicy": ("rule for shared GPUs", "rules for shared GPUs"),
     "signinrecord": ("sign-in", "sign-ins"),
     "source": ("metrics source", "metrics sources"),
@@ -51,9 +64,14 @@ OUTCOMES = {
     "failed": "failed",
     "link": "allowed by a password link",
 }
-_OF = frozenset({"person", "quotatarget", "signinrecord", "unitprice"})
+_OF = frozenset(
+    {"budget", "conversionrate", "person", "quotatarget", "signinrecord", "unitprice"}
+)
 _OWN_PAGE = frozenset({"changeset", "changestep"})
-_NAMING = ("name", "username", "account", "model", "glob", "label", "resource")
+_NAMING = (
+    *("name", "username", "account", "model", "glob", "label", "resource"),
+    *("number", "title", "period", "department", "amount"),
+)
 
 
 def kind_label(kind: str, number: int = 1) -> str:
@@ -234,10 +252,12 @@ def _object(row: AuditRow, names: Names) -> str:
             names.of(name, said.get(name)) for name in ("user_id", "team_id")
         )
         return f"{person} in {team}" if person and team else ""
+    if row.what == "conversionrate":
+        return f"{said.get('from_currency')} to {said.get('to_currency')}"
     if row.what in _OWN_PAGE:
         return names.of("change_set_id", _change(row)) or ""
     for column in ("user_id", "team_id"):
-        if row.what in ("person", "quotatarget") and column in said:
+        if row.what in ("budget", "person", "quotatarget") and said.get(column):
             return names.of(column, said[column]) or ""
     if row.what == "signinrecord" and not said.get("account"):
         return "an unknown account"

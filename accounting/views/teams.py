@@ -31,6 +31,7 @@ from accounting.queries.usage.series import use_by_step, week_hours
 from accounting.queries.usage.usage import usage_rows
 from accounting.views import timelines
 from accounting.web import figures, shapes, tables
+from accounting.web.budgets import month_card
 from accounting.web.columns import (
     HARD_COLUMNS,
     TEAM_COLUMNS,
@@ -119,6 +120,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "state": state,
         "team": ref,
         "tab": "summary",
+        "month": month_card(request, ref),
         "frequency": FREQUENCY[state.step],
         "breakdown": found,
         "missing_days": missing,
@@ -172,7 +174,7 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     shows_hard = state.query.get("show") == "hard"
     is_pointless = state.query.get("only") == "pointless"
     if shows_hard or is_pointless:
-        rows = with_intensity(rows, selection, by)
+        rows = list(with_intensity(rows, selection, by))
     rows = rounded(rows, minor_places(state.currency))
     lines = tables.workload_lines(rows, {slug: ref})
     words = state.query.get("q", "").strip().lower()

@@ -170,5 +170,7 @@ def _page_of(name: str, arguments: Mapping[str, object]) -> str:
 signed_in = page(rights.SIGNED_IN)
 signed_in_form = page(rights.SIGNED_IN, FORM)
 sees_all = page(rights.WHOLE_FLEET)
+leads = page(rights.BUDGETS)
+finance_form = page(rights.SET_BUDGETS, FORM)
 admins = page(rights.ADMINISTRATION)
 admin_form = page(rights.ADMINISTRATION, FORM)

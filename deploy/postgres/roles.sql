@@ -57,6 +57,9 @@ BEGIN
 END $$;
 REVOKE DELETE ON pghistory_context FROM ledger_app;
 
+-- Lines of closed periods are added by a close and never change (triggers refuse it too).
+REVOKE UPDATE, DELETE ON charge_line FROM ledger_app;
+
 -- Migrations are not the services' business.
 REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM ledger_app;
 

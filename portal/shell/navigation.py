@@ -14,12 +14,17 @@ class NavItem:
     icon: str
     key: str = ""
     keeps_range: bool = False
-    needs: str = ""  # "", team, all, admin
+    needs: str = ""  # "", team, lead, all, admin
     group: str = ""  # heading above it
 
     def is_for(self, scope: Scope) -> bool:
         """True if this scope may open it."""
-        kept = {"": True, "team": scope.sees_any, "all": scope.sees_all}
+        kept = {
+            "": True,
+            "team": scope.sees_any,
+            "lead": scope.sees_all or bool(scope.lead_of),
+            "all": scope.sees_all,
+        }
         return scope.is_admin if self.needs == "admin" else kept[self.needs]
 
 
@@ -30,6 +35,13 @@ NAVIGATION = (
     NavItem("quotas", "Quotas", "gauge", "q"),
     NavItem("prices", "Prices", "tag", "p", needs="team"),
     NavItem("data-health", "Data health", "activity", "h"),
+    NavItem("charges", "Charges", "table", "e", needs="lead", group="Finance"),
+    NavItem("months", "Months", "calendar-days", "m", needs="all"),
+    NavItem("contests", "Contests", "circle-question-mark", "n", needs="lead"),
+    NavItem("bills", "Bills", "scroll-text", "f", needs="all"),
+    NavItem("exports", "Exports", "download", "x", needs="lead"),
+    NavItem("budgets", "Budgets", "chart-column", "b", needs="lead"),
+    NavItem("anomalies", "Unusual days", "circle-alert", "u", needs="lead"),
     NavItem(
         "changes",
         "Quota changes",

@@ -7,9 +7,11 @@ from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView, PasswordResetConfirmView
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 
-from accounting.actions.sign_in import (
+from accounting.access import scope_of
+from accounting.actions.sign_in_attempts import (
     Attempt,
     TooManyAttemptsError,
     begin_attempt,
@@ -39,6 +41,13 @@ class SignInView(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Whether there are any accounts."""
         return super().get_context_data(has_accounts=has_accounts(), **kwargs)
+
+    def get_default_redirect_url(self) -> str:
+        """Where a person starts: finance at the months, others at the overview."""
+        scope = scope_of(self.request.user)
+        if scope.is_finance and not scope.is_admin:
+            return reverse("months")
+        return super().get_default_redirect_url()
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Count the attempt, then check the password."""

@@ -15,10 +15,9 @@ from scheduler_view.actions.apply_lease import due
 from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.quota_loans import approve_return, end_loans, ended
 from scheduler_view.actions.store_plan import plan
-from scheduler_view.models import ChangeSet, ChangeState, IdempotencyKey
+from scheduler_view.models import ChangeSet, ChangeState
 from scheduler_view.planning.cluster_connection import Connect, connect_to
 
-KEY_KEPT = timedelta(days=1)
 PLAN_PATIENCE = timedelta(hours=1)  # then a missing plan is reported
 _READY = (ChangeState.APPROVED, ChangeState.SCHEDULED)
 log = structlog.get_logger(__name__)
@@ -89,11 +88,6 @@ def give_up_plans(cluster_id: int, at: datetime) -> int:
             "workers' log if it happens again",
             version=F("version") + 1,
         )
-
-
-def forget_keys(at: datetime) -> int:
-    """Delete idempotency keys that are no longer needed."""
-    return IdempotencyKey.objects.filter(made_at__lt=at - KEY_KEPT).delete()[0]
 
 
 def _to_plan(at: datetime) -> Q:

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
+from accounting.actions.team_quotas import record_quotas
 from accounting.models import Cluster, Team
 from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit, stored_edit
 from scheduler_view.models import ChangeSet, QuotaTarget, Tier
 from scheduler_view.planning.desired_state import LostUpdate, lost_updates, teams_of
+from scheduler_view.queries.quota_shares import milli_gpus_of
 
 
 def store(change_set: ChangeSet) -> None:
@@ -39,6 +42,7 @@ def store(change_set: ChangeSet) -> None:
             done = _store_quota(change_set, edit, teams[edit.team], split)
         if not done:
             raise LostUpdate(lost_updates(cluster, [edit]) or ["changed meanwhile"])
+    record_quotas(cluster, milli_gpus_of(cluster), timezone.now())
 
 
 def _store_quota(

@@ -10,9 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import Scope, scope_of
+from accounting.actions.idempotency import digest_of, once
+from accounting.api.once import key_of
 from scheduler_view import serializers
 from scheduler_view.actions import change_sets as actions
-from scheduler_view.actions.idempotency import LONGEST_KEY, digest_of, once
 from scheduler_view.api.errors import PreconditionRequired
 from scheduler_view.domain.plan.edit import Edit, QuotaEdit, stored_edit
 from scheduler_view.domain.plan.given_edit import edits_from
@@ -104,19 +105,14 @@ def version_of(request: Request) -> int:
 
 
 def once_only(request: Request, make: Callable[[], ChangeSet]) -> ChangeSet:
-    key = request.headers.get("Idempotency-Key", "")
-    if len(key) > LONGEST_KEY or not key.isprintable():
-        raise exceptions.ParseError(
-            f"Idempotency-Key is at most {LONGEST_KEY} printable characters"
-        )
     found, _ = once(
         user_id=person(request).pk,
-        key=key,
+        key=key_of(request),
         digest=digest_of(request.path, request.data),
         at=timezone.now(),
-        make=make,
+        make=lambda: make().pk,
     )
-    return found
+    return ChangeSet.objects.get(pk=found)
 
 
 def person(request: Request) -> Any:

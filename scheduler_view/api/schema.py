@@ -6,8 +6,8 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.serializers import Serializer
 
+from accounting.actions.idempotency import LONGEST_KEY
 from accounting.api.schema import READ_REFUSALS, RETRY_AFTER, WRITE_REFUSALS, problems
-from scheduler_view.actions.idempotency import LONGEST_KEY
 from scheduler_view.serializers import ChangeSerializer
 
 _IF_MATCH = OpenApiParameter(

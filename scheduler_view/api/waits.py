@@ -1,4 +1,4 @@
-"""Read-only lists: pending pods and jobs, queues, preemptions."""
+"""Read-only lists: work that waits, queues, preemptions."""
 
 from functools import partial
 
@@ -13,9 +13,9 @@ from accounting.rights import WHOLE_FLEET
 from accounting.serializers.queues import QueueRowSerializer
 from scheduler_view import serializers
 from scheduler_view.queries.quotas import among
-from scheduler_view.queries.waits.pending_pods import held_up_rows
 from scheduler_view.queries.waits.preempted import preempted_key, preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
+from scheduler_view.queries.waits.waiting_units import waiting_rows
 
 
 class QueuesView(RowsView):
@@ -33,17 +33,17 @@ class QueuesView(RowsView):
 
 
 class WaitingView(RowsView):
-    """Pending pods and jobs."""
+    """Work that waits."""
 
     subject = "waiting"
     parameters = ("cluster", "team")
 
-    @lists(serializers.PendingPodRowSerializer, parameters)
+    @lists(serializers.WaitingUnitRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """List unscheduled pods and controllers whose pods a quota rejects, longest wait first."""
-        found = held_up_rows(scope_of(request.user), timezone.now())
+        """List work that waits, why, who holds what it needs and what would let it start."""
+        found = waiting_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
-        return self.listed(request, rows, serializers.PendingPodRowSerializer)
+        return self.listed(request, rows, serializers.WaitingUnitRowSerializer)
 
 
 class PreemptionsView(RowsView):

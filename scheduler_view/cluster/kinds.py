@@ -10,6 +10,19 @@ from scheduler_view.domain.schedulers import queue_objects
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
 EVENT = "Event"
 CLAIM, SLICE = "ResourceClaim", "ResourceSlice"
+CLAIM_TEMPLATE, DEVICE_CLASS = "ResourceClaimTemplate", "DeviceClass"
+VOLUME_CLAIM, VOLUME = "PersistentVolumeClaim", "PersistentVolume"
+STORAGE_CLASS = "StorageClass"
+JOB, REPLICA_SET = "Job", "ReplicaSet"
+DEPLOYMENT, STATEFUL_SET = "Deployment", "StatefulSet"
+WORKLOAD = "Workload"
+READ_FOR_WAITS = (
+    *(QUOTA, CLASS, NAMESPACE, LIMIT_RANGE, NODE, POD),
+    *(JOB, REPLICA_SET, DEPLOYMENT, STATEFUL_SET, WORKLOAD),
+    *(CLAIM, SLICE, CLAIM_TEMPLATE, DEVICE_CLASS),
+    *(VOLUME_CLAIM, VOLUME, STORAGE_CLASS),
+)
+"""Kinds that an explanation of waiting work reads, without events."""
 OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # before 1.34
 
 
@@ -49,6 +62,20 @@ KINDS: Mapping[str, ObjectKind] = {
     EVENT: ObjectKind("v1", "events"),
     CLAIM: ObjectKind("resource.k8s.io/v1", "resourceclaims"),
     SLICE: ObjectKind("resource.k8s.io/v1", "resourceslices", is_namespaced=False),
+    CLAIM_TEMPLATE: ObjectKind("resource.k8s.io/v1", "resourceclaimtemplates"),
+    DEVICE_CLASS: ObjectKind(
+        "resource.k8s.io/v1", "deviceclasses", is_namespaced=False
+    ),
+    VOLUME_CLAIM: ObjectKind("v1", "persistentvolumeclaims"),
+    VOLUME: ObjectKind("v1", "persistentvolumes", is_namespaced=False),
+    STORAGE_CLASS: ObjectKind(
+        "storage.k8s.io/v1", "storageclasses", is_namespaced=False
+    ),
+    JOB: ObjectKind("batch/v1", "jobs"),
+    REPLICA_SET: ObjectKind("apps/v1", "replicasets"),
+    DEPLOYMENT: ObjectKind("apps/v1", "deployments"),
+    STATEFUL_SET: ObjectKind("apps/v1", "statefulsets"),
+    WORKLOAD: ObjectKind("kueue.x-k8s.io/v1beta1", "workloads"),
     OLD_CLAIM: ObjectKind("resource.k8s.io/v1beta1", "resourceclaims"),
     OLD_SLICE: ObjectKind(
         "resource.k8s.io/v1beta1", "resourceslices", is_namespaced=False

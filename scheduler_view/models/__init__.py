@@ -5,7 +5,6 @@ from scheduler_view.models.change import (
     ChangeSet,
     ChangeState,
     ChangeStep,
-    IdempotencyKey,
     StepState,
 )
 from scheduler_view.models.observation import (
@@ -15,6 +14,7 @@ from scheduler_view.models.observation import (
     Preemption,
 )
 from scheduler_view.models.quota import QuotaTarget, Tier
+from scheduler_view.models.waits import UnitWait
 
 __all__ = [
     "CAME_TO_NOTHING",
@@ -22,11 +22,11 @@ __all__ = [
     "ChangeState",
     "ChangeStep",
     "Drift",
-    "IdempotencyKey",
     "Observation",
     "ObservationRun",
     "Preemption",
     "QuotaTarget",
     "StepState",
     "Tier",
+    "UnitWait",
 ]

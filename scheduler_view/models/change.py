@@ -159,29 +159,3 @@ class ChangeStep(models.Model):
     def __str__(self) -> str:
         place = f"{self.namespace}/" if self.namespace else ""
         return f"{self.kind} {place}{self.name}"
-
-
-class IdempotencyKey(models.Model):
-    """One request of a program: the same key gets the same response for a day.
-
-    Written by the API; `digest` is of the request's address and body, so that a key that is
-    used for another request is rejected. Removed after a day.
-    """
-
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
-    )
-    key = models.CharField(max_length=200)
-    digest = models.CharField(max_length=64)
-    change_set = models.ForeignKey(
-        ChangeSet, null=True, on_delete=models.CASCADE, related_name="+"
-    )
-    made_at = models.DateTimeField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["user", "key"], name="idempotency_unique")
-        ]
-
-    def __str__(self) -> str:
-        return self.key

@@ -4,7 +4,7 @@ A list that started before newer data was stored is dropped: an old list never o
 watch event. A kind that may not be listed, or that fails, does not affect the others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -18,7 +18,6 @@ from accounting.models import Cluster
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
 from scheduler_view.cluster.kinds import (
-    EVENT,
     LIMIT_RANGE,
     NAMESPACE,
     NODE,
@@ -31,12 +30,10 @@ from scheduler_view.domain.objects.stored_manifest import kept
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
 from scheduler_view.domain.schedulers import queue_objects
 from scheduler_view.domain.schedulers.adapter import QueueObjects
-from scheduler_view.domain.waits.wait_reason import OVER_QUOTA
 from scheduler_view.models import Observation, ObservationRun
 from scheduler_view.queries.resources import added_names
 
 KINDS = (QUOTA, CLASS, NAMESPACE, LIMIT_RANGE, NODE, POD)  # the most important first
-REFUSED = "FailedCreate"  # the reason of a controller's event
 BATCH = 1000  # rows of one statement
 _CONTENT = ("uid", "resource_version", "digest", "manifest", "changed_at")
 
@@ -49,11 +46,13 @@ class Seen:
         changed: objects that are new, changed or deleted.
         errors: by kind, as text; empty on success.
         count: objects seen.
+        listed: the objects by kind, as the API server sent them.
     """
 
     changed: frozenset[ObjectKey] = frozenset()
     errors: dict[str, str] = field(default_factory=dict)
     count: int = 0
+    listed: Mapping[str, Sequence[LiveObject]] = field(default_factory=dict)
 
 
 def observe(
@@ -62,7 +61,7 @@ def observe(
     """List a cluster's objects and store what changed; errors are stored, not raised."""
     changed: set[ObjectKey] = set()
     errors: dict[str, str] = {}
-    count = 0
+    listed: dict[str, Sequence[LiveObject]] = {}
     for index, kind in enumerate(kinds):
         began = timezone.now()
         try:
@@ -76,8 +75,9 @@ def observe(
             break
         else:
             changed |= store_all(cluster, kind, objects, began)
-            count += len(objects)
-    return Seen(frozenset(changed), errors, count)
+            listed[kind] = objects
+    count = sum(len(objects) for objects in listed.values())
+    return Seen(frozenset(changed), errors, count, listed)
 
 
 def observe_queues(cluster: Cluster, client: ClusterClient) -> None:
@@ -104,20 +104,6 @@ def _list_newest(
         except NotFound:
             continue
     return None
-
-
-def observe_refusals(cluster: Cluster, client: ClusterClient) -> None:
-    """Controllers whose pods a quota refuses: there is no pod, only an event of the controller."""
-    began = timezone.now()
-    try:
-        events = client.list(EVENT, fields=f"reason={REFUSED}").objects
-    except NotFound:
-        events = ()  # an API that does not exist
-    except ClusterError as error:
-        note_error(cluster, [EVENT], error)
-        return
-    refused = [e for e in events if OVER_QUOTA in str(e.manifest.get("message"))]
-    store_all(cluster, EVENT, refused, began)
 
 
 def store_all(

@@ -25,12 +25,12 @@ from scheduler_view.observation.observe import (
     note_error,
     observe,
     observe_queues,
-    observe_refusals,
     store_all,
     store_event,
 )
 from scheduler_view.observation.preemptions import note_preemptions
 from scheduler_view.observation.resource_claims import observe_devices
+from scheduler_view.observation.waits import observe_waits
 from scheduler_view.planning.cluster_connection import Connect, connect_to
 
 WATCHED = (QUOTA, CLASS)
@@ -68,7 +68,7 @@ def look_once(
                 observe_queues(cluster, client)
                 observe_devices(cluster, client)
                 note_preemptions(cluster, client)
-                observe_refusals(cluster, client)
+                observe_waits(cluster, client, seen.listed, now())
     except ClusterError as error:  # no credentials: nothing was read
         message = note_error(cluster, kinds, error)
         return Seen(errors=dict.fromkeys(kinds, message))

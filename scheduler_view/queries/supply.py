@@ -9,7 +9,7 @@ from accounting.domain.billing.price_match import PricedTime, match_price
 from accounting.domain.core.rounding import half_even
 from accounting.domain.units.gpu_units import NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
-from accounting.models import Cluster, NodeFact, UnitPrice
+from accounting.models import Cluster, NodeFact, PriceKind, UnitPrice
 from accounting.queries.resources import added_resources
 from scheduler_view.domain.quotas.quota_key import is_dra
 from scheduler_view.domain.quotas.spend import UnitRates
@@ -82,7 +82,7 @@ def rates_of(
     A quota does not distinguish models: the rates are of all models of the resource.
     """
     models = {kind.model for kind in supply.kinds}
-    prices = list(UnitPrice.objects.filter(model__in=models))
+    prices = list(UnitPrice.objects.filter(kind=PriceKind.RATE, model__in=models))
     here = PricedTime("", cluster.pk, "", at)
     return {
         (resource, classes): _rates(prices, here, supply, resource, classes)

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from scheduler_view.domain.schedulers import adapter_of
+from scheduler_view.domain.waits.wording import cause_text, change_text, overlay_text
 from scheduler_view.domain.wording import units
 from scheduler_view.queries.changes.headlines import titles_of
 from scheduler_view.queries.quotas import QuotaRow, ResourceRow
@@ -24,15 +26,6 @@ _SIGNS = {
     "replace": "±",
     "remove": "\N{MINUS SIGN}",
     "keep": "=",
-}
-_WAITS = {
-    "quota": "Quota exceeded",
-    "held_back": "Waiting in a queue",
-    "no_free_gpu": "Not enough free GPUs on matching nodes",
-    "no_fitting_node": "No node matches its scheduling rules",
-    "volume": "No node can attach its volume",
-    "other": "Other reason",
-    "not_tried": "Not scheduled yet",
 }
 _WORDS = {
     "create": "created",
@@ -92,9 +85,21 @@ def units_of(value: float) -> str:
 
 
 @register.filter
-def wait_message(reason: str) -> str:
-    """The reason of waiting as a short text, shown with the server's message."""
-    return _WAITS.get(reason, reason)
+def wait_message(cause: str) -> str:
+    """Why work waits as a short text, shown with the server's message."""
+    return cause_text(cause)
+
+
+@register.filter
+def wait_overlay(overlay: str) -> str:
+    """What makes a wait worse, as a short text."""
+    return overlay_text(overlay)
+
+
+@register.filter
+def wait_change(change: Mapping[str, Any]) -> str:
+    """A change that would let work start, as a short text."""
+    return change_text(change)
 
 
 @register.filter

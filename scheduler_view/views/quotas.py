@@ -29,8 +29,8 @@ from scheduler_view.queries.quotas import (
 )
 from scheduler_view.queries.sync import ObservationRow, observation_rows
 from scheduler_view.queries.tiers import tier_rows
-from scheduler_view.queries.waits.pending_pods import PendingPodRow, held_up_rows
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
+from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
 from scheduler_view.serializers import QuotaRowSerializer
 from scheduler_view.views.edits import changed_quotas, with_rules
 from scheduler_view.views.parameters import parameter
@@ -99,7 +99,7 @@ class ClusterPart:
     form: PlanForm
     new: Mapping[str, str]
     drafts: Sequence[OpenDraft]
-    held_up: Sequence[PendingPodRow]
+    held_up: Sequence[WaitingUnitRow]
 
     @property
     def lends(self) -> bool:
@@ -157,7 +157,7 @@ def _page(
     drafts = open_drafts(request.user.pk) if scope.is_admin else []
     typed = request.POST if refused else {}
     runs = observation_rows()
-    held_up = held_up_rows(scope, visitor.now, cluster=chosen)
+    held_up = waiting_rows(scope, visitor.now, cluster=chosen)
     queues = all_queue_rows(cluster=chosen) if scope.sees_all else []
     parts = [
         ClusterPart(

@@ -14,8 +14,8 @@ from scheduler_view.forms import RequestForm
 from scheduler_view.queries.changes.change_sets import change_rows
 from scheduler_view.queries.history import QuotaMoment, quota_history
 from scheduler_view.queries.quotas import QuotaRow, quota_rows
-from scheduler_view.queries.waits.pending_pods import held_up_rows
 from scheduler_view.queries.waits.preempted import preempted_rows
+from scheduler_view.queries.waits.waiting_units import waiting_rows
 from scheduler_view.views.requests import ask, request_form
 from scheduler_view.views.stages import states_of
 
@@ -83,7 +83,7 @@ def _page(
         "rows": rows,
         "lines": step_lines(rows, moments, visitor.now),
         "moments": moments[::-1],
-        "held_up": held_up_rows(visitor.scope, visitor.now, team=team.slug),
+        "held_up": waiting_rows(visitor.scope, visitor.now, team=team.slug),
         "preempted": preempted_rows(team.id, visitor.now),
         "changes": states_of(change_rows(scope, team=team.slug, limit=20), visitor.now),
         "is_admin": scope.is_admin,

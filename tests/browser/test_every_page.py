@@ -1,17 +1,26 @@
 """Each page in both themes: drawn, nothing complained about, clean for axe, whole at 320 px."""
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from urllib.parse import urlsplit
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.db import connection
 from django.urls import resolve
 from playwright.sync_api import Page
 from pytest_django import DjangoDbBlocker
 
+from accounting.actions.budgets import create_budget, fire_alerts
+from accounting.actions.contests import open_contest
+from accounting.audit import SYSTEM
+from accounting.booking.close import close_period
+from accounting.booking.running import book_running
 from accounting.domain.core.interval import HOUR_MS, to_ms
-from accounting.models import KubeJob, KubeJobRun
+from accounting.models import KubeJob, KubeJobRun, PriceList, Team
+from tests.browser.bills import forget_bills, import_two
 from tests.browser.conftest import SignIn, turn_dark
+from tests.browser.forget import forget_budgets, forget_contests, forget_months
 from tests.integration.access.routes import FOUND, find_routes
 from tests.integration.access.routes import PAGES as ROUTES
 from tests.story import PASSWORD, Story
@@ -51,6 +60,36 @@ PAGES = {
     "/setup": "Setup",
     "/prices": "Prices",
     "/prices/new": "Set a price",
+    "/bills": "Bills",
+    "/bills/new": "Import a bill",
+    "/bills/1": "AWS, November 2026",
+    "/bills/2": "AWS, November 2026",
+    "/prices/import": "Import prices",
+    "/prices/lists/new": "Add a price list",
+    "/prices/lists/1000": "Change a price list",
+    "/budgets": "Budgets",
+    "/budgets/new": "Set a budget",
+    "/budgets/1": "Vision",
+    "/budgets/1/change": "Change the amount",
+    "/budgets/1/end": "End a budget",
+    "/budgets/2": "Research",
+    "/anomalies": "Unusual days",
+    "/anomalies?from=2020-01-01&to=2020-02-01": "Unusual days",
+    "/months": "Months",
+    "/months/2026-10": "October 2026",
+    "/months/2026-11": "November 2026",
+    "/months/2026-10/methods": "Methods of October 2026",
+    "/months/2026-11/methods?compare=yes": "Methods of November 2026",
+    "/charges": "Charges",
+    "/charges?period=2026-11&by=workload": "Charges",
+    "/statements/vision/2026-10": "Statement of Vision",
+    "/statements/platform/2026-11": "Statement of Platform",
+    "/contests": "Contests",
+    "/contests?state=withdrawn": "Contests",
+    "/contests/1": "Contest 1",
+    "/exports": "Exports",
+    "/exports?content=charges&month=2026-11&format=xlsx": "Exports",
+    "/entries/new": "Add a credit or adjustment",
     "/attribution": "Attribution",
     "/attribution/new": "Add a rule",
     "/attribution/1/end": "End a rule",
@@ -73,8 +112,11 @@ PAGES = {
 ELSEWHERE = {
     "sign-in": "below, as nobody",
     "welcome/<uidb64>/<token>": "test_sign_in.py: with a link that is valid",
+    "statements/<slug:team>/<slug:period>/contest": "test_contests.py: as a lead",
     "changes/<int:number>": "test_changes.py: beside a cluster that applies it",
     "freshness": "a part of every page",
+    "months/<slug:period>/files/<slug:what>": "a file",
+    "exports/<int:number>/file": "a file",
 }
 """Routes of pages that have no address in `PAGES`: where they are looked at."""
 
@@ -101,6 +143,67 @@ def second_job(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[Non
     connection.close()  # this one's own: after the browser there is another
 
 
+@pytest.fixture(scope="module")
+def budgets(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Budgets of a team and of a department, with the alerts that they raise."""
+    del story
+    set_by = {"unit": "month", "actor": SYSTEM, "reason": "Agreed in the last round."}
+    with django_db_blocker.unblock():
+        forget_budgets()  # of earlier modules, whose budgets have other numbers
+        team = Team.objects.get(slug="vision")
+        amount = Decimal(14_000)
+        create_budget(team=team, measure="money", amount=amount, **set_by)  # type: ignore[arg-type]
+        create_budget(
+            department="Research",
+            measure="gpu-hours",
+            amount=Decimal(90_000),
+            **set_by,  # type: ignore[arg-type]
+        )
+        fire_alerts()
+        yield
+        forget_budgets()
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def bills(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A bill of November and the one that replaced it, with rows that nothing matches."""
+    with django_db_blocker.unblock():
+        import_two(story)
+        yield
+        forget_bills()
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def price_list(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A list without prices, with the number of its page."""
+    del story
+    with django_db_blocker.unblock():
+        made = PriceList.objects.create(
+            pk=1000, kind="rate", name="Vendor", currency="USD"
+        )
+        yield
+        made.delete()
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def months(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """October closed, with a contest of vision; November running."""
+    del story
+    with django_db_blocker.unblock():
+        close_period("2026-10")
+        book_running("2026-11")
+        luis = get_user_model().objects.get(username="luis")
+        vision = Team.objects.get(slug="vision")
+        open_contest(vision, "2026-10", "gpu-02 was down on 5 October.", luis)
+        yield
+        forget_contests()
+        forget_months()
+    connection.close()
+
+
 def test_no_page_of_the_resolver_is_left_out() -> None:
     pages = {
         route
@@ -113,7 +216,7 @@ def test_no_page_of_the_resolver_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-@pytest.mark.usefixtures("second_job")
+@pytest.mark.usefixtures("second_job", "budgets", "bills", "months", "price_list")
 def test_a_page_is_clean_keeps_the_policy_and_fits_a_small_phone(
     sign_in: SignIn, violations: Callable[[Page], list[str]], path: str
 ) -> None:

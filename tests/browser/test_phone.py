@@ -45,6 +45,15 @@ def test_no_number_is_cut_without_a_word(sign_in: SignIn, path: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+def test_a_violation_with_a_long_row_fits(sign_in: SignIn) -> None:
+    page = sign_in("ana", width=360).open("/data-health/proofs")
+    page.evaluate(
+        """document.querySelector(".proofs .check > div").insertAdjacentHTML(
+            "beforeend", `<span class="cell-sub">${"0123456789abcdef".repeat(8)}</span>`)"""
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
 @pytest.mark.parametrize("name", ["held", "idle", "split", "changes"])
 def test_short_tables_of_the_overview_fit(sign_in: SignIn, name: str) -> None:
     page = sign_in("ana", width=360).open("/?range=last-7-days")

@@ -77,7 +77,7 @@ class Living(RuleBasedStateMachine):
         self.known: Known = {}
         self.late: list[Sample] = []
         self.files: list[list[Sample]] = []
-        self.prices = [PRICE.format(rate="2.10", at="2026-01-01")]
+        self.prices = {"2026-01-01": "2.10"}  # the rate from each start on
         self.bindings = [BINDING.format(team="a", at="2026-01-01")]
         self.folder = tempfile.TemporaryDirectory()
         self.configure()
@@ -219,7 +219,8 @@ class Living(RuleBasedStateMachine):
 
     @rule(rate=st.sampled_from(["1.50", "2.10", "3.33"]))
     def a_price_changes(self, rate: str) -> None:
-        self.prices.append(PRICE.format(rate=rate, at=self.instant()))
+        border = -(-int(self.world.now * 1000) // WINDOW_MS) * WINDOW_MS  # the next
+        self.prices[to_instant(border).isoformat()] = rate
         self.configure()
         self.passes(2)
 
@@ -336,7 +337,10 @@ class Living(RuleBasedStateMachine):
         """Set up prices and bindings as a person does."""
         path = Path(self.folder.name) / "setup.yaml"
         newest = list(reversed(self.bindings))  # the first that matches counts
-        bindings, prices = ", ".join(newest), ", ".join(self.prices)
+        bindings = ", ".join(newest)
+        prices = ", ".join(
+            PRICE.format(rate=rate, at=at) for at, rate in self.prices.items()
+        )
         path.write_text(SETUP.format(bindings=bindings, prices=prices))
         run("configure", path)
 

@@ -1,15 +1,19 @@
 """The checks of the stateful test find a wrong ledger, whatever is wrong in it.
 
 A world is brought up to date; then the database is changed behind the product's back, in a
-window long past that the oracle remembers. The next step must fail.
+window long past that the oracle remembers. The next step must fail. The world is made once;
+each test has a copy of its database.
 """
+
+from collections.abc import Iterator
+from copy import deepcopy
 
 import pytest
 from django.db import connection
+from pytest_django import DjangoDbBlocker
 
 from tests.oracle.machine import Living
-
-pytestmark = pytest.mark.django_db(transaction=True)
+from tests.story_database import connected_to, copy_of
 
 OLDEST = "(SELECT min(window_start) FROM usage_window)"  # written `oldest` below
 WRONG = {
@@ -40,17 +44,46 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-def test_a_step_finds(wrong: str) -> None:
+@pytest.fixture(scope="module")
+def world(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[tuple[str, Living]]:
+    """A world that is up to date, and the name of its database."""
+    del django_db_setup
     living = Living()
-    living.begin(chance=7)
-    living.a_pod_starts(node="n0", units=1, name="train", is_labelled=True)
-    for _ in range(3):
-        living.time_passes(scrapes=10, lost=0.0)
+    empty = connection.settings_dict["NAME"]
+    with django_db_blocker.unblock(), copy_of(empty, f"{empty}_world") as name:
+        with connected_to(name):
+            living.begin(chance=7)
+            living.a_pod_starts(node="n0", units=1, name="train", is_labelled=True)
+            for _ in range(3):
+                living.time_passes(scrapes=10, lost=0.0)
+            living.take([])
+        yield name, living
+    living.folder.cleanup()
+
+
+@pytest.fixture
+def living(
+    world: tuple[str, Living], django_db_blocker: DjangoDbBlocker
+) -> Iterator[Living]:
+    """The world in a database of its own."""
+    template, found = world
+    known = deepcopy(found.known)
+    name = f"{template}_of_test"
+    with django_db_blocker.unblock(), copy_of(template, name), connected_to(name):
+        yield found
+    found.known = known
+
+
+def test_a_step_finds_nothing_where_nothing_is_wrong(living: Living) -> None:
     living.take([])
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_step_finds(living: Living, wrong: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(WRONG[wrong].replace("oldest", OLDEST))
         assert cursor.rowcount > 0
     with pytest.raises((AssertionError, SystemExit)):  # `verify` exits
         living.take([])
-    living.folder.cleanup()

@@ -13,13 +13,33 @@ from typing import Any, Protocol, TypeVar
 class PriceTerms(Protocol):
     """What a price sets: "" and a missing cluster match anything. Valid in [from, to)."""
 
-    model: Any
-    cluster_id: Any
-    profile: Any
-    lifecycle: Any
-    tier: Any
-    valid_from: Any
-    valid_to: Any
+    @property
+    def model(self) -> Any:
+        """Of the GPU."""
+
+    @property
+    def cluster_id(self) -> Any:
+        """None matches any."""
+
+    @property
+    def profile(self) -> Any:
+        """An empty text matches any."""
+
+    @property
+    def lifecycle(self) -> Any:
+        """An empty text matches any."""
+
+    @property
+    def tier(self) -> Any:
+        """An empty text matches any."""
+
+    @property
+    def valid_from(self) -> Any:
+        """Its start."""
+
+    @property
+    def valid_to(self) -> Any:
+        """Its end; None is open."""
 
 
 P = TypeVar("P", bound=PriceTerms)

@@ -127,6 +127,8 @@ class NodeRecord:
     Attributes:
         spans: of all scrapers together.
         scrapers: those that ever showed it.
+        provider_ids: the provider's ids of its machine, with the first and the last sample that
+            this merge saw of each, in milliseconds.
     """
 
     name: str
@@ -135,6 +137,7 @@ class NodeRecord:
     labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     partitions: list[SampledPartition] = field(default_factory=list)
     scrapers: set[ScraperIdentity] = field(default_factory=set)
+    provider_ids: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class ScrapeLocation(NamedTuple):

@@ -11,7 +11,11 @@ from accounting.domain.inventory.merge.operations import ChangedRecords
 from accounting.domain.inventory.records import Inventory, NodeRecord
 from accounting.domain.units.gpu_units import NodeFacts
 from accounting.ingest import bulk_copy
-from accounting.ingest.evidence import node_lifecycles, resource_claims
+from accounting.ingest.evidence import (
+    node_lifecycles,
+    provider_ids,
+    resource_claims,
+)
 from accounting.ingest.evidence.gpu_models import model_of_node
 from accounting.ingest.evidence.ids import BATCH, Ids, ensure_namespaces, ensure_nodes
 from accounting.ingest.evidence.save_gpus import save_gpus, save_labels, save_scrapers
@@ -77,6 +81,7 @@ def _save_nodes(
     NodeSpan.objects.bulk_create(spans, batch_size=BATCH)
     NodeFact.objects.bulk_create(facts, batch_size=BATCH)
     node_lifecycles.mark_changed(cluster.pk, changed, before)
+    provider_ids.save(inventory, ids)
 
 
 def _facts(

@@ -14,7 +14,7 @@ from accounting.rating.charge_sql import (
     RATE_COLUMNS,
     SUMMED_COLUMNS,
 )
-from accounting.rating.price_sql import LINE_PRICE, OWN_PRICE
+from accounting.rating.price_sql import COST_PRICE, LINE_PRICE, OWN_PRICE
 
 _KEY = ", ".join(KEY_COLUMNS)
 _WRITTEN = ", ".join((*SUMMED_COLUMNS, *RATE_COLUMNS))
@@ -62,10 +62,11 @@ WITH piece AS (
 )
 SELECT {key},
        coalesce(line.id, 0) AS price_id, coalesce(own.id, 0) AS gpu_price_id, {_SUMS},
-       max(line.rate) AS rate, max(own.cost) AS cost, max(own.rate) AS gpu_rate,
-       max(own.cost) AS gpu_cost, coalesce(max(line.currency), '') AS currency
+       max(line.rate) AS rate, max(paid.cost) AS cost, max(own.rate) AS gpu_rate,
+       max(paid.cost) AS gpu_cost, coalesce(max(line.currency), '') AS currency
 FROM c
 LEFT JOIN LATERAL ({LINE_PRICE}) line ON true
 LEFT JOIN LATERAL ({OWN_PRICE}) own ON true
+LEFT JOIN LATERAL ({COST_PRICE}) paid ON true
 GROUP BY {key}, line.id, own.id
 """

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand
 
 from accounting.audit import SYSTEM
 from accounting.configuration.apply import apply_configuration
+from accounting.configuration.apply_accounts import AccountError
 from accounting.configuration.schema import read_configuration
 from accounting.configuration.yaml_lines import DocumentError, decode
 from accounting.ingest.facts.rollup import roll_up_dirty_hours
@@ -26,8 +27,8 @@ class Command(BaseCommand):
     """Applies a setup file; exits with 0, or 2 if the file is not valid (nothing was written)."""
 
     help = (
-        "Set up billing, clusters, teams, bindings, prices, labels and resources from a "
-        "file. It is safe to run it again."
+        "Set up billing, clusters, teams, bindings, prices, budgets, labels and resources "
+        "from a file. It is safe to run it again."
     )
     suppressed_base_arguments = HIDDEN
 
@@ -50,6 +51,9 @@ class Command(BaseCommand):
                 text,
                 known_teams=list(Team.objects.values_list("slug", flat=True)),
                 known_clusters=list(Cluster.objects.values_list("name", flat=True)),
+                known_departments=list(
+                    Team.objects.values_list("department", flat=True)
+                ),
                 timezone=billing_at(database_now()).timezone,
             )
         except OSError as error:
@@ -63,13 +67,17 @@ class Command(BaseCommand):
             self.stdout.write(f"{options['file']}: the file is valid")
             return
         try:
-            changes = apply_configuration(wanted, actor=SYSTEM)
-        except RetirementError as error:
-            self.stderr.write(f"{options['file']}: 'retired' cannot be {error}")
+            warnings: list[str] = []
+            changes = apply_configuration(wanted, actor=SYSTEM, warnings=warnings)
+        except (AccountError, RetirementError) as error:
+            what = "'retired' cannot be " if isinstance(error, RetirementError) else ""
+            self.stderr.write(f"{options['file']}: {what}{error}")
             sys.exit(WRONG_USE)
         for cluster in Cluster.objects.all():
             self._bring_about(cluster)
             roll_up_dirty_hours(cluster.pk)
+        for warning in warnings:
+            self.stderr.write(f"warning: {warning}")
         for change in changes:
             self.stdout.write(f"changed: {change}")
         if not changes:

@@ -1,4 +1,4 @@
-"""`manage.py report usage|ledger|holds|issues|queues`: rows for people and programs.
+"""`manage.py report usage|ledger|holds|issues|queues|budgets|charges|corrections`: rows.
 
 `scheduler_view` adds its reports to the same command.
 """
@@ -9,12 +9,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.utils import timezone
 
 from accounting.access import EVERYTHING
 from accounting.domain.units.mig_profiles import Policy
+from accounting.management.charges import charge_report
+from accounting.management.corrections import correction_report
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.queries.data_health.issues import OPEN, issue_rows
 from accounting.queries.dimensions import FILTERS
+from accounting.queries.finance.budgets import budget_rows
+from accounting.queries.finance.history import ledger_time
 from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
     Selection,
@@ -26,7 +31,8 @@ from accounting.queries.share_policies import policies_in
 from accounting.queries.usage.holds import hold_rows
 from accounting.queries.usage.intensity import ONLY, only_pointless, with_intensity
 from accounting.queries.usage.ledger import ledger_rows
-from accounting.queries.usage.usage import usage_rows
+from accounting.queries.usage.usage import usage_stream
+from accounting.serializers.budgets import BudgetSerializer
 from accounting.serializers.data_health import IssueSerializer
 from accounting.serializers.queues import QueueRowSerializer
 from accounting.serializers.usage import (
@@ -35,13 +41,18 @@ from accounting.serializers.usage import (
     UsageRowSerializer,
 )
 
+OF_PERIODS = ("charges", "corrections")  # of a billing period, from its booking
+
 
 class Command(BaseCommand):
     """Reports; exits with 0, or 2 for wrong use."""
 
-    help = "Show usage, the ledger, holds, data issues or queues."
+    help = "Show usage, the ledger, holds, data issues, queues, budgets, charges or corrections."
     suppressed_base_arguments = HIDDEN
-    kinds: tuple[str, ...] = ("usage", "ledger", "holds", "issues", "queues")
+    kinds: tuple[str, ...] = (
+        *("usage", "ledger", "holds", "issues", "queues"),
+        *("budgets", *OF_PERIODS),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The rows to show, their grouping, time and format."""
@@ -73,6 +84,11 @@ class Command(BaseCommand):
             "--only",
             choices=ONLY,
             help="for usage: only rows that were busy without work",
+        )
+        parser.add_argument(
+            "--period",
+            metavar="YYYY-MM",
+            help="for charges and corrections: the billing period that has booked them",
         )
         for name in FILTERS:
             words = name.replace("_", " ")
@@ -109,6 +125,17 @@ class Command(BaseCommand):
         Raises:
             SelectionError: an option that these rows do not have.
         """
+        what = options["what"]
+        if what in OF_PERIODS:
+            if options["state"] is not None or options["only"] is not None:
+                raise SelectionError(f"{what} do not support --state and --only")
+            if what == "charges":
+                return charge_report(options["period"], options["by"], selection)
+            if options["by"] is not None:
+                raise SelectionError(f"{what} do not support --by")
+            return correction_report(options["period"], selection)
+        if options["period"] is not None:
+            raise SelectionError(f"{what} do not support --period")
         chosen = (options["by"], options["state"], options["only"])
         return _rows(options["what"], selection, *chosen)
 
@@ -129,21 +156,30 @@ def _rows(
         raise SelectionError(f"{what} do not support --by")
     names = [name for name in (default if by is None else by).split(",") if name]
     if what == "usage":
-        rows = with_intensity(usage_rows(selection, names), selection, names)
+        rows = with_intensity(usage_stream(selection, names), selection, names)
         return UsageRowSerializer.each(only_pointless(rows, only))
     if what == "ledger":
         return LedgerRowSerializer.each(ledger_rows(selection, names))
     if what == "holds":
         return HoldRowSerializer.each(hold_rows(selection))
+    if what in ("queues", "budgets"):
+        return _current(what, selection)
+    return IssueSerializer.each(issue_rows(selection, state or OPEN))
+
+
+def _current(what: str, selection: Selection) -> Iterable[Mapping[str, Any]]:
+    """Queues and budgets, which are shown as of now."""
+    refuse_others(selection, ("cluster",) if what == "queues" else ("team",), what)
+    if selection.period is not None:
+        raise SelectionError(
+            f"{what} are shown as of now and do not support --from and --to"
+        )
     if what == "queues":
-        refuse_others(selection, ("cluster",), "queues")
-        if selection.period is not None:
-            raise SelectionError(
-                "queues are shown as of now and do not support --from and --to"
-            )
         chosen = selection.filters.get("cluster", ())
         found = queue_rows()
         return QueueRowSerializer.each(
             row for row in found if not chosen or row.cluster in chosen
         )
-    return IssueSerializer.each(issue_rows(selection, state or OPEN))
+    teams = selection.filters.get("team", ())
+    rows = budget_rows(EVERYTHING, ledger_time(timezone.now()), teams=teams)
+    return BudgetSerializer.each(rows)

@@ -3,12 +3,16 @@
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 
 from accounting.access import EVERYTHING
+from accounting.booking.periods import PeriodError, first_day
+from accounting.booking.verify import closed_verdicts
 from accounting.management.output import FINDING, HIDDEN, WRONG_USE
 from accounting.queries.audit.entries import Head, has_head, head
 from accounting.queries.audit.verify import verdicts
@@ -41,9 +45,20 @@ class Command(BaseCommand):
             metavar="LINKS:HASH",
             help="the head of the audit chain that an earlier run printed",
         )
+        parser.add_argument(
+            "--period",
+            nargs="?",
+            const="",
+            metavar="YYYY-MM",
+            help="only closed billing periods, or this one; without it they are checked as well",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run every check and print its findings."""
+        if options["period"] is not None:
+            if not self._write_closed(options["period"], is_named=True):
+                sys.exit(FINDING)
+            return
         try:
             selection = parse_selection(
                 EVERYTHING, options["start"], options["end"], {}
@@ -52,17 +67,14 @@ class Command(BaseCommand):
             self.stderr.write(f"verify: {error}")
             sys.exit(WRONG_USE)
         is_kept = self._write_head(options["head"])
+        is_kept = self._write_closed("") and is_kept
         period = selection.period or stored_period()
         if period is None:
             self.stdout.write("no data is stored yet")
             if not is_kept:
                 sys.exit(FINDING)
             return
-        with transaction.atomic():
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
-                )
+        with _snapshot():
             found = verdicts(period)
         for verdict in found:
             mark = "ok  " if verdict.holds else "FAIL"
@@ -72,6 +84,28 @@ class Command(BaseCommand):
         self.stdout.write(f"{found[0].checked} facts checked")
         if not is_kept or not all(verdict.holds for verdict in found):
             sys.exit(FINDING)
+
+    def _write_closed(self, period: str, *, is_named: bool = False) -> bool:
+        """Check closed periods, or one; False if one is not what was closed."""
+        try:
+            with _snapshot():
+                if period:
+                    first_day(period)
+                found = list(closed_verdicts(period or None))
+        except PeriodError as error:
+            self.stderr.write(f"verify: {error}")
+            sys.exit(WRONG_USE)
+        if period and not found:
+            self.stderr.write(f"verify: {period} is not closed")
+            sys.exit(WRONG_USE)
+        if is_named and not found:
+            self.stdout.write("no period is closed")
+        for verdict in found:
+            mark = "ok  " if verdict.holds else "FAIL"
+            self.stdout.write(f"{mark} {verdict.revision}: {verdict.statement}")
+            for what, got, wanted in verdict.violations[:5]:
+                self.stdout.write(f"       {what}: {got}, should be {wanted}")
+        return all(verdict.holds for verdict in found)
 
     def _write_head(self, kept: Head | None) -> bool:
         """Print the end of the audit chain; False if a stored head is not in it."""
@@ -87,6 +121,15 @@ class Command(BaseCommand):
             f"{mark} the audit chain continues from the stored head (I17)"
         )
         return is_there
+
+
+@contextmanager
+def _snapshot() -> Iterator[None]:
+    """One state of the database for all checks; nothing can be written."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        yield
 
 
 def _head(text: str) -> Head:

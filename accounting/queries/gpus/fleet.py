@@ -1,8 +1,7 @@
 """GPUs and nodes: what exists, which pods hold it now, and how it was used."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from django.db import connection
 
@@ -30,7 +29,8 @@ class GpuRow:
         is_present: present in the cluster's newest window.
         holders: the pods that hold it in that window, for any period.
         errors: reported in the period: `XID 79`, `ECC`, `Row remap`.
-        ledger: its seven states without money; None if it was not present in the period.
+        ledger: its seven states, with money in `PricedGpu` only; None if it was not present in the
+            period.
     """
 
     uuid: str
@@ -40,7 +40,7 @@ class GpuRow:
     model: str
     driver: str
     is_present: bool
-    first_seen: datetime
+    first_seen_ms: int
     holders: tuple[GpuHolder, ...]
     errors: tuple[str, ...]
     ledger: LedgerRow | None
@@ -61,7 +61,7 @@ class GpuRow:
 
 _GPUS = """
     SELECT DISTINCT ON (g.id) g.uuid, g.is_placeholder, c.name, n.name, g.model,
-           p.end_ms IS NULL, to_timestamp(min(p.start_ms) OVER (PARTITION BY g.id) / 1000.0)
+           p.end_ms IS NULL, min(p.start_ms) OVER (PARTITION BY g.id)
     FROM accounting_gpu g
     JOIN accounting_cluster c ON c.id = g.cluster_id
     JOIN accounting_gpupresence p ON p.gpu_id = g.id
@@ -80,14 +80,26 @@ GPU_FILTERS = ("cluster", "model", "node", "gpu")
 def gpu_rows(selection: Selection) -> list[GpuRow]:
     """Every GPU that was present in the period, by node and UUID.
 
+    Without a period, it is the time for which five-minute facts are kept.
+
     Raises:
         HiddenError: the scope does not cover all teams.
         SelectionError: a filter other than GPU_FILTERS.
     """
+    _check(selection)
+    period = selection.period or stored_period() or Interval(0, 1)
+    return _rows(selection, period, _states(selection, period))
+
+
+def _check(selection: Selection) -> None:
     if not selection.scope.sees_all:
         raise HiddenError("only finance and administrators can see GPUs of all teams")
     refuse_others(selection, GPU_FILTERS, "GPUs")
-    period = selection.period or stored_period() or Interval(0, 1)
+
+
+def _rows(
+    selection: Selection, period: Interval, ledger: Mapping[str, LedgerRow]
+) -> list[GpuRow]:
     names = {"cluster": "clusters", "model": "models", "node": "nodes", "gpu": "uuids"}
     filters = {
         key: list(selection.filters.get(name, ())) or None
@@ -98,7 +110,6 @@ def gpu_rows(selection: Selection) -> list[GpuRow]:
         cursor.execute(_GPUS, parameters)
         found = cursor.fetchall()
     holders = holders_now(selection.scope, filters["uuids"])
-    ledger = _states(selection, period)
     named, shown = drivers(period.end), gpu_errors(period)
     rows = [
         GpuRow(
@@ -109,7 +120,7 @@ def gpu_rows(selection: Selection) -> list[GpuRow]:
             model=model,
             driver=named.get((cluster, node), ""),
             is_present=present,
-            first_seen=first,
+            first_seen_ms=first,
             holders=holders.get((cluster, gpu), ()),
             errors=shown.get((cluster, gpu), ()),
             ledger=ledger.get(gpu),
@@ -189,14 +200,19 @@ class PricedGpu:
 
 
 def priced_gpus(selection: Selection) -> list[PricedGpu]:
-    """The rows of `gpu_rows` with their money.
+    """The rows of `gpu_rows` with their money, for the same time.
 
     Raises:
         HiddenError, SelectionError: as `gpu_rows` and `gpu_money`.
     """
-    rows = gpu_rows(selection)
-    money = gpu_money(selection, [row.uuid for row in rows])
-    return [PricedGpu(row, money.get(row.uuid)) for row in rows]
+    _check(selection)
+    period = selection.period or stored_period() or Interval(0, 1)
+    chosen = replace(selection, period=period)
+    ledger = {row.key["gpu"]: row for row in ledger_rows(chosen, ("gpu",))}
+    return [
+        PricedGpu(row, money_of(row.ledger) if row.ledger else None)
+        for row in _rows(chosen, period, ledger)
+    ]
 
 
 def gpu_money(selection: Selection, uuids: Collection[str]) -> dict[str, GpuMoney]:

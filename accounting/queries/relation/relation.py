@@ -5,7 +5,7 @@ not on the length of the history. By GPU or node: days, with hours and facts at 
 ends of the range.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -62,6 +62,32 @@ class Relation:
     def text(self) -> str:
         """The FROM ... WHERE of a report."""
         return f"{self.tables} WHERE {self.condition}"
+
+    def by_rate(
+        self,
+        keys: Mapping[str, str],
+        rates: Sequence[str],
+        summed: Sequence[str],
+        where: str = "true",
+    ) -> str:
+        """The FROM of a report with money: its rows `u`, summed by key, rates and currency.
+
+        So integers are multiplied by a rate once for each rate, not once for each row. The result
+        is the same, because neither rounds.
+
+        Args:
+            keys: SQL by name, over the joined tables.
+            rates: columns, as `rate`.
+            summed: columns of integers.
+            where: a further condition.
+        """
+        kept = [f"u.{name}" for name in (*rates, "currency")]
+        named = [f"{sql} AS {name}" for name, sql in keys.items()]
+        sums = [f"sum(u.{name})::bigint AS {name}" for name in summed]
+        return f"""FROM (
+            SELECT {", ".join((*named, *kept, *sums))} {self.text()} AND {where}
+            GROUP BY {", ".join((*keys.values(), *kept))}
+        ) u"""  # built from this project's own constants
 
 
 def relation(selection: Selection, dimensions: Iterable[str]) -> Relation:

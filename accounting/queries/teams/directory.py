@@ -7,7 +7,15 @@ from decimal import Decimal
 from accounting.access import Scope
 from accounting.domain.core.money import Money, amount_of
 from accounting.domain.units.mig_profiles import Policy
-from accounting.models import Binding, Cluster, Membership, Team, TeamRole, UnitPrice
+from accounting.models import (
+    Binding,
+    Cluster,
+    Membership,
+    PriceKind,
+    Team,
+    TeamRole,
+    UnitPrice,
+)
 from accounting.queries.gpus.fleet_count import fleets_by_cluster
 from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.queries.selection import Selection
@@ -100,16 +108,21 @@ def binding_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[BindingRow]:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """One price. Only finance and admins see what a GPU costs, and the contract."""
+    """One price. Only finance and admins see what a GPU costs, and the contract.
+
+    `rate_per_gpu_hour` is None for a cost, `cost_per_gpu_hour` for a rate.
+    """
 
     id: int
+    kind: str
+    price_list: str
     model: str
     profile: str
     lifecycle: str
     cluster: str
     tier: str
     currency: str
-    rate_per_gpu_hour: Decimal
+    rate_per_gpu_hour: Decimal | None
     cost_per_gpu_hour: Decimal | None
     valid_from: datetime
     valid_to: datetime | None
@@ -131,18 +144,22 @@ def price_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[PriceRow]:
     """Every price, by model and start."""
     if not scope.sees_any:
         return []
-    rows = UnitPrice.objects.select_related("cluster")
+    rows = UnitPrice.objects.select_related("cluster", "price_list")
+    if not scope.is_finance:
+        rows = rows.filter(kind=PriceKind.RATE)
     return [
         PriceRow(
             row.pk,
+            row.kind,
+            row.price_list.name if row.price_list else "",
             row.model,
             row.profile,
             row.lifecycle,
             row.cluster.name if row.cluster else "",
             row.tier,
             row.currency,
-            row.rate_per_gpu_hour,
-            row.cost_per_gpu_hour if scope.is_finance else None,
+            row.rate_per_gpu_hour if row.kind == PriceKind.RATE else None,
+            row.rate_per_gpu_hour if row.kind == PriceKind.COST else None,
             row.valid_from,
             row.valid_to,
             row.source_note if scope.is_finance else "",

@@ -1,6 +1,6 @@
 """GPU activity of report rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 
 from django.db import connection
@@ -18,21 +18,21 @@ _SUMS = ", ".join(f"{over(f'u.{name}', name)} AS {name}" for name in _NAMES)
 
 
 def with_intensity(
-    rows: Sequence[UsageRow], selection: Selection, by: Sequence[str]
-) -> list[UsageRow]:
-    """Rows of `usage_rows` with their GPU activity; one query."""
+    rows: Iterable[UsageRow], selection: Selection, by: Sequence[str]
+) -> Iterator[UsageRow]:
+    """Rows of `usage_rows` with their GPU activity, one by one; one query, by this call."""
     keys = list(key_columns(by))
     found = _fetch(selection, by)
-    return [
+    return (
         replace(
             row,
             hard=found.get(tuple(row.key[name] for name in keys), NOT_OBSERVED),
         )
         for row in rows
-    ]
+    )
 
 
-def only_pointless(rows: Sequence[UsageRow], only: str | None) -> list[UsageRow]:
+def only_pointless(rows: Iterable[UsageRow], only: str | None) -> Iterable[UsageRow]:
     """All rows, or only those that were busy without work.
 
     Args:
@@ -43,9 +43,9 @@ def only_pointless(rows: Sequence[UsageRow], only: str | None) -> list[UsageRow]
         SelectionError: another value.
     """
     if only is None:
-        return list(rows)
+        return rows
     check_word("only", only, ONLY)
-    return [row for row in rows if row.is_pointless]
+    return (row for row in rows if row.is_pointless)
 
 
 def pointless_workloads(selection: Selection) -> list[UsageRow]:

@@ -1,6 +1,7 @@
 """The seven states of every GPU and their money (`report ledger`)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.db import connection
 
 from accounting.domain.billing.charge import charge_list
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import NOTHING, Cell
+from accounting.domain.core.money import NOTHING
 from accounting.domain.reports.rows import LedgerRow
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.relation.relation import relation
@@ -21,7 +22,9 @@ from accounting.rating.charge_sql import (
     raw_sum,
     unpriced_sum,
 )
-from accounting.rating.states_sql import held, sums
+from accounting.rating.states_sql import STATE_COLUMNS, held, sums
+
+_SUMMED = (*STATE_COLUMNS, "samples_expected", "samples_used")
 
 
 class HiddenError(PermissionError):
@@ -57,19 +60,19 @@ def ledger_total(selection: Selection) -> LedgerRow:
 def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     chosen = relation(selection, by)
     columns = key_columns(by)
-    names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
+    names = [f"u.{name}" for name in columns]
     money = ", ".join(
         f"{raw_sum(f'u.{s}_ms', HAS_RATES)} AS {s}_money, "
         f"{unpriced_sum(f'u.{s}_ms', HAS_RATES)} AS {s}_unpriced"
         for s in STATES
     )
     query = f"""
-        SELECT {names} {CURRENCY}, {sums("u")}, {money},
+        SELECT {"".join(f"{name}, " for name in names)} {CURRENCY}, {sums("u")}, {money},
                coalesce(sum({difference(held("u"))}), 0) AS difference,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
-        {chosen.text()}
-        GROUP BY {", ".join(columns.values()) or "()"} HAVING count(*) > 0
+        {chosen.by_rate(columns, ("rate", "gpu_rate"), _SUMMED)}
+        GROUP BY {", ".join(names) or "()"} HAVING count(*) > 0
         {f"ORDER BY {', '.join(columns)}" if columns else ""}
     """  # built from this module's own constants
     with connection.cursor() as cursor:
@@ -81,15 +84,11 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
 def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]:
     """Rows with money; differences of a profile's or tier's rate belong to the platform (N27)."""
     keyed = {tuple(row[name] or "" for name in keys): row for row in found}
-    cells: dict[tuple[tuple[str, ...], int], Cell] = {}
-    for key, row in keyed.items():
-        for i, state in enumerate(STATES):
-            if not _has_money(row, state):
-                continue
-            amount = Fraction(row[f"{state}_money"])
-            if state == "free":
-                amount += Fraction(row["difference"])
-            cells[key, i] = amount, row["currency"]
+    cells = {
+        (key, STATES.index(state)): (amount, row["currency"])
+        for key, row in keyed.items()
+        for state, amount in _money(row)
+    }
     amounts = charge_list(cells)
     return [
         LedgerRow(
@@ -108,12 +107,18 @@ def _sum(row: dict[str, Any], part: str) -> int:
     return sum(row[f"{state}_{part}"] for state in STATES)
 
 
-def _has_money(row: dict[str, Any], state: str) -> bool:
-    """Some of the state's time has a price; a state without time where some of the row has.
+def _money(row: dict[str, Any]) -> Iterator[tuple[str, Fraction | Decimal]]:
+    """The raw money of each state of which some time has a price; none if no time of the row has.
 
-    Free time also has the difference of held time (N27), which may be all that it has.
+    A state without time has an amount too. Free time also has the difference of held time (N27),
+    which may be all that it has.
     """
-    time, unpriced = row[f"{state}_ms"], row[f"{state}_unpriced"]
-    some = _sum(row, "unpriced") < _sum(row, "ms") or not _sum(row, "ms")
-    own = unpriced < time or not time or (state == "free" and row["difference"])
-    return bool(row["is_one_currency"] and some and own)
+    time, unpriced = _sum(row, "ms"), _sum(row, "unpriced")
+    if not row["is_one_currency"] or (time and unpriced >= time):
+        return
+    for state in STATES:
+        amount, own_ms = row[f"{state}_money"], row[f"{state}_ms"]
+        if state == "free" and row["difference"]:
+            yield state, Fraction(amount) + Fraction(row["difference"])
+        elif not own_ms or row[f"{state}_unpriced"] < own_ms:
+            yield state, amount

@@ -1,6 +1,6 @@
 """Held time and its money, by any dimensions (`report usage`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
@@ -15,6 +15,11 @@ from accounting.queries.selection import Selection, check_word
 from accounting.rating.charge_sql import CURRENCY, raw_sum, unpriced_sum
 from accounting.rating.states_sql import held, sums
 
+_SUMMED = (
+    *(f"{state}_ms" for state in HELD),
+    *("estimated_ms", "samples_expected", "samples_used"),
+)
+
 
 def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
     """One row for each combination of dimensions, in order of its key.
@@ -28,6 +33,14 @@ def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
 
     Raises:
         SelectionError: an unknown dimension, or facts that have expired.
+    """
+    return list(usage_stream(selection, by))
+
+
+def usage_stream(selection: Selection, by: Sequence[str]) -> Iterator[UsageRow]:
+    """The rows of `usage_rows` one by one, for long files.
+
+    All of them are read and rounded by this call; only the rows themselves are made later.
     """
     for name in by:
         check_word("by", name, USAGE_DIMENSIONS)
@@ -44,7 +57,7 @@ def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
             for state in HELD
         }
     )
-    return [
+    return (
         usage_row(
             row,
             names,
@@ -52,7 +65,7 @@ def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
             amounts.get((key, "idle"), NOTHING),
         )
         for key, row in found.items()
-    ]
+    )
 
 
 def usage_total(selection: Selection) -> UsageRow:
@@ -84,17 +97,17 @@ def fetch_usage(
     """
     chosen = relation(selection, by)
     columns = key_columns(by)
-    names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
+    names = [f"u.{name}" for name in columns]
     query = f"""
-        SELECT {names} {CURRENCY}, {sums("u", HELD)},
+        SELECT {"".join(f"{name}, " for name in names)} {CURRENCY}, {sums("u", HELD)},
                {", ".join(f"{raw_sum(f'u.{s}_ms')} AS {s}_money" for s in HELD)},
                {unpriced_sum(held("u"))} AS unpriced_ms,
                sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
                {"" if limit is None else ", count(*) OVER () AS listed"}
-        {chosen.text()} AND {chosen.is_held}
-        GROUP BY {", ".join(columns.values()) or "()"}
+        {chosen.by_rate(columns, ("rate",), _SUMMED, chosen.is_held)}
+        GROUP BY {", ".join(names) or "()"}
         HAVING count(*) > 0 AND {having}
         {f"ORDER BY {order}" if order else ""}
         {"" if limit is None else "LIMIT %(limit)s"}

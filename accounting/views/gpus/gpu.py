@@ -108,7 +108,7 @@ def _in_period(  # metrics of its facts on the page
     ledger = next(iter(ledger_rows(selection, ("gpu",))), None)
     pods = usage_rows(selection, ("team", "workload", "pod"))
     by = ("gpu", "model")
-    whole = with_intensity(usage_rows(selection, by), selection, by)
+    whole = list(with_intensity(usage_rows(selection, by), selection, by))
     held = held_stretches(selection)
     there = presences(selection, by_instance=True)
     places = minor_places(state.currency)

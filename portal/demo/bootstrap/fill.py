@@ -9,9 +9,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from django.utils import timezone
+
 from accounting.ingest.catch_up import catch_up
 from accounting.models import Cluster
 from portal.demo.bootstrap.load import days_text, keep_next, share, waiting_days
+from portal.demo.bootstrap.months import close_settled_month
 from portal.demo.bootstrap.quotas import establish, look_now
 from portal.demo.bootstrap.setup import CLUSTER
 from portal.demo.bootstrap.state import Memory
@@ -52,6 +55,8 @@ def fill(home: Path, say: Say) -> None:
         if other.process is not None:
             other.process.wait()
         share(memory)
+        if words := close_settled_month(timezone.now()):
+            say(words)
     finally:
         if other.process is not None and other.process.poll() is None:
             other.signal_group(signal.SIGTERM)

@@ -98,6 +98,7 @@ def configuration(story: Story, port: int, api: ApiAddress | None = None) -> str
         AMD_EXPORTERS=json.dumps(exporters[True]),
         KUBE_STATE=json.dumps([f"{base}{KUBE_PATH}"]),
         CHANGE=change.isoformat(),
+        SINCE=datetime.fromtimestamp(story.start_s, UTC).isoformat(),
     )
 
 

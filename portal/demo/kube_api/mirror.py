@@ -19,7 +19,7 @@ from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.fleet import NodeObject, resource_of
 from portal.demo.scenario.noise import uuid_of
 from portal.demo.scenario.organization import CLASSES, NAMESPACES
-from portal.demo.scenario.pod import QuotaRefusal, SimulatedPod
+from portal.demo.scenario.pod import QuotaRefusal, Request, SimulatedPod
 from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.quotas.quantity import gpus_or_none
@@ -27,6 +27,7 @@ from scheduler_view.domain.quotas.quota_key import resource_of as resource_of_ke
 
 EVENT_TTL_S = 3600  # how long an API server keeps an event
 FILE = "demo-objects.json"
+POOL_LABEL = "example.com/pool"  # which nodes a pod's affinity names
 
 
 class Mirror:
@@ -47,14 +48,10 @@ class Mirror:
         wanted: dict[str, tuple[Key, object, Manifest]] = {}
         for node in self.engine.nodes_at(now_s):
             wanted[node.name] = (NODE, "", node.name), None, _node(node)
-        for refusal in self.engine.refusals.values():
-            if refusal.last_s > now_s - EVENT_TTL_S:
-                event = _event(refusal)
-                name = event["metadata"]["name"]
-                wanted[name] = (EVENT, refusal.request.namespace, name), refusal, event
         self._open += self.engine.pods[self._read :]
         self._read = len(self.engine.pods)
         self._open = [pod for pod in self._open if not _is_gone(pod, now_s)]
+        wanted |= self._refused(now_s)
         for pod in self._open:
             if pod.is_seen(now_s):
                 words = "" if pod.is_bound(now_s) else self._why(pod)
@@ -66,6 +63,35 @@ class Mirror:
             if self._shown.get(uid) != (key, state):
                 self.store.put(key, made)
                 self._shown[uid] = key, state
+
+    def _refused(self, now_s: int) -> dict[str, tuple[Key, object, Manifest]]:
+        """The events of refused pods, and the controllers that they are about."""
+        found: dict[str, tuple[Key, object, Manifest]] = {}
+        for refusal in self.engine.refusals.values():
+            if refusal.last_s > now_s - EVENT_TTL_S:
+                event = _event(refusal)
+                name = event["metadata"]["name"]
+                place = (EVENT, refusal.request.namespace, name)
+                found[name] = place, refusal, event
+                key, made = self._maker(refusal, now_s)
+                found[made["metadata"]["uid"]] = key, made["spec"], made
+        return found
+
+    def _maker(self, refusal: QuotaRefusal, now_s: int) -> tuple[Key, Manifest]:
+        """The controller of a refused pod: it wants one more than it has."""
+        request = refusal.request
+        owner, namespace = request.owner, request.namespace
+        live = sum(
+            pod.is_seen(now_s) and not pod.has_finished(now_s)
+            for pod in self._open
+            if (pod.request.namespace, pod.request.owner) == (namespace, owner)
+        )
+        count = "parallelism" if owner.kind == "Job" else "replicas"
+        spec = {count: live + 1, "template": {"spec": _pod_spec(request)}}
+        uid = uuid_of(0, "controller", namespace, owner.kind, owner.name)
+        meta = {"namespace": namespace, "creationTimestamp": _instant(refusal.first_s)}
+        made = _object(owner.kind, uid, owner.name, meta, spec=spec)
+        return (owner.kind, namespace, owner.name), made
 
     def _why(self, pod: SimulatedPod) -> str:
         """The scheduler's message for a pod that it cannot place, in its usual form."""
@@ -169,7 +195,7 @@ def _node(node: NodeObject) -> Manifest:
         NODE,
         uuid_of(0, "node", node.name, node.joined_s),
         node.name,
-        metadata={"labels": node.labels()},
+        metadata={"labels": node.labels() | {POOL_LABEL: node.pool_name}},
         spec={},
         status={"capacity": amounts, "allocatable": amounts},
     )
@@ -209,12 +235,29 @@ def _instant(at_s: int) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def _owner(request: Request) -> Manifest:
+    owner = request.owner
+    uid = uuid_of(0, "controller", request.namespace, owner.kind, owner.name)
+    return {"kind": owner.kind, "name": owner.name, "uid": uid, "controller": True}
+
+
+def _pod_spec(request: Request) -> dict[str, Any]:
+    """What a pod requests, and the pools of nodes that it may run in."""
+    amount = {resource_of(request.pools[0]): str(request.gpus)}
+    pools = sorted({pool.partition("/")[0] for pool in request.pools})
+    term = {"key": POOL_LABEL, "operator": "In", "values": pools}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [term]}]}
+    return {
+        "containers": [{"name": "main", "resources": {"limits": amount}}],
+        "affinity": {
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
+        },
+    }
+
+
 def _pod(pod: SimulatedPod, now_s: int, words: str) -> Manifest:
     request = pod.request
-    amount = {resource_of(request.pools[0]): str(request.gpus)}
-    spec: dict[str, Any] = {
-        "containers": [{"name": "main", "resources": {"limits": amount}}]
-    }
+    spec = _pod_spec(request)
     if pod.class_name:
         spec["priorityClassName"] = pod.class_name
     if pod.node is not None and pod.is_bound(now_s):
@@ -230,6 +273,7 @@ def _pod(pod: SimulatedPod, now_s: int, words: str) -> Manifest:
         metadata={
             "namespace": request.namespace,
             "creationTimestamp": _instant(pod.created_s),
+            "ownerReferences": [_owner(request)],
         },
         spec=spec,
         status=status,

@@ -4,6 +4,7 @@ Shared by the live text and the history, so that both show the same cluster. The
 built once, because that is most of the work of writing a sample.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -161,8 +162,16 @@ def pod_completion(pod: SimulatedPod) -> Constant:
     return Constant("kube_pod_completion_time", _identity(pod), str(pod.ended_s))
 
 
+def provider_id(node: NodeObject) -> str:
+    """The id of a node's machine, as the cloud and its bills have it."""
+    machine = hashlib.sha256(node.name.encode()).hexdigest()[:17]
+    return f"aws:///{node.zone or 'on-premises'}/i-{machine}"
+
+
 def node_facts(node: NodeObject) -> Iterator[Constant]:
-    """The labels of a node."""
+    """The machine and the labels of a node."""
+    info = {"node": node.name, "provider_id": provider_id(node)}
+    yield Constant("kube_node_info", info, "1")
     for name, count in node.shape.capacity(node.pool.gpus, node.pool.model).items():
         spelt = sanitised_name(name)
         resource = {"node": node.name, "resource": spelt, "unit": "integer"}

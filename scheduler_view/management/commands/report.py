@@ -12,14 +12,14 @@ from accounting.serializers.queues import QueueRowSerializer
 from accounting.serializers.row import RowSerializer
 from scheduler_view.queries.quotas import among, quota_rows
 from scheduler_view.queries.tiers import tier_rows
-from scheduler_view.queries.waits.pending_pods import held_up_rows
 from scheduler_view.queries.waits.preempted import preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
+from scheduler_view.queries.waits.waiting_units import waiting_rows
 from scheduler_view.serializers import (
-    PendingPodRowSerializer,
     PreemptionRowSerializer,
     QuotaRowSerializer,
     TierRowSerializer,
+    WaitingUnitRowSerializer,
 )
 
 FILTERS = {
@@ -35,6 +35,7 @@ WITHOUT = (
     "end",
     "state",
     "only",
+    "period",
 )  # not for current rows
 
 
@@ -42,8 +43,8 @@ class Command(report.Command):
     """Reports; exits with 0, or 2 for wrong use."""
 
     help = (
-        "Show usage, the ledger, holds, data issues, queues, quotas, priority tiers, pending "
-        "pods or preemptions."
+        "Show usage, the ledger, holds, data issues, queues, budgets, charges, quotas, priority "
+        "tiers, pending pods or preemptions."
     )
     kinds = (*report.Command.kinds, *(k for k in FILTERS if k != "queues"))
 
@@ -56,8 +57,8 @@ class Command(report.Command):
             return super().rows(options, selection)
         if any(options[name] is not None for name in WITHOUT):
             raise SelectionError(
-                f"{what} are shown as of now and do not support --by, --from, --to, --state and "
-                "--only"
+                f"{what} are shown as of now and do not support --by, --from, --to, --state, "
+                "--only and --period"
             )
         refuse_others(selection, FILTERS[what], what)
         read, row = _ROWS[what]
@@ -70,8 +71,8 @@ _ROWS: dict[str, tuple[_Read, type[RowSerializer]]] = {
     "tiers": (tier_rows, TierRowSerializer),
     "queues": (all_queue_rows, QueueRowSerializer),
     "waiting": (
-        lambda: held_up_rows(EVERYTHING, timezone.now()),
-        PendingPodRowSerializer,
+        lambda: waiting_rows(EVERYTHING, timezone.now()),
+        WaitingUnitRowSerializer,
     ),
     "preemptions": (
         lambda: preempted_of(EVERYTHING, timezone.now()),

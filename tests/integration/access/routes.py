@@ -19,6 +19,14 @@ MISSING: Codes = (404, 404, 404, 404, 404)
 TEAM: Codes = (404, 200, 200, 200, 200)  # of vision: not for people without a team
 WHOLE: Codes = (403, 403, 403, 200, 200)  # pages for finance and administrators
 ADMIN: Codes = (403, 403, 403, 403, 200)
+LEAD_PAGES: Codes = (403, 403, 200, 200, 200)  # pages for leads and finance
+FINANCE: Codes = (403, 403, 403, 200, 200)
+FINANCE_POST: Codes = (403, 403, 403, 302, 302)  # back to the page, with what was done
+NO_BUDGET: Codes = (403, 403, 403, 404, 404)  # a form of finance
+NO_STATEMENT: Codes = (403, 403, 404, 404, 404)  # of leads and finance: not there
+LEADS: Codes = (404, 404, 200, 200, 200)  # lists for leads and finance
+MONEY_400: Codes = (404, 404, 404, 400, 400)  # of finance: an empty body is wrong
+MONEY_428: Codes = (404, 404, 404, 428, 428)  # of finance: If-Match is missing
 ROWS: Codes = (404, 404, 404, 200, 200)  # lists for finance and administrators
 
 
@@ -29,6 +37,7 @@ class Route:
     Attributes:
         at: an address of it; `{binding}` stands for a rule that is there.
         is_open: for people who are not signed in, too.
+        options: over REST, where it is not what a GET without an object gets.
     """
 
     at: str
@@ -37,6 +46,7 @@ class Route:
     put: Codes | None = None
     patch: Codes | None = None
     is_open: bool = False
+    options: Codes | None = None
 
     @property
     def methods(self) -> dict[str, Codes]:
@@ -99,7 +109,59 @@ PAGES: dict[str, Route] = {
     "gpus/<path:uuid>": Route(f"/gpus/{GPU}", ROWS),
     "explain": Route("/explain?what=charge", ALL),
     "prices": Route("/prices", ALL),
+    "prices/import": Route("/prices/import", ADMIN, (403, 403, 403, 403, 422)),
+    "prices/lists/new": Route("/prices/lists/new", ADMIN, (403, 403, 403, 403, 422)),
+    "prices/lists/<int:number>": Route(
+        "/prices/lists/99999", (403, 403, 403, 403, 404), (403, 403, 403, 403, 404)
+    ),
     "prices/new": Route("/prices/new", ADMIN, (403, 403, 403, 403, 422)),
+    "bills": Route("/bills", ROWS),
+    "bills/new": Route("/bills/new", ROWS, (404, 404, 404, 422, 422)),
+    "bills/<int:number>": Route("/bills/99999", MISSING),
+    "bills/<int:number>/match": posted("/bills/99999/match", MISSING),
+    "bills/<int:number>/final": posted("/bills/99999/final", MISSING),
+    "budgets": Route("/budgets", LEAD_PAGES),
+    "budgets/new": Route("/budgets/new", FINANCE, (403, 403, 403, 422, 422)),
+    "budgets/<int:number>": Route("/budgets/99999", (403, 403, 404, 404, 404)),
+    "budgets/<int:number>/change": Route("/budgets/99999/change", NO_BUDGET, NO_BUDGET),
+    "budgets/<int:number>/end": Route("/budgets/99999/end", NO_BUDGET, NO_BUDGET),
+    "anomalies": Route("/anomalies", LEAD_PAGES),
+    "charges": Route("/charges", LEAD_PAGES),
+    "months": Route("/months", FINANCE),
+    "months/<slug:period>": Route("/months/2019-01", NO_BUDGET),
+    "months/<slug:period>/book": posted("/months/2019-01/book", FINANCE_POST),
+    "months/<slug:period>/close": posted("/months/2019-01/close", FINANCE_POST),
+    "months/<slug:period>/override": posted("/months/2019-01/override", NO_BUDGET),
+    "months/<slug:period>/confirm": posted("/months/2019-01/confirm", NO_BUDGET),
+    "months/<slug:period>/reopen": posted("/months/2019-01/reopen", NO_BUDGET),
+    "months/<slug:period>/method": posted("/months/2019-01/method", NO_BUDGET),
+    "months/<slug:period>/methods": Route("/months/2019-01/methods", NO_BUDGET),
+    "months/<slug:period>/files/<slug:what>": Route(
+        "/months/2019-01/files/focus?team=vision", (403, 403, 400, 400, 400)
+    ),
+    "exports": Route("/exports", LEAD_PAGES, (403, 403, 422, 422, 422)),
+    "exports/<int:number>/file": Route(
+        "/exports/99999/file", (403, 403, 404, 404, 404)
+    ),
+    "exports/<int:number>/cancel": posted(
+        "/exports/99999/cancel", (403, 403, 404, 404, 404)
+    ),
+    "exports/<int:number>/repeat": posted(
+        "/exports/99999/repeat", (403, 403, 404, 404, 404)
+    ),
+    "entries/new": Route("/entries/new", FINANCE, (403, 403, 403, 422, 422)),
+    "statements/<slug:team>/<slug:period>": Route(
+        "/statements/vision/2019-01", (403, 403, 404, 404, 404)
+    ),
+    "statements/<slug:team>/<slug:period>/contest": Route(
+        "/statements/vision/2019-01/contest", NO_STATEMENT, NO_STATEMENT
+    ),
+    "contests": Route("/contests", LEAD_PAGES),
+    "contests/<int:number>": Route("/contests/99999", NO_STATEMENT),
+    "contests/<int:number>/answer": posted("/contests/99999/answer", NO_STATEMENT),
+    "contests/<int:number>/accept": posted("/contests/99999/accept", NO_STATEMENT),
+    "contests/<int:number>/reopen": posted("/contests/99999/reopen", NO_STATEMENT),
+    "contests/<int:number>/withdraw": posted("/contests/99999/withdraw", NO_STATEMENT),
     "attribution": Route("/attribution", WHOLE),
     "attribution/new": Route("/attribution/new", ADMIN, (403, 403, 403, 403, 422)),
     "attribution/<int:binding_id>/end": Route(
@@ -146,7 +208,73 @@ REST: dict[str, Route] = {
     "teams": Route(f"{API}teams", ALL, (403, 403, 403, 403, 400)),
     "bindings": Route(f"{API}bindings", ALL, (403, 403, 403, 403, 400)),
     "prices": Route(f"{API}prices", ALL, (403, 403, 403, 403, 400)),
+    "prices/import": write(f"{API}prices/import", (403, 403, 403, 403, 415)),
+    "price-lists": Route(f"{API}price-lists", ALL, (403, 403, 403, 403, 400)),
+    "price-lists/<int:number>": Route(
+        f"{API}price-lists/99999", patch=(403, 403, 403, 403, 400)
+    ),
+    "prices/preview": write(f"{API}prices/preview", (403, 403, 403, 403, 400)),
+    "conversion-rates": Route(f"{API}conversion-rates", ALL, (403, 403, 403, 400, 400)),
     "kube-state-jobs": Route(f"{API}kube-state-jobs", ROWS, (404, 404, 404, 403, 400)),
+    "bills": Route(f"{API}bills", ROWS, (404, 404, 404, 415, 415)),
+    "bills/<int:number>": Route(f"{API}bills/99999", MISSING),
+    "bills/<int:number>/variance": Route(f"{API}bills/99999/variance", MISSING),
+    "bills/<int:number>/unmatched": Route(f"{API}bills/99999/unmatched", MISSING),
+    "bills/<int:number>/final": write(
+        f"{API}bills/99999/final", (404, 404, 404, 400, 400)
+    ),
+    "budgets": Route(f"{API}budgets", LEADS, (404, 404, 403, 400, 400)),
+    "budgets/<int:number>/end": write(
+        f"{API}budgets/99999/end", (403, 403, 403, 400, 400)
+    ),
+    "anomalies": Route(f"{API}anomalies", LEADS),
+    "contests": Route(f"{API}contests", LEADS, (404, 404, 400, 400, 400)),
+    "contests/<int:number>": Route(f"{API}contests/99999", MISSING, options=LEADS),
+    "contests/<int:number>/answer": Route(
+        f"{API}contests/99999/answer", post=MISSING, options=LEADS
+    ),
+    "contests/<int:number>/accept": Route(
+        f"{API}contests/99999/accept", post=MISSING, options=LEADS
+    ),
+    "contests/<int:number>/reopen": Route(
+        f"{API}contests/99999/reopen", post=MISSING, options=LEADS
+    ),
+    "contests/<int:number>/withdraw": Route(
+        f"{API}contests/99999/withdraw", post=MISSING, options=LEADS
+    ),
+    "periods": Route(f"{API}periods", ROWS),
+    "periods/<slug:period>": Route(f"{API}periods/2026-10", ROWS),
+    "periods/<slug:period>/checks": Route(f"{API}periods/2026-10/checks", ROWS),
+    "periods/<slug:period>/statements": Route(
+        f"{API}periods/2019-01/statements", MISSING, options=LEADS
+    ),
+    "periods/<slug:period>/close": Route(
+        f"{API}periods/2026-10/close", post=MONEY_428, options=ROWS
+    ),
+    "periods/<slug:period>/overrides": Route(
+        f"{API}periods/2026-10/overrides", ROWS, MONEY_400
+    ),
+    "overrides/<int:number>/confirm": Route(
+        f"{API}overrides/99999/confirm", post=MISSING, options=ROWS
+    ),
+    "periods/<slug:period>/reopen": Route(
+        f"{API}periods/2026-10/reopen", ROWS, MONEY_428
+    ),
+    "periods/<slug:period>/reopen/<int:number>/confirm": Route(
+        f"{API}periods/2026-10/reopen/99999/confirm", post=MISSING, options=ROWS
+    ),
+    "adjustments": Route(f"{API}adjustments", ROWS, MONEY_400),
+    "exports": Route(f"{API}exports", LEADS, (404, 404, 400, 400, 400)),
+    "exports/<int:number>": Route(f"{API}exports/99999", MISSING, options=LEADS),
+    "exports/<int:number>/file": Route(
+        f"{API}exports/99999/file", MISSING, options=LEADS
+    ),
+    "statements": Route(f"{API}statements", LEADS),
+    "statements/<slug:team>/<slug:period>": Route(
+        f"{API}statements/vision/2019-01", MISSING, options=LEADS
+    ),
+    "charges": Route(f"{API}charges", LEADS),
+    "corrections": Route(f"{API}corrections", LEADS),
     "clusters": Route(f"{API}clusters", ALL),
     "audit": Route(f"{API}audit", ROWS),
     "data-issues": Route(f"{API}data-issues", ROWS),

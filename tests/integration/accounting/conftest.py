@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
 
 from accounting.ingest.facts import partitions
 
@@ -15,7 +14,5 @@ def no_facts_of_others(request: pytest.FixtureRequest) -> Iterator[None]:
     marker = request.node.get_closest_marker("django_db")
     if marker is not None and marker.kwargs.get("transaction"):
         request.getfixturevalue("transactional_db")
-        with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {partitions.TABLES}")
     yield
     partitions.forget_known()

@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from django.db.models import Model
 from pghistory.models import Event
 
 from accounting.ingest.facts import partitions
-from accounting.models import Cluster, SharePolicy, Source, UnitPrice
+from accounting.models import BillLine, Cluster, SharePolicy, Source, UnitPrice
+from tests.database_flush import delete_rows
 
 
 def run(*words: str | Path) -> str:
@@ -60,16 +62,35 @@ def clear() -> None:
     measured = [
         model._meta.db_table
         for model in ours
-        if model not in _CHANGED
+        if model not in (*_CHANGED, BillLine)
         and not issubclass(model, Event)
         and _is_measured(model)
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(measured)}, {partitions.TABLES} CASCADE")
+    delete_rows([*_referring_to(tuple(measured)), *partitions.TABLES.split(", ")])
     for model in _CHANGED:
         model._base_manager.all()._raw_delete("default")
 
 
+@cache
+def _referring_to(tables: tuple[str, ...]) -> list[str]:
+    """These tables, and those whose rows need rows of them, directly or not."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            WITH RECURSIVE found (oid) AS (
+                SELECT unnest(%s::regclass[])::oid
+                UNION
+                SELECT conrelid FROM pg_constraint JOIN found ON confrelid = found.oid
+                WHERE contype = 'f'
+            )
+            SELECT oid::regclass::text FROM found ORDER BY 1
+            """,
+            [list(tables)],
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
+# A bill is no measurement: a trigger keeps it.
 _CHANGED = (Source, SharePolicy, UnitPrice, Cluster)  # in the order of their keys
 
 

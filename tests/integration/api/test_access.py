@@ -37,7 +37,19 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "teams": (401, 200, 200, 200, 200, 200),
     "bindings": (401, 200, 200, 200, 200, 200),
     "prices": (401, 200, 200, 200, 200, 200),
+    "price-lists": (401, 200, 200, 200, 200, 200),
+    "conversion-rates": (401, 200, 200, 200, 200, 200),
     "clusters": (401, 200, 200, 200, 200, 200),
+    "budgets": (401, 404, 404, 200, 200, 200),
+    "budgets?team=vision": (401, 404, 404, 200, 200, 200),
+    "budgets?team=search": (401, 404, 404, 404, 200, 200),
+    "contests": (401, 404, 404, 200, 200, 200),
+    "contests?team=search": (401, 404, 404, 404, 200, 200),
+    "contests/1": (401, 404, 404, 404, 404, 404),
+    "bills": (401, 404, 404, 404, 200, 200),
+    "bills/1/variance": (401, 404, 404, 404, 404, 404),
+    "anomalies": (401, 404, 404, 200, 200, 200),
+    "anomalies?team=search": (401, 404, 404, 404, 200, 200),
     "data-issues": (401, 404, 404, 404, 200, 200),
     "kube-state-jobs": (401, 404, 404, 404, 200, 200),
     "audit": (401, 404, 404, 404, 200, 200),
@@ -140,9 +152,11 @@ def test_a_row_without_a_team_dimension_is_of_the_askers_teams(ask: Ask) -> None
 def test_costs_are_for_finance_and_admins(ask: Ask) -> None:
     for name, is_shown in (("luis", False), ("fin", True), ("ana", True)):
         rows = ask(name).get("/api/v1/prices").json()["rows"]
-        assert rows
-        assert all((row["cost_per_gpu_hour"] is not None) == is_shown for row in rows)
-        assert all(row["rate_per_gpu_hour"] for row in rows)
+        assert any(row["kind"] == "rate" for row in rows)
+        assert any(row["kind"] == "cost" for row in rows) == is_shown
+        for row in rows:
+            assert (row["rate_per_gpu_hour"] is None) == (row["kind"] == "cost")
+            assert (row["cost_per_gpu_hour"] is None) == (row["kind"] == "rate")
     assert ask("omar").get("/api/v1/prices").json()["rows"] == []
     assert ask("omar").get("/api/v1/clusters").json()["rows"] == []
 

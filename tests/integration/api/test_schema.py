@@ -15,6 +15,21 @@ from accounting.queries.dimensions import FILTERS, LEDGER_DIMENSIONS, USAGE_DIME
 from tests.integration.api.conftest import Ask
 from tests.integration.api.contract import check, plain, schema
 
+MONTH = "/api/v1/periods/{period}"
+REOPEN, OVERRIDES = f"{MONTH}/reopen", f"{MONTH}/overrides"
+KEYED_MONTHS = {
+    *(f"{MONTH}/close", f"{REOPEN}/{{number}}/confirm"),
+    "/api/v1/overrides/{number}/confirm",
+}
+KEYED_MONEY = {
+    *KEYED_MONTHS,
+    *(REOPEN, OVERRIDES, "/api/v1/adjustments", "/api/v1/exports"),
+}
+KEYED = {  # done once a key
+    *("/api/v1/change-sets", "/api/v1/change-sets/{number}/undo"),
+    *KEYED_MONEY,
+}
+ON_VERSION = {f"{MONTH}/close", REOPEN}  # of months: with If-Match
 LISTS = {scope.removeprefix("read:") for scope in SCOPES if scope.startswith("read:")}
 
 
@@ -44,21 +59,45 @@ def test_anybody_may_read_it_as_json_or_yaml(client: Client) -> None:
 
 def test_every_list_of_the_design_is_there() -> None:
     paths = {p: found for p, found in schema()["paths"].items() if "{" not in p}
+    for name in ("preview", "import"):
+        assert set(paths.pop(f"/api/v1/prices/{name}")) == {"post"}
     assert set(paths) == {f"/api/v1/{name}" for name in LISTS}
     for path, operations in paths.items():
         writes = path.rsplit("/", 1)[1] in {
             "teams",
             "bindings",
             "prices",
+            "price-lists",
             "change-sets",
             "kube-state-jobs",
+            "conversion-rates",
+            "budgets",
+            "contests",
+            "bills",
+            "adjustments",
+            "exports",
         }
         assert set(operations) == ({"get", "post"} if writes else {"get"})
     one = {p: set(found) for p, found in schema()["paths"].items() if "{" in p}
     begin = "/api/v1/change-sets/{number}"
     verbs = ("plan", "approve", "apply", "undo", "discard", "decline")
     posts = {f"{begin}/{verb}": {"post"} for verb in verbs}
-    assert one == {begin: {"get", "patch", "put"}} | posts
+    posts["/api/v1/budgets/{number}/end"] = {"post"}
+    contest = "/api/v1/contests/{number}"
+    posts |= {f"{contest}/{verb}": {"post"} for verb in CONTEST_STEPS}
+    posts[contest] = {"get"}
+    bill = "/api/v1/bills/{number}"
+    posts |= {f"{bill}/final": {"post"}, bill: {"get"}}
+    posts |= {f"{bill}/{rows}": {"get"} for rows in ("variance", "unmatched")}
+    posts["/api/v1/price-lists/{number}"] = {"patch"}
+    month = "/api/v1/periods/{period}"
+    gets = {month, f"{month}/checks", f"{month}/statements"}
+    gets |= {"/api/v1/statements/{team}/{period}"}
+    gets |= {"/api/v1/exports/{number}", "/api/v1/exports/{number}/file"}
+    reads = {path: {"get"} for path in gets}
+    posts |= {path: {"post"} for path in KEYED_MONTHS}
+    posts |= {path: {"get", "post"} for path in (REOPEN, OVERRIDES)}
+    assert one == {begin: {"get", "patch", "put"}} | posts | reads
 
 
 @pytest.mark.parametrize("name", sorted(LISTS))
@@ -72,7 +111,8 @@ def test_a_list_is_documented_as_what_it_is(name: str) -> None:
     assert {"limit", "cursor", "format"} <= {p["name"] for p in get["parameters"]}
 
 
-KEYED = {"/api/v1/change-sets", "/api/v1/change-sets/{number}/undo"}  # made once a key
+CONTEST_STEPS = ("answer", "accept", "reopen", "withdraw")
+PAGED = {f"{MONTH}/statements", REOPEN, OVERRIDES}
 
 
 def test_every_refusal_is_a_problem_document() -> None:
@@ -82,8 +122,23 @@ def test_every_refusal_is_a_problem_document() -> None:
             expected = {"400", "401", "403", "404", "406", "429"}
             if method != "get":
                 expected |= {"413", "415"}
-            elif "{" not in path:
+            elif (
+                "{" not in path
+                or path in PAGED
+                or path.endswith(("/variance", "/unmatched"))
+            ):
                 expected |= {"410"}
+            if path.endswith("/file"):
+                expected |= {"409", "410", "416"}
+            if "/price" in path and not path.endswith("/import") and method != "get":
+                expected |= {"409"}
+            if path.endswith(("/budgets/{number}/end", "/bills/{number}/final")):
+                expected |= {"409"}
+            if "contests" in path and method == "post":
+                expected |= {"409"}
+            if path in KEYED_MONEY and method == "post":
+                expected |= {"409", "422"}
+                expected |= {"412", "428"} if path in ON_VERSION else set()
             if "change-sets" in path and method != "get":
                 expected |= {"409"}
                 expected |= {"422"} if path in KEYED else {"412", "428"}
@@ -115,6 +170,7 @@ def test_if_match_is_required_where_it_is() -> None:
         for method in operations:
             found = _parameters(path, method)
             is_step = "change-sets/" in path and method != "get" and path not in KEYED
+            is_step = is_step or (path in ON_VERSION and method == "post")
             assert ("If-Match" in found) == is_step, (path, method)
             if is_step:
                 assert found["If-Match"]["required"]

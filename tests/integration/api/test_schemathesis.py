@@ -32,6 +32,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from accounting.actions.tokens import SCOPES, create_token
+from accounting.booking.running import book_running
 from portal.wsgi import application
 from scheduler_view.models import ChangeSet
 from tests.integration.api.contract import schema
@@ -61,12 +62,19 @@ REAL: dict[str, list[Any]] = {  # of the story: what is drawn alone is hardly ev
     "to": ["2026-11-05", "9999-12-31", "2026-11-20T14:00:00Z", "1970-01-01"],
     "number": [1, 2, 2**31, 2**63, 10**30],
     "object": ["1", "9" * 17],
-    "what": ["team", "unitprice", "changeset"],
     "slug": ["vision", "audio"],
     "kind": ["namespace", "pod_label"],
     "valid_from": ["2026-11-20", "1970-01-01", "9998-12-31", "0001-01-01T00:00:00Z"],
     "rate_per_gpu_hour": ["0.75", "999999", "1e5", "-1", "0.0000001"],
     "reason": ["Agreed in the round of November."],
+    "period": ["2026-10", "2026-11", "2026-13", "0001-01", "8999-12"],
+    "revision": ["1", "2", "9" * 9],
+    "department": ["Research", "nowhere"],
+    "as": ["corrected", "booked"],
+    "check": ["coverage", "order"],
+    "day": ["2026-11-05", "2026-10-05", "0001-01-01", "8999-12-31"],
+    "amount": ["-12.50", "1e30", "0", "-0.001"],
+    "what": ["team", "unitprice", "changeset", "charges", "focus"],
     "starts_at": ["2026-11-21T00:00:00Z", "9998-12-31"],
     "ends_at": ["2026-11-22T00:00:00Z", "1970-01-01"],
 }
@@ -95,9 +103,10 @@ CHECKS = [
 
 @pytest.fixture(scope="module", params=["ana", "mia"])
 def token(request: pytest.FixtureRequest, story: Story) -> str:
-    """Of an admin, and of a viewer; there is a change set to look at."""
+    """Of an admin, and of a viewer; there is a change set and a month to look at."""
     owner = get_user_model().objects.get(username=request.param)
     _, secret = create_token(owner=owner, name="drawn", scopes=SCOPES)
+    book_running("2026-10")
     edits = [{name: values[0] for name, values in EDIT.items() if name in QUOTA}]
     made = {"cluster": story.cluster, "author": owner, "edits": edits}
     ChangeSet.objects.get_or_create(pk=1, defaults=made | {"reason": "To look at."})

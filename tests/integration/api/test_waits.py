@@ -1,16 +1,18 @@
 """`waiting`, `preemptions` and `queues` over the API: rows, filters, pages, and whose they are."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 
 from accounting.models import Cluster, Namespace, QueueSample
-from scheduler_view.models import Observation, Preemption
+from scheduler_view.models import Preemption, UnitWait
 from tests.integration.accounting.support import report
 from tests.integration.api.conftest import CSV, Ask
 
 RESOURCE = "nvidia.com/gpu"
+MESSAGE = f"0/4 nodes are available: 4 Insufficient {RESOURCE}."
+SINCE = datetime(2026, 10, 1, tzinfo=UTC)
 
 
 def places(ask: Ask) -> tuple[Cluster, dict[str, str]]:
@@ -25,26 +27,45 @@ def places(ask: Ask) -> tuple[Cluster, dict[str, str]]:
     return cluster, found
 
 
-def pending(cluster: Cluster, namespace: str, name: str) -> None:
-    """As the observer stores a pod that is on no node."""
-    said = {
-        "type": "PodScheduled",
-        "status": "False",
-        "reason": "Unschedulable",
-        "message": f"0/4 nodes are available: 4 Insufficient {RESOURCE}.",
+def waits(cluster: Cluster, namespace: str, name: str, held: str = "") -> None:
+    """As the observer stores a pod for which another pod must end."""
+    resource = {"resource": RESOURCE, "units": 2}
+    blocker = resource | {
+        "pod": held,
+        "uid": "u",
+        "unit": f"Job/{held}",
+        "priority": 0,
+        "priority_class": "",
+        "is_own": False,
+        "since_ms": 1_780_000_000_000,
+        "idle_since_ms": None,
     }
-    Observation.objects.create(
+    UnitWait.objects.create(
         cluster=cluster,
         kind="Pod",
         namespace=namespace,
         name=name,
-        uid=f"uid-{name}",
-        manifest={
-            "metadata": {"name": name, "creationTimestamp": "2026-10-01T00:00:00Z"},
-            "spec": {"containers": [{"resources": {"limits": {RESOURCE: "2"}}}]},
-            "status": {"phase": "Pending", "conditions": [said]},
+        stage="unschedulable",
+        cause="no_free_gpu",
+        since=SINCE,
+        cause_since=SINCE,
+        changed_at=SINCE,
+        digest="",
+        content={
+            "contributing": ["taint"],
+            "overlays": [],
+            "pods": {"wanted": 1, "bound": 0, "waiting": 1},
+            "resource": RESOURCE,
+            "units_per_pod": 2,
+            "preemption": "no_victims",
+            "blockers": [{"node": "n", "blockers": [blocker]}] if held else [],
+            "blocker_sets": 1,
+            "starts_if": [{"change": "end_pod", "pod": held}] if held else [],
+            "evidence": [{"text": MESSAGE}],
+            "facts": {},
+            "priority": 0,
+            "priority_class": "",
         },
-        changed_at=timezone.now(),
     )
 
 
@@ -57,24 +78,47 @@ def rows(client: Any, address: str) -> list[dict[str, Any]]:
 
 def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
     cluster, place = places(ask)
-    pending(cluster, place["vision"], "a")
-    pending(cluster, place["search"], "b")
-    pending(cluster, "nobodys", "c")
-    assert rows(ask("luis"), "waiting") == [
-        {
-            "cluster": cluster.name,
-            "team": "vision",
-            "namespace": place["vision"],
-            "kind": "Pod",
-            "name": "a",
-            "requested": {RESOURCE: 2},
-            "priority_class": "",
-            "since": "2026-10-01T00:00:00Z",
-            "last": None,
-            "reason": "no_free_gpu",
-            "message": f"0/4 nodes are available: 4 Insufficient {RESOURCE}.",
-        }
-    ]
+    own, theirs = f"{place['vision']}/x", f"{place['search']}/y"
+    waits(cluster, place["vision"], "a", theirs)
+    waits(cluster, place["search"], "b")
+    waits(cluster, "nobodys", "c", own)
+    holder = {
+        "team": "search",
+        "pod": "",
+        "unit": "",
+        "resource": RESOURCE,
+        "units": 2,
+        "priority_class": "",
+        "is_own": False,
+        "since": "2026-05-28T20:26:40Z",
+    }
+    expected = {
+        "cluster": cluster.name,
+        "team": "vision",
+        "namespace": place["vision"],
+        "kind": "Pod",
+        "name": "a",
+        "requested": {RESOURCE: 2},
+        "pods_wanted": 1,
+        "pods_bound": 0,
+        "pods_waiting": 1,
+        "priority_class": "",
+        "since": "2026-10-01T00:00:00Z",
+        "stage": "unschedulable",
+        "cause": "no_free_gpu",
+        "cause_since": "2026-10-01T00:00:00Z",
+        "contributing": ["taint"],
+        "overlays": [],
+        "preemption": "no_victims",
+        "holders": [[holder]],
+        "starts_if": [{"change": "end_pod", "count": 1, "teams": ["search"]}],
+        "message": MESSAGE,
+        "seen_at": None,
+    }
+    assert rows(ask("luis"), "waiting") == [expected], "names of another team's pods"
+    (seen,) = [r for r in rows(ask("fin"), "waiting") if r["name"] == "a"]
+    assert seen["starts_if"] == [{"change": "end_pod", "pod": theirs}]
+    assert seen["holders"] == [[holder | {"pod": theirs, "unit": f"Job/{theirs}"}]]
     assert {r["team"] for r in rows(ask("fin"), "waiting")} == {
         "vision",
         "search",

@@ -127,9 +127,10 @@ def test_a_new_price_ends_the_one_before_it(ask: Ask) -> None:
     assert answer.status_code == 201
     row = answer.json()
     assert row["rate_per_gpu_hour"] == "0.750000"
-    assert row["cost_per_gpu_hour"] == "0.500000"
+    assert (row["kind"], row["price_list"]) == ("rate", "Rates in EUR")
     assert row["currency"] == "EUR"  # bills are in it
-    old, new = UnitPrice.objects.filter(model="NVIDIA-L40S").order_by("valid_from")
+    rates = UnitPrice.objects.filter(model="NVIDIA-L40S", kind="rate")
+    old, new = rates.order_by("valid_from")
     assert old.valid_to == new.valid_from == START
     assert DirtyHour.objects.filter(reason="price").count() > 0
     assert history()[-1] == ("ana", PRICE["reason"])
@@ -138,13 +139,15 @@ def test_a_new_price_ends_the_one_before_it(ask: Ask) -> None:
 def test_a_model_may_be_spelled_as_the_exporter_does(ask: Ask) -> None:
     answer = post(ask, "prices", PRICE | {"model": "NVIDIA A100-SXM4-80GB"})
     assert answer.json()["model"] == "NVIDIA-A100-SXM4-80GB"
-    found = UnitPrice.objects.filter(model="NVIDIA-A100-SXM4-80GB", valid_to=None)
+    found = UnitPrice.objects.filter(
+        kind="rate", model="NVIDIA-A100-SXM4-80GB", valid_to=None
+    )
     assert [price.rate_per_gpu_hour for price in found] == [Decimal("0.75")]
 
 
 def test_a_price_for_one_cluster_lifecycle_and_tier(ask: Ask) -> None:
     only = {"cluster": "north", "lifecycle": "spot", "tier": "low", "profile": "1g.5gb"}
-    answer = post(ask, "prices", PRICE | only)
+    answer = post(ask, "prices", PRICE | only | {"cost_per_gpu_hour": None})
     assert answer.status_code == 201
     assert {key: answer.json()[key] for key in only} == only
 
@@ -192,8 +195,6 @@ WRONG: tuple[tuple[str, str, object, str], ...] = (
     ("prices", "profile", "half", "not a valid MIG profile"),
     ("prices", "profile", "9g.90gb", "more than one"),
     ("prices", "model", LONG, "200"),
-    ("prices", "rate_per_gpu_hour", ABSENT, "required"),
-    ("prices", "rate_per_gpu_hour", None, "null"),
     ("prices", "rate_per_gpu_hour", "-0.01", "greater"),
     ("prices", "rate_per_gpu_hour", "NaN", "number"),
     ("prices", "rate_per_gpu_hour", "Infinity", "number"),
@@ -205,7 +206,12 @@ WRONG: tuple[tuple[str, str, object, str], ...] = (
     ("prices", "lifecycle", "sopt", "choice"),
     ("prices", "lifecycle", "unknown", "choice"),
     ("prices", "cluster", "nowhere", "nowhere"),
-    ("prices", "currency", "USD", "The billing currency is EUR"),
+    ("prices", "currency", "USD", "costs are in the billing currency, EUR"),
+    ("prices", "currency", "XXY", "not an ISO 4217 currency"),
+    ("prices", "cost_per_gpu_hour", "1000000", "6 digits before"),
+    ("prices", "valid_from", "2026-11-20T10:02:00Z", "five-minute"),
+    ("prices", "valid_to", "2026-11-20T10:02:00Z", "five-minute"),
+    ("prices", "valid_to", "2026-11-20T00:00:00Z", "ends before it begins"),
     ("prices", "valid_from", "2026-13-01", "ISO 8601"),
     ("prices", "profile", LONG, "64"),
     ("prices", "tier", LONG, "253"),
@@ -260,8 +266,66 @@ def test_the_same_rule_twice_is_refused(ask: Ask) -> None:
 def test_a_price_from_the_same_time_replaces(ask: Ask) -> None:
     assert post(ask, "prices", PRICE).status_code == 201
     assert post(ask, "prices", PRICE | {"rate_per_gpu_hour": "0.8"}).status_code == 201
-    [price] = UnitPrice.objects.filter(model="NVIDIA-A10")
+    [price] = UnitPrice.objects.filter(model="NVIDIA-A10", kind="rate")
     assert price.rate_per_gpu_hour == Decimal("0.8")
+
+
+def test_a_cost_alone_leaves_the_rate(ask: Ask) -> None:
+    """A cost has its own dates; it is of whole GPUs, and teams do not see it."""
+    post(ask, "prices", PRICE)
+    only = {"rate_per_gpu_hour": None, "cost_per_gpu_hour": "0.6", "lifecycle": "spot"}
+    answer = post(ask, "prices", PRICE | only)
+    assert answer.status_code == 201
+    row = answer.json()
+    assert (row["kind"], row["price_list"]) == ("cost", "Costs in EUR")
+    assert (row["rate_per_gpu_hour"], row["cost_per_gpu_hour"]) == (None, "0.600000")
+    found = UnitPrice.objects.filter(model="NVIDIA-A10").order_by("kind", "lifecycle")
+    assert [(price.kind, str(price.rate_per_gpu_hour)) for price in found] == [
+        ("cost", "0.500000"),
+        ("cost", "0.600000"),
+        ("rate", "0.750000"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "pointer"),
+    [
+        ({"tier": "low"}, "#/cost_per_gpu_hour"),
+        ({"profile": "1g.5gb"}, "#/cost_per_gpu_hour"),
+        (
+            {"rate_per_gpu_hour": None, "cost_per_gpu_hour": None},
+            "#/rate_per_gpu_hour",
+        ),
+    ],
+)
+def test_what_a_cost_cannot_be(ask: Ask, more: dict[str, Any], pointer: str) -> None:
+    before = counts()
+    answer = post(ask, "prices", PRICE | more)
+    assert answer.status_code == 400
+    assert problem(answer)["errors"][0]["pointer"] == pointer
+    assert counts() == before
+
+
+def test_a_rate_may_be_in_another_currency(ask: Ask) -> None:
+    foreign = {"currency": "USD", "cost_per_gpu_hour": None}
+    row = post(ask, "prices", PRICE | foreign).json()
+    assert (row["currency"], row["price_list"]) == ("USD", "Rates in USD")
+
+
+def test_a_price_with_an_end_is_not_written_over_a_later_one(ask: Ask) -> None:
+    """The later write is refused, in whatever currency; one with an open end is cut."""
+    rate = {"cost_per_gpu_hour": None}
+    post(ask, "prices", PRICE | rate)
+    early = rate | {"valid_from": "2026-11-10T00:00:00Z", "currency": "USD"}
+    before = counts()
+    answer = post(ask, "prices", PRICE | early | {"valid_to": "2026-11-20T00:05:00Z"})
+    assert answer.status_code == 409
+    assert "from 2026-11-20T00:00Z on" in problem(answer)["detail"]
+    assert counts() == before
+    fits = post(ask, "prices", PRICE | early | {"valid_to": "2026-11-20T00:00:00Z"})
+    assert fits.status_code == 201
+    inside = {"valid_from": "2026-11-12T00:00:00Z", "valid_to": "2026-11-13T00:00:00Z"}
+    assert post(ask, "prices", PRICE | rate | inside).status_code == 409
 
 
 def test_a_price_before_a_later_one_ends_where_that_begins(ask: Ask) -> None:

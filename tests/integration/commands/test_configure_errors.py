@@ -216,3 +216,18 @@ def test_a_large_file_is_read_in_reasonable_time(configure: Configure) -> None:
     ended = configure(GOOD.replace("bindings:\n", f"bindings:\n{rules}"), "--check")
     assert ended.code == 0
     assert time.monotonic() - started < 30
+
+
+def test_a_price_that_is_probably_a_mistake_is_said_once(configure: Configure) -> None:
+    """Compared with the price that the file had before, and with those of the file."""
+    configure(GOOD)
+    mistake = GOOD.replace('"2.10"', '"210"')
+    ended = configure(mistake)
+    assert ended.code == 0
+    assert (
+        "warning: rate of NVIDIA-L40S from 1970-01-01: The price is more than 10 times the "
+        "price before it (EUR 2.1)."
+    ) in ended.err
+    assert "warning" not in configure(mistake).err
+    tier = "  - {model: NVIDIA-L40S, tier: low, rate_per_gpu_hour: 0}\nlabels:"
+    assert "The price is 0" in configure(GOOD.replace("labels:", tier)).err

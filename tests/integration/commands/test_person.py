@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.access import scope_of
-from accounting.actions.sign_in import (
+from accounting.actions.sign_in_attempts import (
     PAUSE,
     PER_ACCOUNT,
     PER_ACCOUNT_AND_SITE,

@@ -55,6 +55,11 @@ def price(text: str) -> Place:
     return at(14, "    rate_per_gpu_hour: 2", f"    {text}")
 
 
+def budget(*texts: str, fault: int = 16) -> Place:
+    """A fault in the lines of a budget."""
+    return at(15, "budgets:", *texts, "labels:", fault=fault)
+
+
 def rate(text: str) -> Place:
     """A rate that is wrong."""
     return at(14, f"    rate_per_gpu_hour: {text}")
@@ -93,6 +98,10 @@ WRONG: dict[str, tuple[Place, str]] = {
     "unknown key of a team": (team("nmae: Vision"), "unknown key 'nmae'"),
     "unknown key of a rule": (rule("form: 2026-10-01"), "unknown key 'form'"),
     "unknown key of a price": (price("rate: 2"), "unknown key 'rate'"),
+    "a price from within a window": (
+        price('valid_from: "2026-10-01T10:03:00Z"'),
+        "must align to a five-minute boundary",
+    ),
     "unknown purpose of a label": (at(16, "  kind: a"), "unknown key 'kind'"),
     "a key twice": (team("slug: video"), TWICE),
     "a section twice": ((GOOD + "teams: []\n", 17), TWICE),
@@ -162,7 +171,10 @@ WRONG: dict[str, tuple[Place, str]] = {
     ),
     "a date after all": (since("9999-12-31T23:59:59-14:00"), "is not a valid time"),
     # prices
-    "no rate": (at(14, "    tier: low", fault=13), "rate_per_gpu_hour: missing"),
+    "no rate": (
+        at(14, "    tier: low", fault=13),
+        "model: give a rate, a cost or both",
+    ),
     "no model": (at(13, "  - tier: low"), "model: missing"),
     "a rate below zero": (rate("-0.01"), "must be at least 0"),
     "a word for a rate": (rate("two"), "rate_per_gpu_hour: 'two' is not a number"),
@@ -191,6 +203,40 @@ WRONG: dict[str, tuple[Place, str]] = {
     "one price twice": (
         at(14, *RATE, "  - model: NVIDIA L40S", *RATE, fault=15),
         "model: duplicate price of 'NVIDIA-L40S' from that time",
+    ),
+    # budgets
+    "a budget of nobody": (budget("  - amount: 5"), "exactly one of team, department"),
+    "a budget of two": (
+        budget("  - {team: vision, department: Research, amount: 5}"),
+        "no department is called 'Research'; known are none",
+    ),
+    "a budget of no such team": (
+        budget("  - {team: video, amount: 5}"),
+        "no team is called 'video'",
+    ),
+    "a budget without an amount": (
+        budget("  - team: vision"),
+        "exactly one of amount, gpu_hours",
+    ),
+    "a budget of two amounts": (
+        budget("  - {team: vision, amount: 5, gpu_hours: 5}"),
+        "exactly one of amount, gpu_hours",
+    ),
+    "a budget of nothing": (
+        budget("  - {team: vision, amount: 0}"),
+        "amount: must be above 0",
+    ),
+    "a budget of a week": (
+        budget("  - {team: vision, amount: 5, per: week}"),
+        "per: must be 'month', 'quarter' or 'year'",
+    ),
+    "one budget twice": (
+        budget(
+            "  - {team: vision, amount: 5}",
+            *["  - {team: vision, amount: 6}"],
+            fault=17,
+        ),
+        TWICE,
     ),
     # labels
     "a label twice": (at(16, "  workload_type: [a, a]"), TWICE),

@@ -173,6 +173,7 @@ def _import_all() -> None:
     from django.db import connection  # noqa: PLC0415  # after its settings are there
     from django.db.migrations.loader import MigrationLoader  # noqa: PLC0415  # after its settings are there
 
+    import accounting.management.commands.import_metrics  # noqa: F401, PLC0415
     import scheduler_view.management.commands.change_set  # noqa: F401, PLC0415
 
     MigrationLoader(None)  # every command looks whether it must migrate

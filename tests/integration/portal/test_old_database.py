@@ -188,8 +188,8 @@ def test_a_demo_begins_anew_unless_it_is_in_use_or_has_other_clusters(
         with psycopg.connect(home.database_url, autocommit=True) as connection:
             connection.execute(
                 "INSERT INTO accounting_cluster"
-                " (name, kubernetes, shard_count, is_demo, is_confirmed, kube_state_jobs)"
-                " VALUES ('north', '{}', 1, false, true, '[]')"
+                " (name, kubernetes, shard_count, is_demo, is_confirmed, kube_state_jobs,"
+                " billing_account) VALUES ('north', '{}', 1, false, true, '[]', '')"
             )
             refused = demo(home)
             assert refused.returncode == 3

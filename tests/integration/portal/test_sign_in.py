@@ -16,15 +16,15 @@ from django.db import connection, connections
 from django.test import Client
 from pytest_django import Settings
 
-from accounting.actions import sign_in
-from accounting.actions.sign_in import (
+from accounting.actions import sign_in_attempts
+from accounting.actions.sign_in_attempts import (
     PAUSE,
     PER_ACCOUNT,
     PER_ACCOUNT_AND_SITE,
     PER_DEVICE,
     PER_SITE,
 )
-from accounting.models import SignInLimit, SignInOutcome, SignInRecord
+from accounting.models import Person, SignInLimit, SignInOutcome, SignInRecord
 from tests.page_html import html_of
 
 PASSWORD = "correct horse battery staple"
@@ -88,6 +88,14 @@ def test_the_right_password_signs_in(people: dict[str, User]) -> None:
     answer = attempt("ana", PASSWORD, client=client)
     assert (answer.status_code, answer.headers["Location"]) == (302, "/")
     assert client.session["_auth_user_id"] == str(people["ana"].pk)
+
+
+@pytest.mark.parametrize(("role", "start"), [("finance", "/months"), ("admin", "/")])
+def test_finance_starts_at_the_months(
+    people: dict[str, User], role: str, start: str
+) -> None:
+    Person.objects.create(user=people["ben"], role=role)
+    assert attempt("ben", PASSWORD).headers["Location"] == start
 
 
 @pytest.mark.parametrize("name", ["eve", "new", "nobody"])
@@ -280,9 +288,9 @@ def test_counts_hold_no_names_and_are_removed(people: dict[str, User]) -> None:
     keys = list(SignInLimit.objects.values_list("key", flat=True))
     assert len(keys) == 3
     assert all(len(key) == 64 for key in keys)
-    assert sign_in.remove_old_limits() == 0
+    assert sign_in_attempts.remove_old_limits() == 0
     later(2 * PAUSE)
-    assert sign_in.remove_old_limits() == 3
+    assert sign_in_attempts.remove_old_limits() == 3
 
 
 def test_the_first_visitor_is_told_how_to_begin(db: None) -> None:

@@ -37,7 +37,12 @@ def test_every_audited_kind_has_words_and_no_other() -> None:
     words = {kind: (kind_label(kind), kind_label(kind, 2)) for kind in kinds()}
     assert all(one != several for one, several in words.values())
     as_stored = {kind for kind, (one, _) in words.items() if one == kind}
-    assert as_stored == {"account", "cluster", "team"}  # plain words by themselves
+    assert as_stored == {
+        "account",
+        "budget",
+        "cluster",
+        "team",
+    }  # plain words by themselves
 
 
 def test_lines_of_one_request_are_one_group() -> None:

@@ -16,6 +16,7 @@ from accounting.templatetags import units
         (Decimal("148210.37"), "USD", "$148,210.37"),
         (Decimal("-5.00"), "EUR", "\N{MINUS SIGN}€5.00"),
         (Decimal("0.001"), "USD", "<$0.01"),
+        (Decimal("-0.001"), "USD", "\N{MINUS SIGN}<$0.01"),
         (Decimal(0), "USD", "$0.00"),
         (Decimal(1500), "JPY", "¥1,500"),
         (None, "USD", "No price"),
@@ -41,6 +42,8 @@ def test_rates_keep_their_places() -> None:
         (132_480 * 3_600_000, "132,480"),
         (3_600_000 * 99, "99.0"),
         (1, "<0.1"),
+        (-1, "\N{MINUS SIGN}<0.1"),
+        (-3_600_000 * 5, "\N{MINUS SIGN}5.0"),
         (0, "0"),
         (None, "No data"),
     ],
@@ -110,3 +113,19 @@ def test_times_carry_the_exact_instant() -> None:
     assert 'datetime="2026-10-01T10:05:30+00:00"' in html
     assert "1 Oct 10:05" in html
     assert units.moment(None) == "\N{EM DASH}"
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "text"),
+    [
+        (Decimal("12345.6"), "EUR", "€12,346"),
+        (Decimal("-12.5"), "EUR", "−€12.50"),
+        (Decimal(1234), "", "1,234 GPU-h"),
+        (12.34, "", "12.3 GPU-h"),
+        (None, "EUR", "No data"),
+    ],
+)
+def test_amounts_of_budgets_have_a_currency_or_are_gpu_hours(
+    amount: Decimal | float | None, currency: str, text: str
+) -> None:
+    assert units.quantity(amount, currency) == text

@@ -71,8 +71,8 @@ def test_nothing_but_one_helper_knows_of_the_shared_data(
 
 @pytest.mark.parametrize(
     ("letter", "last"),
-    [("N", 40), ("T", 30), ("I", 18)],
-    ids=["rules", "traps", "invariants"],
+    [("N", 40), ("T", 30), ("I", 18), ("S", 14)],
+    ids=["rules", "traps", "invariants", "scheduling"],
 )
 def test_rules_are_numbered_without_a_gap(letter: str, last: int) -> None:
     names = [rule.name for rule in citations.rules()[citations.PAGES[letter]]]
@@ -116,9 +116,9 @@ def faults(rule: citations.Rule) -> list[str]:
         ("traps T6 and T31; T2b", {"T31"}),
         ("invariant I13, I19", {"I19"}),
         ("rules N39-N42", {"N41", "N42"}),
-        ("P7 to P9", {"P9"}),
+        ("P9 to P11", {"P11"}),
         ("N13/N99, N1.", {"N99"}),
-        ("M5 and S3 have no page yet", {"M5", "S3"}),
+        ("M99 is no rule, and S99 neither", {"M99", "S99"}),
         ('rules.md "MIG" and rules.md "Colors"', {"colors"}),
         ("a Tesla P40, an NVIDIA-M60, K8s, N818, 2026-11-22T31:00, p95", set()),
     ],

@@ -1,6 +1,7 @@
 """The environment: every wrong setting is named, no secret is shown, files work."""
 
 import stat
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,19 @@ NAMES = (
     "LOG_FORMAT",
     "TRUST_FORWARDED_PROTO",
     "TRUSTED_PROXIES",
+    "EXPORT_FOLDER",
     "FACT_DAYS",
+    "ANOMALY_MINIMUM",
     "INGEST_HOURS_AT_ONCE",
+    "ORGANIZATION_ID",
+    "ORGANIZATION_NAME",
+    "SCHEDULED_EXPORTS",
+    "S3_ACCESS_KEY_ID",
+    "S3_ENDPOINT",
+    "S3_REGION",
+    "S3_SECRET_ACCESS_KEY",
+    "SCHEDULED_EXPORT_BUCKET",
+    "SCHEDULED_EXPORT_FOLDER",
     "SECRETS_DIR",
 )
 
@@ -243,9 +255,44 @@ def test_facts_are_kept_for_a_week_to_thirteen_months(
         read_environment()
 
 
+@pytest.mark.parametrize("amount", ["-1", "NaN", "much"])
+def test_the_smallest_anomaly_is_an_amount(
+    monkeypatch: pytest.MonkeyPatch, amount: str
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    assert read_environment().anomaly_minimum == 50
+    monkeypatch.setenv("ANOMALY_MINIMUM", "12.50")
+    assert read_environment().anomaly_minimum == Decimal("12.50")
+    monkeypatch.setenv("ANOMALY_MINIMUM", amount)
+    with pytest.raises(ConfigurationError, match="ANOMALY_MINIMUM"):
+        read_environment()
+
+
 def test_hours_at_once_are_one_to_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", SECRET)
     assert read_environment().ingest_hours_at_once == 6
     monkeypatch.setenv("INGEST_HOURS_AT_ONCE", "0")
     with pytest.raises(ConfigurationError, match="INGEST_HOURS_AT_ONCE"):
+        read_environment()
+
+
+def test_a_bucket_has_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    assert read_environment().scheduled_export_bucket == ""
+    for known in ("s3://finance", "s3://finance/gpu-ledger/files"):
+        monkeypatch.setenv("SCHEDULED_EXPORT_BUCKET", known)
+        assert read_environment().scheduled_export_bucket == known
+    for wrong in ("finance", "https://finance.example", "s3://A", "s3://a b"):
+        monkeypatch.setenv("SCHEDULED_EXPORT_BUCKET", wrong)
+        with pytest.raises(ConfigurationError, match="SCHEDULED_EXPORT_BUCKET"):
+            read_environment()
+
+
+def test_scheduled_exports_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setenv("SCHEDULED_EXPORTS", "focus-1.4:csv, statements:xlsx")
+    found = read_environment().scheduled_exports
+    assert found == ["focus-1.4:csv", "statements:xlsx"]
+    monkeypatch.setenv("SCHEDULED_EXPORTS", "focus-2:csv")
+    with pytest.raises(ConfigurationError, match="'focus-2:csv' is not a file"):
         read_environment()

@@ -17,7 +17,7 @@ from scheduler_view.domain.quotas.quantity import QuantityError, whole_gpus
 from scheduler_view.domain.quotas.quota_key import KeyRefused, quota_key
 from scheduler_view.domain.quotas.split import SplitRule, SplitSpec, divide
 from scheduler_view.domain.tiers.tier import TierSpec, next_class, tier_faults
-from scheduler_view.domain.waits.wait_reason import WaitReason
+from scheduler_view.domain.waits.wording import CAUSE_TEXTS
 from scheduler_view.queries.quotas import QuotaRow
 from scheduler_view.serializers import QuotaRowSerializer
 from tests.unit.scheduler_view.domain.examples import quota
@@ -144,7 +144,8 @@ def test_queues(row: tuple[str, ...]) -> None:
 
 
 def test_every_reason_to_wait_is_told() -> None:
-    assert {row[0] for row in rows("waits")} == {one.value for one in WaitReason}
+    shown = {cause.value: text for cause, text in CAUSE_TEXTS.items()}
+    assert {row[0]: row[1] for row in rows("waits")} == shown
 
 
 def test_fields() -> None:

@@ -1,4 +1,4 @@
-"""Merges what kube-state shows of a node: when it existed, its capacity and labels."""
+"""Merges what kube-state shows of a node: when it existed, its machine, capacity and labels."""
 
 import math
 from collections import defaultdict
@@ -61,8 +61,22 @@ def observe_node(
     shown = _node_labels(found, period)
     if shown:
         changed |= merge_changes(node.labels, shown, max(times))
+    _provider_ids(node, found, period)
     if changed:
         touched.nodes.add(name)
+
+
+def _provider_ids(node: NodeRecord, found: Sequence[Series], period: Interval) -> None:
+    """Note the provider's ids of the machine, and when they were seen."""
+    for series in found:
+        provider_id = series.labels.get("provider_id", "")
+        if series.metric != "kube_node_info" or not provider_id:
+            continue
+        times = series.times_ms[within(series, period)]
+        if len(times):
+            first, last = int(times.min()), int(times.max())
+            known = node.provider_ids.get(provider_id, (first, last))
+            node.provider_ids[provider_id] = min(first, known[0]), max(last, known[1])
 
 
 CORDONED = {"unschedulable": "true"}  # added to the labels of a cordoned node

@@ -8,7 +8,6 @@ import json
 import pytest
 from django.apps import apps
 from django.contrib.auth import get_user_model
-from django.db import connection
 from django.test import Client
 
 from accounting.actions.people import save_person
@@ -16,6 +15,7 @@ from accounting.actions.tokens import create_token, revoke_token
 from accounting.models import AuditLink
 from accounting.queries.audit.chain_checks import history_tables
 from accounting.queries.audit.entries import AuditFilter, audit_rows
+from tests.database_flush import delete_rows
 from tests.integration.accounting.audit.test_chain import broken
 
 PASSWORD, OTHER = "correct horse battery staple", "another horse battery staple"
@@ -27,9 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def clean(transactional_db: None) -> None:
     """The chain of this test only."""
     del transactional_db
-    tables = ", ".join([*history_tables(), "accounting_auditlink"])
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {tables}")
+    delete_rows([*history_tables(), "accounting_auditlink"])
 
 
 def entries(what: str) -> list[tuple[str, str, dict[str, object]]]:

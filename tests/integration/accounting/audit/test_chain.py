@@ -25,6 +25,7 @@ from accounting.queries.audit.entries import (
     audit_rows,
     head,
 )
+from tests.database_flush import delete_rows
 from tests.integration.accounting.support import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,9 +36,7 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 def clean(transactional_db: None) -> None:
     """The chain of this test only."""
     del transactional_db
-    tables = ", ".join([*history_tables(), "accounting_auditlink"])
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {tables}")
+    delete_rows([*history_tables(), "accounting_auditlink"])
 
 
 def broken() -> list[str]:

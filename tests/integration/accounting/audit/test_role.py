@@ -1,17 +1,21 @@
 """`deploy/postgres/roles.sql`: the services' role works, and cannot rewrite the record (I17)."""
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
-from django.db.utils import ProgrammingError
+from django.db.utils import DatabaseError, ProgrammingError
 
+from accounting.actions.periods import close
 from accounting.actions.teams import save_team
+from accounting.audit import SYSTEM
 from accounting.models import AuditLink
 from accounting.queries.audit.chain_checks import history_tables
 from tests.builders import SETUP
+from tests.integration.accounting.booking.days import H100, Days
 from tests.integration.accounting.support import report, run
 from tests.traps.scene import Pod, Scene
 
@@ -105,3 +109,37 @@ def test_who_owns_the_tables_can_still_migrate(as_services: str) -> None:
             "SELECT tableowner FROM pg_tables WHERE tablename = 'usage_hour'"
         )
         assert cursor.fetchone() == (as_services,)
+
+
+def test_the_services_close_a_month_and_cannot_change_it(as_services: str) -> None:
+    days = Days()
+    days.price(H100, "1")
+    days.use("vision", date(2026, 10, 5), 3_600_000)
+    execute(f"SET ROLE {as_services}")
+    closed = close("2026-10", SYSTEM)
+    assert closed.is_closed
+    for statement in (
+        "UPDATE charge_line SET charge = charge",
+        "DELETE FROM charge_line",
+        "TRUNCATE charge_line",
+        "ALTER TABLE charge_line DISABLE TRIGGER ALL",
+        "DROP TABLE charge_line",
+        "TRUNCATE accounting_statement",
+        "TRUNCATE accounting_periodrevision CASCADE",
+        "ALTER TABLE accounting_statement DISABLE TRIGGER ALL",
+        "ALTER TABLE accounting_periodrevision DISABLE TRIGGER ALL",
+        "DROP FUNCTION accounting_refuse_frozen() CASCADE",
+    ):
+        with pytest.raises(ProgrammingError, match=r"permission denied|must be owner"):
+            execute(statement)
+    for statement in (
+        "UPDATE accounting_statement SET payable = 0",
+        "DELETE FROM accounting_statement",
+        "UPDATE accounting_periodrevision SET hash = ''",
+        "DELETE FROM accounting_periodrevision",
+        """INSERT INTO charge_line SELECT (jsonb_populate_record(l, '{"line_id": "new"}')).*
+           FROM charge_line l""",
+    ):
+        with pytest.raises(DatabaseError, match="closed periods do not change"):
+            execute(statement)
+    assert "FAIL" not in run("verify", "--period")

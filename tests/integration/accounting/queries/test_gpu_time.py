@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from accounting.access import EVERYTHING, Scope
 from accounting.domain.core.ledger_line import STATES
@@ -13,8 +14,11 @@ from accounting.queries.gpus.fleet import PricedGpu, gpu_money, gpu_rows
 from accounting.queries.gpus.steps import STEPS, gpu_steps
 from accounting.queries.gpus.timeline import held_stretches, presences
 from accounting.queries.selection import Selection, SelectionError
+from accounting.queries.usage.intensity import with_intensity
 from accounting.queries.usage.ledger import HiddenError
+from accounting.queries.usage.usage import usage_stream
 from accounting.serializers.gpus import GpuRowSerializer, GpuStepSerializer
+from accounting.serializers.usage import UsageRowSerializer
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.euros import eur, number
 from tests.integration.accounting.support import report, run
@@ -88,6 +92,19 @@ def test_a_gpu_says_driver_errors_and_what_it_earned() -> None:
     assert fields["holders"] == ["robot-x/serve"]
     assert fields["allocated_ms"] == fields["busy_ms"] + fields["idle_ms"]
     assert gpu_money(Selection(EVERYTHING), []) == {}
+
+
+@pytest.mark.usefixtures("fleet")
+def test_a_stream_has_read_all_before_its_first_row(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    """A file that has begun cannot end with an error of the database."""
+    selection, by = Selection(EVERYTHING), ("gpu",)
+    rows = with_intensity(usage_stream(selection, by), selection, by)
+    with django_assert_num_queries(0):
+        [row] = rows
+    [same] = report("usage", by="gpu")
+    assert UsageRowSerializer.one(row) == same
 
 
 @pytest.mark.usefixtures("fleet")

@@ -5,6 +5,7 @@ attribution would have; everything after it (teams, prices, hours, days, reports
 """
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +28,7 @@ from accounting.models import (
 
 HOUR_MS = 3_600_000
 WINDOW_MS = 300_000
+WINDOW = timedelta(milliseconds=WINDOW_MS)
 MODEL = "NVIDIA-L40S"
 TEN = datetime(2026, 10, 6, 10, tzinfo=UTC)  # a Tuesday
 _COLUMNS = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
@@ -96,37 +98,65 @@ class Books:
         **states: int,
     ) -> None:
         """One fact: milliseconds by state in the window that begins at `at`."""
+        self.write_all(
+            gpu,
+            [at],
+            pod,
+            flags=flags,
+            instance=instance,
+            energy_mj=energy_mj,
+            peak_memory_bytes=peak_memory_bytes,
+            **states,
+        )
+
+    def write_all(
+        self,
+        gpu: Gpu,
+        starts: Sequence[datetime],
+        pod: Pod | None = None,
+        *,
+        flags: int = 0,
+        instance: int = -1,
+        energy_mj: int | None = None,
+        peak_memory_bytes: int | None = None,
+        **states: int,
+    ) -> None:
+        """The same fact in each window that begins at one of `starts`."""
         node = Node.objects.get(name=f"node-of-{gpu.uuid}")
         for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
-            partitions.ensure(table, at, at + timedelta(hours=1))
+            partitions.ensure(table, min(starts), max(starts) + timedelta(hours=1))
+        key = (gpu.cluster_id, gpu.pk, pod.pk if pod else 0, node.pk, instance)
         values = [states.get(name, 0) for name in _COLUMNS]
+        seen = (
+            *(int(energy_mj is not None), energy_mj or 0),
+            *(int(peak_memory_bytes is not None), peak_memory_bytes or 0),
+        )
         names = ", ".join(f"{name}_ms" for name in _COLUMNS)
         with connection.cursor() as cursor:
             cursor.execute(
-                f"""INSERT INTO usage_window (cluster_id, window_start, gpu_id, pod_id,
-                    node_id, instance, flags, {names})
-                    VALUES ({", ".join(["%s"] * 14)})""",  # noqa: S608
-                [
-                    *(gpu.cluster_id, at, gpu.pk, pod.pk if pod else 0, node.pk),
-                    *(instance, flags, *values),
-                ],
+                f"""INSERT INTO usage_window (cluster_id, gpu_id, pod_id, node_id, instance,
+                    flags, {names}, window_start)
+                    SELECT {", ".join(["%s"] * 13)}, unnest(%s::timestamptz[])""",
+                [*key, flags, *values, list(starts)],
             )
             cursor.execute(
-                """INSERT INTO intensity_window (cluster_id, window_start, gpu_id, pod_id,
-                   node_id, instance, energy_seen_us, energy_mj, memory_seen_us, memory_peak_bytes)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""",
-                [
-                    *(gpu.cluster_id, at, gpu.pk, pod.pk if pod else 0, node.pk),
-                    instance,
-                    *(int(energy_mj is not None), energy_mj or 0),
-                    *(int(peak_memory_bytes is not None), peak_memory_bytes or 0),
-                ],
+                """INSERT INTO intensity_window (cluster_id, gpu_id, pod_id, node_id, instance,
+                   energy_seen_us, energy_mj, memory_seen_us, memory_peak_bytes, window_start)
+                   SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, unnest(%s::timestamptz[])""",
+                [*key, *seen, list(starts)],
             )
-        hour = at.astimezone(UTC).replace(minute=0)
-        DirtyHour.objects.get_or_create(
-            cluster_id=gpu.cluster_id,
-            hour_start=hour,
-            defaults={"marked_at": TEN, "reason": "facts"},
+        hours = {at.astimezone(UTC).replace(minute=0) for at in starts}
+        DirtyHour.objects.bulk_create(
+            [
+                DirtyHour(
+                    cluster_id=gpu.cluster_id,
+                    hour_start=hour,
+                    marked_at=TEN,
+                    reason="facts",
+                )
+                for hour in sorted(hours)
+            ],
+            ignore_conflicts=True,
         )
 
     def hours(
@@ -138,10 +168,9 @@ class Books:
         state: str = "busy",
     ) -> None:
         """Whole windows of one state in [start, end)."""
-        at = start
-        while at < end:
-            self.write(gpu, at, pod, **{state: WINDOW_MS})
-            at += timedelta(milliseconds=WINDOW_MS)
+        count = -((start - end) // WINDOW)  # rounded up
+        starts = [start + n * WINDOW for n in range(count)]
+        self.write_all(gpu, starts, pod, **{state: WINDOW_MS})
 
     def settle(self) -> None:
         """Roll up what is dirty, as workers do."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
 from accounting.ingest.facts import partitions
 from tests.integration.accounting.rating.books import Books
@@ -15,7 +14,5 @@ def books(db: None, tmp_path: Path) -> Iterator[Books]:
     """Empty books."""
     del db
     partitions.forget_known()
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {partitions.TABLES}")
     yield Books(tmp_path)
     partitions.forget_known()

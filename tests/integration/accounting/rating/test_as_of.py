@@ -138,7 +138,7 @@ def test_a_nodes_lifecycle_counts_from_the_sample_that_shows_it(hour: Books) -> 
 def test_facts_agree_with_hours_and_days_about_every_change(hour: Books) -> None:
     """The same rows whether they come from five-minute facts or from rollups."""
     rule_from(TEN + 47 * MINUTE)
-    set_price("3", TEN + 71 * MINUTE)
+    set_price("3", TEN + 70 * MINUTE)
     hour.settle()
     from_days = report("usage", by="team,model")
     assert report("usage", by="team,model", **{"from": TEN.isoformat()}) == from_days

@@ -19,6 +19,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from accounting.access import EVERYTHING
+from accounting.actions.prices import PriceOverlapError, set_unit_price
+from accounting.booking.price_effect import NewRate, price_effect
 from accounting.domain.billing.charge import (
     charge_of,
     difference_of,
@@ -29,14 +31,13 @@ from accounting.domain.billing.price_match import (
     PricedTime,
     match_price,
     own_price,
-    specificity,
 )
+from accounting.domain.billing.price_placing import PriceMeetsError
 from accounting.domain.core.interval import to_ms
 from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES
 from accounting.ingest.facts import partitions
 from accounting.ingest.facts.rollup import roll_up_days, roll_up_hour
-from accounting.models import Cluster, Gpu, GpuGeometry, Pod, UnitPrice
-from accounting.queries.price_effect import price_effect
+from accounting.models import Billing, Cluster, Gpu, GpuGeometry, Pod, UnitPrice
 from accounting.queries.selection import Selection
 from accounting.queries.usage.ledger import ledger_total
 from accounting.queries.usage.usage import usage_rows
@@ -363,50 +364,80 @@ def test_hours_without_facts_are_priced_again_by_the_same_rule(
 
 
 @RANDOM
-@given(book=price_books(), more=price_books(), all_=lines())
+@given(
+    book=price_books(),
+    more=price_books().filter(bool),
+    span=st.sampled_from(
+        [
+            (TEN, None),
+            (TEN, TEN + HOUR / 4),
+            (TEN + WINDOW, None),
+            (BORDERS[2], BORDERS[4]),
+        ]
+    ),
+    all_=lines(),
+)
 def test_the_preview_of_a_price_is_what_the_rule_changes(
     books: Books,
     world: World,
     book: list[Terms],
     more: list[Terms],
+    span: tuple[datetime, datetime | None],
     all_: list[Line],
 ) -> None:
-    """A price from 10:00 on, against those that set as much or less."""
-    if not more:
-        return
-    terms = more[0] | {"valid_from": TEN, "valid_to": None}
+    """A new price in its time, against the same book with it: each team's raw money."""
+    terms = more[0] | {"valid_from": span[0], "valid_to": span[1]}
     with transaction.atomic():
+        Billing.objects.create(
+            currency="EUR", timezone="UTC", valid_from=TEN - 48 * HOUR
+        )
         store(books, world, book, all_)
         cluster = Cluster.objects.filter(name=str(terms["cluster"])).first()
-        new = UnitPrice(
-            **{k: v for k, v in terms.items() if k not in ("cluster", "rate")},
-            cluster=cluster,
-            rate_per_gpu_hour=terms["rate"],
-        )
-        found = price_effect(
-            model=new.model,
-            rate=new.rate_per_gpu_hour,
-            since=TEN,
-            places=6,
+        sets = {k: v for k, v in terms.items() if k not in ("cluster", "rate")}
+        rate = NewRate(
+            **sets,
             cluster_id=cluster.pk if cluster else None,
-            profile=new.profile,
-            lifecycle=new.lifecycle,
-            tier=new.tier,
+            rate=terms["rate"],
+            currency="EUR",
         )
+        before = reference(world, all_)
+        try:
+            found = price_effect(rate, places=6)
+        except PriceMeetsError:
+            with pytest.raises(PriceOverlapError), transaction.atomic():
+                add(terms, cluster)
+            transaction.set_rollback(True)
+            return
+        add(terms, cluster)
         change = Fraction(0)
-        for line, one in zip(all_, reference(world, all_), strict=True):
-            gpu = world.gpus[line.gpu]
-            time = PricedTime(
-                gpu.model,
-                gpu.cluster_id,
-                world.lifecycles[gpu.pk],
-                TEN + line.window * WINDOW,
-                profile={-1: "", 1: SMALL, 2: LARGE}[line.instance],
-                tier=TIERS[line.pod or 0],
-            )
-            is_more = one.line is None or specificity(one.line) <= specificity(new)
-            if one.is_held and is_more and match_price([new], time):
-                old = one.line.rate_per_gpu_hour if one.line else Decimal(0)
-                change += difference_of(one.milliseconds, old, new.rate_per_gpu_hour)
-        assert found.total == charge_of(change)
+        for old, new in zip(before, reference(world, all_), strict=True):
+            if old.is_held:
+                change += raw_at(new) - raw_at(old)
+        raw = found.raw or {}
+        assert change == sum(
+            Fraction(amount) for (_, team), amount in raw.items() if team != "platform"
+        )
+        assert found.total == charge_of(sum(map(Fraction, raw.values()), Fraction(0)))
         transaction.set_rollback(True)
+
+
+def add(terms: Terms, cluster: Cluster | None) -> None:
+    """Save a price as people do."""
+    sets = {k: v for k, v in terms.items() if k not in ("cluster", "rate")}
+    set_unit_price(
+        **sets,
+        cluster=cluster,
+        rate_per_gpu_hour=terms["rate"],
+        cost_per_gpu_hour=None,
+        currency="EUR",
+        actor="tests",
+        reason="A new contract.",
+    )
+
+
+def raw_at(one: Priced) -> Fraction:
+    return difference_of(
+        one.milliseconds,
+        Decimal(0),
+        one.line.rate_per_gpu_hour if one.line else Decimal(0),
+    )

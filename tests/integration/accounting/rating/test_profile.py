@@ -6,10 +6,10 @@ from decimal import Decimal
 import pytest
 
 from accounting.actions.prices import set_unit_price
+from accounting.booking.price_effect import NewRate, price_effect
 from accounting.domain.core.interval import Interval, to_ms
 from accounting.models import DirtyHour, Gpu, GpuGeometry
 from accounting.queries.audit.verify import verdicts
-from accounting.queries.price_effect import price_effect
 from tests.integration.accounting.rating.books import TEN, WINDOW_MS, Books
 from tests.integration.accounting.rating.test_price import HOUR, PARTS, prices
 from tests.integration.accounting.support import report
@@ -133,8 +133,10 @@ def test_what_a_price_by_profile_changes_is_shown_before(
     mig_hour(books)
     before = sum(Decimal(one) for one in charges().values())
     asked = {"model": "NVIDIA-L40S", "profile": SMALL, **parts}
-    shown = price_effect(**asked, rate=Decimal(14), since=TEN, places=2)  # type: ignore[arg-type]
-    assert (shown.total, shown.days) == (
+    new = NewRate(**asked, rate=Decimal(14), currency="EUR", valid_from=TEN)  # type: ignore[arg-type]
+    shown = price_effect(new, places=2)
+    of_teams = sum(one.difference for one in shown.teams if one.team != "platform")
+    assert (of_teams, shown.days) == (
         Decimal(difference),
         int(difference != "0"),
     )
@@ -157,7 +159,7 @@ def test_a_price_by_profile_leaves_what_goes_before_it(books: Books) -> None:
     books.configure(prices(({}, "7"), (dict([PARTS[0]]), "21")))
     mig_hour(books)
     shown = price_effect(
-        model="NVIDIA-L40S", profile=SMALL, rate=Decimal(14), since=TEN, places=2
+        NewRate("NVIDIA-L40S", Decimal(14), "EUR", TEN, profile=SMALL), places=2
     )
     assert (shown.total, shown.teams) == (Decimal(0), ())
 

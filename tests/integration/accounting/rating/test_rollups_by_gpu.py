@@ -11,13 +11,15 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.domain.core.interval import Interval
+from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
 from accounting.ingest.facts import partitions, retention
 from accounting.models import (
     Cluster,
     DirtyHour,
     Gpu,
+    GpuPresence,
     IngestWindow,
+    Node,
     OrganisationRole,
     PendingGpuHour,
     Person,
@@ -60,8 +62,8 @@ def filled(books: Books, zone: str) -> Books:
     books.configure(set_up(zone))
     for n, (space, state) in enumerate((("vision", "busy"), ("speech", "idle")), 1):
         gpu, pod = books.gpu(f"GPU-{n}"), books.pod(space, space=space)
-        for at in instants(TEN, TEN + 3 * DAY):
-            books.write(gpu, at, pod, energy_mj=1000, **{state: WINDOW_MS})
+        starts = list(instants(TEN, TEN + 3 * DAY))
+        books.write_all(gpu, starts, pod, energy_mj=1000, **{state: WINDOW_MS})
     books.settle()
     return books
 
@@ -317,6 +319,45 @@ def test_they_outlive_the_facts_and_days_outlive_hours(books_of_days: Books) -> 
     assert "days by GPU before 2026-10-08 are not kept; select a later range" in said
     [row] = report("usage", **day, team="vision")  # days without GPUs are kept for good
     assert row["busy_ms"] == 48 * WINDOW_MS
+
+
+@pytest.mark.usefixtures("books_of_days")
+def test_the_list_of_gpus_has_time_and_money_of_the_same_range(client: Client) -> None:
+    """Without a range: of the days that facts are kept, although hours are kept for longer."""
+    for gpu in Gpu.objects.all():
+        node = Node.objects.get(name=f"node-of-{gpu.uuid}")
+        GpuPresence.objects.create(gpu=gpu, node=node, start_ms=to_ms(TEN))
+    expire(TEN + 37 * DAY)
+    client.force_login(finance())
+    rows = client.get("/api/v1/gpus").json()["rows"]
+    stored = client.get("/api/v1/ledger?by=gpu").json()["rows"]
+    assert [row["gpu"] for row in rows] == ["GPU-1", "GPU-2"]
+    for row, ever in zip(rows, stored, strict=True):
+        assert 0 < row["wall_ms"] < ever["wall_ms"]
+        assert Decimal(row["capacity_cost"]) == Decimal(row["wall_ms"]) * 12 / HOUR_MS
+
+
+def test_a_gpu_that_moved_has_time_and_money_of_the_selected_node(
+    books: Books, client: Client
+) -> None:
+    books.configure(set_up())
+    gpu, pod = books.gpu("GPU-1"), books.pod("vision", space="vision")
+    later = TEN + timedelta(minutes=5)
+    books.write(gpu, TEN, pod, busy=WINDOW_MS)
+    old = Node.objects.get(name="node-of-GPU-1")
+    Node.objects.filter(pk=old.pk).update(name="old")
+    new = Node.objects.create(cluster=gpu.cluster, name="node-of-GPU-1")
+    for n in range(2):
+        books.write(gpu, later + n * timedelta(minutes=5), pod, idle=WINDOW_MS)
+    books.settle()
+    begin, moved = to_ms(TEN), to_ms(later)
+    GpuPresence.objects.create(gpu=gpu, node=old, start_ms=begin, end_ms=moved)
+    GpuPresence.objects.create(gpu=gpu, node=new, start_ms=moved)
+    client.force_login(finance())
+    for node, windows in (("old", 1), ("node-of-GPU-1", 2)):
+        [row] = client.get(f"/api/v1/gpus?node={node}").json()["rows"]
+        assert (row["node"], row["wall_ms"]) == (node, windows * WINDOW_MS)
+        assert row["capacity_cost"] == f"{windows}.000000"  # 12 an hour
 
 
 def test_hours_wait_for_a_day_that_is_being_computed(books_of_days: Books) -> None:

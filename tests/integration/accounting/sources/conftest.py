@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from django.db import connection
 
 from accounting.ingest import live_sources
 from accounting.ingest.facts import partitions
@@ -29,8 +28,6 @@ def no_facts_of_others(request: pytest.FixtureRequest) -> None:
     partitions.forget_known()
     if request.node.get_closest_marker("django_db") is not None:
         request.getfixturevalue("transactional_db")
-        with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {partitions.TABLES}")
 
 
 @pytest.fixture

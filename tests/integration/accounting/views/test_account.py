@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.actions.sign_in import PER_DEVICE
+from accounting.actions.sign_in_attempts import PER_DEVICE
 from accounting.models import ApiToken
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of

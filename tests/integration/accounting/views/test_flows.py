@@ -51,7 +51,7 @@ def test_a_price_is_shown_before_it_is_saved(sign_in: SignIn, story: Story) -> N
     assert shown.status_code == 200
     effect = shown.context["effect"]
     assert effect.days > 30
-    assert {one.team for one in effect.teams} == {"Fraud", "Sandbox"}
+    assert {one.name for one in effect.teams} == {"Fraud", "Platform", "Sandbox"}
     assert effect.total == sum(one.difference for one in effect.teams)
     assert effect.newly_priced_ms > 0
     assert UnitPrice.objects.count() == before
@@ -64,6 +64,24 @@ def test_a_price_is_shown_before_it_is_saved(sign_in: SignIn, story: Story) -> N
     event = pghistory.models.Events.objects.tracks(price).get()
     assert event.pgh_context["reason"] == REASON
     assert event.pgh_context["actor"] == "ana"
+
+
+def test_a_price_far_from_the_one_before_it_has_to_be_confirmed(
+    sign_in: SignIn, story: Story
+) -> None:
+    client = sign_in("ana")
+    day = f"{story.until + timedelta(days=2):%Y-%m-%d}"
+    values = PRICE | {"model": "NVIDIA-L40S", "rate_per_gpu_hour": "98"}
+    values |= {"valid_from": day, "cost_per_gpu_hour": "0"}
+    shown = html_of(client.post("/prices/new", values))
+    assert "Rate: The price is more than 10 times the price before it" in shown
+    assert "Cost: The price is 0" in shown
+    refused = client.post("/prices/new", values | {"confirm": "yes"})
+    assert refused.status_code == 422
+    assert "Confirm the price, or correct it." in html_of(refused)
+    assert not UnitPrice.objects.filter(rate_per_gpu_hour=98).exists()
+    client.post("/prices/new", values | {"confirm": "yes", "is_sure": "on"})
+    assert UnitPrice.objects.filter(rate_per_gpu_hour=98).exists()
 
 
 def test_a_price_from_tomorrow_changes_nothing_that_is_shown(
@@ -121,7 +139,7 @@ def test_a_price_is_changed_with_all_that_it_matches(
         "cluster": story.cluster.name,
         "tier": "urgent",
     }
-    rates = {"rate_per_gpu_hour": "1.25", "cost_per_gpu_hour": "0.75"}
+    rates = {"rate_per_gpu_hour": "1.25"}
     tomorrow = f"{story.until + timedelta(days=2):%Y-%m-%d}"
     values = PRICE | matched | rates | {"confirm": "yes", "source_note": "List 7"}
     client.post("/prices/new", values | {"valid_from": tomorrow, "profile": "1G.10GB"})
@@ -139,7 +157,6 @@ def test_a_price_is_changed_with_all_that_it_matches(
     start = {name: form[name].initial for name in [*matched, *rates, "source_note"]}
     assert {k: str(v) for k, v in start.items()} == matched | {
         "rate_per_gpu_hour": "1.250000",
-        "cost_per_gpu_hour": "0.750000",
         "source_note": "List 7",
     }
     again = {"confirm": "yes", "valid_from": tomorrow, "rate_per_gpu_hour": "1.5"}

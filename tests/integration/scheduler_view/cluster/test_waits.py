@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 
 from accounting.access import EVERYTHING, Scope
 from accounting.models import Team
-from scheduler_view.models import ObservationRun
+from scheduler_view.models import ObservationRun, UnitWait
 from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.waits.pending_pods import PendingPodRow, held_up_rows
+from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
 from tests.control_plane.world import GPU_KEY, World, world_of
 from tests.integration.scheduler_view.actions.conftest import office_of
 from tests.integration.scheduler_view.actions.office import Office
@@ -70,32 +71,39 @@ def test_each_reason_comes_from_the_cluster_itself(office: Office) -> None:
     )
     over_quota(office, other)
 
-    def rows() -> dict[str, PendingPodRow]:
+    def rows() -> dict[str, WaitingUnitRow]:
+        ObservationRun.objects.filter(kind="UnitWait").delete()  # once a minute else
         look_once(office.cluster, now=office.now)
-        return {r.name: r for r in held_up_rows(EVERYTHING, office.now())}
+        return {r.name: r for r in waiting_rows(EVERYTHING, office.now())}
 
-    wait_until(lambda: rows()["large"].reason == "no_free_gpu", 60)
+    wait_until(lambda: rows()["large"].stage == "unschedulable", 60)
     found = rows()
     large, gated, nightly = found["large"], found["gated"], found["nightly"]
     assert f"Insufficient {RESOURCE}" in large.message
-    assert (large.team, large.kind, dict(large.asked)) == (
+    assert large.cause == "too_big"
+    assert (large.team, large.kind, dict(large.requested)) == (
         "vision",
         "Pod",
         {RESOURCE: 90},
     )
     assert large.since is not None
     assert office.now() - large.since < timedelta(minutes=5)
-    assert gated.reason == "held_back"
-    assert (nightly.reason, nightly.kind, nightly.team) == ("quota", "Job", "speech")
-    assert dict(nightly.asked) == {RESOURCE: 2}
+    assert (gated.stage, gated.cause) == ("held_back", "queue")
+    assert (nightly.cause, nightly.kind, nightly.team) == ("quota", "Job", "speech")
+    assert dict(nightly.requested) == {RESOURCE: 2}
     assert "exceeded quota: theirs" in nightly.message
     assert not ObservationRun.objects.exclude(error="").exists()
 
     speech = Scope(frozenset({Team.objects.get(slug="speech").pk}))
-    assert [row.name for row in held_up_rows(speech, office.now())] == ["nightly"]
-    assert held_up_rows(Scope(frozenset()), office.now()) == []
-    later = office.now() + timedelta(minutes=30)  # its controller tries no more
-    assert "nightly" not in {row.name for row in held_up_rows(EVERYTHING, later)}
+    assert [row.name for row in waiting_rows(speech, office.now())] == ["nightly"]
+    assert waiting_rows(Scope(frozenset()), office.now()) == []
+    assert nightly.starts_if[0] == {
+        "change": "raise_quota", "quota": f"{other}/theirs", "to": 2,
+    }  # fmt: skip
+    before = UnitWait.objects.get(name="gated")
+    again = rows()["gated"]
+    assert again == replace(gated, seen_at=again.seen_at)
+    assert UnitWait.objects.get(name="gated").changed_at == before.changed_at
 
     admin.delete(f"/api/v1/namespaces/{own}/pods/large")
     wait_until(lambda: "large" not in rows(), 30)

@@ -1,4 +1,4 @@
-"""What waits and why on the pages of quotas: for the team whose it is, and for admins."""
+"""What waits, why, and who holds it on the pages of quotas: for the team and for admins."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,19 +17,26 @@ WORDS = "0/12 nodes are available: 12 Insufficient nvidia.com/gpu."
 
 @pytest.fixture
 def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
-    """Quotas of three teams, and a pod of vision and one of search that wait."""
+    """Quotas of three teams; a pod of search has the only node, one of vision and search wait."""
     del sign_in
     with desk_of(story, tmp_path) as office:
+        admin = office.world.admin
+        admin.make_node("only", nvidia_com__gpu=2)
+        admin.make_pod("search-prod", "search-holds", 2, nodeName="only")
+        only = {"kubernetes.io/hostname": "only"}
         said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
         status = {"conditions": [said | {"message": WORDS}]}
         for team in ("vision", "search"):
-            office.world.admin.make_pod(f"{team}-prod", f"{team}-train", 2)
+            office.world.admin.make_pod(
+                f"{team}-prod", f"{team}-train", 2, nodeSelector=only
+            )
             path = f"/api/v1/namespaces/{team}-prod/pods/{team}-train/status"
             office.world.admin.call(
                 "PATCH", path, {"status": status}, "application/merge-patch+json"
             )
         look_once(office.cluster, now=office.now)
         yield office
+        admin.delete("/api/v1/nodes/only")
 
 
 def test_what_waits_stands_with_the_schedulers_words(
@@ -38,12 +45,17 @@ def test_what_waits_stands_with_the_schedulers_words(
     del desk
     luis, ana = sign_in("luis"), sign_in("ana")
     page = text(luis.get("/teams/vision/quota"))
-    assert "Pending pods and jobs" in page
+    assert "Work that waits" in page
     assert "vision-train Pod in vision-prod on north" in page
     assert "2 GPUs" in page
-    assert f"Not enough free GPUs on matching nodes {WORDS}" in page
+    assert "Not enough free GPUs on matching nodes" in page
+    assert WORDS in page
+    assert "A pod of search: 2 GPUs" in page
+    assert "a pod of search ends" in page
+    assert "search-holds" not in page, "another team's pod"
     assert "search-train" not in page
     assert "search-train" not in text(luis.get("/quotas"))
     whole = text(ana.get("/quotas"))
     assert "vision-train" in whole
     assert "search-train" in whole
+    assert "search-prod/search-holds: 2 GPUs, search" in whole

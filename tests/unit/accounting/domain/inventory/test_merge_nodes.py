@@ -45,6 +45,20 @@ def test_node_is_there_while_any_series_of_it_is_sampled() -> None:
     ]
 
 
+def test_ids_of_the_provider_have_their_first_and_last_sample() -> None:
+    """M42: a node that became another machine has both."""
+    record = node(
+        of_node("info", ones(30, 60, 90), provider_id="aws:///a/i-1"),
+        of_node("info", ones(120), provider_id="aws:///a/i-2"),
+        of_node("info", ones(150), provider_id=""),
+        of_node("labels", ones(180), provider_id="ignored"),
+    )
+    assert record.provider_ids == {
+        "aws:///a/i-1": (30_000, 90_000),
+        "aws:///a/i-2": (120_000, 120_000),
+    }
+
+
 def test_declared_interval_is_the_step() -> None:
     """N4."""
     record = node(of_node("info", ones(0, 30, 60)), interval_ms=45_000)

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from django.urls import get_resolver
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef
 from accounting.views.gpus.gpu_money import Earnings, earnings
 from tests.euros import added, eur, number
 
+get_resolver().reverse_dict  # noqa: B018  # loads all pages: a second that is not a test's own
 HOUR = 3_600_000
 TEAMS = {slug: TeamRef(1, slug, slug, "", 1) for slug in ("vision", "speech")}
 MICROS = st.integers(0, 10**9)

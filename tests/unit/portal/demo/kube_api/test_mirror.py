@@ -1,6 +1,7 @@
 """The simulated cluster and its Kubernetes API are one: pods are shown, quotas are obeyed."""
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,9 @@ from portal.demo.scenario.organization import NAMESPACES
 from portal.demo.scenario.story import DAY_S, Story
 from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.waits.wait_reason import (
-    asked_of_pod,
-    asked_of_refusal,
-    reason_of_pod,
-)
+from scheduler_view.domain.waits.explain import Explainer
+from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.domain.waits.world.world import read_world
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.timeout(60)
@@ -144,10 +143,20 @@ def test_another_start_goes_on_with_what_was_changed(
     assert quota["metadata"]["managedFields"][0]["manager"] == "gpu-ledger"
 
 
+SHORT = {"no_free_gpu", "fragmented", "too_big"}
+
+
+def explained(mirror: Mirror, now_s: int) -> list[WaitExplanation]:
+    kinds = (*(NODE, POD, EVENT, NAMESPACE, QUOTA, CLASS), "Job", "ReplicaSet")
+    objects = {kind: mirror.store.all_of(kind, "")[0] for kind in kinds}
+    return list(Explainer(read_world(objects, now_s * 1000)).waiting())
+
+
 def test_pods_that_wait_say_why_as_a_scheduler_does(tmp_path: Path) -> None:
     small = Engine(Story.ending_at(NOW_S, seed=3, weeks=1, gpus=60))
     mirror = Mirror(small, tmp_path)
     told: set[str] = set()
+    causes: Counter[str] = Counter()
     for hour in range(24):
         now_s = NOW_S - DAY_S + hour * 3600
         small.advance(now_s)
@@ -157,16 +166,20 @@ def test_pods_that_wait_say_why_as_a_scheduler_does(tmp_path: Path) -> None:
             is_placed = "nodeName" in one["spec"] or one["status"]["phase"] != "Pending"
             assert not (conditions and is_placed)
             for said in conditions:
-                reason, words = reason_of_pod(one)
-                assert asked_of_pod(one)
+                words = said["message"]
                 found = re.match(r"0/(\d+) nodes are available: ", words)
                 assert found
                 assert int(found[1]) == len(small.nodes_at(now_s))
                 short = re.search(r"(\d+) Insufficient", words)
-                assert reason == ("no_free_gpu" if short else "no_fitting_node")
                 assert not short or 0 < int(short[1]) <= int(found[1])
-                told.add(said["message"])
+                told.add(words)
+        for wait in explained(mirror, now_s):
+            if wait.stage == "unschedulable":
+                is_short = "Insufficient" in wait.evidence[0].text
+                assert is_short == (wait.cause in SHORT), wait
+                causes[wait.cause] += 1
     assert told, "nothing ever waited in a day"
+    assert causes["no_free_gpu"], "every pod waits for a node that is not there"
 
 
 def test_a_controller_that_a_quota_refuses_leaves_the_event_of_a_real_one(
@@ -183,10 +196,14 @@ def test_a_controller_that_a_quota_refuses_leaves_the_event_of_a_real_one(
     assert events
     for one in events:
         assert one["reason"] == "FailedCreate"
-        assert asked_of_refusal(one["message"])
         assert "limited: requests.nvidia.com/gpu=0" in one["message"]
         assert one["involvedObject"]["kind"] != "Pod"
         assert one["firstTimestamp"] <= one["lastTimestamp"]
+    refused = [one for one in explained(mirror, now_s) if one.stage == "refused"]
+    assert {one.cause for one in refused} == {"quota"}
+    assert {one["involvedObject"]["name"] for one in events} >= {
+        one.name for one in refused
+    }
     again = mirror.store.version
     mirror.show(now_s)
     assert mirror.store.version == again  # nothing new is written twice

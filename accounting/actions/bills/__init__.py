@@ -1,0 +1,1 @@
+"""Importing bills of providers, and matching their lines again (money.md M41, M42)."""

@@ -1,0 +1,192 @@
+"""Bills of providers: lists, one against our cost, and the import of a file."""
+
+from functools import partial
+from typing import Any
+
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import exceptions, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.access import scope_of
+from accounting.actions.bills.finals import BillError, set_final
+from accounting.actions.bills.import_bill import import_bill
+from accounting.api.rows import ConflictError, RowsView
+from accounting.api.schema import (
+    READ_REFUSALS,
+    RETRY_AFTER,
+    WRITE_REFUSALS,
+    lists,
+    problems,
+    takes,
+)
+from accounting.api.writes import checked
+from accounting.domain.billing.bills.columns import BillFileError
+from accounting.models import Bill
+from accounting.parsers import FILE_PARSERS, StrictJsonParser, file_of
+from accounting.queries.finance.bill_variance import variance_rows
+from accounting.queries.finance.bills import (
+    BillRow,
+    bill_key,
+    bill_row,
+    bill_rows,
+    unmatched_rows,
+)
+from accounting.queries.selection import check_word
+from accounting.rating.billing_settings import billing_at
+from accounting.rights import BILLS
+from accounting.serializers.bills import (
+    BillFinalSerializer,
+    BillImportSerializer,
+    BillSerializer,
+    BillUnmatchedSerializer,
+    BillVarianceSerializer,
+)
+
+FLAGS = ("check", "final")
+_FLAG_TEXTS = {
+    "check": "a dry run: nothing is stored",
+    "final": "the provider has closed the billing period",
+}
+
+
+class BillsView(RowsView):
+    """Bills of providers."""
+
+    subject = "bills"
+    right = BILLS
+    parameters = ("period",)
+    write_parameters = FLAGS
+    parser_classes = FILE_PARSERS
+
+    @lists(BillSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """Bills in effect, in the order of their import."""
+        month = request.query_params.get("period", "")
+        read = partial(bill_rows, scope_of(request.user), currency(), month=month)
+        return self.keyset_page(request, read, bill_key, BillSerializer)
+
+    @extend_schema(
+        request={parser.media_type: OpenApiTypes.BINARY for parser in FILE_PARSERS},
+        parameters=[
+            RETRY_AFTER,
+            *(
+                OpenApiParameter(name, str, enum=["yes", "no"], description=text)
+                for name, text in _FLAG_TEXTS.items()
+            ),
+        ],
+        responses={
+            200: OpenApiResponse(
+                BillImportSerializer,
+                description="Nothing new: a dry run, rows that cannot be used, or a known file.",
+            ),
+            201: OpenApiResponse(BillImportSerializer, description="Imported."),
+            **problems(*WRITE_REFUSALS),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Import a FOCUS file, the body of the request. The same file again changes nothing."""
+        flags = {name: _flag(request, name) for name in FLAGS}
+        file = file_of(request)
+        try:
+            found = import_bill(
+                file,
+                name="over REST",
+                saves=not flags["check"],
+                is_final=flags["final"],
+                actor=request.user,  # type: ignore[arg-type]  # signed in
+                now=timezone.now(),
+            )
+        except BillFileError as error:
+            raise exceptions.ParseError(f"{error}.") from error
+        finally:
+            file.close()
+        is_new = found.is_saved and not all(bill.is_known for bill in found.bills)
+        code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
+        return Response(BillImportSerializer(found).data, status=code)
+
+
+class BillView(RowsView):
+    """One bill."""
+
+    subject = "bills"
+    right = BILLS
+
+    @extend_schema(
+        operation_id="bill_retrieve",
+        parameters=[RETRY_AFTER],
+        responses={200: BillSerializer, **problems(*READ_REFUSALS)},
+    )
+    def get(self, request: Request, number: int) -> Response:
+        """One bill, also a replaced one."""
+        return Response(BillSerializer.one(_row(request, number)))
+
+
+class BillVarianceView(RowsView):
+    """A bill against our cost."""
+
+    subject = "bills"
+    right = BILLS
+
+    @lists(BillVarianceSerializer)
+    def get(self, request: Request, number: int) -> Response:
+        """By billing day and cluster."""
+        rows = variance_rows([_row(request, number).id], currency())
+        return self.listed(request, rows, BillVarianceSerializer)
+
+
+class BillUnmatchedView(RowsView):
+    """What a bill has for no node and no cluster."""
+
+    subject = "bills"
+    right = BILLS
+
+    @lists(BillUnmatchedSerializer)
+    def get(self, request: Request, number: int) -> Response:
+        """By resource and service, the largest cost first."""
+        rows = unmatched_rows(_row(request, number).id)
+        return self.listed(request, rows, BillUnmatchedSerializer)
+
+
+class BillFinalView(RowsView):
+    """Marks a bill as final."""
+
+    subject = "bills"
+    right = BILLS
+    parser_classes = (StrictJsonParser,)
+
+    @takes(BillFinalSerializer, BillSerializer, 409)
+    def post(self, request: Request, number: int) -> Response:
+        """The provider has closed the billing period of this bill."""
+        values = checked(BillFinalSerializer, request)
+        row = _row(request, number)
+        try:
+            set_final(
+                Bill.objects.get(pk=row.id),
+                actor=request.user,  # type: ignore[arg-type]  # signed in
+                reason=values["reason"],
+            )
+        except BillError as error:
+            raise ConflictError(str(error)) from error
+        return Response(BillSerializer.one(_row(request, number)))
+
+
+def currency() -> str:
+    """The billing currency of today."""
+    return billing_at(timezone.now()).currency
+
+
+def _row(request: Request, number: int) -> BillRow:
+    row = bill_row(scope_of(request.user), number, currency())
+    if row is None:
+        raise Http404
+    return row
+
+
+def _flag(request: Request, name: str) -> bool:
+    text: Any = request.query_params.get(name, "no")
+    check_word(name, text, ("yes", "no"))
+    return bool(text == "yes")

@@ -1,0 +1,208 @@
+"""Closing months, overriding checks and reopening: two people, once (money.md M27-M30, M47)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from django.http import Http404
+from rest_framework import exceptions, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.actions import periods as actions
+from accounting.actions.entries import EntryAmountError
+from accounting.api.finance.booked import tags_of
+from accounting.api.finance.periods import MonthView, booking_or_none, version_of
+from accounting.api.finance.schema import acts, acts_on_version
+from accounting.api.once import answered_once
+from accounting.api.schema import lists
+from accounting.api.writes import checked
+from accounting.booking.locking import hold_booking
+from accounting.booking.periods import PeriodError
+from accounting.booking.running import book_running
+from accounting.models import CloseOverride, ReopenRequest
+from accounting.problems import Refused
+from accounting.queries.finance.lines import content_of
+from accounting.serializers.periods import (
+    OverrideBodySerializer,
+    OverrideSerializer,
+    PeriodDocumentSerializer,
+    ReopenBodySerializer,
+    ReopenRequestSerializer,
+)
+
+
+class _Moved(Exception):  # not an error of ours: facts arrived
+    """The month comes to other amounts than those of the version."""
+
+
+class PeriodCloseView(MonthView):
+    """The close of a month."""
+
+    @acts_on_version(None, PeriodDocumentSerializer, "period_close")
+    def post(self, request: Request, period: str) -> Response:
+        """Close a month for the version that was read: what is frozen is what it showed.
+
+        409 lists each check that blocks. A closed month is returned as it is.
+        """
+        self.row(period)
+        given = versions_of(request)
+        try:
+            return answered_once(request, lambda: self._close(request, period, given))
+        except _Moved as error:
+            book_running(period)
+            raise _changed() from error
+
+    def _close(self, request: Request, period: str, given: set[str]) -> Response:
+        user: Any = request.user
+        with transaction.atomic():
+            hold_booking()
+            booking = booking_or_none(period)
+            before = content_of(booking) if booking else ""
+            if not given & {f'"{version_of(period)}"', f'"{before}"'}:
+                raise _changed()
+            done(lambda: actions.close(period, user))
+            closed = booking_or_none(period)
+            if before and closed and content_of(closed) != before:
+                raise _Moved
+        return self.document(self.row(period))
+
+
+class OverridesView(MonthView):
+    """Overrides of checks of one month."""
+
+    @lists(OverrideSerializer, operation_id="period_overrides")
+    def get(self, request: Request, period: str) -> Response:
+        """List the overrides that were requested for a month, newest first."""
+        self.row(period)
+        rows = CloseOverride.objects.filter(period=period).order_by("-pk")
+        people = rows.select_related("requested_by", "confirmed_by")
+        return self.listed(request, people, OverrideSerializer)
+
+    @acts(OverrideBodySerializer, OverrideSerializer, "period_override", code=201)
+    def post(self, request: Request, period: str) -> Response:
+        """Request to close a month although a check blocks it, for the values that it has now.
+        Another person of finance confirms within 24 hours."""
+        self.row(period)
+        values, user = checked(OverrideBodySerializer, request), request.user
+
+        def make() -> Response:
+            row = done(lambda: actions.request_override(period, **values, by=user))  # type: ignore[arg-type]  # a person
+            return Response(OverrideSerializer.one(row), status.HTTP_201_CREATED)
+
+        return answered_once(request, make)
+
+
+class OverrideConfirmView(MonthView):
+    """The second person of an override."""
+
+    @acts(None, OverrideSerializer, "override_confirm")
+    def post(self, request: Request, number: int) -> Response:
+        """Confirm the override of another person."""
+        if not CloseOverride.objects.filter(pk=number).exists():
+            raise Http404
+        user: Any = request.user
+
+        def make() -> Response:
+            row = done(lambda: actions.confirm_override(number, user))
+            return Response(OverrideSerializer.one(row))
+
+        return answered_once(request, make)
+
+
+class ReopenView(MonthView):
+    """Requests to open a closed month again."""
+
+    @lists(ReopenRequestSerializer, operation_id="period_reopen_requests")
+    def get(self, request: Request, period: str) -> Response:
+        """List the requests to open a month again, newest first."""
+        self.row(period)
+        rows = ReopenRequest.objects.filter(period=period).order_by("-pk")
+        people = rows.select_related("requested_by", "confirmed_by")
+        return self.listed(request, people, ReopenRequestSerializer)
+
+    @acts_on_version(
+        ReopenBodySerializer, ReopenRequestSerializer, "period_reopen", code=201
+    )
+    def post(self, request: Request, period: str) -> Response:
+        """Request to open the latest closed month again, for the version that was read. Another
+        person of finance confirms within 24 hours."""
+        self.row(period)
+        given = versions_of(request)
+        reason, user = checked(ReopenBodySerializer, request)["reason"], request.user
+
+        def make() -> Response:
+            if f'"{version_of(period)}"' not in given:
+                raise _changed()
+            row = done(lambda: actions.request_reopening(period, reason, user))  # type: ignore[arg-type]  # a person
+            return Response(ReopenRequestSerializer.one(row), status.HTTP_201_CREATED)
+
+        return answered_once(request, make)
+
+
+class ReopenConfirmView(MonthView):
+    """The second person of a reopening."""
+
+    @acts(None, PeriodDocumentSerializer, "period_reopen_confirm")
+    def post(self, request: Request, period: str, number: int) -> Response:
+        """Confirm the request of another person: the month is open again. Its next close is a new
+        revision."""
+        self.row(period)
+        if not ReopenRequest.objects.filter(pk=number, period=period).exists():
+            raise Http404
+        user: Any = request.user
+
+        def make() -> Response:
+            done(lambda: actions.confirm_reopening(number, user))
+            return self.document(self.row(period))
+
+        return answered_once(request, make)
+
+
+def done(act: Callable[[], Any]) -> Any:
+    """What an action returns. 403 if the person may not do it, or requested it.
+
+    Raises:
+        ValidationError: the amount of an entry is not possible.
+        Refused: 409, with each check that blocks, or why it is not possible now.
+    """
+    try:
+        return act()
+    except actions.NotAllowed as error:
+        raise exceptions.PermissionDenied(str(error)) from error
+    except actions.CloseRefused as error:
+        faults = [
+            {
+                "code": one["code"],
+                "detail": one["message"],
+                **{name: one[name] for name in ("value", "threshold", "unit", "link")},
+            }
+            for one in (check.fields() for check in error.checks if check.is_blocking)
+        ]
+        raise Refused(status.HTTP_409_CONFLICT, str(error), faults) from error
+    except EntryAmountError as error:
+        raise exceptions.ValidationError({"amount": str(error)}) from error
+    except PeriodError as error:
+        raise Refused(status.HTTP_409_CONFLICT, str(error)) from error
+
+
+def versions_of(request: Request) -> set[str]:
+    """The ETags of `If-Match`.
+
+    Raises:
+        Refused: 428 without one.
+    """
+    found = tags_of(request, "If-Match")
+    if not found:
+        raise Refused(
+            status.HTTP_428_PRECONDITION_REQUIRED,
+            "If-Match is missing. Pass the ETag of the month.",
+        )
+    return found
+
+
+def _changed() -> Refused:
+    return Refused(
+        status.HTTP_412_PRECONDITION_FAILED,
+        "The month comes to other amounts than this version. Read it again.",
+    )

@@ -1,0 +1,136 @@
+"""Months: what they come to, their checks and revisions (money.md M26-M30, M47)."""
+
+from typing import Any
+
+from django.http import Http404
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.api.finance.booked import check_month, tags_of
+from accounting.api.finance.schema import reads_one
+from accounting.api.rows import JSON_ONLY, RowsView
+from accounting.api.schema import lists
+from accounting.booking.checks import run_checks
+from accounting.queries.finance.lines import (
+    Booking,
+    BookingError,
+    booking_of,
+    content_of,
+)
+from accounting.queries.finance.periods import (
+    PeriodRow,
+    PeriodState,
+    earlier_revisions,
+    period_row,
+    period_rows,
+    stored_checks,
+)
+from accounting.rights import PERIODS
+from accounting.serializers.periods import (
+    EarlierRevisionSerializer,
+    PeriodChecksSerializer,
+    PeriodDocumentSerializer,
+    PeriodSerializer,
+)
+
+
+class PeriodsView(RowsView):
+    """Months from the first with data on."""
+
+    subject = "periods"
+    right = PERIODS
+
+    @lists(PeriodSerializer)
+    def get(self, request: Request) -> Response:
+        """List months, the latest first. For finance and administrators."""
+        return self.listed(request, period_rows(timezone.now()), PeriodSerializer)
+
+
+class MonthView(RowsView):
+    """What the addresses of one month share."""
+
+    subject = "periods"
+    right = PERIODS
+    renderer_classes = JSON_ONLY
+
+    def row(self, period: str) -> PeriodRow:
+        """The month of the address.
+
+        Raises:
+            SelectionError: the text is not a month.
+            Http404: it is before the first data, or has not begun.
+        """
+        check_month(period)
+        row = period_row(period, timezone.now())
+        if row is None:
+            raise Http404
+        return row
+
+    def document(self, row: PeriodRow) -> Response:
+        """A month with its checks and revisions, and its version for `If-Match`."""
+        booking = booking_or_none(row.name)
+        return Response(
+            {
+                **PeriodSerializer.one(row),
+                "timezone": booking.timezone if booking else None,
+                "previous_hash": (booking and booking.previous_hash) or None,
+                "revisions": list(
+                    EarlierRevisionSerializer.each(earlier_revisions(row.name))
+                ),
+                **checks_of(row),
+            },
+            headers={"ETag": f'"{version_of(row.name)}"'},
+        )
+
+
+class PeriodView(MonthView):
+    """One month."""
+
+    @reads_one(PeriodDocumentSerializer, "period_retrieve")
+    def get(self, request: Request, period: str) -> Response:
+        """Read a month: its state, totals and hash, earlier revisions, and every check with what
+        it found. The ETag is the version for `If-Match`. For finance and administrators."""
+        row = self.row(period)
+        if row.state is PeriodState.CLOSED and f'"{row.hash}"' in tags_of(
+            request, "If-None-Match"
+        ):
+            return Response(status=304, headers={"ETag": f'"{row.hash}"'})
+        return self.document(row)
+
+
+class PeriodChecksView(MonthView):
+    """The checks of one month."""
+
+    @reads_one(PeriodChecksSerializer, "period_checks")
+    def get(self, request: Request, period: str) -> Response:
+        """Read what blocks the close of a month, and what finance should know before it."""
+        del request
+        return Response({"period": period, **checks_of(self.row(period))})
+
+
+def booking_or_none(period: str) -> Booking | None:
+    """The booking of a month in effect."""
+    try:
+        return booking_of(period)
+    except BookingError:
+        return None
+
+
+def version_of(period: str) -> str:
+    """What `If-Match` names: the hash of a closed month, else what its statements come to."""
+    booking = booking_or_none(period)
+    if booking is None:
+        return f"{period}-unbooked"
+    return booking.hash or content_of(booking)
+
+
+def checks_of(row: PeriodRow) -> dict[str, Any]:
+    """The checks of a month, of a closed one as they were at the close."""
+    if row.state is PeriodState.CLOSED:
+        return {"blocks": False, "checks": stored_checks(row.name)}
+    found = run_checks(row.name, timezone.now())
+    return {
+        "blocks": any(one.is_blocking for one in found),
+        "checks": [one.fields() for one in found],
+    }

@@ -1,0 +1,57 @@
+"""Writes that are done once for each `Idempotency-Key` (money.md M47)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import exceptions, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.actions.idempotency import LONGEST_KEY, KeyReused, digest_of, once
+from accounting.problems import Refused
+
+_KEPT = ("ETag", "Location")  # headers of an answer that a repetition gets, too
+
+
+def key_of(request: Request) -> str:
+    """The `Idempotency-Key` of a request; "" without one."""
+    key = request.headers.get("Idempotency-Key", "")
+    if len(key) > LONGEST_KEY or not key.isprintable():
+        raise exceptions.ParseError(
+            f"Idempotency-Key is at most {LONGEST_KEY} printable characters"
+        )
+    return key
+
+
+def answered_once(request: Request, make: Callable[[], Response]) -> Response:
+    """The answer of a write; a request with the same key gets the stored one.
+
+    Args:
+        request: with the key, if any.
+        make: does it. What it raises is answered, and stores no key.
+
+    Raises:
+        Refused: 422: the key was used with another address or body.
+    """
+
+    def stored() -> dict[str, Any]:
+        answer = make()
+        return {
+            "status": answer.status_code,
+            "body": answer.data,
+            "headers": {n: answer.headers[n] for n in _KEPT if n in answer.headers},
+        }
+
+    user: Any = request.user
+    try:
+        found, _ = once(
+            user_id=user.pk,
+            key=key_of(request),
+            digest=digest_of(request.path, request.data),
+            at=timezone.now(),
+            make=stored,
+        )
+    except KeyReused as error:
+        raise Refused(status.HTTP_422_UNPROCESSABLE_ENTITY, str(error)) from error
+    return Response(found["body"], status=found["status"], headers=found["headers"])

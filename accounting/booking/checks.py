@@ -1,0 +1,199 @@
+"""The checks of a close: what blocks it, and what finance should know (money.md M27, M28)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from django.urls import reverse
+
+from accounting.booking import check_amounts, check_ledger
+from accounting.booking.periods import PeriodTerms
+from accounting.domain.billing.close_checks import (
+    RULES,
+    Cause,
+    CloseCheck,
+    Level,
+    Override,
+)
+from accounting.models import CloseOverride, PeriodRevision
+
+_PASSED = {
+    "over": "the period is over",
+    "settled": "the period has been over for 72 hours",
+    "order": "every earlier month is closed",
+    "windows": "every window is computed",
+    "hours": "every hour is rolled up",
+    "conservation": "time and money of all GPUs are in the lines",
+    "coverage": "at least 99% of the held time of each cluster was observed",
+    "unpriced": "all time has a price",
+    "unconverted": "all prices have a conversion",
+    "unmapped": "at most 1% of the charge of held time belongs to no team",
+    "unmapped_any": "all held time belongs to a team",
+    "team_coverage": "at least 95% of the held time of each team was observed",
+    "dark": "of at most 1% of the time it is not known whether a pod held the GPU",
+    "estimated": "at most 10% of the held time was estimated",
+    "contests": "no contest of this month or an earlier one waits for an answer",
+    "moved": "the total is within 30% of the month before",
+}
+_FAILED = {
+    "over": "the period ends in {value} h",
+    "settled": "the period has been over for {value} h only; wait for 72 h",
+    "order": "close {subjects} first",
+    "windows": "{value} windows are not computed: {subjects}",
+    "hours": "{value} hours are not rolled up: {subjects}",
+    "conservation": "time or money does not add up: {subjects}",
+    "coverage": "less than 99% of the held time was observed: {subjects}",
+    "unpriced": "time has no price: {subjects}",
+    "unconverted": "prices have no conversion: {subjects}",
+    "unmapped": "{value} of the charge of held time belongs to no team",
+    "unmapped_any": "{value} of held time belongs to no team",
+    "team_coverage": "less than 95% of the held time was observed: {subjects}",
+    "dark": "of {value} of the time it is not known whether a pod held the GPU",
+    "estimated": "{value} of the held time was estimated",
+    "contests": "contests wait for an answer: {subjects}",
+    "moved": "the total differs by {value} from the month before",
+}
+_NOT_OVER = "the period is not over; wait for 72 h after its end"
+_PAGES = {
+    "order": "audit",
+    "coverage": "data-health",
+    "unpriced": "prices",
+    "unconverted": "prices",
+    "unmapped": "attribution",
+    "unmapped_any": "attribution",
+    "contests": "contests",
+}
+MOST_NAMED = 5  # causes in a message
+
+
+def run_checks(
+    period: str, now: datetime | None = None, *, lines: str | None = None
+) -> tuple[CloseCheck, ...]:
+    """Every check of a period, in the order of `RULES`.
+
+    Args:
+        period: YYYY-MM.
+        now: the time of the close.
+        lines: a table of the booking that was computed in this transaction; without one the
+            lines are computed from the rollups, without entries and corrections.
+
+    Raises:
+        PeriodError: the text is not a month.
+    """
+    moment = now or datetime.now(UTC)
+    terms = PeriodTerms.of(period)
+    causes: dict[str, list[Cause]] = {code: [] for code in RULES}
+    for found in (
+        check_amounts.causes(terms, lines),
+        check_ledger.causes(terms, moment),
+    ):
+        for code, some in found.items():
+            causes[code].extend(some)
+    overrides = overrides_of(period, moment)
+    return tuple(_check(code, causes[code], overrides) for code in RULES)
+
+
+def is_too_early(period: str, now: datetime) -> bool:
+    """Whether a period has not ended, or an earlier one must be closed first."""
+    found = check_ledger.timing(PeriodTerms.of(period), now)
+    return any(
+        RULES[code].fails(cause.value)
+        for code in ("over", "order")
+        for cause in found[code]
+    )
+
+
+def overrides_of(period: str, now: datetime) -> list[Override]:
+    """The overrides of a period's next close that are confirmed or may be, newest first."""
+    earlier = PeriodRevision.objects.filter(period=period, reopened_at__isnull=False)
+    rows = (
+        CloseOverride.objects.filter(period=period, revision=earlier.count() + 1)
+        .select_related("requested_by", "confirmed_by")
+        .order_by("-id")
+    )
+    found = [override_of(row) for row in rows]
+    return [one for one in found if one.is_open(now)]
+
+
+def override_of(row: CloseOverride) -> Override:
+    """The values of a stored override."""
+    return Override(
+        id=row.pk,
+        code=row.code,
+        reason=row.reason,
+        requested_by=row.requested_by.get_username(),
+        requested_at=row.requested_at,
+        seen={subject: Decimal(value) for subject, value in row.seen.items()},
+        confirmed_by=row.confirmed_by.get_username() if row.confirmed_by else "",
+        confirmed_at=row.confirmed_at,
+    )
+
+
+def _check(
+    code: str, found: Sequence[Cause], overrides: Sequence[Override]
+) -> CloseCheck:
+    rule = RULES[code]
+    every = sorted(
+        found, key=lambda c: (c.value if rule.is_lower_worse else -c.value, c.subject)
+    )
+    failed = tuple(cause for cause in every if rule.fails(cause.value))
+    value = _value(code, every)
+    check = CloseCheck(
+        code=code,
+        level=rule.fails_as if failed else Level.PASSED,
+        is_overridable=rule.is_overridable,
+        value=value,
+        threshold=rule.threshold,
+        unit=rule.unit,
+        message=_failed(code, value, failed) if failed else _PASSED[code],
+        link=reverse(_PAGES.get(code, "data-health")),
+        causes=failed,
+    )
+    holding = [one for one in overrides if one.code == code and one.covers(failed)]
+    confirmed = [one for one in holding if one.is_confirmed]
+    chosen = next(iter([*confirmed, *holding]), None)
+    return replace(check, override=chosen if failed else None)
+
+
+def _failed(code: str, value: Decimal, causes: Sequence[Cause]) -> str:
+    if code == "settled" and value < 0:
+        return _NOT_OVER
+    text = _FAILED[code]
+    return text.format(value=_text(code, value), subjects=_subjects(code, causes))
+
+
+_SUMMED = {
+    *("order", "windows", "hours", "conservation"),
+    *("unpriced", "unconverted", "contests"),
+}
+
+
+def _value(code: str, causes: Sequence[Cause]) -> Decimal:
+    if code in _SUMMED:
+        return sum((cause.value for cause in causes), Decimal(0))
+    if causes:
+        return causes[0].value
+    return Decimal(1) if RULES[code].is_lower_worse else Decimal(0)
+
+
+def _subjects(code: str, causes: Sequence[Cause]) -> str:
+    named = [
+        cause.subject
+        if code in {"order", "conservation"}
+        else f"{cause.subject} {_text(code, cause.value)}"
+        for cause in causes[:MOST_NAMED]
+    ]
+    rest = len(causes) - len(named)
+    return ", ".join(named) + (f" and {rest} more" if rest else "")
+
+
+def _text(code: str, value: Decimal) -> str:
+    match RULES[code].unit:
+        case "share":
+            return f"{value * 100:.2f}%"
+        case "ms":
+            return f"{value / 3_600_000:,.2f} GPU-hours"
+        case "hours":
+            return f"{value:,.1f}"
+    return f"{value:,f}"

@@ -1,0 +1,175 @@
+"""Whether closed periods are still what was closed: hashes, their chain, sums (money.md M29)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from accounting.booking import store
+from accounting.booking.corrections import OWN_KINDS
+from accounting.booking.own_lines import MICRO_RAW
+from accounting.booking.periods import previous_period
+from accounting.booking.statements import ENTRY_KINDS
+from accounting.domain.core.interval import HOUR_MS
+from accounting.models import PeriodRevision
+from accounting.rating.largest_remainder_sql import half_even
+from accounting.rating.line_text_sql import line_id
+
+MOST = 20  # violations of one rule
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedVerdict:
+    """The result of one rule for one closed revision.
+
+    Attributes:
+        revision: such as `2026-10-r1`.
+        statement: what the rule says.
+        violations: (what, found, expected).
+    """
+
+    revision: str
+    statement: str
+    violations: tuple[tuple[str, str, str], ...]
+
+    @property
+    def holds(self) -> bool:
+        """True if there are no violations."""
+        return not self.violations
+
+
+# Rows are violations: (what, found, expected). Parameters: id, period, revision.
+_IDS = f"""
+    SELECT l.line_id, l.line_id, {line_id("l")} FROM charge_line l
+    WHERE l.revision_id = %(id)s AND l.line_id <> {line_id("l")}
+"""
+_RAWS = f"""
+    SELECT line_id, raw::text, (ms * rate * fx)::text FROM charge_line
+    WHERE revision_id = %(id)s AND corrects = '' AND status = 'priced'
+      AND kind IN ('usage', 'platform') AND raw IS DISTINCT FROM ms * rate * fx
+    UNION ALL
+    SELECT line_id, raw::text, (charge * {HOUR_MS})::text FROM charge_line
+    WHERE revision_id = %(id)s AND kind IN {ENTRY_KINDS} AND corrects = ''
+      AND raw IS DISTINCT FROM charge * {HOUR_MS}
+    UNION ALL
+    SELECT line_id, coalesce(charge::text, 'no charge'), status FROM charge_line
+    WHERE revision_id = %(id)s AND kind <> 'rounding'
+      AND ((raw IS NULL) <> (status <> 'priced') OR (raw IS NULL) <> (charge IS NULL))
+"""
+_CHARGES = f"""
+    SELECT team, sum(charge)::text, ({half_even("sum(raw)", MICRO_RAW)} * 0.000001)::text
+    FROM charge_line
+    WHERE revision_id = %(id)s AND corrects = '' AND kind IN {OWN_KINDS} AND raw IS NOT NULL
+    GROUP BY team
+    HAVING sum(charge) <> {half_even("sum(raw)", MICRO_RAW)} * 0.000001
+    UNION ALL
+    SELECT team || ' ' || corrects, sum(charge)::text, (sum(raw) / {HOUR_MS})::text
+    FROM charge_line WHERE revision_id = %(id)s AND corrects <> '' AND raw IS NOT NULL
+    GROUP BY team, corrects
+    HAVING abs(sum(charge) * {HOUR_MS} - sum(raw)) > {MICRO_RAW}
+"""
+_SUMS = f"""
+    WITH line AS (
+        SELECT team,
+               coalesce(sum(charge) FILTER (
+                   WHERE kind IN {OWN_KINDS} AND corrects = ''), 0) AS own6,
+               coalesce(sum(charge) FILTER (WHERE kind IN {ENTRY_KINDS}), 0) AS entries6,
+               coalesce(sum(charge) FILTER (WHERE corrects <> ''), 0) AS corrections6,
+               coalesce(sum(charge) FILTER (WHERE kind <> 'rounding'), 0) AS total6,
+               coalesce(sum(charge), 0) AS payable
+        FROM charge_line WHERE revision_id = %(id)s GROUP BY team
+    ), statement AS (
+        SELECT team, own6, entries6, corrections6, total6, payable
+        FROM accounting_statement WHERE revision_id = %(id)s
+    )
+    SELECT team, s::text, l::text
+    FROM statement s FULL JOIN line l USING (team)
+    WHERE (coalesce(s.own6, 0), coalesce(s.entries6, 0), coalesce(s.corrections6, 0),
+           coalesce(s.total6, 0), coalesce(s.payable, 0))
+       <> (coalesce(l.own6, 0), coalesce(l.entries6, 0), coalesce(l.corrections6, 0),
+           coalesce(l.total6, 0), coalesce(l.payable, 0))
+"""
+_TOTALS = """
+    SELECT 'totals', concat_ws(' ', r.line_count, r.total6, r.payable),
+           concat_ws(' ', l.lines, s.total6, s.payable)
+    FROM accounting_periodrevision r
+    CROSS JOIN LATERAL (SELECT count(*) AS lines FROM charge_line
+                        WHERE revision_id = r.id) l
+    CROSS JOIN LATERAL (SELECT sum(total6) AS total6, sum(payable) AS payable
+                        FROM accounting_statement WHERE revision_id = r.id) s
+    WHERE r.id = %(id)s
+      AND (r.line_count, r.total6, r.payable) IS DISTINCT FROM (l.lines, s.total6, s.payable)
+"""
+_ORGANIZATION = """
+    SELECT 'organization', concat_ws(', ', r.organization_id, r.organization_name),
+           concat_ws(', ', e.organization_id, e.organization_name)
+    FROM accounting_periodrevision r
+    CROSS JOIN LATERAL (
+        SELECT * FROM accounting_periodrevisionevent
+        WHERE pgh_obj_id = r.id ORDER BY pgh_id DESC LIMIT 1
+    ) e
+    WHERE r.id = %(id)s AND (r.organization_id, r.organization_name)
+          IS DISTINCT FROM (e.organization_id, e.organization_name)
+"""
+_RULES = (
+    ("each line has the id of its fields", _IDS),
+    ("raw is time x price x conversion", _RAWS),
+    ("the charges of a statement are its raw sum, rounded once", _CHARGES),
+    ("statements are the sums of their lines", _SUMS),
+    ("the period is the sum of its statements", _TOTALS),
+    ("the organization is the one that the audit log has sealed", _ORGANIZATION),
+)
+
+
+def closed_verdicts(period: str | None = None) -> Iterator[ClosedVerdict]:
+    """Check every revision that was ever closed, oldest first; in a transaction.
+
+    Args:
+        period: only this one, YYYY-MM.
+    """
+    rows = PeriodRevision.objects.filter(closed_at__isnull=False)
+    if period is not None:
+        rows = rows.filter(period=period)
+    for revision in rows.order_by("period", "revision"):
+        yield _verdict(
+            revision, "lines and header have the hash of the close", _hash(revision)
+        )
+        yield _verdict(
+            revision, "the hash continues that of the month before", _chain(revision)
+        )
+        for statement, query in _RULES:
+            yield _verdict(revision, statement, _violations(query, revision))
+
+
+def _verdict(
+    revision: PeriodRevision, statement: str, found: list[tuple[str, str, str]]
+) -> ClosedVerdict:
+    return ClosedVerdict(str(revision), statement, tuple(found))
+
+
+def _hash(revision: PeriodRevision) -> list[tuple[str, str, str]]:
+    now = store.hash_lines("charge_line", revision)
+    return [] if now == revision.hash else [("hash", now, revision.hash)]
+
+
+def _chain(revision: PeriodRevision) -> list[tuple[str, str, str]]:
+    """The revision before it was that in effect when it was closed."""
+    before = PeriodRevision.objects.filter(
+        period=previous_period(revision.period), closed_at__lte=revision.closed_at
+    ).last()
+    expected = before.hash if before else ""
+    if revision.previous_hash == expected:
+        return []
+    return [("hash of the month before", revision.previous_hash, expected)]
+
+
+def _violations(query: str, revision: PeriodRevision) -> list[tuple[str, str, str]]:
+    values: dict[str, Any] = {
+        "id": revision.pk,
+        "period": revision.period,
+        "revision": revision.revision,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(f"{query} LIMIT {MOST}", values)
+        return [(str(a), str(b), str(c)) for a, b, c in cursor.fetchall()]

@@ -1,0 +1,24 @@
+"""Billing accounts of clusters: their bills are of the cluster as a whole (money.md M42)."""
+
+from accounting.configuration.schema_clusters import ClusterSpec
+from accounting.models import Cluster
+
+
+class AccountError(ValueError):
+    """A billing account that another cluster has; nothing was written."""
+
+
+def account_of(spec: ClusterSpec) -> str:
+    """The account of a provider that pays for the cluster alone; "" for none.
+
+    Raises:
+        AccountError: another cluster has it.
+    """
+    account = spec.billing_account or ""
+    others = Cluster.objects.filter(billing_account=account).exclude(name=spec.name)
+    if account and (other := others.first()):
+        raise AccountError(
+            f"cluster {spec.name}: billing_account {account} is that of {other.name}, and a bill "
+            "cannot be of both; leave it out where several clusters share an account"
+        )
+    return account

@@ -1,0 +1,43 @@
+"""Applies the section `budgets` of a setup file."""
+
+from accounting.actions.budgets import change_budget, create_budget
+from accounting.audit import Actor
+from accounting.configuration.schema_budgets import BudgetSpec
+from accounting.models import Budget, Team
+from accounting.queries.database_clock import database_now
+from accounting.queries.finance.history import ledger_time
+from accounting.rating.billing_settings import billing_day
+
+
+def set_budget(spec: BudgetSpec, changes: list[str], actor: Actor) -> None:
+    """Create a budget, or change its amount; budgets that the file does not contain stay."""
+    team = Team.objects.filter(slug=spec.team).first()
+    budget = Budget.objects.filter(
+        team=team,
+        department=spec.department,
+        unit=spec.per,
+        measure=spec.measure,
+        ended_on=None,
+    ).first()
+    first = billing_day(spec.valid_from) if spec.valid_from else None
+    of = spec.team or spec.department
+    if budget is None:
+        create_budget(
+            team=team,
+            department=spec.department,
+            unit=spec.per,
+            measure=spec.measure,
+            amount=spec.limit,
+            from_on=first,
+            actor=actor,
+            reason="configure",
+        )
+        changes.append(f"budget of {of} by {spec.per}")
+        return
+    last = budget.versions.order_by("number").last()
+    if last is not None and last.amount == spec.limit:
+        return
+    current = ledger_time(database_now()).today
+    start = max(first or current, current)
+    change_budget(budget, spec.limit, from_on=start, actor=actor, reason="configure")
+    changes.append(f"budget of {of} by {spec.per}: {spec.limit}")

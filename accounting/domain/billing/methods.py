@@ -1,0 +1,69 @@
+"""Methods: who pays for which time, and how unallocated cost is spread (money.md M22, M23)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Base(StrEnum):
+    """Who pays for held time."""
+
+    ALLOCATION = "alloc-v1"  # the holder pays busy, idle and unknown time
+    BUSY = "busy-v1"  # the holder pays busy and unknown time, the platform idle time
+
+
+class Spread(StrEnum):
+    """How the platform's lines are divided over teams; the weights of each team."""
+
+    NONE = ""
+    HELD_TIME = (
+        "alloc"  # the team's held time of the same day, cluster, model and lifecycle
+    )
+    QUOTA = "quota"  # the team's quota in the cluster at the start of the day
+    EVEN = (
+        "even"  # 1 for each team, but unmapped, with held time in the cluster that day
+    )
+
+
+class MethodError(ValueError):
+    """A text that names no method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method with its id, such as `alloc-v1` or `busy-v1+even`."""
+
+    base: Base
+    spread: Spread = Spread.NONE
+
+    @property
+    def id(self) -> str:
+        """The text on every statement and file."""
+        return f"{self.base}+{self.spread}" if self.spread else str(self.base)
+
+    @property
+    def paid_states(self) -> tuple[str, ...]:
+        """Held states that the holder pays for. Unknown is not proven idle, so it is paid."""
+        if self.base is Base.BUSY:
+            return ("busy", "unknown")
+        return ("busy", "idle", "unknown")
+
+    @classmethod
+    def parse(cls, text: str) -> "Method":
+        """The method of an id.
+
+        Raises:
+            MethodError: with the ids that exist.
+        """
+        try:
+            base, _, spread = text.partition("+")
+            method = cls(Base(base), Spread(spread))
+        except ValueError:
+            method = None
+        if method is None or method.id != text:
+            known = ", ".join(one.id for one in METHODS)
+            raise MethodError(f"{text!r} is not a method. Methods: {known}")
+        return method
+
+
+METHODS = tuple(Method(base, spread) for base in Base for spread in Spread)
+DEFAULT_METHOD = Method(Base.ALLOCATION)

@@ -1,0 +1,199 @@
+"""Rows of a price list as offers: one for each row, price column and model (money.md M19)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+
+from accounting.domain.billing.model_spelling import Spelling
+
+FIELDS = (
+    *("kind", "model", "cluster", "profile", "lifecycle", "tier", "currency"),
+    *("per_gpu_hour", "valid_from", "valid_to", "source_note", "memory", "count"),
+)
+"""What a column can be: the fields of a price, and `memory` (GiB) and `count` of GPUs."""
+PRICE = "per_gpu_hour"
+LARGEST = Decimal(10) ** 6
+PLACES = Decimal("0.000001")
+
+
+class PriceFileError(ValueError):
+    """The file or its options cannot be used; nothing was imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How the columns of a file become fields.
+
+    Attributes:
+        named: field -> column, without prices.
+        prices: (column, lifecycle) of each price; lifecycle "" is that of the row.
+        constants: field -> value, for all rows.
+        where: column -> the values of rows that are wanted.
+    """
+
+    named: Mapping[str, str]
+    prices: tuple[tuple[str, str], ...]
+    constants: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A price that a file offers; `word` is why it is not taken, "" so far.
+
+    Attributes:
+        line: of the file, the header is line 1.
+        column: of the price.
+        text: the model as the file spells it.
+        warning: why a price that is taken is probably a mistake (M13).
+    """
+
+    line: int
+    column: str
+    text: str
+    word: str = ""
+    kind: str = "rate"
+    model: str = ""
+    cluster: str = ""
+    profile: str = ""
+    lifecycle: str = ""
+    tier: str = ""
+    price: Decimal | None = None
+    currency: str = ""
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    source_note: str = ""
+    warning: str = ""
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """Its kind and what it sets: two prices of the same must not overlap."""
+        return (
+            self.kind,
+            self.model,
+            self.cluster,
+            self.profile,
+            self.lifecycle,
+            self.tier,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the values of a row are checked against.
+
+    Attributes:
+        spelling: the known models.
+        currencies: ISO 4217.
+        billing_currency: of rows without a currency, and of all costs.
+        instant: reads a date or a time; raises ValueError.
+        check: raises PriceFileError for names that are not known.
+        keep_unknown: a model that is not known keeps its spelling.
+        own_name: the ledger's spelling of such a model.
+    """
+
+    spelling: Spelling
+    currencies: frozenset[str]
+    billing_currency: str
+    instant: Callable[[str], datetime]
+    check: Callable[[Offer], Offer]
+    keep_unknown: bool = False
+    own_name: Callable[[str], str] = str
+
+
+def offers_of(
+    rows: Iterable[tuple[int, Mapping[str, str]]], columns: Columns, rules: Rules
+) -> Iterator[Offer]:
+    """The offers of a file in its order, each with the first word of its own values.
+
+    Raises:
+        PriceFileError: a kind, cluster, profile or lifecycle that is not known, with its line.
+    """
+    for line, cells in rows:
+        is_wanted = all(
+            cells[column].strip() in values for column, values in columns.where.items()
+        )
+        for column, lifecycle in columns.prices:
+            values = {
+                name: columns.constants.get(name, "").strip() for name in FIELDS
+            } | {name: cells[own].strip() for name, own in columns.named.items()}
+            values[PRICE] = (
+                cells[column] if column else columns.constants[PRICE]
+            ).strip()
+            values["lifecycle"] = lifecycle or values["lifecycle"]
+            offer = Offer(line, column or PRICE, values["model"])
+            if not is_wanted:
+                yield replace(offer, word="filtered")
+            else:
+                yield from _read(offer, values, rules)
+
+
+def _read(offer: Offer, values: Mapping[str, str], rules: Rules) -> Iterator[Offer]:
+    offer = replace(
+        offer,
+        kind=values["kind"] or "rate",
+        cluster=values["cluster"],
+        profile=values["profile"],
+        lifecycle=values["lifecycle"],
+        tier=values["tier"],
+        source_note=values["source_note"],
+    )
+    count, memory = _number(values["count"]), _number(values["memory"])
+    if values["count"] and count == 0:
+        yield replace(offer, word="no_count")
+        return
+    if not values[PRICE]:
+        yield replace(offer, word="no_price")
+        return
+    price = _number(values[PRICE])
+    offer = replace(offer, price=price)
+    is_amount = price is not None and 0 <= price < LARGEST and not price % PLACES
+    wrong = (values["count"] and count is None) or (values["memory"] and memory is None)
+    if not is_amount or wrong:
+        yield replace(offer, word="bad_number")
+        return
+    yield from _dated(offer, values, memory, rules)
+
+
+def _dated(
+    offer: Offer, values: Mapping[str, str], memory: Decimal | None, rules: Rules
+) -> Iterator[Offer]:
+    currency = values["currency"] or rules.billing_currency
+    offer = replace(offer, currency=currency)
+    is_foreign_cost = offer.kind == "cost" and currency != rules.billing_currency
+    if currency not in rules.currencies or is_foreign_cost:
+        yield replace(offer, word="bad_currency")
+        return
+    try:
+        start = rules.instant(values["valid_from"])
+        end = rules.instant(values["valid_to"]) if values["valid_to"] else None
+    except (ValueError, OverflowError):
+        yield replace(offer, word="bad_date")
+        return
+    offer = replace(offer, valid_from=start, valid_to=end)
+    if end is not None and end <= start:
+        yield replace(offer, word="bad_date")
+        return
+    models = rules.spelling.models_of(offer.text, memory)
+    if not models and rules.keep_unknown and _is_name(offer.text):
+        models = (rules.own_name(offer.text),)
+    if not models:
+        yield replace(offer, word="unknown_model")
+    for model in models:
+        yield rules.check(replace(offer, model=model))
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= 200 and text.isprintable()
+
+
+def _number(text: str) -> Decimal | None:
+    """A plain decimal number of ASCII digits; None for anything else."""
+    if not text.isascii() or len(text) > 40 or "_" in text:
+        return None
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() and abs(found.adjusted()) < 40 else None

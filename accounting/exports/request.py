@@ -1,0 +1,217 @@
+"""What a file is to have, what is known of its rows, and its name (money.md M45)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from importlib.util import find_spec
+from typing import Any
+
+from django.db import connection
+
+from accounting.domain.billing.focus.columns import PROFILES
+from accounting.domain.billing.focus.row import FocusContext
+from accounting.exports.days import DayBounds, day_bounds
+from accounting.exports.rows_sql import group_totals
+from accounting.exports.tables import ExportTable, What, table_of
+from accounting.models import Statement
+from accounting.queries.finance.lines import Booking, booked_days, booking_of
+
+MOST_STREAMED = 1_000_000  # rows that are sent while they are read; more need a worker
+
+
+class Format(StrEnum):
+    """Formats of files; the value is the ending of their names."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    XLSX = "xlsx"
+
+
+CONTENT_TYPES: Mapping[Format, str] = {
+    Format.CSV: "text/csv; charset=utf-8",
+    Format.PARQUET: "application/vnd.apache.parquet",
+    Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+
+LIBRARIES: Mapping[Format, str] = {
+    Format.PARQUET: "pyarrow",
+    Format.XLSX: "xlsxwriter",
+}
+"""Of the formats that are extras of an installation."""
+
+
+def installed_formats() -> list[Format]:
+    """The formats that this installation can write."""
+    return [one for one in Format if _is_installed(LIBRARIES.get(one))]
+
+
+def _is_installed(library: str | None) -> bool:
+    return library is None or find_spec(library) is not None
+
+
+class ExportError(ValueError):
+    """The export cannot be written as requested."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """One file.
+
+    Attributes:
+        period: YYYY-MM.
+        profile: of FOCUS rows.
+        team: only its rows; None for all.
+        revision: None for the latest that was not reopened.
+
+    Raises:
+        ExportError: the profile does not exist.
+    """
+
+    what: What
+    period: str
+    profile: str = "focus-1.4"
+    team: str | None = None
+    format: Format = Format.CSV
+    revision: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.profile not in PROFILES:
+            known = ", ".join(PROFILES)
+            raise ExportError(f"{self.profile!r} is not a profile. Profiles: {known}")
+
+
+@dataclass(frozen=True, slots=True)
+class LineGroup:
+    """Lines of one kind and team, in the order of the file."""
+
+    kind: str
+    team: str
+    row_count: int
+    charge: Decimal
+    without_money_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file to be written: what is read, and what its rows come to.
+
+    Attributes:
+        groups: of lines; empty for statements.
+        row_count: rows without the header.
+        charge: sum of the charges; of statements, of their payables.
+        payable: of the team, or of the period.
+        without_money_ms: time that is in no sum, because it has no price or conversion.
+    """
+
+    request: ExportRequest
+    table: ExportTable
+    booking: Booking
+    days: DayBounds
+    groups: tuple[LineGroup, ...]
+    row_count: int
+    charge: Decimal
+    payable: Decimal
+    without_money_ms: int
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        team = f"_{self.request.team}" if self.request.team else ""
+        stem = f"{self.request.what}_{self.booking.period}_{self.booking.revision_name}"
+        return f"gpu-ledger_{stem}{team}.{self.request.format}"
+
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of every statement over its rows."""
+        booking = self.booking
+        return {
+            "revision_id": booking.revision_id,
+            "period": booking.period,
+            "revision": booking.revision,
+            "is_closed": booking.is_closed,
+            "starts_at": instant(booking.starts_at),
+            "ends_at": instant(booking.ends_at),
+            "currency": booking.currency,
+            "method": booking.method,
+            "organization_id": booking.organization_id,
+            "organization_name": booking.organization_name,
+            "first_day": self.days.first,
+            "day_starts": [start.replace(tzinfo=None) for start, _ in self.days.bounds],
+            "day_ends": [end.replace(tzinfo=None) for _, end in self.days.bounds],
+            "team": self.request.team,
+        }
+
+    def context(self) -> FocusContext:
+        """What its FOCUS rows have in common."""
+        booking = self.booking
+        return FocusContext(
+            period=booking.period,
+            revision=booking.revision,
+            is_closed=booking.is_closed,
+            starts_at=booking.starts_at,
+            ends_at=booking.ends_at,
+            currency=booking.currency,
+            method=booking.method,
+            organization_id=booking.organization_id,
+            organization_name=booking.organization_name,
+            days=self.days.by_day(),
+        )
+
+
+def prepare(request: ExportRequest) -> Export:
+    """Find the booking and count its rows; in the transaction that reads them.
+
+    Raises:
+        BookingError: the period has no booking.
+        ExportError: the team has no statement in it.
+    """
+    table = table_of(request.what, request.profile)
+    booking = booking_of(request.period, request.revision)
+    days = day_bounds(booked_days(booking))
+    statements = Statement.objects.filter(revision_id=booking.revision_id)
+    payable = booking.payable
+    if request.team is not None:
+        statements = statements.filter(team=request.team)
+        only = statements.first()
+        if only is None:
+            raise ExportError(f"{request.team} has no statement in {booking.name}")
+        payable = only.payable
+    if request.what is What.STATEMENTS:
+        rows = list(statements)
+        lost = sum(row.without_money_ms for row in rows)
+        total = sum((row.payable for row in rows), Decimal(0))
+        return Export(
+            request, table, booking, days, (), len(rows), total, payable, lost
+        )
+    groups = _groups(table, booking, request.team)
+    return Export(
+        request,
+        table,
+        booking,
+        days,
+        groups,
+        sum(group.row_count for group in groups),
+        sum((group.charge for group in groups), Decimal(0)),
+        payable,
+        sum(group.without_money_ms for group in groups),
+    )
+
+
+def _groups(
+    table: ExportTable, booking: Booking, team: str | None
+) -> tuple[LineGroup, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            group_totals(table, booking),
+            {"revision_id": booking.revision_id, "only_team": team},
+        )
+        return tuple(LineGroup(*row) for row in cursor.fetchall())
+
+
+def instant(at: datetime) -> str:
+    """ISO 8601 in UTC with `Z`; milliseconds only where there are any."""
+    moment = at.astimezone(UTC)
+    digits = f".{moment.microsecond // 1000:03d}" if moment.microsecond else ""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{digits}Z"

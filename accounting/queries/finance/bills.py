@@ -1,0 +1,283 @@
+"""Bills of providers: what each came to, what was matched, and what was not (money.md M41-M43)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+
+from accounting.access import Scope
+from accounting.domain.billing.bills.words import LEFT_OUT, MATCHED, UNMATCHED
+from accounting.domain.core.interval import HOUR_MS
+from accounting.models import Bill
+from accounting.queries.finance.bill_variance import (
+    Variance,
+    total_variance,
+    variance_rows,
+)
+from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
+from accounting.rating import conversion_sql
+from accounting.rating.states_sql import wall
+
+MOST_UNMATCHED = 200  # groups of lines that are shown
+
+_SUMS = f"""
+WITH daily AS (
+    SELECT bill_id, word, billing_on, sum(rows) AS rows, sum(cost) AS cost
+    FROM accounting_billline WHERE bill_id = ANY(%(bills)s)
+    GROUP BY bill_id, word, billing_on
+), dated AS (
+    SELECT d.*, d.cost * {conversion_sql.fx("b.currency", "d.billing_on")} AS amount
+    FROM daily d JOIN accounting_bill b ON b.id = d.bill_id
+)
+SELECT bill_id, word, sum(rows)::bigint, sum(cost), sum(amount),
+       coalesce(sum(rows) FILTER (WHERE amount IS NULL), 0)::bigint
+FROM dated GROUP BY bill_id, word
+"""
+_UNMATCHED = """
+SELECT word, service, resource, max(resource_name), sub_account, min(billing_on),
+       max(billing_on), sum(rows)::bigint, sum(cost)
+FROM accounting_billline
+WHERE bill_id = %(bill)s AND word = ANY(%(words)s)
+GROUP BY word, service, resource, sub_account
+ORDER BY abs(sum(cost)) DESC, word, service, resource, sub_account
+LIMIT %(most)s
+"""
+_MONTHS = f"""
+SELECT to_char(billing_on, 'YYYY-MM') AS month, sum({wall()} * gpu_cost) / {HOUR_MS}
+FROM usage_day GROUP BY month
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WordSum:
+    """Rows of a bill with one word.
+
+    Attributes:
+        cost: in the currency of the bill.
+        amount: in the billing currency, without rows that have no conversion.
+        unconverted: rows without a conversion (M16).
+    """
+
+    rows: int
+    cost: Decimal
+    amount: Decimal | None
+    unconverted: int
+
+
+NOTHING = WordSum(0, Decimal(0), Decimal(0), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class BillRow:
+    """One bill, in the billing currency but for `cost`.
+
+    Attributes:
+        state: `reconciled`, `final`, or `replaced` by another file.
+        variance: of what is matched; None where nothing is.
+    """
+
+    id: int
+    account: str
+    provider: str
+    month: str
+    starts_at: datetime
+    ends_at: datetime
+    revision: int
+    currency: str
+    file_name: str
+    sha256: str
+    imported_at: datetime
+    imported_by: str
+    state: str
+    counted: Mapping[str, int]
+    sums: Mapping[str, WordSum]
+    variance: Variance | None
+
+    @property
+    def first(self) -> date:
+        """The first day of its month."""
+        return date.fromisoformat(f"{self.month}-01")
+
+    @property
+    def rows(self) -> int:
+        """Rows of the file, left out ones too."""
+        left_out = sum(self.counted.get(word, 0) for word in LEFT_OUT)
+        return left_out + sum(one.rows for one in self.sums.values())
+
+    @property
+    def cost(self) -> Decimal:
+        """What the provider billed, in the currency of the bill."""
+        return sum((one.cost for one in self.sums.values()), Decimal(0))
+
+    @property
+    def unconverted(self) -> int:
+        """Rows that are in no amount of the billing currency."""
+        return sum(one.unconverted for one in self.sums.values())
+
+    @property
+    def billed(self) -> Decimal | None:
+        """What the provider billed; None without a conversion."""
+        return self._amount(self.sums)
+
+    @property
+    def matched(self) -> Decimal | None:
+        """What is of nodes and clusters."""
+        return self._amount(word for word in self.sums if word in MATCHED)
+
+    @property
+    def unmatched(self) -> Decimal | None:
+        """What is of no node and no cluster."""
+        return self._amount(word for word in self.sums if word in UNMATCHED)
+
+    @property
+    def matched_rows(self) -> int:
+        """Rows of nodes and clusters."""
+        return sum(self.sums.get(word, NOTHING).rows for word in MATCHED)
+
+    @property
+    def unmatched_rows(self) -> int:
+        """Rows of no node and no cluster."""
+        return sum(self.sums.get(word, NOTHING).rows for word in UNMATCHED)
+
+    @property
+    def left_out_rows(self) -> int:
+        """Rows of purchases and taxes."""
+        return sum(self.counted.get(word, 0) for word in LEFT_OUT)
+
+    def _amount(self, words: Iterable[str]) -> Decimal | None:
+        found = [self.sums[word] for word in words]
+        if any(one.unconverted for one in found):
+            return None
+        return sum((one.amount or Decimal(0) for one in found), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class UnmatchedRow:
+    """Rows of one resource and service that are of no node; `cost` in the bill's currency."""
+
+    word: str
+    service: str
+    resource: str
+    resource_name: str
+    sub_account: str
+    first: date
+    last: date
+    rows: int
+    cost: Decimal
+
+    @property
+    def advice(self) -> str:
+        """What to do."""
+        return UNMATCHED[self.word]
+
+
+def bill_key(row: BillRow) -> Key:
+    """The position of a bill in `bill_rows`."""
+    return (row.id,)
+
+
+def bill_rows(
+    scope: Scope,
+    currency: str,
+    seek: Seek = ALL_ROWS,
+    *,
+    month: str = "",
+    replaced: bool = False,
+) -> list[BillRow]:
+    """Bills in the order of their import, for finance and administrators.
+
+    Args:
+        currency: the billing currency.
+        month: only of this one, YYYY-MM.
+        replaced: also those that another file has replaced.
+    """
+    if not scope.is_finance:
+        return []
+    found = Bill.objects.select_related("imported_by")
+    if month:
+        found = found.filter(month=month)
+    if not replaced:
+        found = found.filter(replaced_at=None)
+    return _rows(seek_rows(found, ("pk",), seek), currency)
+
+
+def bill_row(scope: Scope, number: int, currency: str) -> BillRow | None:
+    """One bill; None if there is none, or for others than finance and administrators."""
+    if not scope.is_finance:
+        return None
+    found = _rows(
+        Bill.objects.select_related("imported_by").filter(pk=number), currency
+    )
+    return found[0] if found else None
+
+
+def _rows(found: Iterable[Bill], currency: str) -> list[BillRow]:
+    bills = list(found)
+    numbers = [bill.pk for bill in bills]
+    sums = _sums(numbers, currency)
+    variances = defaultdict(list)
+    for row in variance_rows(numbers, currency):
+        variances[row.bill].append(row)
+    return [
+        BillRow(
+            id=bill.pk,
+            account=bill.account,
+            provider=bill.provider,
+            month=bill.month,
+            starts_at=bill.starts_at,
+            ends_at=bill.ends_at,
+            revision=bill.revision,
+            currency=bill.currency,
+            file_name=bill.file_name,
+            sha256=bill.sha256,
+            imported_at=bill.imported_at,
+            imported_by=bill.imported_by.get_username() if bill.imported_by else "",
+            state=state_of(bill),
+            counted=bill.rows,
+            sums=sums[bill.pk],
+            variance=total_variance(variances[bill.pk])
+            if bill.pk in variances
+            else None,
+        )
+        for bill in bills
+    ]
+
+
+def state_of(bill: Bill) -> str:
+    """`reconciled`, `final` or `replaced`."""
+    if bill.replaced_at is not None:
+        return "replaced"
+    return "final" if bill.is_final else "reconciled"
+
+
+def _sums(bills: Sequence[int], currency: str) -> Mapping[int, dict[str, WordSum]]:
+    found: dict[int, dict[str, WordSum]] = defaultdict(dict)
+    with connection.cursor() as cursor:
+        cursor.execute(_SUMS, {"bills": list(bills), "currency": currency})
+        for bill, word, *values in cursor.fetchall():
+            found[bill][word] = WordSum(*values)
+    return found
+
+
+def unmatched_rows(number: int, most: int | None = None) -> list[UnmatchedRow]:
+    """Rows of a bill that are of no node, by resource and service, the largest first.
+
+    Args:
+        number: of the bill.
+        most: of the groups; None for all.
+    """
+    values: dict[str, Any] = {"bill": number, "words": list(UNMATCHED), "most": most}
+    with connection.cursor() as cursor:
+        cursor.execute(_UNMATCHED, values)
+        return [UnmatchedRow(*row) for row in cursor.fetchall()]
+
+
+def estimated_by_month() -> dict[str, Decimal | None]:
+    """Our cost of each month with usage, by month; None where no GPU time has a cost price."""
+    with connection.cursor() as cursor:
+        cursor.execute(_MONTHS)
+        return dict(cursor.fetchall())

@@ -1,0 +1,29 @@
+"""A method in five sentences, as every statement prints it (money.md M22-M24, M33)."""
+
+from accounting.domain.billing.methods import Base, Method, Spread
+
+_PAID = {
+    Base.ALLOCATION: "A team pays for the time its pods held GPUs: used, not used and unknown.",
+    Base.BUSY: "A team pays for the time in which its GPUs were used, and for unknown time.",
+}
+_SPREAD = {
+    Spread.NONE: "The cost of GPUs that nobody held is on the platform's statement.",
+    Spread.HELD_TIME: "The cost of GPUs that nobody held is divided over teams by their held time.",
+    Spread.QUOTA: "The cost of GPUs that nobody held is divided over teams by their quotas.",
+    Spread.EVEN: "The cost of GPUs that nobody held is divided equally over teams.",
+}
+_ALWAYS = (
+    "Time is measured in milliseconds and multiplied by the price per GPU-hour of its day.",
+    "Amounts are exact until the sum of the statement is rounded once.",
+    "Changes after the close are corrections in the first open month.",
+)
+
+
+def method_sentences(name: str) -> tuple[str, ...]:
+    """How a statement was computed.
+
+    Raises:
+        MethodError: the method does not exist.
+    """
+    method = Method.parse(name)
+    return (_PAID[method.base], _SPREAD[method.spread], *_ALWAYS)

@@ -1,0 +1,19 @@
+"""The conversion of a price's currency into the billing currency, in SQL (money.md M16).
+
+`accounting/domain/billing/conversion.py` is the same rule over values.
+"""
+
+from accounting.domain.billing.conversion import OLDEST_DAYS
+
+
+def fx(currency: str, day: str) -> str:
+    """The conversion of a column's currency on a column's billing day; NULL for none.
+
+    Within the billing currency it is 1. The parameter `currency` is the billing currency.
+    """
+    return f"""CASE WHEN {currency} = %(currency)s THEN 1::numeric ELSE (
+        SELECT f.rate FROM accounting_conversionrate f
+        WHERE f.from_currency = {currency} AND f.to_currency = %(currency)s
+          AND f."on" <= {day} AND f."on" >= {day} - {OLDEST_DAYS}
+        ORDER BY f."on" DESC LIMIT 1
+    ) END"""

@@ -1,0 +1,64 @@
+"""Largest remainder in SQL, on exact numbers (money.md M2, M3).
+
+Only `div()` and `mod()`, floored for negatives: `/` and `round()` of PostgreSQL round. The rule
+over values is `accounting/domain/core/rounding.py`; a test compares both.
+"""
+
+from collections.abc import Sequence
+
+
+def floor_div(number: str, unit: str) -> str:
+    """Whole units in a number, towards minus infinity. `unit` is positive."""
+    return f"(div({number}, {unit}) - (mod({number}, {unit}) < 0)::int)"
+
+
+def floor_mod(number: str, unit: str) -> str:
+    """What `floor_div` leaves: 0 <= rest < unit."""
+    return (
+        f"(mod({number}, {unit}) + CASE WHEN mod({number}, {unit}) < 0"
+        f" THEN {unit} ELSE 0 END)"
+    )
+
+
+def half_even(number: str, unit: str) -> str:
+    """A number in units, rounded half to even (M2)."""
+    whole, rest = floor_div(number, unit), floor_mod(number, unit)
+    return (
+        f"({whole} + (2 * {rest} > {unit}"
+        f" OR (2 * {rest} = {unit} AND mod({whole}, 2) <> 0))::int)"
+    )
+
+
+def largest_remainder(
+    rows: str, number: str, unit: str, total: str, within: str, key: Sequence[str]
+) -> str:
+    """A SELECT of all columns of `rows` and `share`, whole units whose sum is the total.
+
+    Each gets its whole units; what the total needs beyond them is divided equally, and the
+    remainder goes to the largest rests, with ties in the order of the key's bytes.
+
+    Args:
+        rows: name of a table or common table expression.
+        number: column with exact amounts, not null.
+        unit: how much of `number` is one unit.
+        total: column with the list's total in units, the same in each of its rows.
+        within: columns that name a list.
+        key: texts over the rows, named `floored`, that break ties, compared as bytes one by one.
+    """
+    ties = ", ".join(f'{column} COLLATE "C"' for column in key)
+    return f"""
+    SELECT counted.*, floored + each_gets + (place <= one_more_for)::int AS share
+    FROM (
+        SELECT floored.*,
+               {floor_div("(total_units - sum(floored) OVER list)", "count(*) OVER list")}
+                   AS each_gets,
+               {floor_mod("(total_units - sum(floored) OVER list)", "count(*) OVER list")}
+                   AS one_more_for,
+               row_number() OVER (PARTITION BY {within} ORDER BY rest DESC, {ties}) AS place
+        FROM (
+            SELECT {rows}.*, {total} AS total_units,
+                   {floor_div(number, unit)} AS floored, {floor_mod(number, unit)} AS rest
+            FROM {rows}
+        ) floored
+        WINDOW list AS (PARTITION BY {within})
+    ) counted"""

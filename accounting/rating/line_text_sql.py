@@ -1,0 +1,47 @@
+"""The text of a line, as its id and the hash of a close read it, in SQL (money.md M12, M29).
+
+The rule over values is `accounting/domain/billing/charge_lines.py`; a test compares both.
+"""
+
+from accounting.domain.billing.charge_lines import KEY_FIELDS
+
+
+def line_text(alias: str) -> str:
+    """The array of the line's 22 fields, RFC 8785."""
+    texts = [
+        *(_quoted(key_text(alias, name)) for name in KEY_FIELDS[:-1]),
+        _quoted(f"coalesce(trim_scale({alias}.fx)::text, '')"),
+        _quoted(f"{alias}.ms::text"),
+        f"coalesce({_quoted(f'trim_scale({alias}.raw)::text')}, 'null')",
+        f"coalesce({_quoted(f'{alias}.charge::numeric(26, 6)::text')}, 'null')",
+        *(_quoted(f"{alias}.{name}") for name in ("status", "corrects", "reference")),
+    ]
+    return _array(texts)
+
+
+def line_id(alias: str) -> str:
+    """32 hex digits (M12). Parameters: period, revision."""
+    texts = [
+        _quoted("%(period)s::text"),
+        _quoted("%(revision)s::text"),
+        *(_quoted(key_text(alias, name)) for name in KEY_FIELDS),
+        *(_quoted(f"{alias}.{name}") for name in ("corrects", "reference")),
+    ]
+    return f"left(encode(sha256(convert_to({_array(texts)}, 'UTF8')), 'hex'), 32)"
+
+
+def key_text(alias: str, name: str) -> str:
+    """A field of the key as text: by its bytes lines are sorted and ties are broken."""
+    if name == "billing_on":
+        return f"coalesce(to_char({alias}.billing_on, 'YYYY-MM-DD'), '')"
+    if name == "rate":
+        return f"coalesce(trim_scale({alias}.rate)::text, '')"
+    return f"{alias}.{name}"
+
+
+def _quoted(text: str) -> str:
+    return f"to_json({text})::text"
+
+
+def _array(texts: list[str]) -> str:
+    return "'[' || " + " || ',' || ".join(texts) + " || ']'"

@@ -1,0 +1,200 @@
+"""Bills of providers: the list by month, one bill against our cost, and the import."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+
+from accounting.actions.bills.finals import BillError, set_final
+from accounting.actions.bills.import_bill import BillImport, import_bill
+from accounting.actions.bills.match_lines import match_again
+from accounting.domain.billing.bills.columns import BillFileError
+from accounting.domain.billing.bills.words import LEFT_OUT, MATCHED, UNMATCHED
+from accounting.models import Bill
+from accounting.queries.finance.bill_variance import variance_rows
+from accounting.queries.finance.bills import (
+    MOST_UNMATCHED,
+    BillRow,
+    bill_row,
+    bill_rows,
+    estimated_by_month,
+    unmatched_rows,
+)
+from accounting.rights import BILLS
+from accounting.views.finance.bill_forms import BillFileForm, FinalForm
+from accounting.web.permissions import FORM, page, posted, visitor_of
+
+STATES = {
+    "estimated": ("mute", "Estimated"),
+    "reconciled": ("warn", "Reconciled"),
+    "final": ("ok", "Final"),
+    "replaced": ("mute", "Replaced"),
+}
+SHARE_SHOWN = Decimal("0.1")  # a variance from here on is marked
+
+
+@page(BILLS)
+def bill_list(request: HttpRequest) -> HttpResponse:
+    """Every month with usage or a bill: its bills, what is matched, and the variance."""
+    visitor = visitor_of(request)
+    currency = visitor.billing.currency
+    bills = bill_rows(visitor.scope, currency)
+    context = {
+        "months": _months(bills),
+        "has_bills": bool(bills),
+        "currency": currency,
+    }
+    return render(request, "accounting/bills.html", context)
+
+
+def _months(bills: list[BillRow]) -> list[dict[str, Any]]:
+    """Months, the latest first, with their bills by provider and account."""
+    estimated = estimated_by_month()
+    names = sorted({*estimated, *(row.month for row in bills)}, reverse=True)
+    return [
+        {
+            "first": date.fromisoformat(f"{name}-01"),
+            "estimated": estimated.get(name),
+            "bills": [
+                (row, STATES[row.state])
+                for row in sorted(bills, key=lambda one: (one.provider, one.account))
+                if row.month == name
+            ],
+        }
+        for name in names
+    ]
+
+
+@page(BILLS)
+def bill(request: HttpRequest, number: int) -> HttpResponse:
+    """One bill: by cluster and day against our cost, and what is not matched."""
+    visitor = visitor_of(request)
+    currency = visitor.billing.currency
+    row = bill_row(visitor.scope, number, currency)
+    if row is None:
+        raise Http404("no such bill")
+    return _bill(request, row, currency, FinalForm())
+
+
+def _bill(
+    request: HttpRequest, row: BillRow, currency: str, form: FinalForm
+) -> HttpResponse:
+    days = variance_rows([row.id], currency)
+    context = {
+        "row": row,
+        "bill_state": STATES[row.state],
+        "currency": currency,
+        "days": [(day, _is_far(day.ratio)) for day in days],
+        "unmatched": unmatched_rows(row.id, MOST_UNMATCHED),
+        "most": MOST_UNMATCHED,
+        "words": _words(row),
+        "others": _others(row),
+        "form": form,
+    }
+    status = 422 if form.is_bound else 200
+    return render(request, "accounting/bill.html", context, status=status)
+
+
+def _is_far(ratio: Decimal | None) -> bool:
+    return ratio is not None and abs(ratio) >= SHARE_SHOWN
+
+
+def _words(row: BillRow) -> list[tuple[str, str, int, Decimal | None]]:
+    """Each word with its text, rows and cost in the bill's currency."""
+    found: list[tuple[str, str, int, Decimal | None]] = [
+        (word, text, row.sums[word].rows, row.sums[word].cost)
+        for word, text in (MATCHED | UNMATCHED).items()
+        if word in row.sums
+    ]
+    found += [
+        (word, text, row.counted[word], None)
+        for word, text in LEFT_OUT.items()
+        if row.counted.get(word)
+    ]
+    return found
+
+
+def _others(row: BillRow) -> list[Bill]:
+    """The other revisions of the same bill, the latest first."""
+    same = Bill.objects.filter(
+        account=row.account, starts_at=row.starts_at, ends_at=row.ends_at
+    )
+    return list(same.exclude(pk=row.id).order_by("-revision"))
+
+
+@page(BILLS, FORM)
+def bill_import(request: HttpRequest) -> HttpResponse:
+    """Check a file, or import it."""
+    form = BillFileForm(request.POST or None, request.FILES or None)
+    found: BillImport | None = None
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            found = import_bill(
+                chosen["file"].file,
+                name=chosen["file"].name,
+                saves="check" not in request.POST,
+                is_final=chosen["is_final"],
+                actor=request.user,  # type: ignore[arg-type]  # the gate lets nobody else in
+                now=timezone.now(),
+            )
+        except BillFileError as error:
+            text = str(error)
+            form.add_error("file", f"{text[:1].upper()}{text[1:]}.")
+        else:
+            if found.is_saved:
+                messages.success(request, _done(found))
+                return redirect("bill", found.bills[0].number)
+    context = {"form": form, "found": found}
+    is_refused = request.method == "POST" and (found is None or bool(found.faults))
+    status = 422 if is_refused else 200
+    return render(request, "accounting/bill_form.html", context, status=status)
+
+
+def _done(found: BillImport) -> str:
+    if all(one.is_known for one in found.bills):
+        return "This file was imported before. Its rows were matched again."
+    if len(found.bills) == 1:
+        return "The bill is imported."
+    return f"{len(found.bills)} bills are imported: one for each account and period."
+
+
+@posted(BILLS, belongs_to="bill")
+def bill_match(request: HttpRequest, number: int) -> HttpResponse:
+    """Match the rows of a bill by what is known of nodes now."""
+    row = Bill.objects.filter(pk=number).first()
+    if row is None:
+        raise Http404("no such bill")
+    changed = match_again(row, actor=request.user)  # type: ignore[arg-type]
+    text = f"{changed} lines have another match." if changed else "Nothing has changed."
+    messages.success(request, text)
+    return redirect("bill", number)
+
+
+@posted(BILLS, belongs_to="bill")
+def bill_final(request: HttpRequest, number: int) -> HttpResponse:
+    """Mark a bill as final."""
+    visitor = visitor_of(request)
+    currency = visitor.billing.currency
+    row = bill_row(visitor.scope, number, currency)
+    if row is None:
+        raise Http404("no such bill")
+    form = FinalForm(request.POST)
+    if not form.is_valid():
+        return _bill(request, row, currency, form)
+    try:
+        set_final(
+            Bill.objects.get(pk=number),
+            actor=request.user,  # type: ignore[arg-type]
+            reason=form.cleaned_data["reason"],
+        )
+    except BillError as error:
+        text = str(error)
+        messages.error(request, f"{text[:1].upper()}{text[1:]}.")
+    else:
+        messages.success(request, "The bill is final.")
+    return redirect("bill", number)

@@ -1,0 +1,75 @@
+"""The form that requests a file, and what a file is called on pages."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+
+from accounting.domain.billing.focus.columns import PROFILES
+from accounting.exports.request import ExportRequest, Format, installed_formats
+from accounting.exports.tables import What
+from accounting.forms import AccessibleForm
+from accounting.queries.finance.exports import ExportRow
+from accounting.queries.finance.lines import RevisionName
+
+CONTENTS = {
+    "focus-1.4": "FOCUS 1.4",
+    "focus-1.2": "FOCUS 1.2",
+    What.CHARGES: "Charges",
+    What.STATEMENTS: "Statements",
+}
+FORMATS = {Format.CSV: "CSV", Format.XLSX: "XLSX", Format.PARQUET: "Parquet"}
+
+
+class ExportForm(AccessibleForm):
+    """What a file is to have."""
+
+    content = forms.ChoiceField(label="Rows", choices=list(CONTENTS.items()))
+    month = forms.ChoiceField()
+    team = forms.ChoiceField(required=False)
+    format = forms.ChoiceField()
+    background = forms.BooleanField(required=False, label="Write it in the background")
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        initial: Mapping[str, Any],
+        months: Sequence[RevisionName],
+        teams: Mapping[str, str],
+        sees_all: bool,
+    ) -> None:
+        self._months, self._teams, self._sees_all = months, teams, sees_all
+        super().__init__(data, initial=initial)
+
+    def prepare(self) -> None:
+        """The booked months, the teams that the visitor may read, the installed formats."""
+        months = [(one.name, one.label) for one in self._months]
+        whole = [("", "All teams")] if self._sees_all else []
+        self.fields["month"].choices = months  # type: ignore[attr-defined]
+        self.fields["team"].choices = [*whole, *self._teams.items()]  # type: ignore[attr-defined]
+        self.fields["team"].required = not self._sees_all
+        known = installed_formats()
+        self.fields["format"].choices = [(one, FORMATS[one]) for one in known]  # type: ignore[attr-defined]
+        if missing := [label for one, label in FORMATS.items() if one not in known]:
+            names = " and ".join(missing)
+            self.fields["format"].help_text = f"Not installed here: {names}."
+
+    def request(self) -> ExportRequest:
+        """The request of a valid form."""
+        chosen = self.cleaned_data
+        is_focus = chosen["content"] in PROFILES
+        period, _, revision = chosen["month"].partition("-r")
+        return ExportRequest(
+            What.FOCUS if is_focus else What(chosen["content"]),
+            period,
+            chosen["content"] if is_focus else "focus-1.4",
+            chosen["team"] or None,
+            Format(chosen["format"]),
+            int(revision) if revision else None,
+        )
+
+
+def label_of(row: ExportRow) -> str:
+    """What a job writes: `FOCUS 1.4 as CSV`."""
+    return f"{CONTENTS[row.profile or row.what]} as {FORMATS[Format(row.format)]}"

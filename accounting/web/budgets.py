@@ -1,0 +1,303 @@
+"""Budgets as pages show them: bars, states and texts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from django.http import HttpRequest
+
+from accounting.charts.bullets import Bullet, bullet
+from accounting.charts.burn_down import BurnDown, burn_down
+from accounting.charts.plots import TimeAxis
+from accounting.domain.billing.budgets import pace
+from accounting.queries.finance.budgets import (
+    AlertRow,
+    BudgetDetail,
+    BudgetRow,
+    budget_rows,
+    month_outlook,
+)
+from accounting.queries.finance.history import LedgerTime, ledger_time_of
+from accounting.queries.finance.outlook import ForecastRow, Outlook, PathDay
+from accounting.queries.teams.teams import TeamRef
+from accounting.templatetags import units
+from accounting.web.figures import Chart, sign_of
+from accounting.web.freshness_badge import chip_of
+from accounting.web.permissions import visitor_of
+
+UNIT_WORDS = {"month": "monthly", "quarter": "quarterly", "year": "yearly"}
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """How a budget is doing: a tone of a badge and its text."""
+
+    tone: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLine:
+    """A budget in a list.
+
+    Attributes:
+        slot: of the team; 0 for a department.
+        bar: None if bills are in another currency by now.
+        text: the bar in words.
+    """
+
+    row: BudgetRow
+    slot: int
+    state: BudgetState
+    bar: Bullet | None
+    text: str
+
+    @property
+    def kind(self) -> str:
+        """`monthly`, `quarterly`, `yearly`."""
+        return UNIT_WORDS[self.row.unit]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetGroup:
+    """The budgets of a department, and those of its teams."""
+
+    name: str
+    own: tuple[BudgetLine, ...]
+    teams: tuple[BudgetLine, ...]
+
+
+def budget_line(row: BudgetRow, teams: Mapping[str, TeamRef]) -> BudgetLine:
+    """A budget with its bar."""
+    slot = teams[row.team].slot if row.team in teams else 0
+    bar = None
+    if row.outlook:
+        bar = _bar(row.outlook, float(row.amount), float(row.pace))
+    return BudgetLine(row, slot, state_of(row), bar, _bar_text(row))
+
+
+def budget_groups(
+    rows: Sequence[BudgetRow], teams: Mapping[str, TeamRef]
+) -> list[BudgetGroup]:
+    """Budgets by department; those of teams without one come last."""
+    lines = [budget_line(row, teams) for row in rows]
+    names = sorted({line.row.department for line in lines}, key=lambda n: (not n, n))
+    return [
+        BudgetGroup(
+            name,
+            tuple(
+                line
+                for line in lines
+                if line.row.department == name and not line.row.team
+            ),
+            tuple(
+                line for line in lines if line.row.department == name and line.row.team
+            ),
+        )
+        for name in names
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class MonthCard:
+    """What a team spends in the current month.
+
+    Attributes:
+        budget: its monthly budget in money, if there is one and the visitor may read it.
+        alerts: the newest of that budget in this month.
+        shows_budget: the visitor may read the team's budgets.
+        may_set: the visitor may set one.
+    """
+
+    outlook: Outlook
+    currency: str
+    budget: BudgetRow | None
+    state: BudgetState | None
+    alerts: tuple[AlertRow, ...]
+    bar: Bullet
+    text: str
+    shows_budget: bool
+    may_set: bool
+
+
+def time_of(request: HttpRequest) -> LedgerTime:
+    """How far the ledger reaches, as the badge of the page says."""
+    chip = chip_of(request)
+    now = visitor_of(request).now
+    return ledger_time_of(now, chip.until, is_live=chip.is_live)
+
+
+def month_card(request: HttpRequest, team: TeamRef) -> MonthCard:
+    """The card of a team's page."""
+    scope, time = visitor_of(request).scope, time_of(request)
+    shows_budget = scope.sees_all or team.id in scope.lead_of
+    rows = budget_rows(scope, time, teams=[team.slug]) if shows_budget else []
+    monthly = [one for one in rows if one.unit == "month" and one.is_money]
+    budget = next((one for one in monthly if one.outlook), None)
+    outlook = (budget and budget.outlook) or month_outlook(team.id, time)
+    newest = budget.alerts[-1:] if budget else ()
+    spent = units.money_round(outlook.actual, time.currency)
+    return MonthCard(
+        outlook=outlook,
+        currency=time.currency,
+        budget=budget,
+        state=state_of(budget) if budget else None,
+        alerts=newest,
+        bar=_bar(
+            outlook,
+            float(budget.amount) if budget else None,
+            float(budget.pace) if budget else None,
+        ),
+        text=_bar_text(budget) if budget else f"{spent} spent",
+        shows_budget=shows_budget,
+        may_set=scope.is_finance,
+    )
+
+
+def _bar(outlook: Outlook, amount: float | None, even: float | None) -> Bullet:
+    found = outlook.forecast
+    range_ = (
+        (float(found.low), float(found.amount), float(found.high)) if found else None
+    )
+    return bullet(float(outlook.actual), range_, amount, even)
+
+
+def state_of(row: BudgetRow) -> BudgetState:
+    """How a budget is doing: spent, expected to be, may be, or within."""
+    if row.ended_on:
+        return BudgetState("mute", f"Ended on {units.day(row.ended_on)}")
+    if row.outlook is None:
+        return BudgetState("warn", "Other currency")
+    over = row.outlook.actual - row.amount
+    if over > 0:
+        return BudgetState("danger", f"Over by {units.quantity(over, row.currency)}")
+    if row.outlook.forecast is None:
+        return BudgetState("mute", "Not enough history")
+    return _expected_state(row, row.outlook.forecast)
+
+
+def _expected_state(row: BudgetRow, found: ForecastRow) -> BudgetState:
+    over = found.amount - row.amount
+    if over > 0:
+        text = f"Expected over by {units.quantity(over, row.currency)}"
+        return BudgetState("warn", text)
+    if found.high > row.amount:
+        return BudgetState("warn", "May exceed")
+    return BudgetState("ok", "Within budget")
+
+
+def _bar_text(row: BudgetRow) -> str:
+    """What the bar shows, for people who do not see it."""
+    if row.outlook is None:
+        return "Not compared: bills are in another currency"
+    budget = units.quantity(row.amount, row.currency)
+    parts = [f"{units.quantity(row.outlook.actual, row.currency)} of {budget}"]
+    if found := row.outlook.forecast:
+        low, high = (units.quantity(v, row.currency) for v in (found.low, found.high))
+        parts.append(f"forecast {low} to {high}")
+    parts.append(f"even use by now {units.quantity(row.pace, row.currency)}")
+    return ", ".join(parts)
+
+
+def crossing_day(detail: BudgetDetail) -> date | None:
+    """The first day after which the budget is spent, or expected to be; None if there is none."""
+    for day in detail.days:
+        known = day.forecast.amount if day.forecast else day.actual
+        if known is not None and known > detail.row.amount:
+            return day.day
+    return None
+
+
+def burn_chart(detail: BudgetDetail) -> Chart:
+    """What is left of a budget at the end of each day of its period."""
+    row, days = detail.row, detail.days
+    amount = float(row.amount)
+
+    def left(value: float | None) -> float | None:
+        return None if value is None else amount - value
+
+    expected, low, high = (
+        _joined(days, [left(_forecast(day, name)) for day in days], left)
+        for name in ("amount", "high", "low")
+    )
+    values = BurnDown(
+        left=[left(_number(day.actual)) for day in days],
+        even=[amount * (1 - float(pace(row.period, n + 1))) for n in range(len(days))],
+        expected=expected,
+        low=low,
+        high=high,
+    )
+    sign = sign_of(row.currency)
+    return Chart(
+        figure=burn_down(_axis(days), values, sign, "" if sign else " GPU-h"),
+        sentence=_sentence(detail),
+        columns=("Day", "Left", "Even use", "Forecast", "Lower end", "Upper end"),
+        rows=tuple(
+            (
+                units.day(day.day),
+                *(
+                    units.NO_DATA if one is None else units.quantity(one, row.currency)
+                    for one in (
+                        values.left[n],
+                        values.even[n],
+                        values.expected[n],
+                        values.low[n],
+                        values.high[n],
+                    )
+                ),
+            )
+            for n, day in enumerate(days)
+        ),
+    )
+
+
+def _joined(
+    days: Sequence[PathDay],
+    values: list[float | None],
+    left: Callable[[float | None], float | None],
+) -> list[float | None]:
+    """A line of the forecast that begins where the line of the actual was a day before."""
+    first = next((n for n, one in enumerate(values) if one is not None), 0)
+    if first:
+        values[first - 1] = left(_number(days[first - 1].actual))
+    return values
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(str(value))
+
+
+def _forecast(day: PathDay, name: str) -> float | None:
+    return float(getattr(day.forecast, name)) if day.forecast else None
+
+
+def _axis(days: Sequence[PathDay]) -> TimeAxis:
+    """The days of a period, marked at the first ones of weeks, or of months."""
+    is_long = len(days) > 31
+    marks = [
+        (n, units.short_day(one.day))
+        for n, one in enumerate(days)
+        if (one.day.day == 1 if is_long else one.day.weekday() == 0)
+    ]
+    every = -(-len(marks) // 6) or 1
+    return TimeAxis(
+        labels=tuple(f"{one.day:%a} {units.day(one.day)}" for one in days),
+        ticks=tuple(marks[::every]),
+        edges=(),
+    )
+
+
+def _sentence(detail: BudgetDetail) -> str:
+    row = detail.row
+    if row.left is None:
+        return "Bills are in another currency than this budget."
+    budget = units.quantity(row.amount, row.currency)
+    if row.left < 0:
+        said = f"{units.quantity(-row.left, row.currency)} more than {budget} spent."
+    else:
+        said = f"{units.quantity(row.left, row.currency)} of {budget} left."
+    crossed = crossing_day(detail)
+    if crossed is None:
+        return said
+    tense = "was spent" if row.left < 0 else "is expected to be spent"
+    return f"{said} The budget {tense} on {units.day(crossed)}."

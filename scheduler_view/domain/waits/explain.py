@@ -1,0 +1,165 @@
+"""Why a unit waits, who holds what it needs, and what would let it start (scheduling.md S4-S14)."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from scheduler_view.domain.quotas.quota_key import resource_of
+from scheduler_view.domain.waits.blockers import Blockers, HolderSets
+from scheduler_view.domain.waits.cause import Stage, WaitCause
+from scheduler_view.domain.waits.device_waits import DeviceWait, device_wait
+from scheduler_view.domain.waits.explanation import PodCounts, WaitExplanation
+from scheduler_view.domain.waits.facts import facts_of
+from scheduler_view.domain.waits.finding import PodFinding
+from scheduler_view.domain.waits.findings import Findings
+from scheduler_view.domain.waits.overlays import (
+    deadlocked_with,
+    inverted_sets,
+    overlays_of,
+)
+from scheduler_view.domain.waits.placement.gpu_requests import GpuRequest, gpu_request
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.preemption import preemption_of
+from scheduler_view.domain.waits.refusals import refusal_of_maker
+from scheduler_view.domain.waits.remedies.remedies import WaitCase, remedies_of
+from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.domain.waits.world.world import World
+
+MOST_SETS = 8  # sets of blockers in an explanation
+_STAGES = list(Stage)
+_CAUSES = list(WaitCause)
+
+
+class Explainer:
+    """Explains the units of one world; what units share is computed once."""
+
+    def __init__(self, world: World) -> None:
+        self.index = WorldIndex(world)
+        self._findings = Findings(self.index)
+
+    def waiting(self) -> Iterator[WaitExplanation]:
+        """An explanation of every unit with GPUs that waits or is starting."""
+        for unit in self.index.units:
+            found = self.explain(unit)
+            if found is not None:
+                yield found
+
+    def explain(self, unit: WorkUnit) -> WaitExplanation | None:
+        """Why a unit waits; None if it does not, or requests no GPUs."""
+        gpus = self._gpus(unit)
+        if gpus is None:
+            return None
+        findings = self._findings.of_unit(unit)
+        if not findings:
+            return None
+        votes: Counter[tuple[Stage, WaitCause]] = Counter()
+        for one in findings:
+            votes[one.stage, one.cause] += one.votes
+        top = max(votes, key=lambda one: (votes[one], *_order(one)))
+        findings.sort(key=lambda one: (one.stage, one.cause) != top)
+        return self._explained(unit, findings, gpus, _others(findings))
+
+    def _gpus(self, unit: WorkUnit) -> GpuRequest | None:
+        world = self.index.world
+        for pod in (*unit.waiting, *unit.bound):
+            found = gpu_request(world, pod.namespace, pod.spec, pod.claims)
+            if found is not None:
+                return found
+        for maker in unit.makers:
+            if maker.template is not None:
+                found = gpu_request(world, maker.namespace, maker.template)
+                if found is not None:
+                    return found
+            refusal = refusal_of_maker(self.index, unit, maker)
+            if refusal is not None and maker.template is None:
+                resource = resource_of(refusal.key, world.added)
+                if resource is not None:
+                    return GpuRequest(resource, refusal.requested // 1000)
+        return None
+
+    def _explained(
+        self,
+        unit: WorkUnit,
+        findings: list[PodFinding],
+        gpus: GpuRequest,
+        contributing: set[WaitCause],
+    ) -> WaitExplanation:
+        index, main = self.index, findings[0]
+        blockers = Blockers(index, unit)
+        claims = (
+            device_wait(index, main, blockers)
+            if main.cause is WaitCause.CLAIM_UNALLOCATABLE
+            else DeviceWait([], [], {})
+        )
+        found = _sets(unit, main, blockers)
+        sets = claims.sets or found.best
+        preemption = preemption_of(index, main)
+        partners = deadlocked_with(self._findings, unit, sets)
+        inverted = inverted_sets(self._findings, unit, main)
+        overlays = overlays_of(unit, main, partners, inverted)
+        case = WaitCase(
+            self._findings,
+            unit,
+            main,
+            gpus,
+            sets,
+            blockers,
+            preemption,
+            overlays,
+            partners,
+            tuple(claims.remedies),
+        )
+        return WaitExplanation(
+            subject=unit.subject,
+            kind=unit.subject.partition("/")[0],
+            namespace=unit.namespace,
+            name=unit.name,
+            stage=main.stage,
+            cause=main.cause,
+            contributing=tuple(sorted(contributing)),
+            overlays=overlays,
+            pods=PodCounts(unit.wanted, len(unit.bound), unit.wanted - len(unit.bound)),
+            resource=gpus.resource,
+            units_per_pod=gpus.units,
+            preemption=preemption,
+            blockers=tuple(blockers.shown(one) for one in sets[:MOST_SETS]),
+            blocker_sets=found.count or len(sets),
+            starts_if=tuple(remedies_of(case)),
+            evidence=main.evidence,
+            facts=facts_of(case, findings, claims.devices, inverted),
+            since_ms=_since(unit),
+            priority=index.world.priority_of(main.spec) if main.spec else 0,
+            priority_class=main.spec.priority_class if main.spec else "",
+        )
+
+
+def _others(findings: list[PodFinding]) -> set[WaitCause]:
+    """Causes that keep other nodes off, and those of other pods."""
+    main = findings[0]
+    found = {one.cause for one in findings}
+    for one in findings:
+        if (one.stage, one.cause) == (main.stage, main.cause):
+            found |= one.contributing
+    return found - {main.cause}
+
+
+def _sets(unit: WorkUnit, main: PodFinding, blockers: Blockers) -> HolderSets:
+    if main.refusal is not None:
+        return blockers.of_quota(unit.namespace, main.refusal)
+    if main.verdicts is not None and main.cause is not WaitCause.RETRY_PENDING:
+        return blockers.on_nodes(main.verdicts)
+    return HolderSets()
+
+
+def _order(one: tuple[Stage, WaitCause]) -> tuple[int, int]:
+    return _STAGES.index(one[0]), _CAUSES.index(one[1])
+
+
+def _since(unit: WorkUnit) -> int | None:
+    made = [unit.top.created_ms] if unit.top else []
+    made += [pod.created_ms for pod in (unit.waiting or unit.bound)]
+    return min((one for one in made if one is not None), default=None)
+
+
+def explain(world: World, unit: WorkUnit) -> WaitExplanation | None:
+    """Why one unit waits; an `Explainer` is faster for several units of one world."""
+    return Explainer(world).explain(unit)

@@ -1,0 +1,152 @@
+"""An explanation of why a unit waits, as frozen values (scheduling.md S4-S14)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scheduler_view.domain.waits.cause import (
+    Overlay,
+    PreemptionOutcome,
+    Stage,
+    WaitCause,
+)
+
+Facts = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitChange:
+    """One change of the cluster or of the work.
+
+    Attributes:
+        kind: such as `end_pod`, `uncordon`, `raise_quota`; `docs/scheduling.md` S13 lists them.
+        details: what it is about; plain texts, integers, lists and mappings.
+    """
+
+    kind: str
+    details: Facts = field(default_factory=dict)
+
+    def as_value(self) -> dict[str, object]:
+        """As a plain value."""
+        return {"change": self.kind, **self.details}
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """Changes that together let the unit start; mostly one."""
+
+    changes: tuple[WaitChange, ...]
+
+    def as_value(self) -> dict[str, object]:
+        """As a plain value; several changes as `together`."""
+        if len(self.changes) == 1:
+            return self.changes[0].as_value()
+        return {"change": "together", "changes": [c.as_value() for c in self.changes]}
+
+
+def remedy(kind: str, **details: object) -> Remedy:
+    """A remedy of one change."""
+    return Remedy((WaitChange(kind, details),))
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """A pod that holds what a unit waits for.
+
+    Attributes:
+        pod: `namespace/name`.
+        unit: its unit, as `Kind/namespace/name`.
+        units: of the resource that is short, whole ones rounded down.
+        is_own: a replica of the waiting unit.
+        since_ms: since when it has held it; None if unknown.
+        idle_since_ms: None if it is not idle, or not known.
+    """
+
+    pod: str
+    uid: str
+    unit: str
+    resource: str
+    units: int
+    priority: int
+    priority_class: str
+    is_own: bool = False
+    since_ms: int | None = None
+    idle_since_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockerSet:
+    """Pods of one node, or of one quota, of which all must end; that is enough (S12).
+
+    Attributes:
+        node: empty for a quota.
+    """
+
+    node: str
+    blockers: tuple[Blocker, ...]
+
+    @property
+    def pods(self) -> tuple[str, ...]:
+        """The pods of the set, as `namespace/name`."""
+        return tuple(one.pod for one in self.blockers)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A text that supports the cause.
+
+    Attributes:
+        object: `Kind/namespace/name`, or `Event/...` with its reason.
+        path: where in the object.
+    """
+
+    object: str
+    path: str
+    text: str
+    at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodCounts:
+    """Pods of a unit; `waiting` includes those that were never made."""
+
+    wanted: int
+    bound: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class WaitExplanation:
+    """Why one unit waits.
+
+    Attributes:
+        subject: `Kind/namespace/name`.
+        contributing: other causes, in alphabetical order.
+        resource: of GPUs, or a device class; empty if it is not known.
+        units_per_pod: None if it is not known.
+        blockers: sufficient sets, best first; the first ones only.
+        blocker_sets: how many sets there are.
+        starts_if: each is enough.
+        facts: numbers and names that belong to the cause.
+        since_ms: when the unit was made; None if unknown.
+    """
+
+    subject: str
+    kind: str
+    namespace: str
+    name: str
+    stage: Stage
+    cause: WaitCause
+    contributing: tuple[WaitCause, ...]
+    overlays: tuple[Overlay, ...]
+    pods: PodCounts
+    resource: str
+    units_per_pod: int | None
+    preemption: PreemptionOutcome
+    blockers: tuple[BlockerSet, ...] = ()
+    blocker_sets: int = 0
+    starts_if: tuple[Remedy, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    facts: Facts = field(default_factory=dict)
+    since_ms: int | None = None
+    priority: int = 0
+    priority_class: str = ""

@@ -1,0 +1,34 @@
+"""What keeps one pod waiting, or the pods that one controller could not make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scheduler_view.domain.waits.cause import Stage, WaitCause
+from scheduler_view.domain.waits.explanation import Evidence
+from scheduler_view.domain.waits.placement.verdicts import Verdicts
+from scheduler_view.domain.waits.refusals import AdmissionRefusal
+from scheduler_view.domain.waits.world.pod_spec import PodSpec
+from scheduler_view.domain.waits.world.pods import PodObject
+
+
+@dataclass(frozen=True)
+class PodFinding:
+    """The cause of one vote of a unit (S9).
+
+    Attributes:
+        votes: pods with this finding.
+        spec: what these pods require; None if it is not known.
+        name: of what is missing: a claim, class, volume, queue or gate.
+    """
+
+    stage: Stage
+    cause: WaitCause
+    votes: int = 1
+    contributing: frozenset[WaitCause] = frozenset()
+    spec: PodSpec | None = None
+    pod: PodObject | None = None
+    verdicts: Verdicts | None = None
+    refusal: AdmissionRefusal | None = None
+    name: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    facts: Mapping[str, object] = field(default_factory=dict)

@@ -1,0 +1,303 @@
+"""Findings of the pods of a unit: table A in its order, then the verdicts of nodes (S7-S9)."""
+
+from dataclasses import replace
+
+from scheduler_view.domain.waits.cause import Stage, WaitCause
+from scheduler_view.domain.waits.explanation import Evidence
+from scheduler_view.domain.waits.finding import PodFinding
+from scheduler_view.domain.waits.placement.demand import Demand
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.placement.verdicts import (
+    Verdicts,
+    demand_of,
+    verdicts_of,
+)
+from scheduler_view.domain.waits.placement.volume_rules import volume_fault
+from scheduler_view.domain.waits.refusals import (
+    AdmissionRefusal,
+    refusal_of_claim,
+    refusal_of_maker,
+)
+from scheduler_view.domain.waits.units import STILL_TRIES_MS, WorkUnit, queue_of
+from scheduler_view.domain.waits.world.controllers import ControllerObject
+from scheduler_view.domain.waits.world.events import NO_CLAIM
+from scheduler_view.domain.waits.world.pod_spec import DEFAULT_SCHEDULER
+from scheduler_view.domain.waits.world.pods import PodObject
+
+RETRY_MS = 360_000  # the scheduler tries everything again within this time
+_QUEUE_GATES = ("kueue.x-k8s.io/", "scheduling.volcano.sh/")
+_PULL = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
+_CONFIG = frozenset({"CreateContainerConfigError", "CreateContainerError"})
+_CLAIMS = "cannot allocate all claims"
+
+
+class Findings:
+    """Findings of pods and of makers; verdicts of equal demands are computed once."""
+
+    def __init__(self, index: WorldIndex) -> None:
+        self.index = index
+        self._known: dict[tuple[str, int, tuple[tuple[str, str], ...]], Verdicts] = {}
+
+    def verdicts(self, pod: PodObject) -> Verdicts:
+        """The verdicts of a pod; pods of a world share their specs, so identity is enough."""
+        demand = demand_of(self.index, pod)
+        key = demand.namespace, id(demand.spec), demand.labels
+        if key not in self._known:
+            self._known[key] = verdicts_of(self.index, demand)
+        return self._known[key]
+
+    def of_unit(self, unit: WorkUnit) -> list[PodFinding]:
+        """One finding for each kind of waiting pod, for each maker that misses pods.
+
+        If no pod waits, the pods that are starting decide.
+        """
+        found = [self.of_pod(unit, pod) for pod in unit.waiting]
+        found += [
+            one
+            for maker, count in unit.missing
+            if (one := self.of_missing(unit, maker, count)) is not None
+        ]
+        return found or [self.of_starting(pod) for pod in unit.bound if pod.starts]
+
+    def of_pod(self, unit: WorkUnit, pod: PodObject) -> PodFinding:
+        """Table A in its order, then the verdicts of the nodes."""
+        base = PodFinding(
+            Stage.HELD_BACK,
+            WaitCause.OTHER,
+            spec=pod.spec,
+            pod=pod,
+            evidence=tuple(_condition(pod)),
+        )
+        if pod.spec.gates:
+            return _gated(unit, base, pod)
+        fault = self._claim_fault(base, pod)
+        if fault is not None:
+            return fault
+        if pod.scheduled is None:
+            return replace(base, cause=WaitCause.NOT_TRIED, name=pod.spec.scheduler)
+        return self._unschedulable(unit, replace(base, stage=Stage.UNSCHEDULABLE), pod)
+
+    def of_missing(
+        self, unit: WorkUnit, maker: ControllerObject, count: int
+    ) -> PodFinding | None:
+        """Why a controller has not made some of its pods; None if they are not due yet."""
+        base = PodFinding(Stage.HELD_BACK, WaitCause.OTHER, count, spec=maker.template)
+        if maker.is_suspended:
+            queue = queue_of(unit)
+            cause = WaitCause.QUEUE if queue else WaitCause.SUSPENDED
+            return replace(base, cause=cause, name=queue)
+        refusal = refusal_of_maker(self.index, unit, maker)
+        world = self.index.world
+        if "Pod" in world.unread and (
+            refusal is None or refusal.at_ms < world.now_ms - STILL_TRIES_MS
+        ):
+            return None  # its pods may be there
+        if refusal is not None:
+            return replace(
+                base,
+                stage=Stage.REFUSED,
+                cause=refusal.cause,
+                refusal=refusal,
+                name=refusal.name,
+                evidence=(_said(refusal),),
+            )
+        return None if unit.pods else base
+
+    def of_starting(self, pod: PodObject) -> PodFinding:
+        """Why a pod that has a node has not begun."""
+        index = self.index
+        room = index.rooms.get(pod.node)
+        reasons = {reason for reason, _ in pod.stuck}
+        image = next((image for reason, image in pod.stuck if reason in _PULL), "")
+        if reasons & _PULL:
+            cause = WaitCause.IMAGE_PULL
+        elif reasons & _CONFIG:
+            cause = WaitCause.CONTAINER_CONFIG
+        elif (room is None and "Node" not in index.world.unread) or (
+            room is not None and not room.node.is_ready
+        ):
+            cause = WaitCause.NODE_NOT_READY
+        else:
+            cause = WaitCause.STARTING
+        return PodFinding(
+            Stage.STARTING,
+            cause,
+            spec=pod.spec,
+            pod=pod,
+            name=image or pod.node,
+            facts={"node": pod.node},
+        )
+
+    def _claim_fault(self, base: PodFinding, pod: PodObject) -> PodFinding | None:
+        world, made = self.index.world, dict(pod.claims)
+        for one in pod.spec.claims:
+            if one.claim:
+                if (pod.namespace, one.claim) not in world.claims and (
+                    "ResourceClaim" not in world.unread
+                ):
+                    return _without_claim(base, one.claim, "claim")
+            elif one.template and one.name not in made:
+                refusal = refusal_of_claim(self.index, pod)
+                if refusal is not None:
+                    return replace(
+                        base,
+                        stage=Stage.REFUSED,
+                        cause=refusal.cause,
+                        refusal=refusal,
+                        name=refusal.name,
+                        evidence=(_said(refusal),),
+                    )
+                return self._without_template(base, pod, one.template)
+        return None
+
+    def _without_template(
+        self, base: PodFinding, pod: PodObject, template: str
+    ) -> PodFinding | None:
+        world = self.index.world
+        event = self.index.newest_event(
+            NO_CLAIM, "Pod", pod.namespace, pod.name, pod.uid
+        )
+        said: tuple[Evidence, ...] = ()
+        if event is not None:
+            about = f"Event/Pod {pod.path} {NO_CLAIM}"
+            said = (Evidence(about, "message", event.message, event.at_ms),)
+        is_absent = (pod.namespace, template) not in world.templates
+        if event is not None or (
+            is_absent and "ResourceClaimTemplate" not in world.unread
+        ):
+            return replace(_without_claim(base, template, "template"), evidence=said)
+        return None
+
+    def _unschedulable(
+        self, unit: WorkUnit, base: PodFinding, pod: PodObject
+    ) -> PodFinding:
+        world = self.index.world
+        if not world.nodes:
+            cause = WaitCause.OTHER if "Node" in world.unread else WaitCause.NO_NODES
+            return replace(base, cause=cause)
+        verdicts = self.verdicts(pod)
+        causes = {verdicts.cause, *verdicts.contributing} - {WaitCause.RETRY_PENDING}
+        victims = self.victims(pod)
+        if victims:
+            return replace(
+                base,
+                cause=WaitCause.PREEMPTING,
+                contributing=frozenset(causes),
+                verdicts=verdicts,
+                facts={
+                    "nominated": pod.nominated,
+                    "victims": [one.path for one in victims],
+                },
+            )
+        base = replace(base, verdicts=verdicts)
+        return (
+            self._volume_fault(base, verdicts.demand)
+            or self._device_fault(base, pod, verdicts)
+            or self._of_verdicts(unit, base, pod, verdicts)
+        )
+
+    def victims(self, pod: PodObject) -> list[PodObject]:
+        """Pods of lower priority that are ending on the node that preemption chose."""
+        room = self.index.rooms.get(pod.nominated) if pod.nominated else None
+        if room is None:
+            return []
+        own = self.index.world.priority_of(pod.spec)
+        return [
+            one
+            for one in room.pods
+            if one.is_ending and self.index.world.priority_of(one.spec) < own
+        ]
+
+    def _volume_fault(self, base: PodFinding, demand: Demand) -> PodFinding | None:
+        fault = volume_fault(self.index, demand)
+        if fault is None:
+            return None
+        facts = {"volume": fault.name}
+        return replace(base, cause=fault.cause, name=fault.name, facts=facts)
+
+    def _device_fault(
+        self, base: PodFinding, pod: PodObject, verdicts: Verdicts
+    ) -> PodFinding | None:
+        world, made = self.index.world, dict(pod.claims)
+        claims = [
+            claim
+            for one in pod.spec.claims
+            if (
+                claim := world.claims.get(
+                    (pod.namespace, one.claim or made.get(one.name, ""))
+                )
+            )
+        ]
+        for claim in claims:
+            for request in claim.requests:
+                named = request.device_class
+                if named not in world.device_classes and (
+                    named and "DeviceClass" not in world.unread
+                ):
+                    facts = {"missing": named}
+                    return replace(
+                        base,
+                        cause=WaitCause.DEVICE_CLASS_MISSING,
+                        name=named,
+                        facts=facts,
+                    )
+        short = next((one for one in claims if not one.is_allocated), None)
+        message = pod.scheduled.message if pod.scheduled else ""
+        if short is not None and (
+            _CLAIMS in message or verdicts.cause is WaitCause.RETRY_PENDING
+        ):
+            return replace(base, cause=WaitCause.CLAIM_UNALLOCATABLE, name=short.name)
+        return None
+
+    def _of_verdicts(
+        self, unit: WorkUnit, base: PodFinding, pod: PodObject, verdicts: Verdicts
+    ) -> PodFinding:
+        cause = verdicts.cause
+        if cause is WaitCause.RETRY_PENDING and not self._may_be_retried(unit, pod):
+            cause = WaitCause.OTHER
+        contributing = (
+            frozenset() if verdicts.cause is not cause else verdicts.contributing
+        )
+        return replace(base, cause=cause, contributing=contributing)
+
+    def _may_be_retried(self, unit: WorkUnit, pod: PodObject) -> bool:
+        """Whether the scheduler of Kubernetes looked at nodes, and may not have tried again yet."""
+        world = self.index.world
+        since = world.free_since_ms.get(unit.subject, world.now_ms)
+        message = pod.scheduled.message if pod.scheduled else ""
+        is_known = pod.spec.scheduler == DEFAULT_SCHEDULER and not message
+        return (
+            "nodes are available" in message or is_known
+        ) and world.now_ms - since <= RETRY_MS
+
+
+def _gated(unit: WorkUnit, base: PodFinding, pod: PodObject) -> PodFinding:
+    gates = list(pod.spec.gates)
+    others = [one for one in gates if not one.startswith(_QUEUE_GATES)]
+    facts: dict[str, object] = {"gates": gates}
+    if others:
+        return replace(base, cause=WaitCause.GATED, name=others[0], facts=facts)
+    return replace(base, cause=WaitCause.QUEUE, name=queue_of(unit), facts=facts)
+
+
+def _without_claim(base: PodFinding, name: str, kind: str) -> PodFinding:
+    facts = {"missing": name, "missing_kind": kind}
+    return replace(base, cause=WaitCause.CLAIM_MISSING, name=name, facts=facts)
+
+
+def _condition(pod: PodObject) -> list[Evidence]:
+    said = pod.scheduled
+    if said is None or not (said.message or said.reason):
+        return []
+    return [
+        Evidence(
+            f"Pod/{pod.path}",
+            "status.conditions[PodScheduled].message",
+            said.message or said.reason,
+            said.since_ms,
+        )
+    ]
+
+
+def _said(refusal: AdmissionRefusal) -> Evidence:
+    return Evidence(refusal.subject, "message", refusal.message, refusal.at_ms or None)

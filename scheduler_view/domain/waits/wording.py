@@ -1,0 +1,164 @@
+"""Causes, overlays and changes as short texts for pages and commands."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scheduler_view.domain.waits.cause import Overlay, WaitCause
+
+CAUSE_TEXTS: Mapping[WaitCause, str] = {
+    WaitCause.QUOTA: "The quota is used up",
+    WaitCause.SCOPE_QUOTA: "The quota of this priority class is used up",
+    WaitCause.QUOTA_OTHER: "A quota of another resource rejects it",
+    WaitCause.LIMIT_RANGE: "A LimitRange rejects it",
+    WaitCause.PRIORITY_CLASS_MISSING: "Its priority class does not exist",
+    WaitCause.ADMISSION_OTHER: "The API server rejects its pods",
+    WaitCause.SUSPENDED: "A person suspended it",
+    WaitCause.QUEUE: "Its queue has not admitted it",
+    WaitCause.GATED: "A scheduling gate holds it back",
+    WaitCause.CLAIM_MISSING: "Its resource claim or template does not exist",
+    WaitCause.NOT_TRIED: "No scheduler has tried it",
+    WaitCause.PREEMPTING: "Pods of lower priority are ending for it",
+    WaitCause.NO_NODES: "The cluster has no nodes",
+    WaitCause.VOLUME_MISSING: "Its volume claim does not exist",
+    WaitCause.DEVICE_CLASS_MISSING: "Its device class does not exist",
+    WaitCause.CLAIM_UNALLOCATABLE: "No node has the devices of its claim",
+    WaitCause.RESOURCE_UNKNOWN: "No node has this kind of GPU resource",
+    WaitCause.NO_MATCHING_NODE: "No node matches its selector or affinity",
+    WaitCause.TAINT: "It does not tolerate the taints of the nodes",
+    WaitCause.CORDONED: "The nodes are cordoned",
+    WaitCause.NODE_NOT_READY: "The node is not ready",
+    WaitCause.TOO_BIG: "It requests more than a node has",
+    WaitCause.GPU_UNHEALTHY: "The GPUs of the node are not available",
+    WaitCause.NO_FREE_GPU: "Not enough free GPUs on matching nodes",
+    WaitCause.FRAGMENTED: "Enough GPUs are free, but not on one node",
+    WaitCause.CPU_MEMORY: "CPU, memory or another resource is short",
+    WaitCause.POD_SLOTS: "The nodes take no more pods",
+    WaitCause.HOST_PORT: "Its host port is in use",
+    WaitCause.VOLUME_IN_USE: "Another pod uses its volume",
+    WaitCause.VOLUME_ZONE: "Its volume cannot be used on these nodes",
+    WaitCause.VOLUME_UNBOUND: "No volume can be bound",
+    WaitCause.SPREAD: "Its spread over zones or nodes would be exceeded",
+    WaitCause.POD_AFFINITY: "Pods that it must be near do not run",
+    WaitCause.POD_ANTI_AFFINITY: "Pods that it must be apart from run there",
+    WaitCause.RETRY_PENDING: "Nothing blocks it; the scheduler tries again soon",
+    WaitCause.OTHER: "Other reason",
+    WaitCause.IMAGE_PULL: "Its image cannot be pulled; it holds its GPUs",
+    WaitCause.CONTAINER_CONFIG: "Its containers cannot be made; it holds its GPUs",
+    WaitCause.STARTING: "Its containers are starting; it holds its GPUs",
+}
+OVERLAY_TEXTS: Mapping[Overlay, str] = {
+    Overlay.GANG_PARTIAL: "Part of the gang holds GPUs and waits for the rest",
+    Overlay.GANG_DEADLOCK: "Gangs hold what the other one waits for",
+    Overlay.PRIORITY_INVERSION: "Work of lower priority holds what it needs",
+    Overlay.OWN_ROLLOUT: "It waits for its own old pods",
+    Overlay.HOLDS_WHILE_STARTING: "It holds GPUs while it starts",
+}
+
+Change = Mapping[str, Any]
+
+
+def cause_text(cause: str) -> str:
+    """A cause as a sentence without a period; the name itself for an unknown one."""
+    known = {one.value: text for one, text in CAUSE_TEXTS.items()}
+    return known.get(cause, cause)
+
+
+def overlay_text(overlay: str) -> str:
+    """An overlay as a sentence without a period."""
+    known = {one.value: text for one, text in OVERLAY_TEXTS.items()}
+    return known.get(overlay, overlay)
+
+
+def change_text(change: Change) -> str:
+    """What would let a unit start, as a sentence without a period."""
+    if change["change"] == "together":
+        return ", and ".join(change_text(one) for one in change["changes"])
+    write = _CHANGES.get(change["change"])
+    return write(change) if write is not None else str(change["change"])
+
+
+def _ended(change: Change) -> str:
+    if "count" in change:
+        teams = ", ".join(change["teams"])
+        is_one = change["count"] == 1
+        return f"a pod of {teams} ends" if is_one else f"pods of {teams} end"
+    pods = change.get("pods") or [change.get("pod", "")]
+    verb = "ends" if len(pods) == 1 else "end"
+    return f"{', '.join(pods)} {verb}"
+
+
+def _gang(change: Change) -> str:
+    named = change.get("object") or f"a gang of {', '.join(change['teams'])}"
+    return f"{named} ends"
+
+
+def _request(change: Change) -> str:
+    if "units" in change:
+        return f"each pod requests {change['units']} GPUs"
+    return f"each pod requests {change['to']} of {change['resource']}"
+
+
+def _taint(change: Change) -> str:
+    taint = change["taint"]
+    value = f"={taint['value']}" if taint["value"] else ""
+    return f"it tolerates {taint['key']}{value}:{taint['effect']}"
+
+
+def _node(change: Change) -> str:
+    labels = change.get("labels") or {}
+    named = ", ".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    units = f" with {change['units']} free GPUs" if change.get("units") else ""
+    return f"a node{' of ' + named if named else ''}{units} is added"
+
+
+def _labels(change: Change) -> str:
+    named = ", ".join(f"{k}={v}" for k, v in sorted(change["labels"].items()))
+    return f"a pod with {named} starts"
+
+
+_CHANGES: Mapping[str, Callable[[Change], str]] = {
+    "end_pod": _ended,
+    "end_pods": _ended,
+    "end_gang": _gang,
+    "move_pod": lambda c: f"{c.get('pod') or 'a pod'} moves to another node",
+    "delete_pod": lambda c: f"{c.get('pod') or 'the pod'} is deleted and made again",
+    "uncordon": lambda c: f"{c['node']} is uncordoned",
+    "repair_node": lambda c: f"{c['node']} is ready again",
+    "repair_gpus": lambda c: f"the GPUs of {c['node']} are repaired",
+    "tolerate": _taint,
+    "drop_selector": lambda c: f"the node selector {c['key']} is dropped",
+    "drop_affinity": lambda c: f"the node affinity on {c['key']} is dropped",
+    "shrink_request": _request,
+    "change_request": lambda c: f"it requests {c['resource']} instead",
+    "change_geometry": lambda c: f"a GPU is partitioned into {c['resource']}",
+    "change_claim_selector": lambda c: "the selector of its claim matches a device",
+    "add_gpus": lambda c: f"{c['units']} GPUs become free on a matching node",
+    "add_node": _node,
+    "add_request": lambda c: f"its pods request {c['resource']}",
+    "scale_down": lambda c: f"it is scaled down to {c['to']}",
+    "allow_unavailable": lambda c: f"its rollout may end {c['to']} pod first",
+    "allow_preemption": lambda c: "its priority class may preempt",
+    "raise_tier": lambda c: "it has a higher tier",
+    "lower_tier": lambda c: "it has a lower tier",
+    "raise_quota": lambda c: f"the quota {c['quota']} is raised to {c['to']}",
+    "raise_limit_range": lambda c: f"the LimitRange {c['name']} allows {c['to']}",
+    "create_priority_class": lambda c: f"the priority class {c['name']} is created",
+    "create_claim": lambda c: f"the volume claim {c['name']} is created",
+    "create_resource_claim": lambda c: f"the resource claim {c['name']} is created",
+    "create_claim_template": lambda c: f"the claim template {c['name']} is created",
+    "create_device_class": lambda c: f"the device class {c['name']} is created",
+    "publish_devices": lambda c: f"a driver publishes devices of {c['device_class']}",
+    "provide_volume": lambda c: f"a volume for {c['name']} is provided",
+    "move_volume": lambda c: f"the volume of {c['name']} moves to another zone",
+    "relax_spread": lambda c: f"its spread over {c['key']} is relaxed",
+    "start_pod": _labels,
+    "queue_admits": lambda c: f"the queue {c['queue']} admits it".replace("  ", " "),
+    "resume": lambda c: f"{c['object']} is resumed",
+    "remove_gate": lambda c: f"the gate {c['gate']} is removed",
+    "start_scheduler": lambda c: f"the scheduler {c['scheduler']} runs",
+    "wait_for_end": lambda c: f"{c['pods']} pods have ended, which has begun",
+    "wait": lambda c: "the scheduler tries again, within six minutes",
+    "repair_image": lambda c: "its image can be pulled",
+    "repair_config": lambda c: "the configuration of its containers is corrected",
+}
+CHANGE_KINDS = frozenset(_CHANGES) | {"together"}

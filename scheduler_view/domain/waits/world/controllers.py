@@ -1,0 +1,164 @@
+"""Objects that make pods or own those that do, read alike whatever their kind."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scheduler_view.domain.waits.world.lenient import (
+    Manifest,
+    instant_ms,
+    is_true,
+    items,
+    labels,
+    part,
+    text,
+    whole,
+)
+from scheduler_view.domain.waits.world.pod_spec import PodSpec, pod_spec
+from scheduler_view.domain.waits.world.pods import ControllerRef, controller_of
+
+MAKERS = frozenset({"Job", "ReplicaSet", "StatefulSet"})
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerObject:
+    """A Job, Deployment, JobSet, pod group or another owner of pods.
+
+    Attributes:
+        wanted: pods that it wants now; None if its kind does not show it here.
+        gang_size: how many pods are of use only together, as it declares; None without one.
+        is_indexed: a Job whose pods have an index.
+        is_suspended: it makes no pods until it is resumed.
+        template: what its pods will require; None without one.
+        max_unavailable: pods that a rollout may end first; None for other kinds.
+        failure: why a Deployment's pods were not made; empty without a failure.
+        queue: that it waits in; empty if its kind names none.
+        queue_reason: why the queue has not let it in.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    controller: ControllerRef | None = None
+    created_ms: int | None = None
+    wanted: int | None = None
+    gang_size: int | None = None
+    is_indexed: bool = False
+    is_suspended: bool = False
+    template: PodSpec | None = None
+    template_labels: Mapping[str, str] = field(default_factory=dict)
+    replicas: int | None = None
+    max_unavailable: int | None = None
+    failure: str = ""
+    queue: str = ""
+    queue_reason: str = ""
+
+
+def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
+    """An owner of pods from the API server's JSON."""
+    metadata, spec = part(manifest, "metadata"), part(manifest, "spec")
+    template = part(spec, "template")
+    has_template = kind in (*MAKERS, "Deployment")
+    replicas = whole(spec, "replicas")
+    ended = kind == "Job" and _has_ended(manifest)
+    return ControllerObject(
+        kind=kind,
+        namespace=text(metadata, "namespace"),
+        name=text(metadata, "name"),
+        uid=text(metadata, "uid"),
+        labels=labels(metadata, "labels"),
+        controller=controller_of(metadata),
+        created_ms=instant_ms(metadata, "creationTimestamp"),
+        wanted=0 if ended else _wanted(kind, spec, manifest),
+        gang_size=_gang_size(kind, spec),
+        is_indexed=text(spec, "completionMode") == "Indexed",
+        is_suspended=is_true(spec, "suspend") and not ended,
+        template=pod_spec(part(template, "spec")) if has_template else None,
+        template_labels=labels(template, "metadata", "labels"),
+        replicas=1 if replicas is None else max(0, replicas),
+        max_unavailable=_max_unavailable(spec, replicas)
+        if kind == "Deployment"
+        else None,
+        failure=_failure(manifest),
+        queue=text(spec, "queueName") or text(spec, "queue"),
+        queue_reason=_queue_reason(kind, manifest),
+    )
+
+
+def _has_ended(manifest: Manifest) -> bool:
+    return any(
+        text(one, "type") in ("Complete", "Failed", "SuccessCriteriaMet")
+        and text(one, "status") == "True"
+        for one in items(manifest, "status", "conditions")
+    )
+
+
+def _wanted(kind: str, spec: Manifest, manifest: Manifest) -> int | None:
+    if kind == "Job":
+        parallelism = whole(spec, "parallelism")
+        wanted = 1 if parallelism is None else max(0, parallelism)
+        completions = whole(spec, "completions")
+        if completions is not None:
+            done = whole(manifest, "status", "succeeded") or 0
+            wanted = max(0, min(wanted, completions - done))
+        return wanted
+    if kind in ("ReplicaSet", "StatefulSet", "Deployment"):
+        replicas = whole(spec, "replicas")
+        return 1 if replicas is None else max(0, replicas)
+    return None
+
+
+def _gang_size(kind: str, spec: Manifest) -> int | None:
+    if kind == "PodGroup":
+        return whole(spec, "minMember")
+    if kind == "VolcanoJob":
+        return whole(spec, "minAvailable")
+    if kind == "LeaderWorkerSet":
+        return whole(spec, "leaderWorkerTemplate", "size")
+    if kind == "RayCluster":
+        groups = items(spec, "workerGroupSpecs")
+        return 1 + sum(max(0, whole(one, "minReplicas") or 0) for one in groups)
+    return None
+
+
+def _max_unavailable(spec: Manifest, replicas: int | None) -> int:
+    """As Kubernetes rounds: percentages of unavailable down, of surge up, and never both 0."""
+    if text(spec, "strategy", "type") == "Recreate":
+        return 1 if replicas is None else replicas
+    rolling = part(spec, "strategy", "rollingUpdate")
+    count = 1 if replicas is None else replicas
+    unavailable = _share(rolling.get("maxUnavailable", "25%"), count, up=False)
+    surge = _share(rolling.get("maxSurge", "25%"), count, up=True)
+    return 1 if unavailable == 0 and surge == 0 else unavailable
+
+
+def _share(value: object, count: int, *, up: bool) -> int:
+    if isinstance(value, int):
+        return max(0, value)
+    written = str(value).removesuffix("%")
+    if not written.isascii() or not written.isdigit():
+        return 0
+    product = int(written[:4]) * count
+    return -(-product // 100) if up else product // 100
+
+
+def _failure(manifest: Manifest) -> str:
+    for one in items(manifest, "status", "conditions"):
+        if text(one, "type") == "ReplicaFailure" and text(one, "status") == "True":
+            return text(one, "message")
+    return ""
+
+
+def _queue_reason(kind: str, manifest: Manifest) -> str:
+    """Why Kueue has not let a workload in; empty for other kinds and after it did."""
+    if kind != "Workload":
+        return ""
+    conditions = {
+        text(one, "type"): one for one in items(manifest, "status", "conditions")
+    }
+    for name in ("QuotaReserved", "Admitted"):
+        one = conditions.get(name)
+        if one is not None and text(one, "status") == "False":
+            return text(one, "reason")
+    return ""

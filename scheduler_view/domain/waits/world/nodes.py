@@ -1,0 +1,83 @@
+"""A node as observed: labels, taints, and what it offers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scheduler_view.domain.waits.world.lenient import (
+    Manifest,
+    amounts,
+    is_true,
+    items,
+    labels,
+    part,
+    text,
+)
+from scheduler_view.domain.waits.world.pod_spec import Toleration
+
+KEEPS_AWAY = ("NoSchedule", "NoExecute")
+CORDON = "node.kubernetes.io/unschedulable"
+NOT_READY = frozenset(
+    {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint that keeps pods away."""
+
+    key: str
+    value: str
+    effect: str
+
+    def is_tolerated(self, tolerations: tuple[Toleration, ...]) -> bool:
+        """Whether one of the tolerations matches."""
+        return any(self._by(one) for one in tolerations)
+
+    def _by(self, one: Toleration) -> bool:
+        if one.effect not in ("", self.effect):
+            return False
+        if one.operator == "Exists":
+            return one.key in ("", self.key)
+        return one.key == self.key and one.value == self.value
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNode:
+    """One node.
+
+    Attributes:
+        allocatable, capacity: thousandths by resource.
+        taints: those that keep pods away, without Kubernetes' own for a cordon.
+    """
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    is_cordoned: bool = False
+    is_ready: bool = True
+    allocatable: Mapping[str, int] = field(default_factory=dict)
+    capacity: Mapping[str, int] = field(default_factory=dict)
+
+
+def node_object(manifest: Manifest) -> ClusterNode:
+    """A node from the API server's JSON."""
+    spec, status = part(manifest, "spec"), part(manifest, "status")
+    taints = [
+        Taint(text(one, "key"), text(one, "value"), text(one, "effect"))
+        for one in items(spec, "taints")
+    ]
+    ready = [
+        text(one, "status")
+        for one in items(status, "conditions")
+        if text(one, "type") == "Ready"
+    ]
+    allocatable = amounts(status, "allocatable")
+    return ClusterNode(
+        name=text(manifest, "metadata", "name"),
+        labels=labels(manifest, "metadata", "labels"),
+        taints=tuple(t for t in taints if t.effect in KEEPS_AWAY and t.key != CORDON),
+        is_cordoned=is_true(spec, "unschedulable"),
+        is_ready=ready in ([], ["True"]),
+        allocatable=allocatable,
+        capacity=amounts(status, "capacity") or allocatable,
+    )

@@ -1,0 +1,159 @@
+"""A pod as observed: what it requires, where it is, and what was reported of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scheduler_view.domain.waits.world.lenient import (
+    Manifest,
+    instant_ms,
+    is_true,
+    items,
+    labels,
+    part,
+    text,
+)
+from scheduler_view.domain.waits.world.pod_spec import PodSpec, pod_spec
+
+ENDED = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerRef:
+    """The controller that made an object."""
+
+    kind: str
+    name: str
+    uid: str = ""
+
+
+def controller_of(metadata: Manifest) -> ControllerRef | None:
+    """The owner that controls an object; None without one."""
+    for one in items(metadata, "ownerReferences"):
+        if is_true(one, "controller"):
+            return ControllerRef(text(one, "kind"), text(one, "name"), text(one, "uid"))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """The `PodScheduled` condition."""
+
+    is_true: bool
+    reason: str
+    message: str
+    since_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PodObject:
+    """One pod.
+
+    Attributes:
+        annotations: those that name a pod group or a queue.
+        nominated: the node that preemption chose; empty without one.
+        scheduled: None if no scheduler reported anything.
+        claims: names of the claims that were made for it, by the name in its spec.
+        stuck: why containers do not start, with their images.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    spec: PodSpec
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    controller: ControllerRef | None = None
+    created_ms: int | None = None
+    is_ending: bool = False
+    phase: str = "Pending"
+    node: str = ""
+    nominated: str = ""
+    scheduled: Scheduled | None = None
+    claims: tuple[tuple[str, str], ...] = ()
+    stuck: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def path(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended and is not ending."""
+        return not self.is_ending and self.phase not in ENDED
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is on a node and reserves there what it requests."""
+        return bool(self.node) and self.phase not in ENDED
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is there and on no node."""
+        return self.is_live and not self.node
+
+    @property
+    def starts(self) -> bool:
+        """Whether it is on a node, and its containers have not begun."""
+        return self.is_live and bool(self.node) and self.phase != "Running"
+
+
+_GROUPS = (
+    *("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"),
+    *("pod-group-name", "kueue.x-k8s.io/pod-group-name"),
+    *("kueue.x-k8s.io/pod-group-total-count", "scheduling.volcano.sh/queue-name"),
+    "leaderworkerset.sigs.k8s.io/size",
+)
+
+
+def pod_object(manifest: Manifest) -> PodObject:
+    """A pod from the API server's JSON."""
+    metadata, status = part(manifest, "metadata"), part(manifest, "status")
+    spec = part(manifest, "spec")
+    notes = labels(metadata, "annotations")
+    return PodObject(
+        uid=text(metadata, "uid"),
+        namespace=text(metadata, "namespace"),
+        name=text(metadata, "name"),
+        spec=pod_spec(spec),
+        labels=labels(metadata, "labels"),
+        annotations={name: notes[name] for name in _GROUPS if name in notes},
+        controller=controller_of(metadata),
+        created_ms=instant_ms(metadata, "creationTimestamp"),
+        is_ending=bool(text(metadata, "deletionTimestamp")),
+        phase=text(status, "phase") or "Pending",
+        node=text(spec, "nodeName"),
+        nominated=text(status, "nominatedNodeName"),
+        scheduled=_scheduled(status),
+        claims=tuple(
+            (text(one, "name"), text(one, "resourceClaimName"))
+            for one in items(status, "resourceClaimStatuses")
+        ),
+        stuck=tuple(_stuck(spec, status)),
+    )
+
+
+def _scheduled(status: Manifest) -> Scheduled | None:
+    for one in items(status, "conditions"):
+        if text(one, "type") == "PodScheduled":
+            return Scheduled(
+                text(one, "status") == "True",
+                text(one, "reason"),
+                text(one, "message"),
+                instant_ms(one, "lastTransitionTime"),
+            )
+    return None
+
+
+def _stuck(spec: Manifest, status: Manifest) -> list[tuple[str, str]]:
+    images = {
+        text(one, "name"): text(one, "image")
+        for one in (*items(spec, "initContainers"), *items(spec, "containers"))
+    }
+    found = []
+    for name in ("initContainerStatuses", "containerStatuses"):
+        for one in items(status, name):
+            reason = text(one, "state", "waiting", "reason")
+            if reason:
+                found.append((reason, images.get(text(one, "name"), "")))
+    return found

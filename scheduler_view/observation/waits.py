@@ -1,0 +1,184 @@
+"""Explains why work waits, from the objects of a cluster; stores what changed (scheduling.md S5).
+
+Objects that were just listed for other purposes are not listed again. A kind that may not be
+listed is recorded, and its absence proves nothing; the explanation is made without it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from django.db import transaction
+
+from accounting.domain.core.interval import to_ms
+from accounting.models import Cluster
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
+from scheduler_view.cluster.kinds import EVENT, READ_FOR_WAITS
+from scheduler_view.cluster.live import LiveObject
+from scheduler_view.domain.waits.cause import WaitCause
+from scheduler_view.domain.waits.explain import Explainer
+from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.domain.waits.world.events import READ_REASONS
+from scheduler_view.domain.waits.world.world import World, read_world
+from scheduler_view.mapping import wait_content
+from scheduler_view.models import ObservationRun, UnitWait
+from scheduler_view.observation.observe import note_error
+from scheduler_view.queries.resources import added_names
+
+WAITS = "UnitWait"  # the kind of their observation run
+NOT_BEFORE = timedelta(minutes=1)  # a unit is explained at most once a minute
+BATCH = 500
+
+Listed = Mapping[str, Sequence[LiveObject]]
+_CONTENT = ("stage", "cause", "since", "cause_since", "changed_at", "digest", "content")
+
+
+def observe_waits(
+    cluster: Cluster, client: ClusterClient, listed: Listed, now: datetime
+) -> int:
+    """Explain every unit that waits; returns how many rows changed.
+
+    Args:
+        listed: objects that were listed just now, by kind.
+    """
+    run = ObservationRun.objects.filter(cluster=cluster, kind=WAITS).first()
+    if run is not None and run.seen_at is not None and run.seen_at > now - NOT_BEFORE:
+        return 0
+    try:
+        found, unread = _read(cluster, client, listed)
+    except ClusterError as error:  # it does not respond: earlier rows are kept
+        note_error(cluster, [WAITS], error)
+        return 0
+    objects = {kind: _manifests(live) for kind, live in found.items()}
+    world = read_world(objects, to_ms(now), unread=unread, added=added_names())
+    return _store(cluster, _with_history(cluster, world), now)
+
+
+def _read(
+    cluster: Cluster, client: ClusterClient, listed: Listed
+) -> tuple[dict[str, Sequence[LiveObject]], set[str]]:
+    """The objects of each kind, and the kinds that may not be listed or do not exist."""
+    found, unread = dict(listed), set[str]()
+    for kind in READ_FOR_WAITS:
+        if kind in found:
+            continue
+        try:
+            found[kind] = client.list(kind).objects
+        except NotFound:
+            unread.add(kind)  # an API that this cluster does not have
+        except Forbidden as error:
+            note_error(cluster, [kind], error)
+            unread.add(kind)
+        else:
+            _forget_error(cluster, kind)
+    try:
+        found[EVENT] = [
+            event
+            for reason in sorted(READ_REASONS)
+            for event in client.list(EVENT, fields=f"reason={reason}").objects
+        ]
+    except (NotFound, Forbidden) as error:
+        note_error(cluster, [EVENT], error)
+        unread.add(EVENT)
+    return found, unread
+
+
+def _forget_error(cluster: Cluster, kind: str) -> None:
+    """A kind that may be listed now is no longer reported as forbidden."""
+    runs = ObservationRun.objects.filter(cluster=cluster, kind=kind, is_allowed=False)
+    runs.update(error="", code=None, is_allowed=True)
+
+
+def _manifests(objects: Iterable[LiveObject]) -> Iterator[Mapping[str, Any]]:
+    """Decoded one by one: a large cluster's manifests are never in memory together."""
+    for one in objects:
+        yield msgspec.json.decode(one.raw)
+
+
+def _with_history(cluster: Cluster, world: World) -> World:
+    """The world with since when nothing has blocked a unit, as stored."""
+    rows = UnitWait.objects.filter(
+        cluster=cluster, cause__in=(WaitCause.RETRY_PENDING, WaitCause.OTHER)
+    )
+    since = {
+        f"{row.kind}/{row.namespace}/{row.name}": to_ms(
+            datetime.fromisoformat(row.content["free_since"])
+        )
+        for row in rows.only("kind", "namespace", "name", "content")
+        if row.content.get("free_since")
+    }
+    return replace(world, free_since_ms=since)
+
+
+def _store(cluster: Cluster, world: World, now: datetime) -> int:
+    with transaction.atomic():
+        ObservationRun.objects.get_or_create(
+            cluster=cluster, kind=WAITS, defaults={"tried_at": now}
+        )
+        run = ObservationRun.objects.select_for_update().get(
+            cluster=cluster, kind=WAITS
+        )
+        if run.seen_at is not None and run.seen_at > now - NOT_BEFORE:
+            return 0  # another process stored newer ones
+        known = {
+            (row.kind, row.namespace, row.name): row
+            for row in UnitWait.objects.filter(cluster=cluster)
+        }
+        rows = []
+        for one in Explainer(world).waiting():
+            old = known.pop((one.kind, one.namespace, one.name), None)
+            row = _row(cluster, world, one, old, now)
+            if old is None or (old.digest, old.cause) != (row.digest, row.cause):
+                rows.append(row)
+        UnitWait.objects.bulk_create(
+            rows,
+            batch_size=BATCH,
+            update_conflicts=True,
+            unique_fields=["cluster", "kind", "namespace", "name"],
+            update_fields=_CONTENT,
+        )
+        UnitWait.objects.filter(pk__in=[row.pk for row in known.values()]).delete()
+        run.seen_at = run.tried_at = now
+        run.error, run.code, run.is_allowed = "", None, True
+        run.save()
+    return len(rows) + len(known)
+
+
+def _row(
+    cluster: Cluster,
+    world: World,
+    one: WaitExplanation,
+    old: UnitWait | None,
+    now: datetime,
+) -> UnitWait:
+    content = wait_content(one)
+    if one.cause in (WaitCause.RETRY_PENDING, WaitCause.OTHER):
+        free = world.free_since_ms.get(one.subject)
+        since = now if free is None else datetime.fromtimestamp(free / 1000, UTC)
+        content["free_since"] = since.isoformat()
+    text = msgspec.json.encode(content, order="sorted")
+    if b"\\u0000" in text:  # Postgres cannot store NUL in texts
+        text = text.replace(b"\\u0000", b"?")
+        content = msgspec.json.decode(text)
+    is_same = old is not None and old.cause == one.cause
+    return UnitWait(
+        cluster=cluster,
+        kind=one.kind[:63],
+        namespace=one.namespace[:63],
+        name=one.name[:253],
+        stage=one.stage.value,
+        cause=one.cause.value,
+        since=_instant(one.since_ms),
+        cause_since=old.cause_since if old is not None and is_same else now,
+        changed_at=now,
+        digest=sha256(text).hexdigest()[:32],
+        content=content,
+    )
+
+
+def _instant(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)

@@ -1,0 +1,201 @@
+"""Work that waits, why, who holds what it needs, and what would let it start.
+
+As last explained from the objects of a cluster; empty if the portal may not read pods. Of pods of
+teams that the person may not read, only the team, the tier and the amounts are shown.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from accounting.access import Scope
+from accounting.domain.reports.rows import UNMAPPED
+from accounting.models import Cluster, Team
+from scheduler_view.models import ObservationRun, UnitWait
+from scheduler_view.queries.namespaces import owners
+
+WAITS = "UnitWait"
+Change = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HolderRow:
+    """One pod that holds what a unit waits for.
+
+    Attributes:
+        pod, unit: empty if the person may not read its team.
+        units: of `resource`.
+        is_own: a replica of the waiting unit.
+        since: since when it has held them; None if unknown.
+    """
+
+    team: str
+    pod: str
+    unit: str
+    resource: str
+    units: int
+    priority_class: str
+    is_own: bool
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingUnitRow:
+    """One work unit that waits.
+
+    Attributes:
+        team: slug; `unmapped` if the namespace has no team.
+        kind, name: such as Job, Deployment or Pod.
+        requested: units of one pod by resource; empty if not known.
+        since: when it was created; None if unknown.
+        holders: pods of which all must end, for each node or quota; best first.
+        starts_if: changes of which each is enough.
+        message: of the scheduler or the API server.
+        seen_at: as of when.
+    """
+
+    cluster: str
+    team: str
+    namespace: str
+    kind: str
+    name: str
+    requested: Mapping[str, int]
+    pods_wanted: int
+    pods_bound: int
+    pods_waiting: int
+    priority_class: str
+    since: datetime | None
+    stage: str
+    cause: str
+    cause_since: datetime
+    contributing: list[str]
+    overlays: list[str]
+    preemption: str
+    holders: list[list[HolderRow]]
+    starts_if: list[Change]
+    message: str
+    seen_at: datetime | None = None
+
+
+def waiting_rows(
+    scope: Scope, now: datetime, *, cluster: str = "", team: str = ""
+) -> list[WaitingUnitRow]:
+    """Waiting units of the teams that the person may read, longest first."""
+    clusters = Cluster.objects.order_by("name")
+    if cluster:
+        clusters = clusters.filter(name=cluster)
+    slugs = dict(Team.objects.values_list("pk", "slug"))
+    found: list[WaitingUnitRow] = []
+    for one in clusters:
+        waits = list(UnitWait.objects.filter(cluster=one))
+        if waits:
+            reader = _Reader(scope, one, waits, slugs, now)
+            found += [
+                row
+                for wait in waits
+                if reader.may_read(wait.namespace)
+                and (row := reader.row(wait)).team == (team or row.team)
+            ]
+    return sorted(found, key=lambda row: (row.since or now, row.namespace, row.name))
+
+
+class _Reader:
+    """Rows of one cluster, as one person may see them."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        cluster: Cluster,
+        waits: Iterable[UnitWait],
+        slugs: Mapping[int, str],
+        now: datetime,
+    ) -> None:
+        self._scope, self._cluster, self._slugs = scope, cluster, slugs
+        names = {wait.namespace for wait in waits}
+        names |= {
+            _namespace(held["pod"])
+            for wait in waits
+            for found in wait.content["blockers"]
+            for held in found["blockers"]
+        }
+        self._owners = owners(cluster.pk, sorted(names), now)
+        run = ObservationRun.objects.filter(cluster=cluster, kind=WAITS).first()
+        self._seen_at = run.seen_at if run else None
+
+    def may_read(self, namespace: str) -> bool:
+        number = self._owners.get(namespace)
+        return self._scope.sees_all or (
+            number is not None and self._scope.sees_team(number)
+        )
+
+    def row(self, wait: UnitWait) -> WaitingUnitRow:
+        content = wait.content
+        resource, units = content["resource"], content["units_per_pod"]
+        return WaitingUnitRow(
+            cluster=self._cluster.name,
+            team=self._team(wait.namespace),
+            namespace=wait.namespace,
+            kind=wait.kind,
+            name=wait.name,
+            requested={resource: units} if resource and units is not None else {},
+            pods_wanted=content["pods"]["wanted"],
+            pods_bound=content["pods"]["bound"],
+            pods_waiting=content["pods"]["waiting"],
+            priority_class=content["priority_class"],
+            since=wait.since,
+            stage=wait.stage,
+            cause=wait.cause,
+            cause_since=wait.cause_since,
+            contributing=content["contributing"],
+            overlays=content["overlays"],
+            preemption=content["preemption"],
+            holders=[
+                [self._holder(held) for held in found["blockers"]]
+                for found in content["blockers"]
+            ],
+            starts_if=[self._shown(change) for change in content["starts_if"]],
+            message=next((said["text"] for said in content["evidence"]), ""),
+            seen_at=self._seen_at,
+        )
+
+    def _team(self, namespace: str) -> str:
+        number = self._owners.get(namespace)
+        return UNMAPPED if number is None else self._slugs[number]
+
+    def _holder(self, held: Mapping[str, Any]) -> HolderRow:
+        namespace = _namespace(held["pod"])
+        is_shown = self.may_read(namespace)
+        since = held["since_ms"]
+        return HolderRow(
+            self._team(namespace),
+            held["pod"] if is_shown else "",
+            held["unit"] if is_shown else "",
+            held["resource"],
+            held["units"],
+            held["priority_class"],
+            held["is_own"],
+            None if since is None else datetime.fromtimestamp(since / 1000, UTC),
+        )
+
+    def _shown(self, change: Change) -> Change:
+        """A change without the names of pods and gangs that the person may not read."""
+        if "changes" in change:
+            return {
+                **change,
+                "changes": [self._shown(one) for one in change["changes"]],
+            }
+        pods = change.get("pods")
+        named = [*pods] if isinstance(pods, list) else []
+        if "pod" in change:
+            named = [change["pod"]]
+        if change["change"] == "end_gang":
+            named = [change["object"].partition("/")[2]]
+        if all(self.may_read(_namespace(one)) for one in named):
+            return change
+        teams = sorted({self._team(_namespace(one)) for one in named})
+        return {"change": change["change"], "count": len(named), "teams": teams}
+
+
+def _namespace(path: str) -> str:
+    return path.partition("/")[0]

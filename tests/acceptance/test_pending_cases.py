@@ -1,0 +1,127 @@
+"""Every recorded case of pending work: the explanation is the one that was declared.
+
+Covered, as `expected.json` has it: stage, cause, contributing causes, preemption, overlays, counts
+of pods, resource, the first set of blockers, every change that lets the unit start, and the facts
+of a cause. Not here: whether a change really lets the pods start (tried where the data say so).
+"""
+
+import json
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+from scheduler_view.domain.waits.explain import Explainer
+from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.domain.waits.wording import CHANGE_KINDS, change_text
+from scheduler_view.domain.waits.world.world import read_world
+from tests import shared_data
+
+NAME = "public-pending-2026"
+FOLDER = shared_data.DATA / NAME
+FACTS = (
+    *("quota", "free", "free_total", "free_other", "gang", "inversion", "nominated"),
+    *("gates", "queue", "missing", "volume", "limit", "taints", "short", "devices"),
+    *("selector", "node", "scheduler"),
+)
+NOT_NAMED = {("fragmented", "move_pod")}  # the pod is bound to its node by a selector
+
+
+def _expected() -> dict[str, Any]:
+    path = FOLDER / "expected.json"
+    if not path.exists():
+        return {}
+    found: dict[str, Any] = json.loads(path.read_text())["scenarios"]
+    return found
+
+
+EXPECTED = _expected()
+
+
+def explanations(case: str) -> dict[str, WaitExplanation]:
+    recorded = json.loads((FOLDER / f"{case}.json").read_text())
+    at = datetime.fromisoformat(recorded["recorded_at"])
+    world = read_world(recorded["objects"], round(at.timestamp() * 1000))
+    return {one.subject: one for one in Explainer(world).waiting()}
+
+
+@pytest.mark.skipif(not EXPECTED, reason=shared_data.missing(NAME))
+def test_there_are_74_cases() -> None:
+    assert len(EXPECTED) == 74
+
+
+@pytest.mark.parametrize("case", sorted(EXPECTED))
+def test_a_recorded_case_is_explained_as_declared(case: str) -> None:
+    expected, found = EXPECTED[case], explanations(case)
+    if expected.get("is_visible") is False:
+        assert found == {}, "nothing of it is left to be found"
+        return
+    one = found[expected["subject"]]
+    assert {
+        "stage": one.stage,
+        "cause": one.cause,
+        "contributing": list(one.contributing),
+        "preemption": one.preemption,
+        "overlays": list(one.overlays),
+        "resource": one.resource or None,
+        "units_per_pod": one.units_per_pod,
+        "pods": {
+            "wanted": one.pods.wanted,
+            "bound": one.pods.bound,
+            "waiting": one.pods.waiting,
+        },
+    } == {key: expected[key] for key in _COMPARED}
+    first = one.blockers[0].pods if one.blockers else ()
+    assert any(is_set(globs, first) for globs in expected["blockers"]["any_of"]), first
+    for name in FACTS:
+        if name in expected:
+            assert contains(expected[name], one.facts.get(name)), name
+
+
+_COMPARED = (
+    *("stage", "cause", "contributing", "preemption", "overlays", "resource"),
+    *("units_per_pod", "pods"),
+)
+
+
+@pytest.mark.parametrize("case", sorted(EXPECTED))
+def test_the_declared_changes_are_named(case: str) -> None:
+    expected = EXPECTED[case]
+    if expected.get("is_visible") is False:
+        return
+    named = [r.as_value() for r in explanations(case)[expected["subject"]].starts_if]
+    assert bool(named) == bool(expected["starts_if"])
+    assert all(change_text(one) for one in named)
+    assert {one["change"] for one in named} <= CHANGE_KINDS
+    for change in expected["starts_if"]:
+        if (case, change["change"]) not in NOT_NAMED:
+            assert any(contains(change, one) for one in named), change
+
+
+@pytest.mark.parametrize("case", sorted(EXPECTED))
+def test_the_evidence_is_the_text_that_was_recorded(case: str) -> None:
+    expected = EXPECTED[case]
+    if expected.get("is_visible") is False:
+        return
+    one = explanations(case)[expected["subject"]]
+    for said in one.evidence:
+        recorded = (FOLDER / f"{case}.json").read_text()
+        assert json.dumps(said.text)[1:-1] in recorded
+
+
+def is_set(globs: list[str], pods: tuple[str, ...]) -> bool:
+    """Whether pods are one of the declared sets; a star matches any text."""
+    return all(any(fnmatchcase(pod, glob) for glob in globs) for pod in pods) and all(
+        any(fnmatchcase(pod, glob) for pod in pods) for glob in globs
+    )
+
+
+def contains(expected: Any, found: Any) -> bool:
+    """Whether a value has everything that is declared; it may have more."""
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and all(
+            key in found and contains(value, found[key])
+            for key, value in expected.items()
+        )
+    return bool(expected == found)

@@ -1,0 +1,84 @@
+"""Months in the browser: two people close one by click, and a statement on paper."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from playwright.sync_api import Page, expect
+from pytest_django import DjangoDbBlocker
+
+from accounting.booking.running import book_running
+from accounting.models import PeriodRevision
+from tests.browser.conftest import SignIn
+from tests.browser.forget import forget_months
+from tests.story import Story
+
+REASON = "Agreed in the monthly review."
+LONG_MS = 60_000  # the machine of the tests may be busy
+
+
+@pytest.fixture(scope="module", autouse=True)
+def october(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """October and November, running."""
+    del story
+    with django_db_blocker.unblock():
+        book_running("2026-10")
+        book_running("2026-11")
+        yield
+        forget_months()
+    connection.close()
+
+
+def request_overrides(page: Page) -> int:
+    """Ask to close despite each check that blocks; returns how many there were."""
+    asked = 0
+    while page.get_by_text("Close despite this").count():
+        page.get_by_text("Close despite this").first.click()
+        form = page.locator("details[open]").filter(has_text="Close despite this")
+        form.get_by_label("Reason").fill(REASON)
+        form.get_by_role("button", name="Request an override").click()
+        asked += 1
+        waiting = page.get_by_text("Another person must confirm it.")
+        expect(waiting).to_have_count(asked, timeout=LONG_MS)
+    return asked
+
+
+def test_a_statement_fits_on_two_pages(sign_in: SignIn) -> None:
+    page = sign_in("luis").open("/statements/vision/2026-11")
+    expect(page.get_by_role("button", name="Print or save as PDF")).to_be_visible()
+    paper = page.pdf(format="A4")
+    assert paper.count(b"/Type /Page\n") <= 2
+
+
+def test_two_people_close_a_month(
+    sign_in: SignIn, django_db_blocker: DjangoDbBlocker
+) -> None:
+    first, second = sign_in("fin"), sign_in("ana")
+    page = first.open("/months")
+    page.get_by_role("link", name="Review October 2026").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("October 2026")
+    close = page.get_by_role("button", name="Close this month")
+    expect(close).to_be_disabled()
+    asked = request_overrides(page)
+    assert asked
+    expect(close).to_be_disabled()
+
+    other = second.open("/months/2026-10")
+    for left in range(asked, 0, -1):
+        confirm = other.get_by_role("button", name="Confirm")
+        expect(confirm).to_have_count(left, timeout=LONG_MS)
+        confirm.first.click()
+    expect(other.get_by_role("button", name="Confirm")).to_have_count(
+        0, timeout=LONG_MS
+    )
+
+    page = first.open("/months/2026-10")
+    page.get_by_role("button", name="Close this month").click()
+    expect(page.get_by_role("heading", name="Closed")).to_be_visible(timeout=LONG_MS)
+    with django_db_blocker.unblock():
+        closed = PeriodRevision.objects.get(period="2026-10", closed_at__isnull=False)
+    expect(page.get_by_text(closed.hash)).to_be_visible()
+    page.get_by_role("link", name="Vision").click()
+    expect(page.get_by_text("Statement 2026-10-vision-r1, closed.")).to_be_visible()
+    expect(page.get_by_text(REASON).first).to_be_visible()
+    assert first.complaints == second.complaints == []

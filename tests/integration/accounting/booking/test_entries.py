@@ -1,0 +1,74 @@
+"""Credits and adjustments that people add (money.md M25)."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from accounting.actions import periods
+from accounting.actions.entries import add_entry
+from accounting.actions.periods import NotAllowed
+from accounting.booking.close import close_period
+from accounting.booking.periods import PeriodError
+from accounting.booking.running import book_running
+from accounting.models import Entry, OrganisationRole, Team
+from tests.integration.accounting.booking.days import Days, payables
+from tests.integration.accounting.booking.people import person
+
+NOVEMBER = date(2026, 11, 10)
+REASON = "agreed in the monthly review"
+
+
+@pytest.fixture
+def team(days: Days) -> Team:
+    del days
+    return Team.objects.create(slug="vision", name="Vision")
+
+
+def test_an_entry_is_on_the_teams_and_the_platforms_statement(team: Team) -> None:
+    anna = person("anna")
+    one = add_entry("credit", team, NOVEMBER, Decimal("-10.50"), f" {REASON} ", anna)
+    two = add_entry("adjustment", team, NOVEMBER, Decimal("0.01"), REASON, anna)
+    assert (one.number, two.number) == ("E-1", "E-2")
+    assert (one.currency, one.reason) == ("EUR", REASON)
+    assert payables(book_running("2026-11")) == {
+        "platform": "10.49",
+        "vision": "-10.49",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount", "message"),
+    [
+        ("credit", "1.00", "a credit is below 0"),
+        ("credit", "0", "must not be 0"),
+        ("adjustment", "0", "must not be 0"),
+        ("adjustment", "NaN", "must not be 0"),
+        ("adjustment", "1000000000000", "below 10"),
+        ("adjustment", "0.001", "more than 2 decimal places"),
+        ("refund", "1.00", "not a kind of entry"),
+    ],
+)
+def test_amounts_that_are_not_valid(
+    kind: str, amount: str, message: str, team: Team
+) -> None:
+    with pytest.raises(PeriodError, match=message):
+        add_entry(kind, team, NOVEMBER, Decimal(amount), REASON, person("anna"))
+    assert not Entry.objects.exists()
+
+
+def test_a_day_of_a_closed_month_is_refused(team: Team) -> None:
+    close_period("2026-10", now=datetime(2026, 11, 5, tzinfo=UTC))
+    anna, amount = person("anna"), Decimal(1)
+    for day in (date(2026, 10, 31), date(2026, 9, 1)):
+        with pytest.raises(PeriodError, match="choose a day of 2026-11"):
+            add_entry("adjustment", team, day, amount, REASON, anna)
+    row = periods.request_reopening("2026-10", REASON, anna)
+    periods.confirm_reopening(row.pk, person("bert"))
+    add_entry("adjustment", team, date(2026, 10, 31), amount, REASON, anna)
+
+
+def test_only_finance_adds_entries(team: Team) -> None:
+    lead = person("lead", OrganisationRole.NONE)
+    with pytest.raises(NotAllowed):
+        add_entry("credit", team, NOVEMBER, Decimal(-1), REASON, lead)

@@ -1,0 +1,93 @@
+"""Running bookings are computed again when something changed, and only then (money.md M26)."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+
+from accounting.actions.entries import add_entry
+from accounting.booking.close import close_period
+from accounting.booking.keep import book_changed, open_periods
+from accounting.models import PeriodRevision, Team, UsageDay
+from accounting.tasks import book_periods
+from portal.celery import app
+from tests.integration.accounting.booking.days import H100, Days, payables
+from tests.integration.accounting.booking.people import person
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+HOUR = 3_600_000
+
+
+@pytest.fixture(autouse=True)
+def used(days: Days) -> None:
+    days.price(H100, "1")
+    days.use("vision", date(2026, 11, 5), HOUR)
+
+
+def booked(now: datetime = NOW) -> list[str]:
+    """What the task books, once the database has counted what was written."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return book_changed(now)
+
+
+def running(period: str) -> dict[str, str]:
+    return payables(PeriodRevision.objects.get(period=period, closed_at=None))
+
+
+def test_before_the_first_close_the_last_two_months_are_booked() -> None:
+    assert booked() == ["2026-10", "2026-11"]
+    assert running("2026-11") == {"platform": "0.00", "vision": "1.00"}
+
+
+def test_months_are_those_of_the_billing_zone() -> None:
+    late = datetime(2026, 11, 30, 23, 30, tzinfo=UTC)
+    assert open_periods(late) == ["2026-11", "2026-12"]
+
+
+def test_nothing_is_booked_twice_without_a_change() -> None:
+    booked()
+    assert booked() == []
+
+
+def test_usage_entries_and_closes_are_changes(days: Days) -> None:
+    booked()
+    days.use("vision", date(2026, 11, 6), HOUR)
+    assert booked() == ["2026-10", "2026-11"]
+    assert running("2026-11")["vision"] == "2.00"
+    team = Team.objects.get(slug="vision")
+    add_entry(
+        *("credit", team, date(2026, 11, 7), Decimal("-0.50")),
+        *("agreed in the review", person("anna")),
+    )
+    assert booked() == ["2026-10", "2026-11"]
+    assert running("2026-11")["vision"] == "1.50"
+    close_period("2026-10")
+    assert booked() == ["2026-11"]
+    assert booked() == []
+
+
+def test_without_any_usage_nothing_is_booked(days: Days) -> None:
+    days.forget()
+    assert booked() == []
+    assert not PeriodRevision.objects.exists()
+
+
+def test_late_usage_of_a_closed_month_is_corrected_in_the_open_one(days: Days) -> None:
+    close_period("2026-10")
+    booked()
+    days.use("vision", date(2026, 10, 5), HOUR)
+    assert booked() == ["2026-11"]
+    open_ = PeriodRevision.objects.get(period="2026-11")
+    assert open_.running_lines.filter(corrects="2026-10-r1").exists()
+    assert UsageDay.objects.count() == 2
+
+
+def test_the_task_is_in_the_timetable() -> None:
+    names = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    assert book_periods.name in names

@@ -1,0 +1,82 @@
+"""Corrections on a statement: by month and cause, and raw where the charge is zero (M32, M33)."""
+
+import re
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from django.template.loader import render_to_string
+
+from accounting.access import EVERYTHING
+from accounting.booking.close import close_period
+from accounting.booking.running import book_running
+from accounting.queries.finance.lines import booking_of
+from accounting.queries.finance.statements import (
+    StatementDocument,
+    document,
+    statement_row,
+)
+from tests.integration.accounting.booking.days import H100, Days
+
+OCTOBER = date(2026, 10, 5)
+NOVEMBER = date(2026, 11, 5)
+
+
+@pytest.fixture(autouse=True)
+def october(days: Days) -> None:
+    """October, closed with 0.105000 for vision."""
+    days.price(H100, "1")
+    days.use("vision", OCTOBER, 378_000)
+    close_period("2026-10")
+    days.forget()
+
+
+def november(team: str) -> StatementDocument:
+    book_running("2026-11")
+    booking = booking_of("2026-11")
+    row = statement_row(booking, EVERYTHING, team)
+    assert row is not None
+    return document(booking, row)
+
+
+def rows_of(found: StatementDocument) -> str:
+    """The rows of corrections as the page shows them, without tags."""
+    html = render_to_string(
+        "accounting/_statement_rows.html",
+        {"items": found.corrections, "part": "Correction"},
+    )
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_time_of_another_team_is_the_cause_on_both_statements(days: Days) -> None:
+    days.use("search", OCTOBER, 378_000)
+    [given] = november("search").corrections
+    [taken] = november("vision").corrections
+    assert given.label == taken.label == ("2026-10-r1", "time of another team")
+    assert (given.ms, taken.ms) == (378_000, -378_000)
+    assert given.raw_amount.amount == -taken.raw_amount.amount == Decimal("0.105000")
+
+
+def test_one_month_has_a_row_for_each_cause(days: Days) -> None:
+    days.use("vision", OCTOBER, 300_000)
+    days.use("vision", OCTOBER, 3_600_000, workload="late")
+    days.use("search", OCTOBER, 78_000)
+    found = november("vision").corrections
+    assert [one.label[1] for one in found] == ["changed time", "time of another team"]
+    assert [one.ms for one in found] == [3_600_000, -78_000]
+
+
+def test_the_rows_in_the_sum_add_up_to_the_payable(days: Days) -> None:
+    days.use("vision", OCTOBER, 3_600_000)
+    days.use("vision", NOVEMBER, 1_800_001)
+    found = november("vision")
+    parts = (*found.usage, *found.corrections, *found.rounding)
+    assert sum(one.amount.amount for one in parts) == found.total.amount
+    assert "In total 0.9" in rows_of(found)
+
+
+def test_a_correction_below_a_millionth_shows_its_raw_amount(days: Days) -> None:
+    days.use("vision", OCTOBER, 378_001)
+    found = november("vision")
+    assert found.corrections[0].raw_amount.amount == 0
+    assert "(raw 1 EUR-ms)" in rows_of(found)

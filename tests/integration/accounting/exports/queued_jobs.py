@@ -1,0 +1,16 @@
+"""Requests of files in tests."""
+
+from datetime import UTC, datetime
+
+from accounting.actions.exports import request_export
+from accounting.exports.request import ExportRequest
+from accounting.exports.tables import What
+from accounting.models import ExportJob
+
+FOCUS = ExportRequest(What.FOCUS, "2026-10")
+NOW = datetime(2026, 11, 6, tzinfo=UTC)
+
+
+def queued(request: ExportRequest = FOCUS) -> ExportJob:
+    """A job of a command, not of a person."""
+    return request_export(request, actor="finance", now=NOW)

@@ -1,0 +1,100 @@
+"""A file on disk is read on two connections: the same bytes, one moment, nothing left.
+
+Not here: how fast it is (`bench/exports.py`, P9).
+"""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db import DataError, connection
+
+from accounting.exports import csv_rows, parallel
+from accounting.exports.csv_rows import csv_parts, snapshot
+from accounting.exports.files import WriteProgress, write_file
+from accounting.exports.parallel import exported_snapshot, in_order
+from accounting.exports.request import ExportRequest, prepare
+from accounting.exports.tables import What
+from accounting.models import RunningLine
+from tests.integration.accounting.exports.bookings import book, random_lines
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FOCUS = ExportRequest(What.FOCUS, "2026-10")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many blocks and parts of few rows."""
+    monkeypatch.setattr(csv_rows, "FEW_ROWS", 1)
+    monkeypatch.setattr(csv_rows, "BLOCK_ROWS", 10)
+    monkeypatch.setattr(csv_rows, "PART_BYTES", 1000)
+    monkeypatch.setattr(parallel, "HELD_PARTS", 2)
+
+
+def sessions() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_two_connections_give_the_bytes_of_one(tmp_path: Path) -> None:
+    book(random_lines(21, 400), is_closed=False)
+    with snapshot():
+        wanted = b"".join(csv_parts(prepare(FOCUS)))
+    before = sessions(), threading.active_count()
+    assert write_file(FOCUS, tmp_path).path.read_bytes() == wanted
+    assert (sessions(), threading.active_count()) == before
+
+
+def test_all_rows_are_of_one_moment(tmp_path: Path) -> None:
+    """Rows that are replaced after the first part do not change the file."""
+    book(random_lines(22, 400), is_closed=False)
+    with snapshot():
+        wanted = b"".join(csv_parts(prepare(FOCUS)))
+    other = connection.copy()
+    is_gone = False
+
+    def replace(_so_far: WriteProgress) -> None:
+        nonlocal is_gone
+        if not is_gone:
+            with other.cursor() as cursor:
+                cursor.execute("DELETE FROM running_line")
+            is_gone = True
+
+    found = write_file(FOCUS, tmp_path, progress=replace).path.read_bytes()
+    other.close()
+    assert not RunningLine.objects.exists()
+    assert found == wanted
+
+
+def test_a_reader_that_stops_leaves_nothing(tmp_path: Path) -> None:
+    book(random_lines(23, 400), is_closed=False)
+    before = sessions(), threading.active_count()
+
+    def stop(so_far: WriteProgress) -> None:
+        if so_far.size > 20_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_file(FOCUS, tmp_path, progress=stop)
+    assert list(tmp_path.iterdir()) == []
+    assert (sessions(), threading.active_count()) == before
+
+
+def test_an_error_of_the_database_is_raised() -> None:
+    def fine() -> Iterator[bytes]:
+        yield b"1"
+
+    def wrong() -> Iterator[bytes]:
+        yield b"2"
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 / 0")
+
+    with snapshot():
+        parts = in_order([fine, wrong, fine], exported_snapshot())
+        assert [next(parts), next(parts)] == [b"1", b"2"]
+        with pytest.raises(DataError):
+            next(parts)

@@ -1,0 +1,169 @@
+"""Pages of contests: a lead contests a statement, finance answers, the lead decides (M34).
+
+Not covered: the rules of the steps (booking/test_contests.py).
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+import time_machine
+from django.test import Client
+
+from accounting.booking.running import book_running
+from accounting.models import Contest, Entry
+from tests.integration.conftest import NOW, SignIn
+from tests.page_html import html_of
+from tests.story import Story
+
+WHY = "gpu-02 was down on 3 November"
+ANSWER = "the logs of the node show it, too"
+ADD = "/statements/vision/2026-11/contest"
+
+
+@pytest.fixture(autouse=True)
+def november(story: Story, db: None) -> Iterator[None]:
+    """The clock does not move; November is booked."""
+    del story, db
+    with time_machine.travel(NOW, tick=False):
+        book_running("2026-11")
+        yield
+
+
+def text_of(client: Client, path: str) -> str:
+    """A page without tags, with single spaces."""
+    html = html_of(client.get(path))
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def contest(luis: Client, **more: str) -> Contest:
+    """What a lead contests, as the form does it."""
+    made = luis.post(ADD, {"what": "statement:", "reason": WHY} | more)
+    assert made.status_code == 302
+    return Contest.objects.latest("id")
+
+
+def test_a_lead_contests_and_finance_answers_with_a_credit(sign_in: SignIn) -> None:
+    luis, fin = sign_in("luis"), sign_in("fin")
+    assert f'href="{ADD}?revision=1"' in html_of(luis.get("/statements/vision/2026-11"))
+    asked = contest(luis)
+    address = f"/contests/{asked.pk}"
+    for page in (text_of(fin, "/contests"), text_of(luis, address)):
+        assert WHY in page
+        assert "Share" not in page  # the header of pages with a range of time
+    body = {
+        "answer": "entry",
+        "amount": "-12.50",
+        "billing_on": "2026-11-05",
+        "reason": ANSWER,
+    }
+    assert "Send the answer" in text_of(fin, address)
+    fin.post(f"{address}/answer", body)
+    assert Entry.objects.get().amount == Decimal("-12.50")
+    page = text_of(luis, address)
+    assert "answered with E-1, -€12.50" in page.replace("−", "-")
+    assert "Send the answer" not in page
+    luis.post(f"{address}/accept")
+    book_running("2026-11")
+    page = text_of(luis, "/statements/vision/2026-11")
+    assert f"Contest {asked.pk}: The whole statement" in page
+    assert "Accepted" in page
+    assert ANSWER in page
+    assert "E-1 · credit" in page
+
+
+def test_a_row_is_contested_and_opened_again(sign_in: SignIn) -> None:
+    luis, fin = sign_in("luis"), sign_in("fin")
+    [row, *_] = re.findall(r'value="(row:[^"]+)"', html_of(luis.get(ADD)))
+    asked = contest(luis, what=row.replace("&quot;", '"'))
+    assert asked.of == "row"
+    address = f"/contests/{asked.pk}"
+    fin.post(f"{address}/answer", {"answer": "reason", "reason": ANSWER})
+    short = luis.post(f"{address}/reopen", {"reason": "no"})
+    assert short.status_code == 422
+    luis.post(f"{address}/reopen", {"reason": "that is another node"})
+    assert "that is another node" in text_of(fin, address)
+    assert Contest.objects.get().state == "open"
+    luis.post(f"{address}/withdraw")
+    assert "Withdrawn" in text_of(fin, "/contests?state=withdrawn")
+    assert "No contest is in this state" in text_of(fin, "/contests?state=open")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"what": "statement:", "reason": "no"}, "at least 10 characters"),
+        ({"what": "line:", "reason": WHY}, "Enter the id of the line"),
+        ({"what": "line:", "line": "0" * 32, "reason": WHY}, "has no such line"),
+        ({"what": "statement:", "line": "0" * 32, "reason": WHY}, "leave this empty"),
+        ({"what": "row:[]", "reason": WHY}, "Select a valid choice"),
+    ],
+)
+def test_what_is_wrong_in_a_contest_is_said(
+    body: dict[str, str], message: str, sign_in: SignIn
+) -> None:
+    refused = sign_in("luis").post(ADD, body)
+    assert refused.status_code == 422
+    assert message in html_of(refused)
+    assert not Contest.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"answer": "entry", "reason": ANSWER}, "This answer needs it."),
+        ({"answer": "mapping", "reason": ANSWER}, "This answer needs it."),
+        ({"answer": "reason", "reason": "no"}, "at least 10 characters"),
+        (
+            {
+                "answer": "entry",
+                "amount": "0.001",
+                "billing_on": "2026-11-05",
+                "reason": ANSWER,
+            },
+            "more than 2 decimal places",
+        ),
+    ],
+)
+def test_what_is_wrong_in_an_answer_is_said(
+    body: dict[str, str], message: str, sign_in: SignIn
+) -> None:
+    asked = contest(sign_in("luis"))
+    refused = sign_in("fin").post(f"/contests/{asked.pk}/answer", body)
+    assert refused.status_code == 422
+    assert message in html_of(refused)
+
+
+def test_nobody_else_contests_answers_or_decides(sign_in: SignIn) -> None:
+    luis, fin, mia = sign_in("luis"), sign_in("fin"), sign_in("mia")
+    asked = contest(luis)
+    address = f"/contests/{asked.pk}"
+    answer = {"answer": "reason", "reason": ANSWER}
+    assert luis.post(f"{address}/answer", answer).status_code == 403
+    assert luis.get("/statements/search/2026-11/contest").status_code == 404
+    for person, codes in ((fin, (200, 403, 403, 403)), (mia, (403, 403, 403, 403))):
+        assert (
+            person.get(address).status_code,
+            person.post(f"{address}/accept").status_code,
+            person.post(f"{address}/withdraw").status_code,
+            person.post(ADD, {"what": "statement:", "reason": WHY}).status_code,
+        ) == codes
+    refused = luis.post(f"{address}/accept", follow=True)
+    assert "needs a contest that is answered" in html_of(refused)
+
+
+def test_before_anything_is_contested_the_list_says_where_to(sign_in: SignIn) -> None:
+    assert "open the statement of your team" in text_of(sign_in("luis"), "/contests")
+    assert "Nothing is contested" in text_of(sign_in("fin"), "/contests")
+    assert sign_in("fin").get("/contests?state=x").status_code == 400
+
+
+def test_the_start_page_of_finance_says_who_contests(sign_in: SignIn) -> None:
+    fin = sign_in("fin")
+    assert "Who contests Nobody" in text_of(fin, "/months")
+    contest(sign_in("luis"))
+    page = text_of(fin, "/months")
+    assert "Open month Nov 2026" in page
+    assert "Who contests Vision 1 open contest" in page
+    assert WHY in page

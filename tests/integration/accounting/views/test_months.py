@@ -1,0 +1,205 @@
+"""Pages of months, statements and charges: numbers, forms, and who sees them."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+import time_machine
+from django.test import Client
+
+from accounting.booking.close import close_period
+from accounting.booking.running import book_running
+from accounting.domain.billing.close_checks import RULES, CloseCheck
+from accounting.models import CloseOverride, Entry, PeriodRevision
+from accounting.templatetags import units
+from accounting.views.finance.months import CHECK_TITLES
+from tests.integration.conftest import NOW, SignIn
+from tests.page_html import html_of
+from tests.story import Story
+
+REASON = "agreed in the monthly review"
+
+
+@pytest.fixture(autouse=True)
+def right_after_the_story(story: Story, db: None) -> Iterator[None]:
+    """The process clock does not move; the story's newest window has just ended."""
+    del story, db
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+def text_of(client: Client, path: str) -> str:
+    """A page without tags, with single spaces."""
+    html = html_of(client.get(path))
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_before_anything_is_booked_pages_say_so(sign_in: SignIn) -> None:
+    fin = sign_in("fin")
+    assert "Not booked" in text_of(fin, "/months")
+    assert "Nothing is booked yet" in text_of(fin, "/months/2026-11")
+    assert "Nothing is booked yet" in text_of(fin, "/charges")
+    assert fin.get("/months/2019-01").status_code == 404
+    assert fin.get("/statements/vision/2026-11").status_code == 404
+
+
+def test_the_months_page_says_what_is_next_and_what_blocks_it(sign_in: SignIn) -> None:
+    october = book_running("2026-10")
+    page = text_of(sign_in("fin"), "/months")
+    assert "Next to close: October 2026" in page
+    assert "block the close" in page
+    assert units.money(october.payable, "EUR") in page
+
+
+def test_every_check_has_a_title() -> None:
+    assert CHECK_TITLES.keys() == RULES.keys()
+
+
+def test_statements_add_up_to_the_payable_of_the_month(sign_in: SignIn) -> None:
+    booked = book_running("2026-11")
+    page = text_of(sign_in("fin"), "/months/2026-11")
+    for one in booked.statements.all():
+        assert units.money(one.payable, "EUR") in page
+    total = sum((one.payable for one in booked.statements.all()), Decimal(0))
+    assert total == booked.payable
+    assert units.money(booked.payable, "EUR") in page
+
+
+def test_every_way_to_divide_charges_has_the_same_total(sign_in: SignIn) -> None:
+    booked = book_running("2026-11")
+    fin = sign_in("fin")
+    for by in ("team", "model", "tier", "namespace", "workload", "day", "state"):
+        page = text_of(fin, f"/charges?period=2026-11&by={by}")
+        assert f"{booked.payable:,.6f}" in page, by
+    assert fin.get("/charges?by=colour").status_code == 400
+
+
+def test_a_statement_shows_its_method_and_why_its_sum_is_the_payable(
+    sign_in: SignIn,
+) -> None:
+    book_running("2026-10")
+    booked = book_running("2026-11")
+    vision = booked.statements.get(team="vision")
+    page = text_of(sign_in("luis"), "/statements/vision/2026-11")
+    assert "Running" in page
+    assert "has no number yet" in page
+    assert units.money(vision.payable, "EUR") in page
+    assert "Method alloc-v1" in page
+    html = html_of(sign_in("luis").get("/statements/vision/2026-11"))
+    assert "/explain?what=charge&amp;team=vision&amp;from=2026-11-01" in html
+    assert 'href="/teams/vision/rules"' in html
+    assert "Not booked" not in page  # the month before is
+    platform = text_of(sign_in("fin"), "/statements/platform/2026-11")
+    assert "a few cents below zero" in platform
+
+
+def test_leads_read_their_statements_and_charges_and_no_others(
+    sign_in: SignIn,
+) -> None:
+    book_running("2026-11")
+    luis, mia = sign_in("luis"), sign_in("mia")  # a lead and a viewer of vision
+    assert luis.get("/statements/vision/2026-11").status_code == 200
+    assert luis.get("/statements/search/2026-11").status_code == 404
+    assert luis.get("/statements/platform/2026-11").status_code == 404
+    assert luis.get("/charges?team=search").status_code == 404
+    page = text_of(luis, "/charges?by=workload")
+    assert "Search" not in page.split("Charge (EUR)")[1].split("Total")[0]
+    assert mia.get("/statements/vision/2026-11").status_code == 403
+    assert luis.get("/months").status_code == 403
+
+
+def test_files_are_of_the_team_for_its_lead(sign_in: SignIn) -> None:
+    booked = book_running("2026-11")
+    luis, fin = sign_in("luis"), sign_in("fin")
+    address = "/months/2026-11/files/charges"
+    assert luis.get(address).status_code == 404
+    assert luis.get(f"{address}?team=search").status_code == 404
+    mine = b"".join(luis.get(f"{address}?team=vision").streaming_content)  # type: ignore[attr-defined]
+    assert mine.count(b"\n") == booked.running_lines.filter(team="vision").count() + 1
+    everything = fin.get(address)
+    assert "gpu-ledger_charges_2026-11_running.csv" in everything["Content-Disposition"]
+    lines = b"".join(everything.streaming_content)  # type: ignore[attr-defined]
+    assert lines.count(b"\n") == booked.line_count + 1
+    assert fin.get(f"{address}?format=pdf").status_code == 400
+    assert fin.get("/months/2026-11/files/everything").status_code == 404
+
+
+def test_a_month_is_closed_with_overrides_of_two_people(sign_in: SignIn) -> None:
+    fin, ana = sign_in("fin"), sign_in("ana")
+    address = "/months/2026-10"
+    refused = fin.post(f"{address}/close", follow=True)
+    assert "cannot be closed" in html_of(refused)
+    blocking = [one.code for one in _checks(fin, address) if one.is_blocking]
+    assert blocking
+    for code in blocking:
+        fin.post(f"{address}/override", {"check": code, "reason": REASON})
+    for one in CloseOverride.objects.all():
+        own = fin.post(f"{address}/confirm", {"number": one.pk}, follow=True)
+        assert "another person must confirm" in html_of(own)
+        ana.post(f"{address}/confirm", {"number": one.pk})
+    fin.post(f"{address}/close")
+    closed = PeriodRevision.objects.get(period="2026-10")
+    assert closed.is_closed, [c for c in _checks(fin, address) if c.is_blocking]
+    page = text_of(fin, address)
+    assert closed.hash in page
+    assert "Closed" in page
+    assert REASON in text_of(fin, "/statements/vision/2026-10")
+
+
+def _checks(client: Client, address: str) -> list[CloseCheck]:
+    response = client.get(address)
+    return [check for check, *_ in response.context["checks"]]
+
+
+def test_a_short_reason_is_refused_on_the_page(sign_in: SignIn) -> None:
+    book_running("2026-10")
+    refused = sign_in("fin").post(
+        "/months/2026-10/override", {"check": "coverage", "reason": "no"}
+    )
+    assert refused.status_code == 422
+    assert "at least 10 characters" in html_of(refused)
+
+
+def test_the_latest_closed_month_is_opened_again_by_two_people(
+    sign_in: SignIn,
+) -> None:
+    close_period("2026-10")
+    fin, ana = sign_in("fin"), sign_in("ana")
+    fin.post("/months/2026-10/reopen", {"reason": REASON})
+    assert "asks to open this month again" in text_of(ana, "/months/2026-10")
+    number = re.search(
+        r'name="number" value="(\d+)"', html_of(ana.get("/months/2026-10"))
+    )
+    assert number
+    ana.post("/months/2026-10/reopen", {"number": number[1]})
+    page = text_of(fin, "/months/2026-10")
+    assert "Earlier revisions" in page
+    assert REASON in page
+
+
+def test_a_credit_is_on_the_statement(sign_in: SignIn) -> None:
+    fin = sign_in("fin")
+    body = {
+        "kind": "credit",
+        "team": "vision",
+        "billing_on": "2026-11-05",
+        "amount": "-12.50",
+        "reason": REASON,
+    }
+    wrong = fin.post("/entries/new", body | {"amount": "12.50"})
+    assert wrong.status_code == 422
+    assert "A credit is below 0" in html_of(wrong)
+    fin.post("/entries/new", body)
+    assert Entry.objects.get().amount == Decimal("-12.50")
+    book_running("2026-11")
+    page = text_of(sign_in("luis"), "/statements/vision/2026-11")
+    assert "E-1 · credit" in page
+    assert "€12.50" in page
+
+
+def test_the_method_of_a_month_is_chosen_before_it_begins(sign_in: SignIn) -> None:
+    fin = sign_in("fin")
+    begun = fin.post("/months/2026-11/method", {"method": "busy-v1"}, follow=True)
+    assert "its method stays" in html_of(begun)
+    assert fin.post("/months/2026-11/method", {"method": "x"}).status_code == 404

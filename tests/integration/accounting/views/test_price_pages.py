@@ -1,0 +1,139 @@
+"""Pages of prices: lists, the price of a list, and the import of a file (money.md M13, M19).
+
+The form of a price is in `test_flows.py`, the words of rows in `commands/test_prices.py`.
+"""
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from accounting.models import PriceList, UnitPrice
+from tests.integration.conftest import SignIn
+from tests.page_html import html_of
+
+REASON = "Agreed in the finance round of November"
+LIST = {
+    "kind": "rate",
+    "name": "Vendor 2027",
+    "currency": "USD",
+    "source": "Contract 4711",
+    "reason": REASON,
+}
+FILE = (
+    "\ufeffgpu,usd,source_note\r\n"
+    'NVIDIA L40S,2.10,"=1+1, ""two"""\r\n'
+    "NVIDIA L40S,,\r\n"
+    "<b>Nothing</b>,3,\r\n"
+)
+OPTIONS = {
+    "map": "model=gpu\nper_gpu_hour=usd",
+    "set": "valid_from=2026-12-01\ncurrency=USD",
+}
+
+
+def upload(client: Client, content: bytes, **more: str) -> Any:
+    file = SimpleUploadedFile("list.csv", content)
+    return client.post("/prices/import", OPTIONS | more | {"file": file})
+
+
+def hidden(answer: Any) -> dict[str, Any]:
+    """The fields of the form that saves, as a browser sends them."""
+    form = answer.context["confirm"]
+    names = ("text", "seen", *(field.name for field in answer.context["hidden"]))
+    return {name: form[name].value() or "" for name in names}
+
+
+def test_a_list_is_made_renamed_and_gives_prices_its_currency(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    assert client.post("/prices/lists/new", LIST).status_code == 302
+    made = PriceList.objects.get(name="Vendor 2027")
+    again = client.post("/prices/lists/new", LIST)
+    assert again.status_code == 422
+    assert "Another list of the kind rate is named" in html_of(again)
+    changed = {"name": "Vendor", "source": "", "reason": REASON}
+    client.post(f"/prices/lists/{made.pk}", changed)
+    page = html_of(client.get("/prices"))
+    assert f'href="/prices/lists/{made.pk}"' in page
+    assert "Vendor 2027" not in page
+
+    values = {
+        "model": "NVIDIA-L40S",
+        "lifecycle": "spot",
+        "valid_from": "2026-12-01",
+        "rate_per_gpu_hour": "1.5",
+        "price_list": str(made.pk),
+        "reason": REASON,
+        "confirm": "yes",
+    }
+    wrong = client.post("/prices/new", values | {"cost_per_gpu_hour": "1"})
+    assert "has prices of the kind rate only" in html_of(wrong)
+    client.post("/prices/new", values)
+    price = UnitPrice.objects.get(price_list=made)
+    assert (price.currency, price.kind) == ("USD", "rate")
+    form = client.get(f"/prices/new?price={price.pk}").context["form"]
+    assert form["price_list"].initial == made.pk
+
+
+def test_finance_sees_lists_and_only_admins_change_them(sign_in: SignIn) -> None:
+    made = PriceList.objects.create(kind="cost", name="Leasing", currency="EUR")
+    page = html_of(sign_in("fin").get("/prices"))
+    assert "Leasing" in page
+    assert f"/prices/lists/{made.pk}" not in page
+    assert "Leasing" not in html_of(sign_in("mia").get("/prices"))
+
+
+def test_a_file_is_checked_shown_and_saved(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    before = UnitPrice.objects.count()
+    shown = upload(client, FILE.encode())
+    page = html_of(shown)
+    assert shown.status_code == 200
+    assert "1 taken, 1 unknown model, 1 no price." in page
+    assert "&lt;b&gt;Nothing&lt;/b&gt;" in page
+    assert "Save 1 price" in page
+    assert UnitPrice.objects.count() == before
+
+    fields = hidden(shown)
+    short = client.post("/prices/import", fields | {"reason": "short"})
+    assert short.status_code == 422
+    assert "at least 10 characters" in html_of(short)
+    saved = client.post("/prices/import", hidden(short) | {"reason": REASON})
+    assert saved.status_code == 302
+    [price] = UnitPrice.objects.filter(source_note='=1+1, "two"')
+    assert (price.currency, str(price.rate_per_gpu_hour)) == ("USD", "2.100000")
+
+
+def test_what_changed_since_the_check_is_shown_again(sign_in: SignIn) -> None:
+    client = sign_in("ana")
+    fields = hidden(upload(client, FILE.encode())) | {"reason": REASON}
+    UnitPrice.objects.filter(model="NVIDIA-L40S").delete()
+    UnitPrice.objects.create(
+        model="NVIDIA-L40S",
+        currency="USD",
+        rate_per_gpu_hour="2.10",
+        valid_from="2026-11-30T23:00Z",
+    )
+    again = client.post("/prices/import", fields)
+    assert again.status_code == 422
+    assert "The price book changed since this check" in html_of(again)
+    assert "1 already there" in html_of(again)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "The submitted file is empty."),
+        (b"gpu\n", "Column &#x27;usd&#x27; is not known"),
+        (b"gpu,usd\n\xff\n", "Not UTF-8: byte 8."),
+        (b"gpu,usd\n\0,1\n", "contains a NUL character"),
+        (b"gpu,usd\n" + b"a,1\n" * 10_001, "More than 10,000 rows"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(
+    sign_in: SignIn, content: bytes, words: str
+) -> None:
+    answer = upload(sign_in("ana"), content)
+    assert answer.status_code == 422
+    assert words in html_of(answer)

@@ -1,0 +1,141 @@
+"""Bills over REST and on pages: a file is checked, imported, shown against our cost, made final.
+
+Left out: what rows are matched to (tests/integration/accounting/finance/test_bills.py).
+"""
+
+import gzip
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+
+from accounting.domain.core.interval import to_ms
+from accounting.models import Bill, Node, NodeProvider
+from accounting.rating.billing_settings import midnight
+from tests.integration.accounting.finance.billed import ARN, AWS, charge, focus
+from tests.integration.conftest import SignIn
+from tests.page_html import html_of
+from tests.story import Story
+
+BILLS = "/api/v1/bills"
+
+
+@pytest.fixture
+def content(story: Story, db: None) -> bytes:
+    """Nodes 1 and 2 on the newest whole day, a bucket, and a formula as a name."""
+    del db
+    for number in (1, 2):
+        NodeProvider.objects.create(
+            node=Node.objects.get(name=f"gpu-{number:02d}"),
+            provider_id=AWS.format(number),
+            first_ms=to_ms(story.since),
+            last_ms=to_ms(story.until),
+        )
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT max(billing_on) FROM usage_gpu_day")
+        day = cursor.fetchone()[0]
+    at = {
+        "ChargePeriodStart": midnight(day).isoformat(),
+        "ChargePeriodEnd": midnight(day + timedelta(days=1)).isoformat(),
+    }
+    return focus(
+        charge("470.10", ARN.format(1), **at),
+        charge("440.25", ARN.format(2), **at),
+        charge("9.00", "bucket", ResourceName="=HYPERLINK(1)", **at),
+    )
+
+
+def send(
+    client: Client, content: bytes, kind: str = "text/csv", query: str = ""
+) -> Any:
+    return client.generic("POST", BILLS + query, content, content_type=kind)
+
+
+def test_a_request_without_a_body_says_what_to_send(sign_in: SignIn) -> None:
+    refused = send(sign_in("fin"), b"")
+    assert refused.status_code == 400
+    assert "send the file as the body" in refused.json()["detail"]
+
+
+def test_a_file_is_checked_imported_and_made_final(
+    sign_in: SignIn, content: bytes
+) -> None:
+    fin = sign_in("fin")
+    checked = send(fin, content, query="?check=yes")
+    assert checked.status_code == 200
+    assert checked.json()["bills"][0]["matched"] == "910.350000"
+    assert not Bill.objects.exists()
+    made = send(fin, gzip.compress(content), "application/gzip")
+    assert made.status_code == 201
+    [bill] = made.json()["bills"]
+    assert bill["rows"] == {"last_part": 2, "unknown": 1}
+    at = f"{BILLS}/{bill['id']}"
+    row = fin.get(at).json()
+    assert (row["state"], row["matched"], row["unmatched"]) == (
+        *("reconciled", "910.350000", "9.000000"),
+    )
+    assert fin.get(BILLS).json()["rows"] == [row]
+    assert fin.get(f"{BILLS}?period=2020-01").json()["rows"] == []
+    [day] = fin.get(f"{at}/variance").json()["rows"]
+    assert (day["cluster"], day["billed"]) == ("north", "910.350000")
+    assert float(day["variance"]) == pytest.approx(910.35 - float(day["estimated"]))
+    listed = fin.get(f"{at}/unmatched?format=csv")
+    assert "'=HYPERLINK(1)" in listed.content.decode()
+    same = send(fin, gzip.compress(content, mtime=0), "application/gzip")
+    assert same.status_code in (200, 201)  # compressed at another time: another file
+    latest = Bill.objects.get(replaced_at=None)
+    body = {"reason": "The invoice has arrived."}
+    final = fin.post(f"{BILLS}/{latest.pk}/final", body, "application/json")
+    assert final.json()["state"] == "final"
+
+
+def test_a_file_that_cannot_be_used_is_a_problem_document(
+    sign_in: SignIn, content: bytes
+) -> None:
+    fin = sign_in("fin")
+    wrong = send(fin, b"a,b\n1,2\n")
+    assert wrong.status_code == 400
+    assert "not a FOCUS file" in wrong.json()["detail"]
+    faulty = send(fin, content.replace(b"470.10", b"=1+1"))
+    assert faulty.status_code == 200
+    assert not faulty.json()["is_saved"]
+    assert faulty.json()["faults"][0]["word"] == "bad_number"
+    assert send(fin, b"{}", "application/json").status_code == 415
+    assert send(fin, content, query="?final=maybe").status_code == 400
+    assert not Bill.objects.exists()
+    assert send(sign_in("luis"), content).status_code == 404
+
+
+def test_pages_import_and_show_a_bill(sign_in: SignIn, content: bytes) -> None:
+    ana = sign_in("ana")
+    assert "No bill" in html_of(ana.get("/bills"))
+
+    def post(content: bytes, **more: str) -> Any:
+        file = SimpleUploadedFile("november.csv", content, "text/csv")
+        return ana.post("/bills/new", {"file": file} | more, follow=True)
+
+    checked = post(content, check="yes")
+    assert "What an import would do" in html_of(checked)
+    assert not Bill.objects.exists()
+    faulty = post(content.replace(b"440.25", b"x"))
+    assert faulty.status_code == 422
+    assert "Line" in html_of(faulty)
+    page = html_of(post(content))
+    assert "The bill is imported." in page
+    assert "2 of 4" in page  # nodes of this model
+    assert "910.35" in page
+    assert "=HYPERLINK(1)" in page
+    assert "imported before" in html_of(post(content))
+    number = Bill.objects.get().pk
+    again = ana.post(f"/bills/{number}/match", follow=True)
+    assert "Nothing has changed." in html_of(again)
+    assert ana.post(f"/bills/{number}/final", {"reason": "short"}).status_code == 422
+    final = ana.post(
+        f"/bills/{number}/final", {"reason": "The invoice has arrived."}, follow=True
+    )
+    assert "The bill is final." in html_of(final)
+    assert "Final" in html_of(ana.get("/bills"))
+    assert sign_in("luis").get("/bills").status_code == 404

@@ -1,0 +1,194 @@
+"""Closing, overriding and reopening a month over REST (money.md M27-M30, M47).
+
+One story: 428 and 412 before a close, 409 with each check, overrides and reopening by two people,
+a key that is used twice, rights by role and scope. Not here: what a close freezes
+(tests/integration/accounting/booking), and the same on pages (views/test_months.py).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import time_machine
+
+from accounting.booking.running import book_running
+from accounting.models import CloseOverride, Entry, IdempotencyKey, PeriodRevision, Team
+from tests.integration.api.conftest import Ask, problem
+from tests.integration.conftest import NOW
+
+REASON = {"reason": "Agreed in the monthly review."}
+OCTOBER = "periods/2026-10"
+
+
+@pytest.fixture(autouse=True)
+def right_after_the_story() -> Iterator[None]:
+    """The process clock stands still; the story's newest window has just ended."""
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+def post(
+    ask: Ask,
+    name: str,
+    address: str,
+    body: dict[str, Any] | None = None,
+    **headers: str,
+) -> Any:
+    named = {key.replace("_", "-"): value for key, value in headers.items()}
+    return ask(name).post(
+        f"/api/v1/{address}", body or {}, content_type="application/json", headers=named
+    )
+
+
+def version(ask: Ask) -> str:
+    found: str = ask("fin").get(f"/api/v1/{OCTOBER}").headers["ETag"]
+    return found
+
+
+def overridden(ask: Ask) -> None:
+    """Two people override whatever blocks."""
+    checks = ask("fin").get(f"/api/v1/{OCTOBER}/checks").json()["checks"]
+    for code in [one["code"] for one in checks if one["level"] == "block"]:
+        made = post(ask, "fin", f"{OCTOBER}/overrides", REASON | {"check": code})
+        assert made.status_code == 201
+        address = f"overrides/{made.json()['id']}/confirm"
+        alone = post(ask, "fin", address)
+        assert alone.status_code == 403
+        assert "another person must confirm" in problem(alone)["detail"]
+        confirmed = post(ask, "ana", address)
+        assert confirmed.json()["confirmed_by"] == "ana"
+        assert post(ask, "ana", address).status_code == 409  # already confirmed
+    assert not ask("fin").get(f"/api/v1/{OCTOBER}/checks").json()["blocks"]
+
+
+def test_a_month_is_closed_and_opened_again_by_programs(ask: Ask) -> None:
+    book_running("2026-10")
+    missing = post(ask, "fin", f"{OCTOBER}/close")
+    assert missing.status_code == 428
+    assert "If-Match" in problem(missing)["detail"]
+    wrong = post(ask, "fin", f"{OCTOBER}/close", If_Match='"other"')
+    assert problem(wrong)["status"] == 412
+    blocked = post(ask, "fin", f"{OCTOBER}/close", If_Match=version(ask))
+    assert blocked.status_code == 409
+    faults = problem(blocked)["errors"]
+    assert faults
+    for one in faults:
+        assert {"code", "detail", "value", "threshold", "unit", "link"} == set(one)
+    overridden(ask)
+
+    tag = version(ask)
+    keyed = {"If_Match": tag, "Idempotency_Key": "close-1"}
+    closed = post(ask, "fin", f"{OCTOBER}/close", None, **keyed)
+    assert closed.status_code == 200, closed.content
+    stored = PeriodRevision.objects.get(period="2026-10")
+    assert (closed.json()["state"], closed.json()["hash"]) == ("closed", stored.hash)
+    assert closed.headers["ETag"] == f'"{stored.hash}"'
+    again = post(ask, "fin", f"{OCTOBER}/close", None, **keyed)
+    assert (again.json(), again.headers["ETag"]) == (
+        closed.json(),
+        closed.headers["ETag"],
+    )
+    second = post(ask, "ana", f"{OCTOBER}/close", If_Match=tag)  # a second closer
+    assert second.json()["hash"] == stored.hash
+    shown = ask("fin").get("/api/v1/statements/vision/2026-10").json()["overrides"]
+    assert shown
+    assert {one["override"]["reason"] for one in shown} == {REASON["reason"]}
+
+    stale = post(ask, "fin", f"{OCTOBER}/reopen", REASON, If_Match=tag)
+    assert stale.status_code == 412
+    tag = f'"{stored.hash}"'
+    asked = post(ask, "fin", f"{OCTOBER}/reopen", REASON, If_Match=tag)
+    assert asked.status_code == 201
+    address = f"{OCTOBER}/reopen/{asked.json()['id']}/confirm"
+    assert post(ask, "fin", address).status_code == 403
+    assert post(ask, "ana", address.replace("10/", "11/")).status_code == 404
+    opened = post(ask, "ana", address).json()
+    assert (opened["state"], opened["revisions"][0]["hash"]) in [
+        ("unbooked", stored.hash),
+        ("settling", stored.hash),
+    ]
+    listed = ask("fin").get(f"/api/v1/{OCTOBER}/reopen").json()["rows"]
+    assert [one["confirmed_by"] for one in listed] == ["ana"]
+    old = ask("fin").get("/api/v1/charges?period=2026-10&revision=1")
+    assert old.headers["ETag"] == tag
+
+
+def test_what_is_closed_is_what_was_read(ask: Ask) -> None:
+    """An entry that comes after the month was read is not closed unseen."""
+    book_running("2026-10")
+    overridden(ask)
+    tag = version(ask)
+    Entry.objects.create(
+        number="E-77",
+        kind="credit",
+        team=Team.objects.get(slug="vision"),
+        billing_on="2026-10-05",
+        amount="-5.00",
+        currency="EUR",
+        reason=REASON["reason"],
+        author_id=1,
+    )
+    keyed = {"If_Match": tag, "Idempotency_Key": "close-2"}
+    late = post(ask, "fin", f"{OCTOBER}/close", None, **keyed)
+    assert late.status_code == 412
+    assert not PeriodRevision.objects.get(period="2026-10").is_closed
+    assert not IdempotencyKey.objects.exists()  # a refused request stores no key
+    keyed["If_Match"] = version(ask)  # it was computed again: the entry is in it
+    assert keyed["If_Match"] != tag
+    assert post(ask, "fin", f"{OCTOBER}/close", None, **keyed).status_code == 200
+
+
+def test_wrong_requests_are_named(ask: Ask) -> None:
+    book_running("2026-10")
+    short = post(
+        ask, "fin", f"{OCTOBER}/overrides", {"check": "coverage", "reason": "x"}
+    )
+    assert problem(short)["errors"][0]["pointer"] == "#/reason"
+    unknown = post(ask, "fin", f"{OCTOBER}/overrides", REASON | {"check": "colour"})
+    assert problem(unknown)["errors"][0]["pointer"] == "#/check"
+    fixed = post(ask, "fin", f"{OCTOBER}/overrides", REASON | {"check": "order"})
+    assert problem(fixed)["status"] == 409
+    early = post(
+        ask,
+        "fin",
+        "periods/2026-11/close",
+        If_Match=ask("fin").get("/api/v1/periods/2026-11").headers["ETag"],
+    )
+    assert "over" in {one["code"] for one in problem(early)["errors"]}
+    for address in ("periods/2019-01/close", "overrides/999999/confirm"):
+        assert post(ask, "fin", address, If_Match='"x"').status_code == 404
+    assert post(ask, "fin", "periods/2026-99/close").status_code == 400
+
+
+def test_only_finance_and_administrators_close(ask: Ask) -> None:
+    book_running("2026-10")
+    for name in ("omar", "mia", "luis"):
+        for verb in ("close", "overrides", "reopen"):
+            assert post(ask, name, f"{OCTOBER}/{verb}", REASON).status_code == 404
+    reader = ask("fin", scopes=("read:periods",))
+    assert reader.get(f"/api/v1/{OCTOBER}").status_code == 200
+    refused = reader.post(f"/api/v1/{OCTOBER}/close", headers={"If-Match": '"x"'})
+    assert problem(refused)["status"] == 403
+
+
+def test_a_key_is_of_one_person_address_and_body(ask: Ask) -> None:
+    book_running("2026-10")
+    body = REASON | {"check": "coverage"}
+    checks = ask("fin").get(f"/api/v1/{OCTOBER}/checks").json()["checks"]
+    body["check"] = next(
+        one["code"]
+        for one in checks
+        if one["level"] == "block" and one["is_overridable"]
+    )
+    key = {"Idempotency_Key": "once"}
+    first = post(ask, "fin", f"{OCTOBER}/overrides", body, **key)
+    same = post(ask, "fin", f"{OCTOBER}/overrides", body, **key)
+    assert (first.status_code, same.status_code) == (201, 201)
+    assert first.json() == same.json()
+    assert CloseOverride.objects.count() == 1
+    other = body | {"reason": "Another reason, the same key."}
+    reused = post(ask, "fin", f"{OCTOBER}/overrides", other, **key)
+    assert problem(reused)["status"] == 422
+    assert post(ask, "ana", f"{OCTOBER}/overrides", body, **key).status_code == 201
+    long = post(ask, "fin", f"{OCTOBER}/overrides", body, Idempotency_Key="k" * 201)
+    assert problem(long)["status"] == 400

@@ -1,0 +1,106 @@
+"""The recipes of `docs/recipes.md`, in order, against a server, as a person would run them.
+
+A worker writes files while they run. Not here: the addresses one by one (test_booked_money.py,
+test_closing.py, test_money_writes.py).
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+
+from accounting.actions.tokens import SCOPES, create_token
+from accounting.booking.running import book_running
+from accounting.exports.jobs import next_job, run_job
+from accounting.models import Entry, PeriodRevision
+from tests.integration.accounting.booking.days import H100, Days
+from tests.integration.accounting.booking.people import person
+from tests.integration.conftest import NOW
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "recipes.md"
+BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LONGEST_S = 60
+EXPECTED = 9  # blocks: the page was read
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl"),
+]
+
+
+@pytest.fixture(autouse=True)
+def november() -> Iterator[None]:
+    """October can be closed."""
+    with time_machine.travel(NOW):
+        yield
+
+
+def token_of(name: str) -> str:
+    return create_token(owner=person(name), name="recipes", scopes=SCOPES)[1]
+
+
+def executed(kind: str, text: str, folder: Path, environment: dict[str, str]) -> str:
+    """The output of a block; an error fails. Files that it requests are written meanwhile."""
+    command = [sys.executable, "-c", text] if kind == "python" else ["sh", "-ec", text]
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, text=True, stdout=-1, stderr=-1
+    )
+    until = time.perf_counter() + LONGEST_S
+    try:
+        while process.poll() is None and time.perf_counter() < until:
+            if (job := next_job()) is not None:
+                run_job(job)
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        out, err = process.communicate()
+    assert process.returncode == 0, f"{text}\n{out}\n{err}"
+    return out
+
+
+def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> None:
+    settings.EXPORT_FOLDER = tmp_path / "jobs"
+    days = Days()
+    days.price(H100, "1.234567")
+    days.use("vision", date(2026, 10, 5), 378_001)
+    days.use("search", date(2026, 10, 6), 1_000_003, state="idle")
+    days.use("vision", date(2026, 10, 6), 3_600_000, model="NVIDIA-A10")  # no price
+    days.use("vision", date(2026, 11, 5), 3_600_000)
+    payable = f"{book_running('2026-10').payable:.6f}"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "GPU_LEDGER": live_server.url,
+        "GPU_LEDGER_TOKEN": token_of("fin"),
+        "SECOND_TOKEN": token_of("ana"),
+        "no_proxy": "*",
+    }
+    outputs = []
+    for kind, text in BLOCK.findall(PAGE.read_text()):
+        if text.startswith("# ledger.py\n"):
+            (tmp_path / "ledger.py").write_text(text)
+            continue
+        outputs.append(executed(kind, text, tmp_path, environment))
+    assert len(outputs) == EXPECTED
+    frame, checks, overridden, _, closed, again, sums, credit, file = outputs
+    assert f"total {payable}" in " ".join(frame.split())
+    assert json.loads(checks)["blocks"]
+    assert "/prices" in overridden
+    stored = PeriodRevision.objects.get(period="2026-10")
+    assert stored.hash in closed
+    assert again.strip() == "304"
+    assert sums.split() == [payable] * 3
+    assert json.loads(credit)["twin_amount"] == "12.500000"
+    assert Entry.objects.count() == 1
+    name = f"gpu-ledger_focus_2026-10_r{stored.revision}.csv"
+    assert name in file
+    assert (tmp_path / name).exists()

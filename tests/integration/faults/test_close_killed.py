@@ -1,0 +1,166 @@
+"""A close that is killed anywhere, beside another one, or beside ingest (money.md M28)."""
+
+import signal
+import threading
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from django.db import close_old_connections, connection, transaction
+
+from accounting.booking import store
+from accounting.booking.close import close_period
+from accounting.booking.running import book_running
+from accounting.failpoints import CLOSE_NAMES
+from accounting.models import (
+    ChargeLine,
+    DirtyHour,
+    PeriodRevision,
+    RunningLine,
+    UsageDay,
+)
+from tests.integration.accounting.booking.days import H100, Days
+from tests.integration.faults.forks import Warm, warm
+from tests.integration.faults.support import environment, process
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.redis,
+    pytest.mark.timeout(180),
+]
+
+HOUR = 3_600_000
+OCTOBER = date(2026, 10, 5)
+
+
+@pytest.fixture(autouse=True)
+def october(db: None) -> Days:
+    """Usage of two teams in October, and its running booking."""
+    del db
+    days = Days()
+    days.price(H100, "1")
+    days.use("vision", OCTOBER, HOUR)
+    days.use("search", OCTOBER, 1_234_567, state="idle")
+    days.use("", OCTOBER, HOUR, state="free")
+    book_running("2026-10")
+    return days
+
+
+def state() -> tuple[int, int, str]:
+    """Frozen lines, running lines, and the hash of October."""
+    row = PeriodRevision.objects.get(period="2026-10")
+    return ChargeLine.objects.count(), RunningLine.objects.count(), row.hash
+
+
+def undisturbed_hash() -> str:
+    """The hash of a close of the same lines that is rolled back."""
+    with transaction.atomic():
+        found = close_period("2026-10").hash
+        transaction.set_rollback(True)
+    return found
+
+
+@pytest.mark.parametrize("failpoint", CLOSE_NAMES)
+def test_a_killed_close_leaves_the_month_settling(
+    failpoint: str, redis_url: str
+) -> None:
+    expected = undisturbed_hash()
+    before = state()
+    done = process(environment(redis_url, failpoint), "close_period", "2026-10")
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert state() == before
+    assert before[2] == ""
+    done = process(environment(redis_url), "close_period", "2026-10")
+    assert done.returncode == 0, done.stderr
+    assert f"hash: {expected}" in done.stdout
+    assert state()[1:] == (0, expected)
+
+
+def test_two_closers_make_one_close(redis_url: str, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    seen = environment(redis_url)
+    host: Warm = warm(seen)
+    first = host.start("close_period", "2026-10", failpoint=f"period_stored:until:{go}")
+    second = host.start("close_period", "2026-10")
+    wait_for_waiting_session()
+    go.touch()
+    ends = [host.wait(first), host.wait(second)]
+    assert [end.returncode for end in ends] == [0, 0], ends
+    assert ends[0].stdout == ends[1].stdout
+    row = PeriodRevision.objects.get(period="2026-10")
+    assert store_hash(row) == row.hash
+    assert ChargeLine.objects.count() == row.line_count
+
+
+def store_hash(row: PeriodRevision) -> str:
+    with transaction.atomic():
+        return store.hash_lines("charge_line", row)
+
+
+def wait_for_waiting_session() -> None:
+    """Until a session waits for a lock."""
+    for _ in range(300):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks WHERE NOT granted AND database = "
+                "(SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
+            if cursor.fetchone()[0]:
+                return
+            cursor.execute("SELECT pg_sleep(0.1)")
+    raise AssertionError("no session waits")
+
+
+def test_a_rollup_waits_for_a_close_and_becomes_a_correction(
+    redis_url: str, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    expected = undisturbed_hash()
+    host: Warm = warm(environment(redis_url))
+    closer = host.start(
+        "close_period", "2026-10", failpoint=f"period_computed:until:{go}"
+    )
+    wait_for_table_lock()
+    rollup = threading.Thread(target=_roll_up)
+    rollup.start()
+    wait_for_waiting_session()
+    go.touch()
+    end = host.wait(closer)
+    rollup.join()
+    assert f"hash: {expected}" in end.stdout, end
+    assert book_running("2026-11").statements.get(team="vision").corrections6 == 1
+
+
+def _roll_up() -> None:
+    """What a rollup does to a day: it replaces a row."""
+    UsageDay.objects.filter(busy_ms=HOUR).update(busy_ms=2 * HOUR)
+    close_old_connections()
+    connection.close()
+
+
+def wait_for_table_lock() -> None:
+    """Until the close holds usage."""
+    for _ in range(300):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'ShareLock' "
+                "AND relation = 'usage_day'::regclass"
+            )
+            if cursor.fetchone()[0]:
+                return
+            cursor.execute("SELECT pg_sleep(0.1)")
+    raise AssertionError("no close holds usage")
+
+
+def test_a_close_with_an_hour_that_is_not_rolled_up_is_refused(redis_url: str) -> None:
+    cluster = UsageDay.objects.values_list("cluster_id", flat=True)[0]
+    DirtyHour.objects.create(
+        cluster_id=cluster,
+        hour_start=datetime(2026, 10, 5, 8, tzinfo=UTC),
+        reason="facts",
+    )
+    before = state()
+    done = process(environment(redis_url), "close_period", "2026-10")
+    assert done.returncode == 1
+    assert "BLOCK    hours" in done.stdout
+    assert state() == before
