@@ -8,7 +8,7 @@ from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.core.validators import MaxValueValidator, MinValueValidator
 
-from accounting.actions.prices import PriceError, check_price_list
+from accounting.actions.finance.prices import PriceError, check_price_list
 from accounting.actions.tokens import SCOPES
 from accounting.domain.core.billing_calendar import DAY
 from accounting.domain.units.mig_profiles import fault_of, normal

@@ -9,8 +9,8 @@ import structlog
 from celery import shared_task
 
 from accounting.actions import sign_in_attempts
-from accounting.actions.budgets import fire_alerts
-from accounting.actions.forecasts import record_forecasts
+from accounting.actions.finance.budgets import fire_alerts
+from accounting.actions.finance.forecasts import record_forecasts
 from accounting.booking.keep import book_changed
 from accounting.exports.jobs import expire_jobs, next_job, run_job
 from accounting.exports.scheduled import queue_for_bucket, write_scheduled

@@ -12,21 +12,16 @@ from accounting.views import (
     prices,
     teams,
 )
-from accounting.views.finance import (
-    anomalies,
-    bills,
-    budgets,
+from accounting.views.finance import anomalies, bills, budgets, exports
+from accounting.views.finance.months import (
     charges,
     contests,
     entries,
-    exports,
     methods,
     months,
-    price_form,
-    price_import,
-    price_lists,
     statements,
 )
+from accounting.views.finance.prices import price_form, price_import, price_lists
 from accounting.views.gpus import fleet, gpu
 
 urlpatterns = [

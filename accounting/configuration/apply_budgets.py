@@ -1,11 +1,11 @@
 """Applies the section `budgets` of a setup file."""
 
-from accounting.actions.budgets import change_budget, create_budget
+from accounting.actions.finance.budgets import change_budget, create_budget
 from accounting.audit import Actor
 from accounting.configuration.schema_budgets import BudgetSpec
 from accounting.models import Budget, Team
 from accounting.queries.database_clock import database_now
-from accounting.queries.finance.history import ledger_time
+from accounting.queries.finance.budgets.history import ledger_time
 from accounting.rating.billing_settings import billing_day
 
 

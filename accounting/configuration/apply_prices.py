@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from accounting.actions.conversions import set_conversion_rate
-from accounting.actions.prices import default_list, reprice
+from accounting.actions.finance.conversions import set_conversion_rate
+from accounting.actions.finance.prices import default_list, reprice
 from accounting.audit import Actor
 from accounting.configuration.replaced_rows import ends_of, replace_rows
 from accounting.configuration.schema import ConversionSpec, PriceSpec

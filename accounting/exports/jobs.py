@@ -31,7 +31,7 @@ from accounting.exports.tables import What
 from accounting.failpoints import reach
 from accounting.models import ExportJob, ExportState
 from accounting.queries.database_clock import database_now
-from accounting.queries.finance.lines import BookingError
+from accounting.queries.finance.months.lines import BookingError
 
 log = structlog.get_logger(__name__)
 KEPT = timedelta(days=7)

@@ -16,7 +16,7 @@ from accounting.exports.days import DayBounds, day_bounds
 from accounting.exports.rows_sql import group_totals
 from accounting.exports.tables import ExportTable, What, table_of
 from accounting.models import Statement
-from accounting.queries.finance.lines import Booking, booked_days, booking_of
+from accounting.queries.finance.months.lines import Booking, booked_days, booking_of
 
 MOST_STREAMED = 1_000_000  # rows that are sent while they are read; more need a worker
 

@@ -2,7 +2,7 @@
 
 from accounting.domain.core.file_columns import CellType, FileColumn
 from accounting.exports.tables import ExportTable, What
-from accounting.queries.finance.lines import Booking
+from accounting.queries.finance.months.lines import Booking
 from accounting.rating.line_text_sql import line_text
 
 # A spreadsheet executes a cell that begins with one of these. It reads full-width forms as the

@@ -5,10 +5,14 @@ from typing import Any
 
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
-from accounting.queries.finance.charges import DIMENSIONS, ChargeError, charge_rows
-from accounting.queries.finance.lines import BookingError, booking_of
+from accounting.queries.finance.months.charges import (
+    DIMENSIONS,
+    ChargeError,
+    charge_rows,
+)
+from accounting.queries.finance.months.lines import BookingError, booking_of
 from accounting.queries.selection import Selection, SelectionError, refuse_others
-from accounting.serializers.charges import ChargeRowSerializer
+from accounting.serializers.finance.charges import ChargeRowSerializer
 
 FILTERS = tuple(name for name in DIMENSIONS if name != "day")
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
-from accounting.queries.finance.corrections import correction_rows
-from accounting.queries.finance.lines import Booking, BookingError, booking_of
+from accounting.queries.finance.months.corrections import correction_rows
+from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.selection import Selection, SelectionError, refuse_others
 
 

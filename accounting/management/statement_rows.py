@@ -6,9 +6,9 @@ from typing import Any
 
 from accounting.domain.core.interval import HOUR_MS
 from accounting.models import PeriodRevision, Statement
-from accounting.queries.finance.charges import ChargeRow, charge_rows
-from accounting.queries.finance.corrections import correction_rows
-from accounting.queries.finance.lines import Booking
+from accounting.queries.finance.months.charges import ChargeRow, charge_rows
+from accounting.queries.finance.months.corrections import correction_rows
+from accounting.queries.finance.months.lines import Booking
 
 _OWN = ("kind", "model", "tier", "state")
 _ORDER = ("usage", "platform", "spread", "difference", "credit", "adjustment")

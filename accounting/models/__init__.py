@@ -7,17 +7,6 @@ from accounting.models.account import (
     SignInRecord,
 )
 from accounting.models.audit import AuditLink
-from accounting.models.bill import Bill, BillLine
-from accounting.models.budget import (
-    Budget,
-    BudgetAlert,
-    BudgetMeasure,
-    BudgetUnit,
-    BudgetVersion,
-    ForecastRecord,
-)
-from accounting.models.charge import BookedLine, ChargeLine, RunningLine
-from accounting.models.close import CloseOverride, ReopenRequest
 from accounting.models.cluster import (
     AddedResource,
     Cluster,
@@ -33,17 +22,6 @@ from accounting.models.cluster import (
     Source,
     SourceKind,
 )
-from accounting.models.contest import (
-    UNSETTLED,
-    AnswerKind,
-    Contest,
-    ContestAct,
-    Contested,
-    ContestState,
-    ContestStep,
-)
-from accounting.models.conversion import ConversionRate
-from accounting.models.entry import Entry, EntryKind
 from accounting.models.evidence import (
     GpuLabelHour,
     KubeJob,
@@ -57,7 +35,31 @@ from accounting.models.evidence import (
     Scraper,
     ScrapeSpan,
 )
-from accounting.models.export import ExportJob, ExportState
+from accounting.models.finance.bill import Bill, BillLine
+from accounting.models.finance.budget import (
+    Budget,
+    BudgetAlert,
+    BudgetMeasure,
+    BudgetUnit,
+    BudgetVersion,
+    ForecastRecord,
+)
+from accounting.models.finance.charge import BookedLine, ChargeLine, RunningLine
+from accounting.models.finance.close import CloseOverride, ReopenRequest
+from accounting.models.finance.contest import (
+    UNSETTLED,
+    AnswerKind,
+    Contest,
+    ContestAct,
+    Contested,
+    ContestState,
+    ContestStep,
+)
+from accounting.models.finance.conversion import ConversionRate
+from accounting.models.finance.entry import Entry, EntryKind
+from accounting.models.finance.export import ExportJob, ExportState
+from accounting.models.finance.period import BillingPeriod, PeriodRevision, Statement
+from accounting.models.finance.price import PriceKind, PriceList, UnitPrice
 from accounting.models.idempotency import IdempotencyKey
 from accounting.models.ledger import (
     BufferBlock,
@@ -84,7 +86,6 @@ from accounting.models.organisation import (
     Team,
     TeamRole,
 )
-from accounting.models.period import BillingPeriod, PeriodRevision, Statement
 from accounting.models.pod import (
     EndedBy,
     Namespace,
@@ -96,7 +97,6 @@ from accounting.models.pod import (
     ResourceClaim,
     Workload,
 )
-from accounting.models.price import PriceKind, PriceList, UnitPrice
 from accounting.models.queue import QueuedJob, QueueSample
 from accounting.models.team_quota import TeamQuota
 from accounting.models.usage import (

@@ -10,15 +10,15 @@ from accounting.charts.bullets import Bullet, bullet
 from accounting.charts.burn_down import BurnDown, burn_down
 from accounting.charts.plots import TimeAxis
 from accounting.domain.billing.budgets import pace
-from accounting.queries.finance.budgets import (
+from accounting.queries.finance.budgets.budgets import (
     AlertRow,
     BudgetDetail,
     BudgetRow,
     budget_rows,
     month_outlook,
 )
-from accounting.queries.finance.history import LedgerTime, ledger_time_of
-from accounting.queries.finance.outlook import ForecastRow, Outlook, PathDay
+from accounting.queries.finance.budgets.history import LedgerTime, ledger_time_of
+from accounting.queries.finance.budgets.outlook import ForecastRow, Outlook, PathDay
 from accounting.queries.teams.teams import TeamRef
 from accounting.templatetags import units
 from accounting.web.figures import Chart, sign_of

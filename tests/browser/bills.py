@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from django.db import connection
 from django.utils import timezone
 
-from accounting.actions.bills.import_bill import import_bill
+from accounting.actions.finance.bills.import_bill import import_bill
 from accounting.audit import SYSTEM
 from accounting.domain.core.billing_calendar import months_later
 from accounting.domain.core.interval import to_ms

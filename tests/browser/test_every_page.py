@@ -11,8 +11,8 @@ from django.urls import resolve
 from playwright.sync_api import Page
 from pytest_django import DjangoDbBlocker
 
-from accounting.actions.budgets import create_budget, fire_alerts
-from accounting.actions.contests import open_contest
+from accounting.actions.finance.budgets import create_budget, fire_alerts
+from accounting.actions.finance.contests import open_contest
 from accounting.audit import SYSTEM
 from accounting.booking.close import close_period
 from accounting.booking.running import book_running

@@ -7,7 +7,7 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.actions.entries import add_entry
+from accounting.actions.finance.entries import add_entry
 from accounting.api.finance.booked import check_month
 from accounting.api.finance.closing import done
 from accounting.api.finance.schema import acts
@@ -15,9 +15,9 @@ from accounting.api.once import answered_once
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
 from accounting.api.writes import checked
-from accounting.queries.finance.entries import entry_key, entry_rows
+from accounting.queries.finance.months.entries import entry_key, entry_rows
 from accounting.rights import PERIODS
-from accounting.serializers.entries import EntryBodySerializer, EntrySerializer
+from accounting.serializers.finance.entries import EntryBodySerializer, EntrySerializer
 
 
 class AdjustmentsView(RowsView):

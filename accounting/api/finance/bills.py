@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import scope_of
-from accounting.actions.bills.finals import BillError, set_final
-from accounting.actions.bills.import_bill import import_bill
+from accounting.actions.finance.bills.finals import BillError, set_final
+from accounting.actions.finance.bills.import_bill import import_bill
 from accounting.api.rows import ConflictError, RowsView
 from accounting.api.schema import (
     READ_REFUSALS,
@@ -38,7 +38,7 @@ from accounting.queries.finance.bills import (
 from accounting.queries.selection import check_word
 from accounting.rating.billing_settings import billing_at
 from accounting.rights import BILLS
-from accounting.serializers.bills import (
+from accounting.serializers.finance.bills import (
     BillFinalSerializer,
     BillImportSerializer,
     BillSerializer,

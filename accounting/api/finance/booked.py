@@ -12,13 +12,13 @@ from rest_framework.response import Response
 
 from accounting.access import scope_of
 from accounting.api.rows import CsvRenderer, RowsView
-from accounting.queries.finance.lines import (
+from accounting.queries.finance.months.lines import (
     Booking,
     BookingError,
     booking_of,
     latest_booking,
 )
-from accounting.queries.finance.payers import readable_payers, slugs_of
+from accounting.queries.finance.months.payers import readable_payers, slugs_of
 from accounting.queries.paging import Key, Seek, StaleError
 from accounting.queries.selection import SelectionError
 from accounting.rights import BUDGETS

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import EVERYTHING, scope_of
-from accounting.actions.budgets import (
+from accounting.actions.finance.budgets import (
     BudgetError,
     change_budget,
     create_budget,
@@ -23,9 +23,13 @@ from accounting.api.schema import PERIOD, lists, takes
 from accounting.api.writes import checked
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.models import Budget
-from accounting.queries.finance.anomalies import anomaly_report
-from accounting.queries.finance.budgets import BudgetRow, budget_row, budget_rows
-from accounting.queries.finance.history import LedgerTime, ledger_time
+from accounting.queries.finance.budgets.anomalies import anomaly_report
+from accounting.queries.finance.budgets.budgets import (
+    BudgetRow,
+    budget_row,
+    budget_rows,
+)
+from accounting.queries.finance.budgets.history import LedgerTime, ledger_time
 from accounting.queries.selection import (
     Selection,
     SelectionError,
@@ -33,7 +37,7 @@ from accounting.queries.selection import (
     is_on_days,
 )
 from accounting.rights import BUDGETS, SET_BUDGETS
-from accounting.serializers.budgets import (
+from accounting.serializers.finance.budgets import (
     AnomalySerializer,
     BudgetBodySerializer,
     BudgetEndSerializer,

@@ -9,14 +9,14 @@ from accounting.access import scope_of
 from accounting.api.finance.booked import BookedView
 from accounting.api.finance.schema import versioned_list
 from accounting.domain.core.billing_calendar import months_later
-from accounting.queries.finance.charge_list import (
+from accounting.queries.finance.months.charge_list import (
     ChargeSelection,
     bookings_of_days,
     charge_key,
     listed_charges,
 )
-from accounting.queries.finance.charges import DIMENSIONS, ChargeError, ChargeRow
-from accounting.queries.finance.corrections import (
+from accounting.queries.finance.months.charges import DIMENSIONS, ChargeError, ChargeRow
+from accounting.queries.finance.months.corrections import (
     CorrectionRow,
     correction_key,
     correction_rows,
@@ -29,7 +29,10 @@ from accounting.queries.selection import (
     is_on_days,
     parse_selection,
 )
-from accounting.serializers.charges import ChargeSerializer, CorrectionSerializer
+from accounting.serializers.finance.charges import (
+    ChargeSerializer,
+    CorrectionSerializer,
+)
 
 BOOKED, CORRECTED = "booked", "corrected"
 FILTERS = ("cluster", "namespace", "model", "tier", "lifecycle")

@@ -9,8 +9,8 @@ from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.actions import periods as actions
-from accounting.actions.entries import EntryAmountError
+from accounting.actions.finance import periods as actions
+from accounting.actions.finance.entries import EntryAmountError
 from accounting.api.finance.booked import tags_of
 from accounting.api.finance.periods import MonthView, booking_or_none, version_of
 from accounting.api.finance.schema import acts, acts_on_version
@@ -22,8 +22,8 @@ from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
 from accounting.models import CloseOverride, ReopenRequest
 from accounting.problems import Refused
-from accounting.queries.finance.lines import content_of
-from accounting.serializers.periods import (
+from accounting.queries.finance.months.lines import content_of
+from accounting.serializers.finance.periods import (
     OverrideBodySerializer,
     OverrideSerializer,
     PeriodDocumentSerializer,

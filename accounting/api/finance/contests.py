@@ -9,18 +9,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import scope_of
-from accounting.actions import contests as actions
-from accounting.actions.periods import NotAllowed
+from accounting.actions.finance import contests as actions
+from accounting.actions.finance.periods import NotAllowed
 from accounting.api.rows import JSON_ONLY, ConflictError, RowsView
 from accounting.api.schema import lists, reads, takes
 from accounting.api.writes import checked
 from accounting.booking.periods import PeriodError
 from accounting.models import AnswerKind, Contest, Contested, EntryKind, Team
-from accounting.queries.finance.contested import row_key
-from accounting.queries.finance.contests import ContestRow, contest_row, contest_rows
-from accounting.queries.finance.lines import BookingError
+from accounting.queries.finance.months.contested import row_key
+from accounting.queries.finance.months.contests import (
+    ContestRow,
+    contest_row,
+    contest_rows,
+)
+from accounting.queries.finance.months.lines import BookingError
 from accounting.rights import CONTESTS
-from accounting.serializers.contests import (
+from accounting.serializers.finance.contests import (
     ContestAnswerSerializer,
     ContestBodySerializer,
     ContestDetailSerializer,

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import scope_of
-from accounting.actions.conversions import set_conversion_rate
+from accounting.actions.finance.conversions import set_conversion_rate
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists, takes
 from accounting.api.writes import checked
@@ -17,7 +17,7 @@ from accounting.queries.finance.conversions import (
     conversion_rows,
 )
 from accounting.rights import SET_CONVERSIONS
-from accounting.serializers.conversions import (
+from accounting.serializers.finance.conversions import (
     ConversionRateBodySerializer,
     ConversionRateSerializer,
 )

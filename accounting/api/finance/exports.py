@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import scope_of
-from accounting.actions.exports import ExportLimitError, request_export
+from accounting.actions.finance.exports import ExportLimitError, request_export
 from accounting.api.finance.schema import acts, downloads, reads_one
 from accounting.api.once import answered_once
 from accounting.api.rows import JSON_ONLY, Negotiation, RowsView
@@ -28,10 +28,13 @@ from accounting.queries.finance.exports import (
     export_row,
     export_rows,
 )
-from accounting.queries.finance.lines import BookingError
-from accounting.queries.finance.payers import readable_payers
+from accounting.queries.finance.months.lines import BookingError
+from accounting.queries.finance.months.payers import readable_payers
 from accounting.rights import BUDGETS
-from accounting.serializers.exports import ExportBodySerializer, ExportSerializer
+from accounting.serializers.finance.exports import (
+    ExportBodySerializer,
+    ExportSerializer,
+)
 from accounting.web.export_files import job_answer
 
 

@@ -12,13 +12,13 @@ from accounting.api.finance.schema import reads_one
 from accounting.api.rows import JSON_ONLY, RowsView
 from accounting.api.schema import lists
 from accounting.booking.checks import run_checks
-from accounting.queries.finance.lines import (
+from accounting.queries.finance.months.lines import (
     Booking,
     BookingError,
     booking_of,
     content_of,
 )
-from accounting.queries.finance.periods import (
+from accounting.queries.finance.months.periods import (
     PeriodRow,
     PeriodState,
     earlier_revisions,
@@ -27,7 +27,7 @@ from accounting.queries.finance.periods import (
     stored_checks,
 )
 from accounting.rights import PERIODS
-from accounting.serializers.periods import (
+from accounting.serializers.finance.periods import (
     EarlierRevisionSerializer,
     PeriodChecksSerializer,
     PeriodDocumentSerializer,

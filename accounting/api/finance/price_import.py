@@ -13,14 +13,14 @@ from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.actions.price_import import check_price_file, import_price_file
+from accounting.actions.finance.price_import import check_price_file, import_price_file
 from accounting.api.rows import ApiView, admin_of
 from accounting.api.schema import RETRY_AFTER, WRITE_REFUSALS, problems
 from accounting.api.writes import checked_values
 from accounting.domain.billing.price_import import WORDS
 from accounting.domain.billing.price_offers import PriceFileError
 from accounting.queries.selection import SelectionError
-from accounting.serializers.price_import import (
+from accounting.serializers.finance.price_import import (
     OfferSerializer,
     PriceImportBodySerializer,
     PriceImportSerializer,

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import scope_of
-from accounting.actions.price_lists import (
+from accounting.actions.finance.price_lists import (
     PriceListError,
     PriceListTakenError,
     change_price_list,
@@ -23,7 +23,7 @@ from accounting.queries.finance.price_lists import (
     price_list_row,
     price_list_rows,
 )
-from accounting.serializers.price_lists import (
+from accounting.serializers.finance.price_lists import (
     ListOfPricesSerializer,
     PriceListBodySerializer,
     PriceListChangeSerializer,

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import scope_of
-from accounting.actions.prices import PriceOverlapError, set_unit_price
+from accounting.actions.finance.prices import PriceOverlapError, set_unit_price
 from accounting.api.rows import ConflictError, RowsView, admin_of
 from accounting.api.schema import answers, lists, takes
 from accounting.api.writes import checked
@@ -21,7 +21,7 @@ from accounting.models import PriceKind
 from accounting.queries.price_doubts import booked_prices, price_doubts
 from accounting.queries.teams.directory import price_key, price_rows
 from accounting.rating.billing_settings import billing_at
-from accounting.serializers.prices import (
+from accounting.serializers.finance.prices import (
     PriceBodySerializer,
     PriceEffectSerializer,
     PricePreviewBodySerializer,

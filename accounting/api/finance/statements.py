@@ -8,18 +8,18 @@ from accounting.access import scope_of
 from accounting.api.finance.booked import BookedView, booking_named
 from accounting.api.finance.schema import reads_one, versioned_list
 from accounting.api.rows import JSON_ONLY
-from accounting.queries.finance.lines import Booking
-from accounting.queries.finance.method_text import method_sentences
-from accounting.queries.finance.payers import readable_payers
-from accounting.queries.finance.periods import overrides_of
-from accounting.queries.finance.statement_list import (
+from accounting.queries.finance.months.lines import Booking
+from accounting.queries.finance.months.method_text import method_sentences
+from accounting.queries.finance.months.payers import readable_payers
+from accounting.queries.finance.months.periods import overrides_of
+from accounting.queries.finance.months.statement_list import (
     ListedStatement,
     listed_statements,
     statement_key,
 )
-from accounting.queries.finance.statements import document, statement_row
+from accounting.queries.finance.months.statements import document, statement_row
 from accounting.queries.paging import Seek
-from accounting.serializers.statements import (
+from accounting.serializers.finance.statements import (
     StatementDocumentSerializer,
     StatementSerializer,
     statement_document,

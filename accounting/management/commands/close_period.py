@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.actions import periods
+from accounting.actions.finance import periods
 from accounting.audit import SYSTEM
 from accounting.booking.checks import run_checks
 from accounting.booking.periods import PeriodError

@@ -11,7 +11,7 @@ from accounting.booking.periods import next_to_close
 from accounting.booking.running import book_running
 from accounting.management.corrections import booked_corrections
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
-from accounting.queries.finance.lines import booking_of
+from accounting.queries.finance.months.lines import booking_of
 
 
 class Command(BaseCommand):

@@ -15,7 +15,7 @@ from accounting.exports.request import ExportError, ExportRequest, Format
 from accounting.exports.stream import stream
 from accounting.exports.tables import What
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed
-from accounting.queries.finance.lines import BookingError
+from accounting.queries.finance.months.lines import BookingError
 
 STDOUT = "-"
 

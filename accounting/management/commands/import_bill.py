@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from accounting.actions.bills.import_bill import BillImport, import_bill
+from accounting.actions.finance.bills.import_bill import BillImport, import_bill
 from accounting.audit import SYSTEM
 from accounting.domain.billing.bills.columns import BillFileError
 from accounting.management.output import (
@@ -18,7 +18,7 @@ from accounting.management.output import (
     until_closed,
     write_rows,
 )
-from accounting.serializers.bills import BillWordSerializer, word_rows
+from accounting.serializers.finance.bills import BillWordSerializer, word_rows
 
 
 class Command(BaseCommand):

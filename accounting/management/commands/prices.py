@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.actions.price_import import (
+from accounting.actions.finance.price_import import (
     ImportOptions,
     check_price_file,
     import_price_file,
@@ -24,7 +24,7 @@ from accounting.management.output import (
     until_closed,
     write_rows,
 )
-from accounting.serializers.price_import import OfferSerializer
+from accounting.serializers.finance.price_import import OfferSerializer
 
 WANTED = ("taken", "same", "filtered")  # nothing that needs a decision
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.actions import periods
+from accounting.actions.finance import periods
 from accounting.booking.periods import PeriodError
 from accounting.management.arguments import WrongUse
 from accounting.management.output import HIDDEN, WRONG_USE

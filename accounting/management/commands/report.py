@@ -18,8 +18,8 @@ from accounting.management.corrections import correction_report
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.queries.data_health.issues import OPEN, issue_rows
 from accounting.queries.dimensions import FILTERS
-from accounting.queries.finance.budgets import budget_rows
-from accounting.queries.finance.history import ledger_time
+from accounting.queries.finance.budgets.budgets import budget_rows
+from accounting.queries.finance.budgets.history import ledger_time
 from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
     Selection,
@@ -32,8 +32,8 @@ from accounting.queries.usage.holds import hold_rows
 from accounting.queries.usage.intensity import ONLY, only_pointless, with_intensity
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_stream
-from accounting.serializers.budgets import BudgetSerializer
 from accounting.serializers.data_health import IssueSerializer
+from accounting.serializers.finance.budgets import BudgetSerializer
 from accounting.serializers.queues import QueueRowSerializer
 from accounting.serializers.usage import (
     HoldRowSerializer,

@@ -12,7 +12,7 @@ from accounting.management.arguments import WrongUse
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.management.statement_rows import notes, statement_table
 from accounting.models import PeriodRevision, Statement
-from accounting.queries.finance.lines import Booking, BookingError, booking_of
+from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.domain.core.billing_calendar import DAY
-from accounting.queries.finance.anomalies import AnomalyRow, anomaly_report
+from accounting.queries.finance.budgets.anomalies import AnomalyRow, anomaly_report
 from accounting.web.addresses import Choice
 from accounting.web.budgets import time_of
 from accounting.web.page_state import PageState

@@ -6,7 +6,7 @@ from django import forms
 
 from accounting.forms import AccessibleForm
 from accounting.parsers import MOST_FILE_BYTES
-from accounting.views.finance.period_forms import PeriodReasonForm
+from accounting.views.finance.months.period_forms import PeriodReasonForm
 
 
 class BillFileForm(AccessibleForm):

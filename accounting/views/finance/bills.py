@@ -9,9 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from accounting.actions.bills.finals import BillError, set_final
-from accounting.actions.bills.import_bill import BillImport, import_bill
-from accounting.actions.bills.match_lines import match_again
+from accounting.actions.finance.bills.finals import BillError, set_final
+from accounting.actions.finance.bills.import_bill import BillImport, import_bill
+from accounting.actions.finance.bills.match_lines import match_again
 from accounting.domain.billing.bills.columns import BillFileError
 from accounting.domain.billing.bills.words import LEFT_OUT, MATCHED, UNMATCHED
 from accounting.models import Bill

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounting.access import Scope
-from accounting.actions.budgets import (
+from accounting.actions.finance.budgets import (
     BudgetError,
     change_budget,
     create_budget,
@@ -18,15 +18,15 @@ from accounting.actions.budgets import (
 from accounting.domain.billing.budgets import PERCENT, Threshold, period_of
 from accounting.domain.core.billing_calendar import DAY
 from accounting.models import Budget
-from accounting.queries.finance.budgets import (
+from accounting.queries.finance.budgets.budgets import (
     BudgetDetail,
     BudgetRow,
     budget_detail,
     budget_row,
     budget_rows,
 )
-from accounting.queries.finance.history import LedgerTime
-from accounting.queries.finance.past_forecasts import past_forecasts
+from accounting.queries.finance.budgets.history import LedgerTime
+from accounting.queries.finance.budgets.past_forecasts import past_forecasts
 from accounting.queries.selection import SelectionError
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.views.finance.budget_forms import AmountForm, BudgetForm, EndBudgetForm

@@ -10,7 +10,7 @@ from accounting.exports.request import ExportRequest, Format, installed_formats
 from accounting.exports.tables import What
 from accounting.forms import AccessibleForm
 from accounting.queries.finance.exports import ExportRow
-from accounting.queries.finance.lines import RevisionName
+from accounting.queries.finance.months.lines import RevisionName
 
 CONTENTS = {
     "focus-1.4": "FOCUS 1.4",

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounting.actions.exports import (
+from accounting.actions.finance.exports import (
     ExportLimitError,
     cancel_export,
     repeat_export,
@@ -25,8 +25,8 @@ from accounting.exports.request import (
 )
 from accounting.models import ExportJob, ExportState
 from accounting.queries.finance.exports import export_job, export_rows
-from accounting.queries.finance.lines import BookingError, revision_names
-from accounting.queries.finance.payers import readable_payers
+from accounting.queries.finance.months.lines import BookingError, revision_names
+from accounting.queries.finance.months.payers import readable_payers
 from accounting.rights import BUDGETS
 from accounting.views.finance.export_form import ExportForm, label_of
 from accounting.web.export_files import job_answer

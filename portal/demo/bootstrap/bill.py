@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.actions.bills.import_bill import import_bill
+from accounting.actions.finance.bills.import_bill import import_bill
 from accounting.audit import Actor
 from accounting.booking.periods import PeriodTerms
 from accounting.domain.core.interval import HOUR_MS

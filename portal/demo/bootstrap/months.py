@@ -10,22 +10,22 @@ from decimal import Decimal
 from django.contrib.auth import get_user_model
 
 from accounting.access import EVERYTHING
-from accounting.actions import periods
-from accounting.actions.contests import (
+from accounting.actions.finance import periods
+from accounting.actions.finance.contests import (
     EntryAnswer,
     answer_with_entry,
     open_contest,
 )
-from accounting.actions.prices import set_unit_price
+from accounting.actions.finance.prices import set_unit_price
 from accounting.booking.checks import run_checks
 from accounting.booking.keep import book_changed
 from accounting.booking.periods import PeriodTerms, latest_closed, previous_period
 from accounting.domain.billing.close_checks import SETTLED_HOURS
 from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, PeriodRevision, Team, UsageDay
-from accounting.queries.finance.contested import subjects
-from accounting.queries.finance.lines import booking_of
-from accounting.queries.finance.statements import document, statement_row
+from accounting.queries.finance.months.contested import subjects
+from accounting.queries.finance.months.lines import booking_of
+from accounting.queries.finance.months.statements import document, statement_row
 from accounting.rating.billing_settings import billing_day, midnight
 from portal.demo.bootstrap import bill
 from portal.demo.bootstrap.setup import CLUSTER, PEOPLE

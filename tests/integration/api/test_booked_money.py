@@ -22,8 +22,8 @@ from accounting.exports.request import ExportRequest
 from accounting.exports.stream import stream
 from accounting.exports.tables import What
 from accounting.models import PeriodRevision, Statement
-from accounting.queries.finance.charges import charge_rows
-from accounting.queries.finance.lines import booking_of
+from accounting.queries.finance.months.charges import charge_rows
+from accounting.queries.finance.months.lines import booking_of
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.test_lists import all_pages
 from tests.integration.conftest import NOW

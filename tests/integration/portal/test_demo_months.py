@@ -15,7 +15,7 @@ from accounting.models import (
     Team,
     TeamRole,
 )
-from accounting.queries.finance.contests import contest_rows
+from accounting.queries.finance.months.contests import contest_rows
 from portal.demo.bootstrap import months
 from tests.integration.accounting.booking.days import Days
 

@@ -14,7 +14,7 @@ from django.core.management import CommandError
 from django.db import connection, connections, transaction
 from django.db.utils import ProgrammingError
 
-from accounting.actions.prices import set_unit_price
+from accounting.actions.finance.prices import set_unit_price
 from accounting.actions.teams import save_team
 from accounting.audit import act
 from accounting.models import AuditLink, Binding, Membership, Person, Team

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.utils import DatabaseError, ProgrammingError
 
-from accounting.actions.periods import close
+from accounting.actions.finance.periods import close
 from accounting.actions.teams import save_team
 from accounting.audit import SYSTEM
 from accounting.models import AuditLink

@@ -10,8 +10,8 @@ from accounting.booking.close import close_period, reopen_period
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
 from accounting.models import BillingPeriod, PeriodRevision
-from accounting.queries.finance.corrections import cause_groups
-from accounting.queries.finance.lines import booking_of
+from accounting.queries.finance.months.corrections import cause_groups
+from accounting.queries.finance.months.lines import booking_of
 from tests.integration.accounting.booking import world
 
 

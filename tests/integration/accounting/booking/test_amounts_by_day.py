@@ -7,8 +7,8 @@ from accounting.booking.close import close_period
 from accounting.booking.running import book_running
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.models import BillingPeriod, Cluster, IngestWindow, Team
-from accounting.queries.finance.history import LedgerTime, ledger_time
-from accounting.queries.finance.outlook import Outlook, history_of, outlook
+from accounting.queries.finance.budgets.history import LedgerTime, ledger_time
+from accounting.queries.finance.budgets.outlook import Outlook, history_of, outlook
 from tests.integration.accounting.booking.days import H100, Days
 
 NOW = datetime(2026, 11, 20, 14, 35, tzinfo=UTC)

@@ -8,8 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
-from accounting.actions import periods
-from accounting.actions.periods import CloseRefused, NotAllowed
+from accounting.actions.finance import periods
+from accounting.actions.finance.periods import CloseRefused, NotAllowed
 from accounting.booking.checks import run_checks
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 
 from accounting.access import EVERYTHING, scope_of
-from accounting.actions.contests import (
+from accounting.actions.finance.contests import (
     ContestError,
     EntryAnswer,
     SubjectError,
@@ -23,7 +23,7 @@ from accounting.actions.contests import (
     reopen_contest,
     withdraw_contest,
 )
-from accounting.actions.periods import NotAllowed
+from accounting.actions.finance.periods import NotAllowed
 from accounting.booking.checks import run_checks
 from accounting.booking.close import close_period
 from accounting.booking.periods import PeriodError
@@ -40,8 +40,8 @@ from accounting.models import (
     Team,
     TeamRole,
 )
-from accounting.queries.finance.contested import row_key
-from accounting.queries.finance.contests import contest_row, contest_rows
+from accounting.queries.finance.months.contested import row_key
+from accounting.queries.finance.months.contests import contest_row, contest_rows
 from tests.integration.accounting.booking.days import H100, LONG_AGO, Days, payables
 from tests.integration.accounting.booking.people import person
 

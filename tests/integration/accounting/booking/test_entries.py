@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.actions import periods
-from accounting.actions.entries import add_entry
-from accounting.actions.periods import NotAllowed
+from accounting.actions.finance import periods
+from accounting.actions.finance.entries import add_entry
+from accounting.actions.finance.periods import NotAllowed
 from accounting.booking.close import close_period
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running

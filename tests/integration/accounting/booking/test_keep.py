@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.db import connection
 
-from accounting.actions.entries import add_entry
+from accounting.actions.finance.entries import add_entry
 from accounting.booking.close import close_period
 from accounting.booking.keep import book_changed, open_periods
 from accounting.models import PeriodRevision, Team, UsageDay

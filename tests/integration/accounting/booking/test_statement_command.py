@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.actions import periods
+from accounting.actions.finance import periods
 from accounting.booking.close import close_period
 from accounting.models import Cluster, IngestWindow
 from tests.integration.accounting.booking.command import command

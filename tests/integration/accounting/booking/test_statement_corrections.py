@@ -10,8 +10,8 @@ from django.template.loader import render_to_string
 from accounting.access import EVERYTHING
 from accounting.booking.close import close_period
 from accounting.booking.running import book_running
-from accounting.queries.finance.lines import booking_of
-from accounting.queries.finance.statements import (
+from accounting.queries.finance.months.lines import booking_of
+from accounting.queries.finance.months.statements import (
     StatementDocument,
     document,
     statement_row,

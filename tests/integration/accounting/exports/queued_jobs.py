@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from accounting.actions.exports import request_export
+from accounting.actions.finance.exports import request_export
 from accounting.exports.request import ExportRequest
 from accounting.exports.tables import What
 from accounting.models import ExportJob

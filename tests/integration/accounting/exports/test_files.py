@@ -23,7 +23,7 @@ from accounting.exports.request import ExportError, ExportRequest, Format, prepa
 from accounting.exports.stream import stream
 from accounting.exports.tables import What
 from accounting.models import PeriodRevision
-from accounting.queries.finance.lines import BookingError
+from accounting.queries.finance.months.lines import BookingError
 from tests.integration.accounting.exports.bookings import book, random_lines
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from accounting.access import EVERYTHING, NOTHING, Scope
-from accounting.actions.exports import (
+from accounting.actions.finance.exports import (
     MOST_QUEUED,
     ExportLimitError,
     cancel_export,

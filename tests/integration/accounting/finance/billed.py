@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from django.db import connection
 from django.utils import timezone
 
-from accounting.actions.bills.import_bill import BillImport, import_bill
+from accounting.actions.finance.bills.import_bill import BillImport, import_bill
 from accounting.audit import SYSTEM
 from accounting.domain.core.interval import HOUR_MS, to_ms
 from accounting.ingest.facts import partitions

@@ -8,8 +8,8 @@ from django.utils import timezone
 from accounting.access import EVERYTHING, Scope
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.models import Team
-from accounting.queries.finance.anomalies import AnomalyReport, anomaly_report
-from accounting.queries.finance.history import ledger_time
+from accounting.queries.finance.budgets.anomalies import AnomalyReport, anomaly_report
+from accounting.queries.finance.budgets.history import ledger_time
 from tests.integration.accounting.finance.days import FIRST, NOW, DayLedger
 
 NOVEMBER = DayRange(date(2026, 11, 1), date(2026, 12, 1))

@@ -12,8 +12,8 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from accounting.access import EVERYTHING, NOTHING
-from accounting.actions.bills.finals import BillError, set_final
-from accounting.actions.bills.match_lines import match_again
+from accounting.actions.finance.bills.finals import BillError, set_final
+from accounting.actions.finance.bills.match_lines import match_again
 from accounting.audit import SYSTEM
 from accounting.domain.billing.bills.columns import BillFileError
 from accounting.models import Bill, BillLine, Cluster, ConversionRate, NodeProvider

@@ -10,7 +10,7 @@ from django.utils import timezone
 from pghistory.models import Events
 
 from accounting.access import EVERYTHING, NOTHING, Scope
-from accounting.actions.budgets import (
+from accounting.actions.finance.budgets import (
     BudgetError,
     change_budget,
     create_budget,
@@ -20,13 +20,13 @@ from accounting.actions.budgets import (
 from accounting.audit import SYSTEM
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.models import Budget, BudgetAlert, Team
-from accounting.queries.finance.budgets import (
+from accounting.queries.finance.budgets.budgets import (
     BudgetRow,
     budget_detail,
     budget_rows,
     month_outlook,
 )
-from accounting.queries.finance.history import ledger_time
+from accounting.queries.finance.budgets.history import ledger_time
 from accounting.tasks import check_budgets
 from accounting.web.budgets import burn_chart, crossing_day
 from portal.celery import app

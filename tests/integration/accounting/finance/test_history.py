@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.models import Source, Team
-from accounting.queries.finance.history import (
+from accounting.queries.finance.budgets.history import (
     History,
     amounts,
     history,

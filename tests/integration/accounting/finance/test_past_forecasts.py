@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import time_machine
 
-from accounting.actions.forecasts import record_forecasts
+from accounting.actions.finance.forecasts import record_forecasts
 from accounting.models import ForecastRecord, PeriodRevision, Statement, Team
-from accounting.queries.finance.past_forecasts import past_forecasts
+from accounting.queries.finance.budgets.past_forecasts import past_forecasts
 from tests.integration.accounting.finance.days import FIRST, DayLedger
 
 TENTH = datetime(2026, 11, 10, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from accounting.actions.bindings import add_binding, end_binding
-from accounting.actions.prices import set_unit_price
+from accounting.actions.finance.prices import set_unit_price
 from accounting.domain.core.interval import to_ms
 from accounting.ingest.evidence.workloads import resolve_pods
 from accounting.models import (

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from accounting.actions.conversions import ConversionError, set_conversion_rate
+from accounting.actions.finance.conversions import ConversionError, set_conversion_rate
 from accounting.audit import SYSTEM
 from accounting.booking.running import book_running
 from accounting.domain.billing.conversion import conversion_of

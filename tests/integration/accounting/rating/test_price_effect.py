@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from accounting.actions.conversions import set_conversion_rate
-from accounting.actions.prices import set_unit_price
+from accounting.actions.finance.conversions import set_conversion_rate
+from accounting.actions.finance.prices import set_unit_price
 from accounting.booking.close import close_period
 from accounting.booking.price_effect import NewRate, price_effect
 from accounting.booking.running import book_running

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from accounting.access import EVERYTHING
-from accounting.actions.prices import PriceOverlapError, set_unit_price
+from accounting.actions.finance.prices import PriceOverlapError, set_unit_price
 from accounting.booking.price_effect import NewRate, price_effect
 from accounting.domain.billing.charge import (
     charge_of,

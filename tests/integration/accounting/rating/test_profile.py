@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.actions.prices import set_unit_price
+from accounting.actions.finance.prices import set_unit_price
 from accounting.booking.price_effect import NewRate, price_effect
 from accounting.domain.core.interval import Interval, to_ms
 from accounting.models import DirtyHour, Gpu, GpuGeometry

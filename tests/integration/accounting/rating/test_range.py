@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from accounting.actions.prices import set_unit_price
+from accounting.actions.finance.prices import set_unit_price
 from accounting.ingest.facts import partitions
 from accounting.models import Cluster, DirtyHour
 from tests.integration.accounting.rating.books import HOUR_MS, TEN, WINDOW_MS, Books

@@ -12,11 +12,11 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from accounting.access import EVERYTHING
-from accounting.actions.budgets import create_budget, fire_alerts
+from accounting.actions.finance.budgets import create_budget, fire_alerts
 from accounting.audit import SYSTEM
 from accounting.models import Budget, ForecastRecord, Source, Team
-from accounting.queries.finance.budgets import BudgetRow, budget_rows
-from accounting.queries.finance.history import ledger_time
+from accounting.queries.finance.budgets.budgets import BudgetRow, budget_rows
+from accounting.queries.finance.budgets.history import ledger_time
 from accounting.templatetags import units
 from tests.integration.accounting.finance.test_past_forecasts import closed
 from tests.integration.conftest import NOW, SignIn

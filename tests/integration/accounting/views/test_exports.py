@@ -18,7 +18,8 @@ from accounting.exports import jobs, request, xlsx_file
 from accounting.exports.jobs import path_of
 from accounting.models import ExportJob, PeriodRevision, RunningLine, Statement
 from accounting.tasks import write_exports
-from accounting.views.finance import charges, exports
+from accounting.views.finance import exports
+from accounting.views.finance.months import charges
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story

@@ -13,7 +13,7 @@ from accounting.booking.running import book_running
 from accounting.domain.billing.close_checks import RULES, CloseCheck
 from accounting.models import CloseOverride, Entry, PeriodRevision
 from accounting.templatetags import units
-from accounting.views.finance.months import CHECK_TITLES
+from accounting.views.finance.months.months import CHECK_TITLES
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story

@@ -1,0 +1,1 @@
+"""What finance changes: prices, months, entries, contests, budgets, bills, files."""

@@ -1,0 +1,250 @@
+"""Imports the bills of a file: a dry run, then all or nothing (money.md M41)."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import IO
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import connection, transaction
+from django.db.models import QuerySet
+
+from accounting.actions.finance.bills.finals import set_final
+from accounting.actions.finance.bills.match_lines import match_again, match_all
+from accounting.actions.finance.bills.stage_rows import (
+    RowFault,
+    StagedBill,
+    stage_rows,
+)
+from accounting.audit import Actor, act
+from accounting.domain.billing.bills.columns import BillFileError
+from accounting.domain.billing.bills.words import MATCHED, UNMATCHED
+from accounting.domain.core.interval import to_instant
+from accounting.locks import lock
+from accounting.models import Bill
+
+_JOINED = """
+    FROM bill_row r JOIN bill_match m
+      ON m.bill = r.bill AND m.billing_on = r.billing_on
+     AND m.sub_account = r.sub_account AND m.resource = r.resource
+"""
+_SUMS = (
+    f"SELECT r.bill, m.word, sum(r.rows), sum(r.cost) {_JOINED} GROUP BY r.bill, m.word"
+)
+_LINES = f"""
+    INSERT INTO accounting_billline
+        (bill_id, billing_on, sub_account, resource, resource_name, service, rows, cost,
+         word, node_id, cluster_id)
+    SELECT %s, r.billing_on, r.sub_account, r.resource, max(r.resource_name), r.service,
+           sum(r.rows), sum(r.cost), m.word, m.node_id, m.cluster_id
+    {_JOINED}
+    WHERE r.bill = %s
+    GROUP BY r.billing_on, r.sub_account, r.resource, r.service, m.word, m.node_id, m.cluster_id
+"""
+
+
+@dataclass(slots=True)
+class ReadBill:
+    """One bill of a file.
+
+    Attributes:
+        rows: by word, left out ones too.
+        cost: by word, exact, in `currency`.
+        revision: that it gets, or has.
+        is_known: the same file is in effect already: nothing is imported.
+        elsewhere: rows whose charge period is not in the billing period.
+        number: of the stored bill; None in a dry run.
+    """
+
+    account: str
+    provider: str
+    month: str
+    starts_at: datetime
+    ends_at: datetime
+    currency: str
+    revision: int
+    is_known: bool
+    elsewhere: int
+    rows: Counter[str] = field(default_factory=Counter)
+    cost: dict[str, Decimal] = field(default_factory=dict)
+    number: int | None = None
+
+    @property
+    def total(self) -> Decimal:
+        """What it comes to."""
+        return sum(self.cost.values(), Decimal(0))
+
+    @property
+    def matched(self) -> Decimal:
+        """What is of nodes and clusters."""
+        return sum((self.cost.get(word, Decimal(0)) for word in MATCHED), Decimal(0))
+
+    @property
+    def unmatched_rows(self) -> int:
+        """Rows that are of no node and no cluster."""
+        return sum(self.rows[word] for word in UNMATCHED)
+
+
+@dataclass(frozen=True, slots=True)
+class BillImport:
+    """What an import, or its dry run, found.
+
+    Attributes:
+        rows: of the file.
+        fault_words, faults: rows that cannot be used, by word and the first ones; with any of
+            them nothing is imported.
+    """
+
+    file_name: str
+    rows: int
+    bills: Sequence[ReadBill]
+    fault_words: Counter[str]
+    faults: Sequence[RowFault]
+    is_saved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is imported, how and by whom."""
+
+    name: str
+    sha256: str
+    saves: bool
+    is_final: bool
+    actor: Actor
+    now: datetime
+
+
+def import_bill(
+    file: IO[bytes],
+    *,
+    name: str,
+    saves: bool,
+    is_final: bool = False,
+    actor: Actor,
+    now: datetime,
+) -> BillImport:
+    """Read a file and, with `saves`, store its bills; without it, change nothing.
+
+    A bill whose file is already in effect is not stored again; its lines are matched again.
+    Another file for the same account and billing period is the next revision.
+
+    Args:
+        file: CSV, compressed CSV or Parquet; can be read again from its start.
+        name: of the file, for people.
+        is_final: the provider has closed the billing period.
+
+    Raises:
+        BillFileError: the file cannot be used; nothing was imported.
+    """
+    file.seek(0)
+    sha256 = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # any file
+    wanted = _Wanted(name[:253], sha256, saves, is_final, actor, now)
+    with act(actor, f"Import the bill {name}"[:200]):
+        lock("bills", 0)
+        found = _import(file, wanted)
+        if not found.is_saved:
+            transaction.set_rollback(True)
+    return found
+
+
+def _import(file: IO[bytes], wanted: _Wanted) -> BillImport:
+    staged = stage_rows(file)
+    if not staged.rows:
+        raise BillFileError("the file has no rows")
+    pairs = [(bill, _read_bill(bill, wanted)) for bill in staged.bills.values()]
+    _match(pairs)
+    is_saved = wanted.saves and not staged.faults
+    if is_saved:
+        for bill, read in pairs:
+            if not read.is_known:
+                _store(bill, read, wanted)
+        for _, read in pairs:
+            if read.is_known:
+                _seen_again(read, wanted)
+    return BillImport(
+        file_name=wanted.name,
+        rows=staged.rows,
+        bills=[read for _, read in pairs],
+        fault_words=staged.fault_words,
+        faults=staged.faults,
+        is_saved=is_saved,
+    )
+
+
+def _read_bill(bill: StagedBill, wanted: _Wanted) -> ReadBill:
+    starts_at, ends_at = to_instant(bill.key.start_ms), to_instant(bill.key.end_ms)
+    latest = _revisions(bill.key.account, starts_at, ends_at).first()
+    is_known = latest is not None and latest.sha256 == wanted.sha256
+    before = latest.revision if latest else 0
+    return ReadBill(
+        account=bill.key.account,
+        provider=bill.provider,
+        month=f"{starts_at + (ends_at - starts_at) / 2:%Y-%m}",
+        starts_at=starts_at,
+        ends_at=ends_at,
+        currency=bill.currency,
+        revision=before if is_known else before + 1,
+        is_known=is_known,
+        elsewhere=bill.elsewhere,
+        rows=Counter(bill.left_out),
+        number=latest.pk if latest and is_known else None,
+    )
+
+
+def _revisions(account: str, starts_at: datetime, ends_at: datetime) -> QuerySet[Bill]:
+    """The bills of an account and billing period, newest first."""
+    found = Bill.objects.filter(account=account, starts_at=starts_at, ends_at=ends_at)
+    return found.order_by("-revision")
+
+
+def _match(pairs: Sequence[tuple[StagedBill, ReadBill]]) -> None:
+    """Match the rows, and sum them by word."""
+    match_all(
+        "SELECT DISTINCT bill, billing_on, sub_account, resource FROM bill_row",
+        {bill.number: read.account for bill, read in pairs},
+    )
+    by_number = {bill.number: read for bill, read in pairs}
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE bill_row, bill_match")
+        cursor.execute(_SUMS)
+        for number, word, rows, cost in cursor.fetchall():
+            by_number[number].rows[word] += rows
+            by_number[number].cost[word] = cost
+
+
+def _seen_again(read: ReadBill, wanted: _Wanted) -> None:
+    bill = Bill.objects.get(pk=str(read.number))
+    match_again(bill, actor=wanted.actor)
+    if wanted.is_final and not bill.is_final:
+        reason = "The same file was imported as final."
+        set_final(bill, actor=wanted.actor, reason=reason)
+
+
+def _store(staged: StagedBill, read: ReadBill, wanted: _Wanted) -> None:
+    same = _revisions(read.account, read.starts_at, read.ends_at)
+    for before in same.filter(replaced_at=None):
+        before.replaced_at = wanted.now
+        before.save(update_fields=["replaced_at"])
+    actor = wanted.actor
+    bill = Bill.objects.create(
+        account=read.account,
+        provider=read.provider,
+        starts_at=read.starts_at,
+        ends_at=read.ends_at,
+        month=read.month,
+        revision=read.revision,
+        currency=read.currency,
+        file_name=wanted.name,
+        sha256=wanted.sha256,
+        rows=dict(read.rows) | {"elsewhere": read.elsewhere},
+        is_final=wanted.is_final,
+        imported_at=wanted.now,
+        imported_by=actor if isinstance(actor, AbstractBaseUser) else None,  # type: ignore[misc]  # ours
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_LINES, [bill.pk, staged.number])
+    read.number = bill.pk

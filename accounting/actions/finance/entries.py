@@ -1,0 +1,95 @@
+"""Credits and adjustments of teams: finance and administrators (money.md M25)."""
+
+from datetime import date
+from decimal import Decimal
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import connection
+
+from accounting.actions.finance.periods import check_right, reason_of
+from accounting.audit import act
+from accounting.booking.locking import hold_booking
+from accounting.booking.periods import PeriodError, PeriodTerms, next_to_close
+from accounting.models import Entry, EntryKind, PeriodRevision, Team
+
+LARGEST = Decimal(10) ** 12
+
+
+class EntryAmountError(PeriodError):
+    """The amount, or its sign, is not possible for an entry."""
+
+
+def add_entry(
+    kind: str,
+    team: Team,
+    billing_on: date,
+    amount: Decimal,
+    reason: str,
+    author: AbstractBaseUser,
+) -> Entry:
+    """Add an amount to a team's statement, and its opposite to the platform's.
+
+    Args:
+        kind: `credit` (below 0) or `adjustment` (not 0).
+        team: that gets it.
+        billing_on: a day of a period that is not closed.
+        amount: in the billing currency, with the places of its minor unit.
+        reason: 10 to 200 characters.
+        author: a person of finance or an administrator.
+
+    Raises:
+        EntryAmountError: the amount does not fit the kind or the currency.
+        PeriodError: another one of these is not so; nothing was added.
+        NotAllowed: the person may not add entries.
+    """
+    check_right(author)
+    text = reason_of(reason)
+    period = f"{billing_on:%Y-%m}"
+    terms = PeriodTerms.of(period)
+    _check_amount(kind, amount, terms)
+    with act(author, text):
+        hold_booking()
+        _check_open(period)
+        return Entry.objects.create(
+            number=_next_number(),
+            kind=kind,
+            team=team,
+            billing_on=billing_on,
+            amount=amount,
+            currency=terms.currency,
+            reason=text,
+            author_id=author.pk,
+        )
+
+
+def _check_amount(kind: str, amount: Decimal, terms: PeriodTerms) -> None:
+    if kind not in EntryKind.values:
+        raise PeriodError(f"{kind!r} is not a kind of entry: credit or adjustment")
+    if not amount.is_finite() or not 0 < abs(amount) < LARGEST:
+        raise EntryAmountError(f"the amount {amount} must not be 0, and be below 10^12")
+    if kind == EntryKind.CREDIT and amount > 0:
+        raise EntryAmountError(f"a credit is below 0; {amount} is an adjustment")
+    if amount != round(amount, terms.minor_places):
+        raise EntryAmountError(
+            f"{amount} {terms.currency} has more than {terms.minor_places} decimal places"
+        )
+
+
+def _check_open(period: str) -> None:
+    following = next_to_close()
+    is_closed = PeriodRevision.objects.filter(
+        period=period, closed_at__isnull=False, reopened_at=None
+    ).exists()
+    if is_closed or (following is not None and period < following):
+        raise PeriodError(
+            f"{period} is closed: choose a day of {following} or a later month"
+        )
+
+
+def _next_number() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT coalesce(max(substring(number FROM '^E-([0-9]+)$')::bigint), 0) + 1
+               FROM accounting_entry"""
+        )
+        return f"E-{cursor.fetchone()[0]}"

@@ -1,0 +1,1 @@
+"""Tables of prices, months, budgets, bills and files."""

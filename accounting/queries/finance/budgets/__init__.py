@@ -1,0 +1,1 @@
+"""Spending over time as rows: budgets, their forecast, unusual days."""

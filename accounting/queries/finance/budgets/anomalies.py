@@ -1,0 +1,167 @@
+"""Days on which a team's charge is unusual, and what drove them (money.md M40)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from accounting.access import Scope, readable_teams
+from accounting.domain.billing.anomalies import DayCheck, check_day, driver
+from accounting.domain.billing.forecast import (
+    MICROS,
+    WINDOW_DAYS,
+    NotEnoughHistory,
+    units_of,
+)
+from accounting.domain.core.billing_calendar import DAY, DayRange
+from accounting.queries.finance.budgets.history import (
+    History,
+    LedgerTime,
+    Part,
+    amounts,
+    history,
+    parts_of,
+)
+from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef
+
+NO_PART: Part = ("", "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class AnomalyRow:
+    """A team's unusual day, in the billing currency; its driver is the part that moved most."""
+
+    team: str
+    team_name: str
+    team_slot: int
+    day: date
+    currency: str
+    expected: Decimal
+    actual: Decimal
+    model: str
+    namespace: str
+    workload: str
+
+    @property
+    def difference(self) -> Decimal:
+        """Actual less expected."""
+        return self.actual - self.expected
+
+
+@dataclass(frozen=True, slots=True)
+class AnomalyReport:
+    """The anomalies of a range, newest first, the largest difference of a day first.
+
+    Attributes:
+        rows: the anomalies.
+        checked: days of the range that have enough history.
+        days: days of the range up to today.
+    """
+
+    rows: tuple[AnomalyRow, ...]
+    checked: int
+    days: int
+
+
+def anomaly_report(
+    scope: Scope,
+    time: LedgerTime,
+    days: DayRange,
+    minimum: Decimal,
+    teams: Iterable[str] = (),
+) -> AnomalyReport:
+    """Check every complete day of a range for every team that the scope may read.
+
+    Args:
+        scope: finance sees every team and unmapped time, a lead their teams.
+        time: how far the ledger reaches.
+        days: billing days.
+        minimum: the smallest difference, in the billing currency.
+        teams: only these; empty for all.
+    """
+    known = history(DayRange(days.first - WINDOW_DAYS * DAY, days.after), time)
+    wanted = [day for day in sorted(known.complete) if days.first <= day < days.after]
+    least = int(minimum * MICROS)
+    rows = []
+    for ref in _teams(scope, teams):
+        series = _series(known, ref.id)
+        found = _found(series, wanted, least) if series else {}
+        rows.extend(_rows(ref, series, found, time))
+    rows.sort(key=lambda row: (-row.day.toordinal(), -abs(row.difference), row.team))
+    past = min(days.after, time.today + DAY) - days.first
+    checked = [day for day in wanted if _has_window(known, day)]
+    return AnomalyReport(tuple(rows), len(checked), max(past.days, 0))
+
+
+def _teams(scope: Scope, slugs: Iterable[str]) -> list[TeamRef]:
+    teams = readable_teams(scope)
+    if not scope.sees_all:
+        teams = teams.filter(pk__in=scope.lead_of)
+    found = [
+        TeamRef(row.pk, row.slug, row.name, row.department, row.colour_slot)
+        for row in teams
+    ]
+    if scope.sees_all:
+        found.append(UNMAPPED_TEAM)
+    only = set(slugs)
+    return [ref for ref in found if not only or ref.slug in only]
+
+
+def _series(known: History, team: int) -> dict[date, int]:
+    """A team's complete days; empty if it never held time."""
+    if team not in known.totals:
+        return {}
+    micros = amounts(known.totals[team], is_money=True)
+    return {day: micros.get(day, 0) for day in known.complete}
+
+
+def _found(
+    series: Mapping[date, int], wanted: Iterable[date], least: int
+) -> dict[date, DayCheck]:
+    found = {}
+    for day in wanted:
+        try:
+            check = check_day(series, day, least)
+        except NotEnoughHistory:
+            continue
+        if check.is_anomaly:
+            found[day] = check
+    return found
+
+
+def _has_window(known: History, day: date) -> bool:
+    try:
+        check_day(dict.fromkeys(known.complete, 0), day)
+    except NotEnoughHistory:
+        return False
+    return True
+
+
+def _rows(
+    ref: TeamRef,
+    series: Mapping[date, int],
+    found: Mapping[date, DayCheck],
+    time: LedgerTime,
+) -> list[AnomalyRow]:
+    if not found:
+        return []
+    around = DayRange(min(found) - WINDOW_DAYS * DAY, max(found) + DAY)
+    parts = parts_of(ref.id, around, time)
+    rows = []
+    for day, check in found.items():
+        model, namespace, workload = driver(parts, series, day) or NO_PART
+        rows.append(
+            AnomalyRow(
+                ref.slug,
+                ref.name,
+                ref.slot,
+                day,
+                time.currency,
+                units_of(check.expected),
+                units_of(check.actual),
+                model,
+                namespace,
+                workload,
+            )
+        )
+    return rows

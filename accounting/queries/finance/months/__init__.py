@@ -1,0 +1,1 @@
+"""Months as rows: statements, charges, entries, contests, corrections."""

@@ -1,0 +1,136 @@
+"""Corrections of a booking with their cause (money.md M31, M32)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from psycopg import sql
+
+from accounting.domain.billing.charge_lines import KEY_FIELDS
+from accounting.queries.finance.months.lines import Booking
+from accounting.queries.paging import ALL_ROWS, Key, Seek
+from accounting.rating.line_text_sql import key_text
+
+_WITHOUT = frozenset({"team", "profile", "price_currency", "rate", "status"})
+GROUP = tuple(name for name in KEY_FIELDS if name not in _WITHOUT)
+"""Fields that facts decide: a cause is found for lines that are equal in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionRow:
+    """What is corrected of one closed revision, for one cause and team.
+
+    Attributes:
+        corrects: the closed revision, such as `2026-10-r1`.
+        cause: `facts` (time changed), `mapping` (another team has the time), `price`, or
+            `derived` (a difference or spread of those).
+        ms, raw, charge: differences; raw in currency-milliseconds, exact.
+    """
+
+    corrects: str
+    cause: str
+    team: str
+    ms: int
+    raw: Decimal
+    charge: Decimal
+    line_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CauseGroup:
+    """Lines of a booking that are corrected for one cause.
+
+    Attributes:
+        key: the texts of `KEY_FIELDS`; "" for those that do not matter to the cause.
+    """
+
+    corrects: str
+    key: tuple[str, ...]
+    cause: str
+
+
+_CAUSED = """
+WITH line AS (
+    SELECT * FROM {table} WHERE revision_id = {revision} AND corrects <> ''
+), by_team AS (
+    SELECT {group}, corrects, team, sum(ms) AS team_ms FROM line
+    GROUP BY {group}, corrects, team
+), changed AS (
+    SELECT {group}, corrects, sum(team_ms) AS ms, bool_or(team_ms <> 0) AS is_moved
+    FROM by_team GROUP BY {group}, corrects
+), caused AS (
+    SELECT line.*, CASE WHEN line.kind IN ('difference', 'spread') THEN 'derived'
+                        WHEN changed.ms <> 0 THEN 'facts'
+                        WHEN changed.is_moved THEN 'mapping' ELSE 'price' END AS cause
+    FROM line JOIN changed ON line.corrects = changed.corrects AND {same}
+)
+"""
+_ROWS = """
+SELECT corrects, cause, team, sum(ms)::bigint, coalesce(sum(raw), 0), coalesce(sum(charge), 0),
+       count(*)
+FROM caused
+WHERE ({teams}::text[] IS NULL OR team = ANY({teams}))
+  AND ({after}::text[] IS NULL
+       OR (corrects COLLATE "C", cause COLLATE "C", team COLLATE "C")
+          > (({after}::text[])[1], ({after}::text[])[2], ({after}::text[])[3]))
+GROUP BY corrects, cause, team
+ORDER BY corrects COLLATE "C", cause COLLATE "C", team COLLATE "C" LIMIT {limit}
+"""
+_KEY = ", ".join(
+    f"CASE WHEN cause = 'derived' THEN {text} ELSE '' END" if name in _WITHOUT else text
+    for name in KEY_FIELDS
+    for text in [key_text("caused", name)]
+)
+_GROUPS = f"SELECT DISTINCT corrects, cause, {_KEY} FROM caused"
+
+
+def correction_rows(
+    booking: Booking, teams: Sequence[str] | None = None, seek: Seek = ALL_ROWS
+) -> list[CorrectionRow]:
+    """The corrections of a booking by closed revision, cause and team, in this order.
+
+    Args:
+        booking: that has booked them.
+        teams: only theirs; None for all. Causes are those of all teams together.
+        seek: the rows of a page; a key is `correction_key` of a row.
+    """
+    only = {
+        "teams": sql.Literal(None if teams is None else list(teams)),
+        "after": sql.Literal(None if seek.after is None else list(seek.after)),
+        "limit": sql.Literal(seek.limit),
+    }
+    return [CorrectionRow(*row) for row in _fetched(booking, _ROWS, **only)]
+
+
+def correction_key(row: CorrectionRow) -> Key:
+    """The position of a row in its list."""
+    return [row.corrects, row.cause, row.team]
+
+
+def cause_groups(booking: Booking) -> list[CauseGroup]:
+    """The cause of each correction of a booking, in no order."""
+    return [
+        CauseGroup(corrects, tuple(key), cause)
+        for corrects, cause, *key in _fetched(booking, _GROUPS)
+    ]
+
+
+def _fetched(
+    booking: Booking, select: str, **more: sql.Composable
+) -> list[tuple[Any, ...]]:
+    statement = sql.SQL(_CAUSED + select).format(
+        table=sql.Identifier(booking.table),
+        revision=booking.revision_id,
+        group=sql.SQL(", ").join(sql.Identifier(name) for name in GROUP),
+        same=sql.SQL(" AND ").join(
+            sql.SQL("line.{0} = changed.{0}").format(sql.Identifier(name))
+            for name in GROUP
+        ),
+        **more,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement.as_string())  # the audit's hook expects text
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows

@@ -1,0 +1,138 @@
+"""Billing periods as people see them: open, settling or closed (money.md M26)."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q, Sum
+
+from accounting.domain.billing.methods import DEFAULT_METHOD
+from accounting.domain.core.billing_calendar import months_later
+from accounting.domain.core.money import Money
+from accounting.models import BillingPeriod, PeriodRevision
+from accounting.queries.finance.months.lines import Booking
+from accounting.rating.billing_settings import billing_day, midnight
+
+
+class PeriodState(StrEnum):
+    """A period is open while it lasts, then settling until it is closed."""
+
+    OPEN = "open"
+    SETTLING = "settling"
+    CLOSED = "closed"
+    UNBOOKED = "unbooked"  # over, and never booked: before the first close
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodRow:
+    """One month.
+
+    Attributes:
+        name: YYYY-MM.
+        revision: of its booking; None without one.
+        payable: None without a booking.
+        corrections: of earlier months that are booked in it.
+        without_money_ms: time that is in no sum, because it has no price or conversion.
+    """
+
+    name: str
+    state: PeriodState
+    starts_at: datetime
+    ends_at: datetime
+    method: str
+    revision: int | None = None
+    payable: Money | None = None
+    corrections: Money | None = None
+    without_money_ms: int = 0
+    booked_at: datetime | None = None
+    closed_at: datetime | None = None
+    closed_by: str = ""
+    hash: str = ""
+    line_count: int = 0
+
+    @property
+    def first(self) -> date:
+        """Its first day."""
+        return date.fromisoformat(f"{self.name}-01")
+
+
+def period_rows(now: datetime) -> list[PeriodRow]:
+    """Every month from the ledger's first day to the current one, the latest first."""
+    first = _first_day()
+    today = billing_day(now)
+    month, rows = today.replace(day=1), []
+    booked = {row.period: row for row in _in_effect()}
+    methods = dict(BillingPeriod.objects.values_list("name", "method"))
+    earliest = min([*booked, f"{first or today:%Y-%m}"])
+    while f"{month:%Y-%m}" >= earliest:
+        name = f"{month:%Y-%m}"
+        rows.append(_row(name, booked.get(name), methods.get(name), now))
+        month = months_later(month, -1)
+    return rows
+
+
+def period_row(name: str, now: datetime) -> PeriodRow | None:
+    """One of `period_rows`; None if it is not among them."""
+    return next((row for row in period_rows(now) if row.name == name), None)
+
+
+def _first_day() -> date | None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT min(billing_on) FROM usage_day")
+        found: date | None = cursor.fetchone()[0]
+        return found
+
+
+def _in_effect() -> list[PeriodRevision]:
+    corrections = Sum("statements__corrections6", filter=~Q(statements__team=""))
+    found = PeriodRevision.objects.filter(reopened_at__isnull=True)
+    return list(found.select_related("closed_by").annotate(corrections=corrections))
+
+
+def _row(
+    name: str, booked: PeriodRevision | None, method: str | None, now: datetime
+) -> PeriodRow:
+    first = date.fromisoformat(f"{name}-01")
+    starts_at, ends_at = midnight(first), midnight(months_later(first, 1))
+    if booked is None:
+        state = PeriodState.OPEN if now < ends_at else PeriodState.UNBOOKED
+        return PeriodRow(name, state, starts_at, ends_at, method or DEFAULT_METHOD.id)
+    running = PeriodState.OPEN if now < booked.ends_at else PeriodState.SETTLING
+    corrections: Decimal = getattr(booked, "corrections", None) or Decimal(0)
+    return PeriodRow(
+        name,
+        PeriodState.CLOSED if booked.is_closed else running,
+        booked.starts_at,
+        booked.ends_at,
+        booked.method,
+        revision=booked.revision,
+        payable=Money(booked.payable, booked.currency),
+        corrections=Money(corrections, booked.currency),
+        without_money_ms=booked.without_money_ms,
+        booked_at=booked.booked_at,
+        closed_at=booked.closed_at,
+        closed_by=booked.closed_by.get_username() if booked.closed_by else "",
+        hash=booked.hash,
+        line_count=booked.line_count,
+    )
+
+
+def earlier_revisions(name: str) -> list[PeriodRevision]:
+    """The revisions of a period that were closed and opened again, the latest first."""
+    found = PeriodRevision.objects.filter(period=name, reopened_at__isnull=False)
+    return list(found.select_related("reopened_by").order_by("-revision"))
+
+
+def stored_checks(name: str) -> list[dict[str, Any]]:
+    """The checks of a closed period, as they were at its close."""
+    found = PeriodRevision.objects.filter(period=name, reopened_at__isnull=True)
+    return [check for row in found for check in row.checks]
+
+
+def overrides_of(booking: Booking) -> list[dict[str, Any]]:
+    """The checks that two people overrode at the close; every statement shows them (M27)."""
+    checks = PeriodRevision.objects.get(pk=booking.revision_id).checks
+    return [one for one in checks if one.get("override")]

@@ -1,0 +1,1 @@
+"""Rows and bodies of prices, months and budgets."""

@@ -1,0 +1,167 @@
+"""Bills of providers: rows of lists, and what an import found."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from rest_framework import serializers
+
+from accounting.actions.finance.bills.import_bill import ReadBill
+from accounting.serializers.row import (
+    GpuHoursField,
+    MoneyField,
+    RowSerializer,
+    SecondsField,
+    TextOrNullField,
+)
+
+_CONVERTED = "in the billing currency; null without a conversion"
+
+
+@dataclass(frozen=True, slots=True)
+class BillWord:
+    """Rows of one bill of a file with one word."""
+
+    bill: ReadBill
+    word: str
+    rows: int
+    cost: Decimal | None
+
+
+def word_rows(bills: Iterable[ReadBill]) -> Iterator[BillWord]:
+    """The rows of each bill by word, in the order of their number."""
+    for bill in bills:
+        for word, rows in bill.rows.most_common():
+            yield BillWord(bill, word, rows, bill.cost.get(word))
+
+
+class BillWordSerializer(RowSerializer):
+    """Rows of a bill with one word: what they are of, or why they are of nothing."""
+
+    month = serializers.CharField(source="bill.month")
+    provider = TextOrNullField(source="bill.provider")
+    account = serializers.CharField(source="bill.account")
+    revision = serializers.IntegerField(source="bill.revision")
+    word = serializers.CharField()
+    rows = serializers.IntegerField()
+    cost = MoneyField(allow_null=True, help_text="null for rows that are left out")
+    currency = serializers.CharField(source="bill.currency")
+
+
+class BillSerializer(RowSerializer):
+    """A provider's bill of one account and billing period."""
+
+    id = serializers.IntegerField()
+    month = serializers.CharField(help_text="YYYY-MM")
+    provider = TextOrNullField()
+    account = serializers.CharField()
+    period_from = SecondsField(source="starts_at")
+    period_to = SecondsField(source="ends_at")
+    revision = serializers.IntegerField(help_text="1 for the first file")
+    state = serializers.CharField(
+        help_text="`reconciled`, `final`, or `replaced` by another file"
+    )
+    rows = serializers.IntegerField(help_text="of the file")
+    matched_rows = serializers.IntegerField()
+    unmatched_rows = serializers.IntegerField()
+    left_out_rows = serializers.IntegerField(help_text="purchases and taxes")
+    bill_currency = serializers.CharField(source="currency")
+    cost = MoneyField(help_text="in `bill_currency`")
+    billed = MoneyField(allow_null=True, help_text=_CONVERTED)
+    matched = MoneyField(allow_null=True, help_text=_CONVERTED)
+    unmatched = MoneyField(allow_null=True, help_text=_CONVERTED)
+    estimated = MoneyField(
+        source="variance.estimated",
+        allow_null=True,
+        help_text="our cost of what is matched; null if nothing is, or without a cost price",
+    )
+    variance = MoneyField(
+        source="variance.variance", allow_null=True, help_text="matched - estimated"
+    )
+    file_name = serializers.CharField()
+    sha256 = serializers.CharField()
+    imported_at = SecondsField()
+    imported_by = TextOrNullField(help_text="null for a command")
+
+
+class BillFinalSerializer(serializers.Serializer[Any]):
+    """Why a bill is final."""
+
+    reason = serializers.CharField(min_length=10, max_length=200)
+
+
+class BillVarianceSerializer(RowSerializer):
+    """A bill against our cost, for a cluster and billing day; in the billing currency."""
+
+    billing_on = serializers.DateField()
+    cluster = serializers.CharField()
+    state = serializers.CharField(help_text="`reconciled` or `final`")
+    billed = MoneyField(allow_null=True, help_text=_CONVERTED)
+    estimated = MoneyField(
+        allow_null=True, help_text="our cost; null without a cost price"
+    )
+    variance = MoneyField(allow_null=True, help_text="billed - estimated")
+    variance_percent = serializers.CharField(
+        source="percent",
+        allow_null=True,
+        help_text="of our cost, two places; null where that is 0",
+    )
+    nodes_billed = serializers.IntegerField()
+    nodes = serializers.IntegerField(help_text="with GPU time of the same kind")
+    without_cost_gpu_hours = GpuHoursField(source="without_cost_ms")
+
+
+class BillUnmatchedSerializer(RowSerializer):
+    """Rows of one resource and service that are of no node and no cluster."""
+
+    word = serializers.CharField()
+    service = TextOrNullField()
+    resource = TextOrNullField()
+    resource_name = TextOrNullField()
+    sub_account = TextOrNullField()
+    first_on = serializers.DateField(source="first")
+    last_on = serializers.DateField(source="last")
+    rows = serializers.IntegerField()
+    cost = MoneyField(help_text="in the currency of the bill")
+    what_to_do = serializers.CharField(source="advice")
+
+
+class RowFaultSerializer(RowSerializer):
+    """A row of a file that cannot be used."""
+
+    line = serializers.IntegerField()
+    word = serializers.CharField()
+    message = serializers.CharField()
+
+
+class ImportedBillSerializer(RowSerializer):
+    """One bill of a file; `id` is null in a dry run."""
+
+    id = serializers.IntegerField(source="number", allow_null=True)
+    month = serializers.CharField()
+    provider = TextOrNullField()
+    account = serializers.CharField()
+    revision = serializers.IntegerField()
+    is_known = serializers.BooleanField(
+        help_text="this file is in effect already: nothing was imported again"
+    )
+    bill_currency = serializers.CharField(source="currency")
+    cost = MoneyField(source="total")
+    matched = MoneyField()
+    rows = serializers.DictField(
+        child=serializers.IntegerField(), help_text="rows by word"
+    )
+    rows_of_other_periods = serializers.IntegerField(source="elsewhere")
+
+
+class BillImportSerializer(serializers.Serializer[Any]):
+    """What an import found; with rows that cannot be used, nothing is imported."""
+
+    is_saved = serializers.BooleanField()
+    rows = serializers.IntegerField()
+    bills = ImportedBillSerializer(many=True)
+    unusable_rows = serializers.DictField(
+        child=serializers.IntegerField(), source="fault_words", help_text="by word"
+    )
+    faults = RowFaultSerializer(many=True, help_text="the first ones")

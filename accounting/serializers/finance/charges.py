@@ -1,0 +1,74 @@
+"""Rows of `report charges`, of `charges` and of `corrections` over REST."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounting.domain.billing.close_checks import plain
+from accounting.queries.finance.months.charges import DIMENSIONS
+from accounting.serializers.row import (
+    GpuHoursField,
+    Members,
+    MoneyField,
+    RowSerializer,
+)
+
+
+class ChargeRowSerializer(RowSerializer):
+    """Charges by fields of lines: the requested fields come first."""
+
+    gpu_hours = GpuHoursField(source="ms")
+    charge = MoneyField()
+    without_money_gpu_hours = GpuHoursField(source="without_money_ms")
+
+    def to_representation(self, instance: Any) -> Members:
+        """The requested fields in their order, and the measures."""
+        keys = {
+            name: value.isoformat() if hasattr(value, "isoformat") else value
+            for name, value in instance.fields.items()
+        }
+        return {**keys, **super().to_representation(instance)}
+
+
+class ChargeSerializer(ChargeRowSerializer):
+    """The same over REST, where the schema lists every field that can be requested."""
+
+    currency = serializers.CharField()
+    lines = serializers.IntegerField(source="line_count")
+
+    def get_fields(self) -> dict[str, Any]:
+        """Its measures after the fields of lines; those not requested are left out."""
+        keys: dict[str, Any] = {
+            name: serializers.CharField(required=False, allow_blank=True)
+            for name in DIMENSIONS
+            if name != "day"
+        }
+        day = serializers.DateField(required=False, allow_null=True)
+        return {"day": day, **keys, **super().get_fields()}
+
+    def measures(self) -> dict[str, Any]:
+        """Its fields without those of lines."""
+        return {n: one for n, one in self.fields.items() if n not in DIMENSIONS}
+
+
+class RawField(serializers.CharField):
+    """Currency-milliseconds, exact, without trailing zeros and without an exponent."""
+
+    def to_representation(self, value: Any) -> str:
+        """`378000`."""
+        return plain(value)
+
+
+class CorrectionSerializer(RowSerializer):
+    """What is corrected of one closed revision, for one cause and team."""
+
+    corrects = serializers.CharField(help_text="the closed revision, as 2026-10-r1")
+    cause = serializers.CharField(
+        help_text="facts (time changed), mapping (another team has it), price, or derived (a "
+        "difference or spread of those)"
+    )
+    team = serializers.CharField()
+    gpu_hours = GpuHoursField(source="ms")
+    raw = RawField(help_text="exact, in currency-milliseconds; for charges of 0.000000")
+    charge = MoneyField()
+    lines = serializers.IntegerField(source="line_count")

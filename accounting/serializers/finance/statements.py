@@ -1,0 +1,171 @@
+"""Statements: rows of a list, and the document of one team (money.md M33)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rest_framework import serializers
+
+from accounting.queries.finance.months.statements import CAUSES, Item, StatementDocument
+from accounting.serializers import texts
+from accounting.serializers.row import (
+    GpuHoursField,
+    Members,
+    MoneyField,
+    RowSerializer,
+    TextOrNullField,
+)
+
+LABELS = {
+    "usage": ("model", "tier"),
+    "platform": ("model", "state"),
+    "spread": ("state",),
+    "differences": ("model", "tier"),
+    "entries": ("day", "number", "kind"),
+    "corrections": ("corrects", "cause"),
+    "rounding": (),
+}
+"""What the labels of an item are, by the part of the statement."""
+_NAMES = ("model", "tier", "state", "day", "number", "kind", "corrects", "cause")
+_CAUSE = {words: cause for cause, words in CAUSES.items()}
+
+
+class StatementSerializer(RowSerializer):
+    """What one team pays for a month."""
+
+    number = TextOrNullField(help_text="null until the month is closed")
+    period = serializers.CharField(source="booking.period")
+    revision = serializers.IntegerField(source="booking.revision")
+    closed = serializers.BooleanField(source="booking.is_closed")
+    team = serializers.CharField(help_text="slug, `unmapped` or `platform`")
+    currency = serializers.CharField(source="booking.currency")
+    method = serializers.CharField(source="booking.method")
+    own = MoneyField(help_text="of this month's time")
+    entries = MoneyField(help_text="credits and adjustments")
+    corrections = MoneyField(help_text="of earlier, closed months")
+    total = MoneyField(help_text="own + entries + corrections")
+    rounding = MoneyField(help_text="payable - total")
+    payable = MoneyField()
+    payable_before = MoneyField(
+        source="before", allow_null=True, help_text="of the month before, if closed"
+    )
+    held_gpu_hours = GpuHoursField(source="held_ms")
+    busy_gpu_hours = GpuHoursField(source="busy_ms")
+    idle_gpu_hours = GpuHoursField(source="idle_ms")
+    unknown_gpu_hours = GpuHoursField(source="unknown_ms")
+    without_money_gpu_hours = GpuHoursField(
+        source="without_money_ms", help_text="time without a price, in no amount"
+    )
+
+
+class StatementItemSerializer(serializers.Serializer[Any]):
+    """One row of a statement; members that its part does not have are null."""
+
+    part = serializers.ChoiceField(choices=list(LABELS))
+    model = serializers.CharField(allow_null=True)
+    tier = serializers.CharField(allow_null=True)
+    state = serializers.CharField(allow_null=True)
+    day = serializers.DateField(allow_null=True)
+    number = serializers.CharField(allow_null=True, help_text="of an entry")
+    kind = serializers.CharField(allow_null=True, help_text="of an entry")
+    corrects = serializers.CharField(allow_null=True, help_text="such as 2026-10-r1")
+    cause = serializers.CharField(
+        allow_null=True, help_text="facts, mapping, price or derived"
+    )
+    gpu_hours = serializers.CharField()
+    charge = serializers.CharField(help_text="six places")
+    amount = serializers.CharField(
+        help_text="in the places of the currency; all of them sum to the payable"
+    )
+
+
+class StatementPartSerializer(serializers.Serializer[Any]):
+    """A workload or a day outside of the sum."""
+
+    day = serializers.DateField(required=False)
+    namespace = serializers.CharField(required=False)
+    workload_kind = serializers.CharField(required=False)
+    workload = serializers.CharField(required=False)
+    gpu_hours = serializers.CharField()
+    charge = serializers.CharField()
+
+
+class StatementRestSerializer(serializers.Serializer[Any]):
+    """The workloads that are not listed."""
+
+    workloads = serializers.IntegerField()
+    gpu_hours = serializers.CharField()
+    charge = serializers.CharField()
+
+
+class StatementDocumentSerializer(StatementSerializer):
+    """A statement with its rows, its method and its corrections."""
+
+    timezone = serializers.CharField(source="booking.timezone")
+    hash = TextOrNullField(source="booking.hash", help_text="of the close")
+    method_text = serializers.ListField(child=serializers.CharField())
+    items = StatementItemSerializer(many=True)
+    workloads = StatementPartSerializer(many=True)
+    other_workloads = StatementRestSerializer(allow_null=True)
+    days = StatementPartSerializer(many=True)
+    paid_and_not_used = StatementPartSerializer()
+    overrides = serializers.ListField(
+        child=serializers.JSONField(), help_text="checks that two people overrode"
+    )
+
+    def measures(self) -> dict[str, Any]:
+        """The members of a row of the list; `statement_document` adds the others."""
+        others = {"method_text", "items", "workloads", "other_workloads", "days"}
+        others |= {"paid_and_not_used", "overrides"}
+        return {n: field for n, field in self.fields.items() if n not in others}
+
+
+def statement_document(
+    row: Any,
+    document: StatementDocument,
+    sentences: Iterable[str],
+    overrides: list[dict[str, Any]],
+) -> Members:
+    """The members of one statement."""
+    return {
+        **StatementDocumentSerializer.one(row),
+        "method_text": list(sentences),
+        "items": [
+            _item(part, item) for part in LABELS for item in getattr(document, part)
+        ],
+        "workloads": [
+            _named(item, ("namespace", "workload_kind", "workload"))
+            for item in document.workloads
+        ],
+        "other_workloads": document.other_workloads
+        and {
+            "workloads": int(document.other_workloads.label[0]),
+            **_amounts(document.other_workloads),
+        },
+        "days": [_named(item, ("day",)) for item in document.days],
+        "paid_and_not_used": _amounts(document.idle),
+        "overrides": overrides,
+    }
+
+
+def _item(part: str, item: Item) -> Members:
+    labels = dict(zip(LABELS[part], item.label, strict=False))
+    if "cause" in labels:
+        labels["cause"] = _CAUSE[labels["cause"]]
+    return {
+        "part": part,
+        **{name: labels.get(name) for name in _NAMES},
+        "gpu_hours": texts.gpu_hours(item.ms),
+        "charge": texts.amount(item.raw_amount),
+        "amount": texts.amount(item.amount),
+    }
+
+
+def _named(item: Item, names: tuple[str, ...]) -> Members:
+    return {**dict(zip(names, item.label, strict=True)), **_amounts(item)}
+
+
+def _amounts(item: Item) -> Members:
+    return {
+        "gpu_hours": texts.gpu_hours(item.ms),
+        "charge": texts.amount(item.amount),
+    }

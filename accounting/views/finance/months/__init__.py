@@ -1,0 +1,1 @@
+"""Pages of months: their close, statements, charges, entries, contests."""

@@ -1,0 +1,157 @@
+"""Charges of a booked month, divided by fields of its lines (money.md M5), and its files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+
+from accounting.domain.billing.charge_lines import PLATFORM
+from accounting.exports.request import (
+    MOST_STREAMED,
+    ExportError,
+    ExportRequest,
+    Format,
+)
+from accounting.exports.stream import stream
+from accounting.exports.tables import What
+from accounting.models import PeriodRevision
+from accounting.queries.finance.months.charges import ChargeRow, charge_rows
+from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
+from accounting.queries.finance.months.payers import readable_payers
+from accounting.queries.selection import SelectionError
+from accounting.web.export_files import stream_answer
+from accounting.web.paging import paged
+from accounting.web.permissions import leads, visitor_of
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A way to divide a month: its label, and the fields of a row."""
+
+    label: str
+    fields: tuple[str, ...]
+
+
+SPLITS = {
+    "team": Split("Team", ("team",)),
+    "model": Split("GPU model", ("model", "lifecycle")),
+    "tier": Split("Tier", ("tier",)),
+    "namespace": Split("Namespace", ("cluster", "namespace")),
+    "workload": Split("Workload", ("team", "namespace", "workload_kind", "workload")),
+    "day": Split("Day", ("day",)),
+    "state": Split("Kind and state", ("kind", "state")),
+    "correction": Split("Corrected month", ("corrects", "team", "kind")),
+}
+HEADS = {
+    "workload_kind": "Kind of workload",
+    "corrects": "Corrects",
+    "model": "GPU model",
+    "day": "Billing day",
+}
+
+
+@leads
+def charge_list(request: HttpRequest) -> HttpResponse:
+    """The charges of a month; every way to divide it has the same total."""
+    visitor = visitor_of(request)
+    periods = list(
+        PeriodRevision.objects.filter(reopened_at=None)
+        .order_by("-period")
+        .values_list("period", flat=True)
+    )
+    booking = _booking(request.GET.get("period") or next(iter(periods), ""))
+    teams = readable_payers(visitor.scope)
+    team = request.GET.get("team", "")
+    if team and team not in teams:
+        raise Http404("no such team")
+    by = request.GET.get("by", "team")
+    if by not in SPLITS:
+        raise SelectionError(f"by={by!r} is not one of {', '.join(SPLITS)}")
+    filters = {"team": [team] if team else list(teams)}
+    rows = charge_rows(booking, SPLITS[by].fields, filters) if booking else []
+    context = {
+        "booking": booking,
+        "periods": periods,
+        "splits": [(name, one.label) for name, one in SPLITS.items()],
+        "by": by,
+        "team": team,
+        "teams": teams,
+        "heads": [_head(name) for name in SPLITS[by].fields],
+        "page": paged([_line(row, teams) for row in rows], request.GET),
+        "may_lack_workload": by in {"namespace", "workload"},
+        "total": _total(rows),
+        "sees_all": visitor.scope.sees_all,
+    }
+    return render(request, "accounting/charges.html", context)
+
+
+def _booking(period: str) -> Booking | None:
+    """The booking of a month; None where none was made yet."""
+    if not period:
+        return None
+    try:
+        return booking_of(period)
+    except BookingError:
+        raise Http404("no such month") from None
+
+
+def _head(name: str) -> str:
+    return HEADS.get(name, name.replace("_", " ").capitalize())
+
+
+def _line(row: ChargeRow, teams: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "fields": [
+            teams.get(str(value), value) if name == "team" else value
+            for name, value in row.fields.items()
+        ],
+        "ms": row.ms,
+        "charge": row.charge,
+        "without_money_ms": row.without_money_ms,
+    }
+
+
+def _total(rows: list[ChargeRow]) -> dict[str, object]:
+    return {
+        "ms": sum(row.ms for row in rows),
+        "charge": sum((row.charge for row in rows), Decimal(0)),
+    }
+
+
+@leads
+def period_file(request: HttpRequest, period: str, what: str) -> HttpResponseBase:
+    """A file of a month: FOCUS rows, charges or statements; of one team for its leads."""
+    teams = readable_payers(visitor_of(request).scope)
+    team = request.GET.get("team") or None
+    if what not in [*What] or (team is None and PLATFORM not in teams):
+        raise Http404("no such file")
+    if team is not None and team not in teams:
+        raise Http404("no such team")
+    form = request.GET.get("format", Format.CSV)
+    if form not in [*Format]:
+        raise SelectionError(f"format={form!r} is not one of {', '.join(Format)}")
+    profile = request.GET.get("profile", "focus-1.4")
+    revision = _revision(request.GET.get("revision", ""))
+    try:
+        found = stream(
+            ExportRequest(What(what), period, profile, team, Format(form), revision)
+        )
+    except (BookingError, ExportError) as error:
+        raise SelectionError(str(error)) from None
+    if found.row_count > MOST_STREAMED:
+        raise SelectionError(
+            f"the file has {found.row_count:,} rows; more than {MOST_STREAMED:,} are written in the"
+            f" background: request it at {reverse('exports')}"
+        )
+    return stream_answer(found)
+
+
+def _revision(text: str) -> int | None:
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > 6:
+        raise SelectionError(f"revision={text!r} is not a number, like 1")
+    return int(text)

@@ -1,0 +1,86 @@
+"""Methods side by side: what each team would pay for a month by each of them (money.md M24)."""
+
+from decimal import Decimal
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounting.booking.method_comparison import (
+    LONGEST_S,
+    MOST_ROWS,
+    ComparisonTooLarge,
+    MethodRow,
+    compare_within,
+)
+from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
+from accounting.domain.billing.methods import METHODS
+from accounting.domain.core.billing_calendar import DayRange, months_later
+from accounting.domain.core.money import Money
+from accounting.models import Team
+from accounting.queries.finance.months.method_text import method_sentences
+from accounting.queries.finance.months.periods import PeriodRow, period_row
+from accounting.rights import PERIODS
+from accounting.web.permissions import Visitor, page, visitor_of
+
+LAST_NAMES = {UNMAPPED: "Unmapped", PLATFORM: "Platform"}
+
+
+@page(PERIODS)
+def method_list(request: HttpRequest, period: str) -> HttpResponse:
+    """What each method does; on demand, what each team would pay by it."""
+    visitor = visitor_of(request)
+    row = period_row(period, visitor.now)
+    if row is None:
+        raise Http404("no such month")
+    days = _whole_days(row, visitor)
+    context: dict[str, Any] = {
+        "row": row,
+        "days": days,
+        "methods": [
+            (one.id, *method_sentences(one.id)[:2], one.id == row.method)
+            for one in METHODS
+        ],
+        "most_rows": MOST_ROWS,
+        "longest_s": LONGEST_S,
+    }
+    if days is not None and request.GET.get("compare"):
+        try:
+            found = compare_within(days)
+        except ComparisonTooLarge as error:
+            context["too_large"] = str(error)
+        else:
+            context |= _table(found, visitor.billing.currency)
+    return render(request, "accounting/methods.html", context)
+
+
+def _whole_days(row: PeriodRow, visitor: Visitor) -> DayRange | None:
+    """The days of a month that are over; None on its first day."""
+    today = visitor.now.astimezone(visitor.billing.zone).date()
+    after = min(months_later(row.first, 1), today)
+    return DayRange(row.first, after) if row.first < after else None
+
+
+def _table(rows: list[MethodRow], currency: str) -> dict[str, Any]:
+    """The rows of the table, teams by name, and the sum of each column."""
+    names = dict(Team.objects.values_list("slug", "name")) | LAST_NAMES
+    lines = [
+        {
+            "name": names.get(one.team, one.team),
+            "cells": [
+                (
+                    Money(one.totals[method.id], currency),
+                    Money(one.difference(method.id), currency),
+                )
+                for method in METHODS
+            ],
+        }
+        for one in sorted(
+            rows, key=lambda one: (one.team in LAST_NAMES, names.get(one.team, ""))
+        )
+    ]
+    sums = [
+        Money(sum((one.totals[method.id] for one in rows), Decimal(0)), currency)
+        for method in METHODS
+    ]
+    return {"lines": lines, "sums": sums}

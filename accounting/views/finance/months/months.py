@@ -1,0 +1,305 @@
+"""Months: which is open, what blocks its close, what it comes to; closing and reopening."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from accounting.actions.finance import periods as actions
+from accounting.booking.checks import run_checks
+from accounting.booking.periods import PeriodError, next_to_close, previous_period
+from accounting.booking.running import book_running
+from accounting.domain.billing.close_checks import CONFIRM_WITHIN, Level
+from accounting.domain.billing.methods import METHODS
+from accounting.models import ContestState, ReopenRequest
+from accounting.queries.finance.months.contests import contest_rows
+from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
+from accounting.queries.finance.months.periods import (
+    PeriodRow,
+    PeriodState,
+    earlier_revisions,
+    period_row,
+    period_rows,
+)
+from accounting.queries.finance.months.statements import statement_rows
+from accounting.rights import PERIODS
+from accounting.views.finance.months.period_forms import (
+    ConfirmForm,
+    MethodForm,
+    OverrideForm,
+    PeriodReasonForm,
+)
+from accounting.web.permissions import Visitor, page, posted, visitor_of
+
+STATES = {
+    PeriodState.OPEN: ("mute", "Open"),
+    PeriodState.SETTLING: ("warn", "Settling"),
+    PeriodState.CLOSED: ("ok", "Closed"),
+    PeriodState.UNBOOKED: ("mute", "Not booked"),
+}
+
+CHECK_TITLES = {
+    "over": "Month over",
+    "settled": "Time to settle",
+    "order": "Earlier months",
+    "windows": "Windows",
+    "hours": "Hours",
+    "conservation": "Conservation",
+    "coverage": "Coverage",
+    "unpriced": "Prices",
+    "unconverted": "Conversion rates",
+    "unmapped": "Charge of no team",
+    "unmapped_any": "Time of no team",
+    "team_coverage": "Coverage of teams",
+    "dark": "Dark time",
+    "estimated": "Estimated time",
+    "contests": "Contests",
+    "moved": "Month before",
+}
+"""Of every check, as a page names it; its code is that of REST and commands."""
+
+
+@page(PERIODS)
+def month_list(request: HttpRequest) -> HttpResponse:
+    """Finance's start page: the open month, what blocks the next close, how much, who contests."""
+    visitor = visitor_of(request)
+    rows = period_rows(visitor.now)
+    following = _to_close(rows)
+    checks = run_checks(following.name, visitor.now) if following else ()
+    contests = contest_rows(visitor.scope, states=[ContestState.OPEN])
+    context = {
+        "rows": [(row, *STATES[row.state]) for row in rows],
+        "open": rows[0],
+        "next": following,
+        "contests": contests,
+        "contesting": sorted({one.team_name for one in contests}, key=str.casefold),
+        "blocking": [
+            (one, CHECK_TITLES[one.code]) for one in checks if one.is_blocking
+        ],
+        "warnings": [one for one in checks if one.level is Level.WARNING],
+        "has_corrections": any(row.corrections for row in rows),
+    }
+    return render(request, "accounting/months.html", context)
+
+
+def _to_close(rows: list[PeriodRow]) -> PeriodRow | None:
+    """The month to close next: after the latest closed one, else the last that is over."""
+    name = next_to_close()
+    if name is None:
+        over = (row for row in rows if row.state is PeriodState.SETTLING)
+        return next(over, None)
+    return next((row for row in rows if row.name == name), None)
+
+
+@page(PERIODS)
+def month(request: HttpRequest, period: str) -> HttpResponse:
+    """One month: its checks, statements, and what may be done with it."""
+    visitor = visitor_of(request)
+    row = period_row(period, visitor.now)
+    if row is None:
+        raise Http404("no such month")
+    return _month(request, visitor, row)
+
+
+def _month(
+    request: HttpRequest, visitor: Visitor, row: PeriodRow, **forms: Any
+) -> HttpResponse:
+    booking = _booking(row.name)
+    is_closed = row.state is PeriodState.CLOSED
+    checks = () if is_closed else run_checks(row.name, visitor.now)
+    before = _booking(previous_period(row.name))
+    statements = (
+        statement_rows(booking, visitor.scope, before) if booking is not None else []
+    )
+    context = {
+        "row": row,
+        "period_state": STATES[row.state],
+        "booking": booking,
+        "checks": [
+            (one, CHECK_TITLES[one.code], _tone(one), _may_confirm(one, request))
+            for one in checks
+        ],
+        "blocking": [one for one in checks if one.is_blocking],
+        "statements": statements,
+        "held_ms": sum(one.held_ms for one in statements),
+        "has_cost_centers": any(one.cost_centre for one in statements),
+        "is_latest_closed": is_closed and _is_latest(row),
+        "reopening": _reopening(row, visitor),
+        "revisions": earlier_revisions(row.name),
+        "methods": METHODS,
+        "may_choose_method": visitor.now < row.starts_at,
+        "override_form": OverrideForm(),
+        "reopen_form": PeriodReasonForm(),
+        **forms,
+    }
+    status = 422 if forms else 200
+    return render(request, "accounting/month.html", context, status=status)
+
+
+def _booking(period: str) -> Booking | None:
+    try:
+        return booking_of(period)
+    except BookingError:
+        return None
+
+
+def _tone(check: Any) -> tuple[str, str]:
+    if check.is_overridden:
+        return ("warn", "Overridden")
+    if check.is_blocking:
+        return ("danger", "Blocks")
+    if check.level is Level.WARNING:
+        return ("warn", "Warning")
+    return ("ok", "Passed")
+
+
+def _may_confirm(check: Any, request: HttpRequest) -> bool:
+    """Whether another person's override waits for this visitor."""
+    waiting = check.override
+    if waiting is None or waiting.is_confirmed:
+        return False
+    return bool(waiting.requested_by != request.user.get_username())
+
+
+def _is_latest(row: PeriodRow) -> bool:
+    following = next_to_close()
+    return following is not None and previous_period(following) == row.name
+
+
+def _reopening(row: PeriodRow, visitor: Visitor) -> ReopenRequest | None:
+    """A request to open the month again that waits for a second person."""
+    since = visitor.now - CONFIRM_WITHIN
+    return (
+        ReopenRequest.objects.filter(
+            period=row.name,
+            revision=row.revision or 0,
+            confirmed_at__isnull=True,
+            requested_at__gt=since,
+        )
+        .select_related("requested_by")
+        .last()
+    )
+
+
+def _done(
+    request: HttpRequest, period: str, act: Callable[[], object], text: str
+) -> HttpResponse:
+    """Carry out an action and return to its month, with what was done or why not."""
+    try:
+        act()
+    except PeriodError as error:
+        messages.error(request, _sentence(error))
+    else:
+        messages.success(request, text)
+    return redirect("month", period)
+
+
+def _sentence(error: PeriodError) -> str:
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+@posted(PERIODS, belongs_to="month")
+def month_book(request: HttpRequest, period: str) -> HttpResponse:
+    """Compute the running booking now."""
+    return _done(
+        request, period, lambda: book_running(period), "The month is computed again."
+    )
+
+
+@posted(PERIODS, belongs_to="month")
+def month_close(request: HttpRequest, period: str) -> HttpResponse:
+    """Close the month."""
+    user: Any = request.user
+    return _done(
+        request,
+        period,
+        lambda: actions.close(period, user),
+        f"{period} is closed. Its lines and statements do not change any more.",
+    )
+
+
+@posted(PERIODS, belongs_to="month")
+def month_override(request: HttpRequest, period: str) -> HttpResponse:
+    """Request to close the month despite a check."""
+    user: Any = request.user
+    form = OverrideForm(request.POST)
+    if not form.is_valid():
+        visitor = visitor_of(request)
+        row = period_row(period, visitor.now)
+        if row is None:
+            raise Http404("no such month")
+        return _month(request, visitor, row, override_form=form)
+    chosen = form.cleaned_data
+    return _done(
+        request,
+        period,
+        lambda: actions.request_override(
+            period, chosen["check"], chosen["reason"], user
+        ),
+        "The override is requested. Another person must confirm it within 24 hours.",
+    )
+
+
+@posted(PERIODS, belongs_to="month")
+def month_confirm(request: HttpRequest, period: str) -> HttpResponse:
+    """Confirm another person's override."""
+    user: Any = request.user
+    return _done(
+        request,
+        period,
+        lambda: actions.confirm_override(_number(request), user),
+        "The override is confirmed.",
+    )
+
+
+@posted(PERIODS, belongs_to="month")
+def month_reopen(request: HttpRequest, period: str) -> HttpResponse:
+    """Request to open the month again, or confirm another person's request."""
+    user: Any = request.user
+    if "number" in request.POST:
+        return _done(
+            request,
+            period,
+            lambda: actions.confirm_reopening(_number(request), user),
+            f"{period} is open again. Its next close is a new revision.",
+        )
+    form = PeriodReasonForm(request.POST)
+    if not form.is_valid():
+        visitor = visitor_of(request)
+        row = period_row(period, visitor.now)
+        if row is None:
+            raise Http404("no such month")
+        return _month(request, visitor, row, reopen_form=form)
+    return _done(
+        request,
+        period,
+        lambda: actions.request_reopening(period, form.cleaned_data["reason"], user),
+        "Reopening is requested. Another person must confirm it within 24 hours.",
+    )
+
+
+@posted(PERIODS, belongs_to="month")
+def month_method(request: HttpRequest, period: str) -> HttpResponse:
+    """Choose the method of a month that has not begun."""
+    user: Any = request.user
+    form = MethodForm(request.POST)
+    if not form.is_valid():
+        raise Http404("no such method")
+    method = form.cleaned_data["method"]
+    return _done(
+        request,
+        period,
+        lambda: actions.set_method(period, method, user),
+        f"The method of {period} is {method}.",
+    )
+
+
+def _number(request: HttpRequest) -> int:
+    form = ConfirmForm(request.POST)
+    if not form.is_valid():
+        raise Http404("no such request")
+    number: int = form.cleaned_data["number"]
+    return number

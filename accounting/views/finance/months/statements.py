@@ -1,0 +1,106 @@
+"""The statement of one team and month: a page, and the same on paper (money.md M33)."""
+
+from datetime import date
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from accounting.access import Scope
+from accounting.booking.periods import previous_period
+from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
+from accounting.domain.core.billing_calendar import months_later
+from accounting.models import Team
+from accounting.queries.finance.months.contests import contests_of
+from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
+from accounting.queries.finance.months.method_text import method_sentences
+from accounting.queries.finance.months.periods import overrides_of
+from accounting.queries.finance.months.statements import (
+    StatementRow,
+    document,
+    statement_row,
+)
+from accounting.web.contests import CONTEST_TONES
+from accounting.web.permissions import leads, visitor_of
+
+RESERVED = (PLATFORM, UNMAPPED)
+
+
+@leads
+def statement(request: HttpRequest, team: str, period: str) -> HttpResponse:
+    """What a team pays for a month, by what, and how it was computed."""
+    visitor = visitor_of(request)
+    booking = _booking(period, request.GET.get("revision", ""))
+    row = statement_row(booking, visitor.scope, team) if booking else None
+    if booking is None or row is None:
+        raise Http404("no such statement")
+    before = _booking(previous_period(period), "")
+    then = statement_row(before, visitor.scope, team) if before else None
+    context = {
+        "booking": booking,
+        "row": row,
+        "document": document(booking, row),
+        "before": then,
+        "number": f"{period}-{team}-r{booking.revision}" if booking.is_closed else "",
+        "first": date.fromisoformat(f"{period}-01"),
+        "is_platform": team == PLATFORM,
+        "method": method_sentences(booking.method),
+        "contests": [
+            (one, CONTEST_TONES[one.state], one.state_label)
+            for one in contests_of(visitor.scope, team, period)
+        ],
+        "may_contest": Team.objects.filter(
+            slug=team, pk__in=visitor.scope.lead_of
+        ).exists(),
+        "evidence": _evidence(booking, row, visitor.scope),
+        "overrides": overrides_of(booking),
+    }
+    return render(request, "accounting/statement.html", context)
+
+
+def _booking(period: str, revision: str) -> Booking | None:
+    if revision and not revision.isdecimal():
+        return None
+    try:
+        return booking_of(period, int(revision) if revision else None)
+    except BookingError:
+        return None
+
+
+def _evidence(
+    booking: Booking, row: StatementRow, scope: Scope
+) -> list[tuple[str, str]]:
+    """Pages behind the amounts: each link has its words and its address."""
+    first = date.fromisoformat(f"{booking.period}-01")
+    days = {"from": first.isoformat(), "to": months_later(first, 1).isoformat()}
+    charges = {"period": booking.period, "team": row.team, "by": "workload"}
+    found: list[tuple[str, str, dict[str, str]]] = [
+        ("Charges by workload", reverse("charges"), charges)
+    ]
+    if row.team not in RESERVED:
+        found += [
+            (
+                "Workloads and their use",
+                reverse("team-workloads", args=[row.team]),
+                days,
+            ),
+            (
+                "Rules that give time to the team",
+                reverse("team-rules", args=[row.team]),
+                {},
+            ),
+            (
+                "Where the charge comes from",
+                reverse("explain"),
+                {"what": "charge", "team": row.team, **days},
+            ),
+        ]
+    elif scope.sees_all:
+        found.append(("Rules that give time to teams", reverse("attribution"), {}))
+    found.append(("Prices", reverse("prices"), {}))
+    found.append(("How complete the data is", reverse("data-health"), {}))
+    return [
+        (words, f"{url}?{urlencode(query)}" if query else url)
+        for words, url, query in found
+    ]

@@ -1,0 +1,149 @@
+"""The import of a price list: a file is checked, shown and then saved (money.md M19)."""
+
+import io
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from accounting.actions.finance.price_import import (
+    check_price_file,
+    digest_of,
+    import_price_file,
+)
+from accounting.domain.billing.price_import import WORDS
+from accounting.domain.billing.price_offers import Offer, PriceFileError
+from accounting.serializers.finance.price_import import import_options, text_of
+from accounting.views.finance.prices.price_forms import (
+    OPTIONS,
+    PriceFileForm,
+    PriceImportForm,
+)
+from accounting.web.permissions import admin_form
+
+SHOWN = 500  # rows; those that need a decision come first
+SAID = {
+    "filtered": "Left out",
+    "no_count": "No GPUs",
+    "no_price": "No price",
+    "bad_number": "Number not valid",
+    "bad_currency": "Currency not valid",
+    "bad_date": "Date not valid",
+    "unknown_model": "Unknown model",
+    "absurd": "Far from the others",
+    "conflict": "Several prices",
+    "same": "Already there",
+    "overlap": "Overlaps another price",
+    "taken": "Taken",
+}
+"""Words of money.md M19 as the page says them."""
+WELL = ("taken", "same", "filtered")
+
+
+@admin_form
+def price_import(request: HttpRequest) -> HttpResponse:
+    """Upload a file, look at what becomes of each row, and save."""
+    if request.method != "POST":
+        return _page(request, PriceFileForm())
+    if "text" in request.POST:
+        return _save(request)
+    form = PriceFileForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _page(request, form, status=422)
+    try:
+        text = text_of(form.cleaned_data["file"].read())
+        offers = _checked(text, form)
+    except PriceFileError as error:
+        form.add_error("file", _sentence(error))
+        return _page(request, form, status=422)
+    return _page(request, form, _confirmation(form, text, offers), offers)
+
+
+def _save(request: HttpRequest) -> HttpResponse:
+    form = PriceImportForm(request.POST)
+    text = request.POST.get("text", "")
+    if not form.is_valid():
+        if set(form.errors) != {"reason"}:
+            return _page(request, PriceFileForm(), status=422)
+        return _again(request, text)
+    try:
+        offers = import_price_file(
+            io.StringIO(text, newline=""),
+            import_options(form.cleaned_data),
+            actor=request.user,  # type: ignore[arg-type]  # the gate lets nobody else in
+            reason=form.cleaned_data["reason"],
+            seen=form.cleaned_data["seen"],
+        )
+    except PriceFileError as error:
+        return _again(request, text, _sentence(error))
+    count = sum(offer.word == "taken" for offer in offers)
+    messages.success(
+        request,
+        f"{count} price{'' if count == 1 else 's'} saved. The affected hours are recomputed within "
+        "minutes.",
+    )
+    return redirect("prices")
+
+
+def _again(request: HttpRequest, text: str, fault: str = "") -> HttpResponse:
+    """The result as it is now, with what is wrong in the form."""
+    data = request.POST.copy()
+    form = PriceImportForm(data)
+    try:
+        form.is_valid()
+        offers = _checked(text, form)
+    except PriceFileError:
+        return _page(request, PriceFileForm(), status=422)
+    data["seen"] = digest_of(offers)
+    if fault:
+        form.add_error(None, fault)
+    return _page(request, PriceFileForm(), form, offers, status=422)
+
+
+def _checked(text: str, form: PriceFileForm) -> list[Offer]:
+    options = import_options(form.cleaned_data)
+    return check_price_file(io.StringIO(text, newline=""), options)
+
+
+def _confirmation(
+    form: PriceFileForm, text: str, offers: Sequence[Offer]
+) -> PriceImportForm:
+    chosen = {name: form.cleaned_data[name] for name in OPTIONS}
+    lines = {
+        name: "\n".join(value) if isinstance(value, list) else value
+        for name, value in chosen.items()
+    }
+    return PriceImportForm(initial=lines | {"text": text, "seen": digest_of(offers)})
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _page(
+    request: HttpRequest,
+    form: PriceFileForm,
+    confirm: PriceImportForm | None = None,
+    offers: Sequence[Offer] = (),
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    counts = Counter(offer.word for offer in offers)
+    ordered = sorted(offers, key=lambda offer: offer.word in WELL and not offer.warning)
+    context: dict[str, Any] = {
+        "form": form,
+        "confirm": confirm,
+        "hidden": [confirm[name] for name in OPTIONS] if confirm else [],
+        "counts": [
+            (SAID[word], counts[word]) for word in reversed(WORDS) if counts[word]
+        ],
+        "taken": counts["taken"],
+        "warned": sum(bool(offer.warning) for offer in offers),
+        "rows": [(one, SAID[one.word]) for one in ordered[:SHOWN]],
+        "all": len(offers),
+    }
+    return render(request, "accounting/price_import.html", context, status=status)
