@@ -4,13 +4,13 @@
 
 For tests of pages only: it gives every page something true to show (teams of different
 habits, an unmapped namespace, a model without a price, a day without data, a late start)
-without the time that ingesting would take. The newest day has five-minute facts and is
+without the time that ingesting would take. Today and yesterday have five-minute facts and are
 rolled up by the product itself; older hours are written as rollups.
 """
 
 import random
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -212,13 +212,19 @@ class _Teller:
         self._workloads(teams)
         self._place()
         self._windows()
-        low = (self.until - HOUR * 26).replace(minute=0, second=0, microsecond=0)
+        low = self._first_fact()
         self._rollups(low)
         self._facts(low)
         self._issues()
         return Story(
             self.cluster, self.until, self.since, teams, self.held, self.gap_day
         )
+
+    def _first_fact(self) -> datetime:
+        """The start of yesterday in bills: one whole day by GPU, at any time of the day."""
+        today = self.until.astimezone(ZONE).date()
+        yesterday = today - timedelta(days=1)
+        return datetime.combine(yesterday, time(), tzinfo=ZONE).astimezone(UTC)
 
     def _organisation(self) -> None:
         Billing.objects.create(currency="EUR", timezone=ZONE.key, valid_from=self.since)
