@@ -6,6 +6,7 @@ from accounting.audit import SYSTEM, Actor, act
 from accounting.exports.jobs import request_of, stop_job
 from accounting.exports.request import ExportRequest, prepare
 from accounting.models import ExportJob
+from accounting.wakeup import WRITE_EXPORTS, wake_worker
 
 MOST_QUEUED = 20  # of one person: jobs are large, and workers have other work
 
@@ -15,7 +16,7 @@ class ExportLimitError(ValueError):
 
 
 def request_export(request: ExportRequest, *, actor: Actor, now: datetime) -> ExportJob:
-    """Queue a file. A worker writes it within a minute, or at once when it is woken.
+    """Queue a file and wake a worker; without Redis, beat does so within a minute.
 
     Args:
         request: checked here, so that a wrong one fails at once.
@@ -37,6 +38,7 @@ def request_export(request: ExportRequest, *, actor: Actor, now: datetime) -> Ex
                 f"{MOST_QUEUED} exports of yours are not finished: wait for one of them"
             )
     with act(actor or SYSTEM, f"export {request.what} of {request.period}"):
+        wake_worker(WRITE_EXPORTS)
         return ExportJob.objects.create(
             what=request.what,
             period=request.period,

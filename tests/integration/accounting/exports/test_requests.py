@@ -28,7 +28,9 @@ from accounting.queries.finance.exports import (
 )
 from accounting.queries.paging import Seek
 from accounting.tasks import write_exports
+from accounting.wakeup import WRITE_EXPORTS
 from tests.integration.accounting.exports.queued_jobs import FOCUS, NOW, queued
+from tests.integration.wakeups import sent_tasks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,6 +42,16 @@ def test_a_request_is_in_the_audit_log_once(lines: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pgh_label FROM accounting_exportjobevent")
         assert cursor.fetchall() == [("insert",)]
+
+
+def test_a_request_wakes_a_worker(
+    lines: int, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert lines
+    with sent_tasks(redis_url, monkeypatch) as sent:
+        queued()
+    assert sent == [(WRITE_EXPORTS, "()")]
+    assert write_exports.name == WRITE_EXPORTS
 
 
 def test_a_wrong_request_is_refused_at_once(lines: int) -> None:

@@ -1,0 +1,37 @@
+"""What wakes a worker: when it is sent, and what a Redis that hangs costs.
+
+Not here: Redis that is not there (tests/integration/scheduler_view/test_wakeup.py).
+"""
+
+import socket
+import time
+
+import pytest
+from django.db import transaction
+
+from accounting.wakeup import WRITE_EXPORTS, wake_worker
+from tests.integration.wakeups import BROKER, sent_tasks
+
+NOT_WAITED_S = 5.0  # Celery would wait 30 s
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_task_is_sent_when_its_transaction_commits(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sent_tasks(redis_url, monkeypatch) as sent:
+        with transaction.atomic():
+            wake_worker("accounting.tasks.ingest", 7)
+        with transaction.atomic():
+            wake_worker("accounting.tasks.ingest", 8)
+            transaction.set_rollback(True)
+    assert sent == [("accounting.tasks.ingest", "(7,)")]
+
+
+def test_nobody_waits_for_a_redis_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv(BROKER, f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
+        began = time.monotonic()
+        wake_worker(WRITE_EXPORTS)
+        assert time.monotonic() - began < NOT_WAITED_S
