@@ -16,7 +16,7 @@ def units(resource: str, number: int | None = None) -> str:
     if name == "gpu":
         maker = "AMD " if resource.rpartition("/")[0].endswith("amd.com") else ""
         return f"{maker}GPU" if number == 1 else f"{maker}GPUs"
-    return f"{name} units"
+    return f"{name} unit{'' if number == 1 else 's'}"
 
 
 def counted(number: int, noun: str) -> str:

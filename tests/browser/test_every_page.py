@@ -21,6 +21,7 @@ from accounting.models import KubeJob, KubeJobRun, PriceList, Team
 from tests.browser.bills import forget_bills, import_two
 from tests.browser.conftest import SignIn, turn_dark
 from tests.browser.forget import forget_budgets, forget_contests, forget_months
+from tests.browser.waits import forget_waits, store_waits
 from tests.integration.access.routes import FOUND, find_routes
 from tests.integration.access.routes import PAGES as ROUTES
 from tests.story import PASSWORD, Story
@@ -122,6 +123,8 @@ ELSEWHERE = {
 
 PHONE = 320
 WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
+SHOWN = {"/quotas": "Work that waits", "/teams/vision/quota": "Work that waits"}
+"""A heading that a page has only if there are rows below it."""
 FOLLOWED = """() => [...document.querySelectorAll('.chart:not([hidden])')].every(box =>
     Math.abs(box.querySelector('.main-svg').getBoundingClientRect().width
              - box.clientWidth) <= 1)"""
@@ -176,6 +179,16 @@ def bills(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
+def waits(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Work of several teams that waits, of every cause that was recorded."""
+    with django_db_blocker.unblock():
+        store_waits(story)
+        yield
+        forget_waits()
+    connection.close()
+
+
+@pytest.fixture(scope="module")
 def price_list(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """A list without prices, with the number of its page."""
     del story
@@ -216,13 +229,17 @@ def test_no_page_of_the_resolver_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-@pytest.mark.usefixtures("second_job", "budgets", "bills", "months", "price_list")
+@pytest.mark.usefixtures(
+    "second_job", "budgets", "bills", "months", "price_list", "waits"
+)
 def test_a_page_is_clean_keeps_the_policy_and_fits_a_small_phone(
     sign_in: SignIn, violations: Callable[[Page], list[str]], path: str
 ) -> None:
     visit = sign_in("ana")
     page = visit.open(path)
     assert page.locator("h1").inner_text().strip() == PAGES[path]
+    if path in SHOWN:
+        assert page.get_by_role("heading", name=SHOWN[path]).count() == 1
     assert violations(page) == []
     turn_dark(page)
     assert violations(page) == []

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scheduler_view.domain.waits.cause import Overlay, WaitCause
+from scheduler_view.domain.wording import counted
 
 CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.QUOTA: "The quota is used up",
@@ -94,7 +95,7 @@ def _gang(change: Change) -> str:
 
 def _request(change: Change) -> str:
     if "units" in change:
-        return f"each pod requests {change['units']} GPUs"
+        return f"each pod requests {counted(change['units'], 'GPU')}"
     return f"each pod requests {change['to']} of {change['resource']}"
 
 
@@ -107,8 +108,19 @@ def _taint(change: Change) -> str:
 def _node(change: Change) -> str:
     labels = change.get("labels") or {}
     named = ", ".join(f"{key}={value}" for key, value in sorted(labels.items()))
-    units = f" with {change['units']} free GPUs" if change.get("units") else ""
+    units = (
+        f" with {counted(change['units'], 'free GPU')}" if change.get("units") else ""
+    )
     return f"a node{' of ' + named if named else ''}{units} is added"
+
+
+def _become_free(units: int) -> str:
+    return f"{counted(units, 'GPU')} {'becomes' if units == 1 else 'become'} free"
+
+
+def _have_ended(pods: int) -> str:
+    verb = "has" if pods == 1 else "have"
+    return f"{counted(pods, 'pod')} {verb} ended, which has begun"
 
 
 def _labels(change: Change) -> str:
@@ -132,7 +144,7 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "change_request": lambda c: f"it requests {c['resource']} instead",
     "change_geometry": lambda c: f"a GPU is partitioned into {c['resource']}",
     "change_claim_selector": lambda c: "the selector of its claim matches a device",
-    "add_gpus": lambda c: f"{c['units']} GPUs become free on a matching node",
+    "add_gpus": lambda c: f"{_become_free(c['units'])} on a matching node",
     "add_node": _node,
     "add_request": lambda c: f"its pods request {c['resource']}",
     "scale_down": lambda c: f"it is scaled down to {c['to']}",
@@ -156,7 +168,7 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "resume": lambda c: f"{c['object']} is resumed",
     "remove_gate": lambda c: f"the gate {c['gate']} is removed",
     "start_scheduler": lambda c: f"the scheduler {c['scheduler']} runs",
-    "wait_for_end": lambda c: f"{c['pods']} pods have ended, which has begun",
+    "wait_for_end": lambda c: _have_ended(c["pods"]),
     "wait": lambda c: "the scheduler tries again, within six minutes",
     "repair_image": lambda c: "its image can be pulled",
     "repair_config": lambda c: "the configuration of its containers is corrected",
