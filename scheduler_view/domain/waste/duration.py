@@ -1,0 +1,32 @@
+"""Holds that are longer than their limit (scheduling.md S23)."""
+
+import re
+
+from scheduler_view.domain.waste.finding import WasteRule
+from scheduler_view.domain.waste.held_time import HeldTime
+from scheduler_view.domain.waste.pieces import Claim
+
+_PART = re.compile(r"(\d+)([smhd])")
+_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def limit_of(text: str) -> int | None:
+    """A limit such as `90m`, `12h` or `1d12h` in milliseconds; None for other texts and 0."""
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(int(number) * _MS[unit] for number, unit in parts) or None
+
+
+def too_long(hold: HeldTime, until_ms: int) -> Claim | None:
+    """The time of a hold after its limit."""
+    if hold.limit_ms is None:
+        return None
+    start_ms = hold.bound_ms + hold.limit_ms
+    end_ms = until_ms if hold.ended_ms is None else hold.ended_ms
+    if end_ms <= start_ms:
+        return None
+    evidence = {"limit_ms": hold.limit_ms, "held_ms": end_ms - hold.bound_ms}
+    return Claim(
+        WasteRule.TOO_LONG, start_ms, end_ms, takes_busy=True, evidence=evidence
+    )

@@ -1,0 +1,71 @@
+"""What a rule found: which time, of whom, and what it cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+
+class WasteRule(StrEnum):
+    """The rules whose time adds up, in the order in which they take it."""
+
+    GANG = "gang_incomplete"  # S20
+    NEVER_BUSY = "never_busy"  # S29
+    TAIL = "tail"  # S29
+    IDLE = "idle"  # S28
+    IDLE_GPUS = "idle_gpus"  # S28, of single GPUs of a hold
+    TOO_LONG = "too_long"  # S23
+    SPREAD = "spread"  # S27
+    FRAGMENTED = "fragmented"  # S25
+
+
+class SliceKey(NamedTuple):
+    """Whose time a slice is: a billing day (ordinal), a team (0: none), a currency ("": none)."""
+
+    day: int
+    team: int
+    currency: str
+
+
+@dataclass(slots=True)
+class Slice:
+    """The part of a finding on one day, of one team, at prices of one currency.
+
+    Attributes:
+        gpu_ms: share-weighted milliseconds.
+        raw: milliseconds x rate per GPU-hour, exact; divide by 3,600,000 for the amount.
+        unpriced_ms: of `gpu_ms`, without a price.
+    """
+
+    gpu_ms: int = 0
+    raw: Fraction = Fraction(0)
+    unpriced_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding.
+
+    Attributes:
+        subject: number of the pod; of the node for free time.
+        start_ms, end_ms: the first and the last instant of what it took.
+        evidence: what the rule compared, as texts and numbers.
+    """
+
+    rule: WasteRule
+    subject: int
+    start_ms: int
+    end_ms: int
+    slices: Mapping[SliceKey, Slice]
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def gpu_ms(self) -> int:
+        """All of its time."""
+        return sum(one.gpu_ms for one in self.slices.values())
+
+    @property
+    def raw(self) -> Fraction:
+        """The money of all of its time that has a price; only sensible in one currency."""
+        return sum((one.raw for one in self.slices.values()), Fraction(0))

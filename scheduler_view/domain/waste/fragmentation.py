@@ -1,0 +1,116 @@
+"""Free GPUs that usual pods cannot use where they are (scheduling.md S25)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from accounting.domain.billing.charge import raw_of
+from accounting.domain.core.interval import WINDOW_MS
+from scheduler_view.domain.waste.finding import Finding, Slice, SliceKey, WasteRule
+
+POPULAR = Fraction(95, 100)  # of pods that the classes cover
+WHOLE = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class PodClass:
+    """Pods that request the same: `gpus` units of a `share` of one GPU each; 0 for none."""
+
+    gpus: int
+    share: Fraction = WHOLE
+    model: str = ""  # "": any
+
+
+@dataclass(frozen=True, slots=True)
+class FreeWindows:
+    """Windows of a node with the same free time.
+
+    Attributes:
+        free_ms: free milliseconds in one window, of each GPU that has any.
+        windows: how many.
+        rate: of the whole GPU, per GPU-hour.
+    """
+
+    model: str
+    free_ms: tuple[int, ...]
+    windows: int
+    rate: Decimal | None = None
+    currency: str = ""
+
+
+def popular(counts: Iterable[tuple[PodClass, int]]) -> list[tuple[PodClass, int]]:
+    """The most frequent classes, until they cover 95 % of all pods."""
+    found = sorted(
+        (one for one in counts if one[1] > 0),
+        key=lambda one: (-one[1], one[0].gpus, one[0].share, one[0].model),
+    )
+    wanted = POPULAR * sum(count for _, count in found)
+    kept: list[tuple[PodClass, int]] = []
+    for one in found:
+        if sum(count for _, count in kept) >= wanted:
+            break
+        kept.append(one)
+    return kept
+
+
+def unusable_ms(
+    model: str, free_ms: Sequence[int], classes: Sequence[tuple[PodClass, int]]
+) -> Fraction:
+    """The free milliseconds of a node in one window that its usual pods cannot use.
+
+    For each class, weighted by its frequency: all of it where a pod of the class does not fit;
+    else the parts of GPUs that are smaller than what it requests.
+
+    Args:
+        model: of the node's GPUs.
+        free_ms: of one window, by GPU.
+        classes: with how many pods each has; empty: 0.
+    """
+    total = sum(count for _, count in classes)
+    found = Fraction(0)
+    for one, count in classes:
+        least = min(WHOLE, one.share) * WINDOW_MS
+        enough = sum(_units(part, one.share) for part in free_ms)
+        fits = 0 < one.gpus <= enough and one.model in ("", model)
+        lost = sum(part for part in free_ms if not fits or part < least)
+        found += Fraction(count, total) * lost
+    return found
+
+
+def _units(free_ms: int, share: Fraction) -> int:
+    """How many units of a share a GPU's free part has."""
+    return int(Fraction(free_ms, WINDOW_MS) / share) if share else 0
+
+
+def fragmented(
+    node: int,
+    day: int,
+    bounds_ms: tuple[int, int],
+    found: Iterable[FreeWindows],
+    classes: Sequence[tuple[PodClass, int]],
+) -> Finding | None:
+    """The free time of one node and day that usual pods cannot use, rounded down.
+
+    Args:
+        node: its number.
+        day: billing day, as an ordinal.
+        bounds_ms: of the day.
+    """
+    slices: dict[SliceKey, Slice] = {}
+    free = 0
+    for one in found:
+        free += sum(one.free_ms) * one.windows
+        lost = int(unusable_ms(one.model, one.free_ms, classes) * one.windows)
+        if not lost:
+            continue
+        part = slices.setdefault(SliceKey(day, 0, one.currency), Slice())
+        part.gpu_ms += lost
+        if one.rate is None:
+            part.unpriced_ms += lost
+        else:
+            part.raw += raw_of(lost, one.rate)
+    if not slices:
+        return None
+    evidence = {"free_ms": free, "classes": len(classes)}
+    return Finding(WasteRule.FRAGMENTED, node, *bounds_ms, slices, evidence)

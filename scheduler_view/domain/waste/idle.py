@@ -1,0 +1,142 @@
+"""Idle holders, holds that were never busy, and idle ends of holds (scheduling.md S28, S29)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from accounting.domain.core.interval import WINDOW_MS
+from scheduler_view.domain.waste.activity import (
+    LONGEST_UNKNOWN,
+    Activity,
+    Stretch,
+    resolved,
+)
+from scheduler_view.domain.waste.finding import WasteRule
+from scheduler_view.domain.waste.held_time import HeldTime
+from scheduler_view.domain.waste.pieces import Claim
+
+MINUTE_MS = 60_000
+EPISODE_MS = 30 * MINUTE_MS  # of idle windows, from which an episode counts
+NEVER_BUSY_MS = 30 * MINUTE_MS  # held
+TAIL_MS = 15 * MINUTE_MS  # of idle windows
+SERVICES = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A range in which a hold was idle; `idle_windows` are those observed as idle."""
+
+    start_ms: int
+    end_ms: int
+    idle_windows: int
+
+
+def is_service(kind: str) -> bool:
+    """Whether work of this kind runs until a person ends it."""
+    return kind in SERVICES or kind.startswith("Ray")
+
+
+def episodes(stretches: Iterable[Stretch]) -> list[Episode]:
+    """The idle episodes of a hold, or of one of its GPUs, that are long enough to count."""
+    return [
+        one
+        for one in _episodes(resolved(stretches))
+        if one.idle_windows * WINDOW_MS >= EPISODE_MS
+    ]
+
+
+def _episodes(stretches: Sequence[Stretch]) -> Iterator[Episode]:
+    open_one: Episode | None = None
+    for one in stretches:
+        windows = -(-(one.end_ms - one.start_ms) // WINDOW_MS)
+        if one.activity is Activity.IDLE:
+            start_ms = open_one.start_ms if open_one else one.start_ms
+            before = open_one.idle_windows if open_one else 0
+            open_one = Episode(start_ms, one.end_ms, before + windows)
+        elif open_one and (one.activity is Activity.BUSY or windows > LONGEST_UNKNOWN):
+            yield open_one
+            open_one = None
+    if open_one:
+        yield open_one
+
+
+def never_busy(hold: HeldTime, until_ms: int) -> Claim | None:
+    """The whole hold, if it was observed for half of its time and never busy (S29)."""
+    stretches = resolved(hold.of_hold())
+    end_ms = until_ms if hold.ended_ms is None else hold.ended_ms
+    observed = sum(run.busy_ms + run.idle_ms for run in hold.runs)
+    held = observed + sum(run.unknown_ms for run in hold.runs)
+    seen = {one.activity for one in stretches} - {Activity.UNKNOWN}
+    if (
+        end_ms - hold.bound_ms < NEVER_BUSY_MS
+        or seen != {Activity.IDLE}
+        or observed * 2 < held
+    ):
+        return None
+    evidence = {"idle_windows": _idle_windows(stretches, hold.bound_ms)}
+    return Claim(WasteRule.NEVER_BUSY, hold.bound_ms, end_ms, evidence=evidence)
+
+
+def tail(hold: HeldTime) -> Claim | None:
+    """From the last busy window to the end of a hold that is not a service's (S29)."""
+    if hold.ended_ms is None or is_service(hold.kind):
+        return None
+    stretches = resolved(hold.of_hold())
+    busy = [one.end_ms for one in stretches if one.activity is Activity.BUSY]
+    if not busy:
+        return None
+    windows = _idle_windows(stretches, busy[-1])
+    if windows * WINDOW_MS < TAIL_MS:
+        return None
+    return Claim(
+        WasteRule.TAIL, busy[-1], hold.ended_ms, evidence={"idle_windows": windows}
+    )
+
+
+def idle_holder(hold: HeldTime) -> list[Claim]:
+    """The idle episodes of all GPUs of a hold together (S28)."""
+    return [
+        Claim(
+            WasteRule.IDLE,
+            one.start_ms,
+            one.end_ms,
+            evidence={"idle_windows": one.idle_windows},
+        )
+        for one in episodes(hold.of_hold())
+    ]
+
+
+def idle_gpus(hold: HeldTime) -> list[Claim]:
+    """The idle episodes of single GPUs of a hold with several (S28: "2 of 8").
+
+    GPUs that were idle in the same range are one claim.
+    """
+    parts = hold.parts
+    if len(parts) < 2:
+        return []
+    found: dict[Episode, set[str]] = {}
+    for part in sorted(parts):
+        for one in episodes(hold.of_part(part)):
+            found.setdefault(one, set()).add(part)
+    return [
+        Claim(
+            WasteRule.IDLE_GPUS,
+            one.start_ms,
+            one.end_ms,
+            parts=frozenset(idle),
+            evidence={
+                "idle_windows": one.idle_windows,
+                "idle_gpus": len(idle),
+                "held_gpus": len(parts),
+            },
+        )
+        for one, idle in sorted(found.items(), key=lambda item: item[0].start_ms)
+    ]
+
+
+def _idle_windows(stretches: Iterable[Stretch], from_ms: int) -> int:
+    """Idle windows of stretches that end after an instant."""
+    return sum(
+        -(-(one.end_ms - max(one.start_ms, from_ms)) // WINDOW_MS)
+        for one in stretches
+        if one.activity is Activity.IDLE and one.end_ms > from_ms
+    )
