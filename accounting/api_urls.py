@@ -11,6 +11,7 @@ from accounting.api.finance import (
     bills,
     budgets,
     charges,
+    checks,
     closing,
     contests,
     conversions,
@@ -65,7 +66,8 @@ urlpatterns = [
         ("anomalies", budgets.AnomaliesView.as_view()),
         ("periods", periods.PeriodsView.as_view()),
         ("periods/<slug:period>", periods.PeriodView.as_view()),
-        ("periods/<slug:period>/checks", periods.PeriodChecksView.as_view()),
+        ("periods/<slug:period>/checks", checks.PeriodChecksView.as_view()),
+        ("periods/<slug:period>/check", checks.PeriodCheckView.as_view()),
         (
             "periods/<slug:period>/statements",
             statements.PeriodStatementsView.as_view(),
@@ -86,6 +88,10 @@ urlpatterns = [
         (
             "statements/<slug:team>/<slug:period>",
             statements.StatementView.as_view(),
+        ),
+        (
+            "statements/<slug:team>/<slug:period>/contests",
+            contests.StatementContestsView.as_view(),
         ),
         ("charges", charges.ChargesView.as_view()),
         ("corrections", charges.CorrectionsView.as_view()),

@@ -24,12 +24,16 @@ def key_of(request: Request) -> str:
     return key
 
 
-def answered_once(request: Request, make: Callable[[], Response]) -> Response:
+def answered_once(
+    request: Request, make: Callable[[], Response], body: Any = None
+) -> Response:
     """The answer of a write; a request with the same key gets the stored one.
 
     Args:
         request: with the key, if any.
         make: does it. What it raises is answered, and stores no key.
+        body: what distinguishes this request from others to the same address, such as the digest of
+            a file and its options; None: the data of the request.
 
     Raises:
         Refused: 422: the key was used with another address or body.
@@ -48,7 +52,7 @@ def answered_once(request: Request, make: Callable[[], Response]) -> Response:
         found, _ = once(
             user_id=user.pk,
             key=key_of(request),
-            digest=digest_of(request.path, request.data),
+            digest=digest_of(request.path, request.data if body is None else body),
             at=timezone.now(),
             make=stored,
         )

@@ -15,6 +15,7 @@ from drf_spectacular.utils import (
 from rest_framework import serializers as rest
 from rest_framework.serializers import Serializer
 
+from accounting.actions.idempotency import LONGEST_KEY
 from accounting.api.tokens import BearerAuthentication
 from accounting.problems import MEDIA_TYPE
 from accounting.queries.data_health.issues import STATES
@@ -91,6 +92,12 @@ RETRY_AFTER = OpenApiParameter(
     OpenApiParameter.HEADER,
     response=[429],
     description="seconds until the next request is allowed",
+)
+KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "maxLength": LONGEST_KEY},
+    OpenApiParameter.HEADER,
+    description="a unique text of your choice: a repeated request gets the same answer for a day",
 )
 _TIME = {  # of `from` and `to` (N30)
     "oneOf": [
@@ -187,13 +194,14 @@ def takes(
 ) -> Callable[[Any], Any]:
     """Documents a write: its body, and the row that it created (201) or changed (200).
 
-    `codes` are refusals in addition to those of every write.
+    It is done once for each key: see `answered_once`. `codes` are refusals in addition to those
+    of every write.
     """
     made: dict[Any, Any] = {201: row, 200: row}
     return extend_schema(
         request=body,
-        parameters=[RETRY_AFTER],
-        responses=made | problems(*WRITE_REFUSALS, *codes),
+        parameters=[KEY, RETRY_AFTER],
+        responses=made | problems(*WRITE_REFUSALS, 422, *codes),
     )
 
 

@@ -11,6 +11,7 @@ from accounting.access import scope_of
 from accounting.actions.bindings import add_binding
 from accounting.actions.kube_state_jobs import accept
 from accounting.actions.teams import save_team
+from accounting.api.once import answered_once
 from accounting.api.rows import RowsView, admin_of
 from accounting.api.schema import lists, takes
 from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
@@ -62,6 +63,9 @@ class TeamsView(RowsView):
         """Add a team (201), or change the one with this slug (200)."""
         actor = admin_of(request)
         values = checked(TeamBodySerializer, request)
+        return answered_once(request, lambda: self._save(actor, values))
+
+    def _save(self, actor: Any, values: dict[str, Any]) -> Response:
         known = {row.slug: row for row in team_rows(scope_of(actor))}
         before = known.get(values["slug"])
         save_team(
@@ -92,6 +96,9 @@ class BindingsView(RowsView):
         """Add a rule, in the last position unless the body sets one."""
         actor = admin_of(request)
         values = checked(BindingBodySerializer, request)
+        return answered_once(request, lambda: self._add(actor, values))
+
+    def _add(self, actor: Any, values: dict[str, Any]) -> Response:
         binding = add_binding(
             kind=values["kind"],
             label=values.get("label", ""),
@@ -125,6 +132,9 @@ class KubeStateJobsView(RowsView):
         """Accept a job, or withdraw the acceptance; the affected windows are recomputed."""
         actor = admin_of(request)
         values = checked(KubeStateJobBodySerializer, request)
+        return answered_once(request, lambda: self._accept(actor, values))
+
+    def _accept(self, actor: Any, values: dict[str, Any]) -> Response:
         cluster, job = values["cluster"], values["job"]
         accept(
             cluster,

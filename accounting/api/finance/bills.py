@@ -1,7 +1,8 @@
 """Bills of providers: lists, one against our cost, and the import of a file."""
 
+import hashlib
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
 from django.http import Http404
 from django.utils import timezone
@@ -14,8 +15,10 @@ from rest_framework.response import Response
 from accounting.access import scope_of
 from accounting.actions.finance.bills.finals import BillError, set_final
 from accounting.actions.finance.bills.import_bill import import_bill
+from accounting.api.once import answered_once
 from accounting.api.rows import ConflictError, RowsView
 from accounting.api.schema import (
+    KEY,
     READ_REFUSALS,
     RETRY_AFTER,
     WRITE_REFUSALS,
@@ -72,6 +75,7 @@ class BillsView(RowsView):
     @extend_schema(
         request={parser.media_type: OpenApiTypes.BINARY for parser in FILE_PARSERS},
         parameters=[
+            KEY,
             RETRY_AFTER,
             *(
                 OpenApiParameter(name, str, enum=["yes", "no"], description=text)
@@ -84,13 +88,22 @@ class BillsView(RowsView):
                 description="Nothing new: a dry run, rows that cannot be used, or a known file.",
             ),
             201: OpenApiResponse(BillImportSerializer, description="Imported."),
-            **problems(*WRITE_REFUSALS),
+            **problems(*WRITE_REFUSALS, 422),
         },
     )
     def post(self, request: Request) -> Response:
         """Import a FOCUS file, the body of the request. The same file again changes nothing."""
         flags = {name: _flag(request, name) for name in FLAGS}
-        file = file_of(request)
+        with file_of(request) as file:
+            file.seek(0)
+            body = {"file": hashlib.file_digest(file, "sha256").hexdigest(), **flags}  # type: ignore[arg-type]  # a binary file
+            return answered_once(
+                request, lambda: self._import(request, file, flags), body
+            )
+
+    def _import(
+        self, request: Request, file: IO[bytes], flags: dict[str, bool]
+    ) -> Response:
         try:
             found = import_bill(
                 file,
@@ -102,8 +115,6 @@ class BillsView(RowsView):
             )
         except BillFileError as error:
             raise exceptions.ParseError(f"{error}.") from error
-        finally:
-            file.close()
         is_new = found.is_saved and not all(bill.is_known for bill in found.bills)
         code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
         return Response(BillImportSerializer(found).data, status=code)
@@ -163,15 +174,19 @@ class BillFinalView(RowsView):
         """The provider has closed the billing period of this bill."""
         values = checked(BillFinalSerializer, request)
         row = _row(request, number)
-        try:
-            set_final(
-                Bill.objects.get(pk=row.id),
-                actor=request.user,  # type: ignore[arg-type]  # signed in
-                reason=values["reason"],
-            )
-        except BillError as error:
-            raise ConflictError(str(error)) from error
-        return Response(BillSerializer.one(_row(request, number)))
+
+        def make() -> Response:
+            try:
+                set_final(
+                    Bill.objects.get(pk=row.id),
+                    actor=request.user,  # type: ignore[arg-type]  # signed in
+                    reason=values["reason"],
+                )
+            except BillError as error:
+                raise ConflictError(str(error)) from error
+            return Response(BillSerializer.one(_row(request, number)))
+
+        return answered_once(request, make)
 
 
 def currency() -> str:

@@ -18,6 +18,7 @@ from accounting.actions.finance.budgets import (
     create_budget,
     end_budget,
 )
+from accounting.api.once import answered_once
 from accounting.api.rows import ConflictError, RowsView
 from accounting.api.schema import PERIOD, lists, takes
 from accounting.api.writes import checked
@@ -67,6 +68,9 @@ class BudgetsView(RowsView):
         """Create a budget (201), or change the amount of the same one (200)."""
         actor = finance_of(request)
         values = checked(BudgetBodySerializer, request)
+        return answered_once(request, lambda: self._set(actor, values))
+
+    def _set(self, actor: Any, values: dict[str, Any]) -> Response:
         team, department = values.get("team"), values.get("department", "")
         known = Budget.objects.filter(
             team=team,
@@ -111,12 +115,16 @@ class BudgetEndView(RowsView):
         budget = Budget.objects.filter(pk=number).first()
         if budget is None:
             raise Http404
-        row = _row(budget)
-        try:
-            end_budget(budget, actor=actor, reason=values["reason"])
-        except BudgetError as error:
-            raise ConflictError(str(error)) from error
-        return Response(BudgetSerializer.one(row))
+
+        def make() -> Response:
+            row = _row(budget)
+            try:
+                end_budget(budget, actor=actor, reason=values["reason"])
+            except BudgetError as error:
+                raise ConflictError(str(error)) from error
+            return Response(BudgetSerializer.one(row))
+
+        return answered_once(request, make)
 
 
 class AnomaliesView(RowsView):

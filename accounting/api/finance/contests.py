@@ -11,6 +11,8 @@ from rest_framework.response import Response
 from accounting.access import scope_of
 from accounting.actions.finance import contests as actions
 from accounting.actions.finance.periods import NotAllowed
+from accounting.api.finance.booked import check_month
+from accounting.api.once import answered_once
 from accounting.api.rows import JSON_ONLY, ConflictError, RowsView
 from accounting.api.schema import lists, reads, takes
 from accounting.api.writes import checked
@@ -47,34 +49,51 @@ class ContestsView(RowsView):
         rows = contest_rows(scope_of(request.user), teams=teams)
         return self.listed(request, rows, ContestSerializer)
 
+
+class StatementContestsView(RowsView):
+    """The contests of one statement."""
+
+    subject = "contests"
+    right = CONTESTS
+    renderer_classes = JSON_ONLY
+
     @takes(ContestBodySerializer, ContestDetailSerializer, 409)
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request, team: str, period: str) -> Response:
         """Contest a statement, one of its rows or one of its lines, as a lead of the team."""
-        values = checked(ContestBodySerializer, request)
+        check_month(period)
         scope = scope_of(request.user)
-        team = Team.objects.filter(slug=values["team"]).first()
-        if team is None or not (scope.sees_all or team.pk in scope.lead_of):
+        found = Team.objects.filter(slug=team).first()
+        if found is None or not (scope.sees_all or found.pk in scope.lead_of):
             raise Http404  # the same for both
-        of, key = Contested.STATEMENT, ""
-        if "row" in values:
-            part, *labels = values["row"]
-            of, key = Contested.ROW, row_key(part, tuple(labels))
-        elif "line" in values:
-            of, key = Contested.LINE, values["line"]
+        values = checked(ContestBodySerializer, request)
+        of, key = _subject(values)
 
-        def contest() -> Contest:
-            return actions.open_contest(
-                team,
-                values["period"],
-                values["reason"],
-                _person(request),
-                of=of,
-                key=key,
-                revision=values.get("revision"),
+        def make() -> Response:
+            made = _done(
+                lambda: actions.open_contest(
+                    found,
+                    period,
+                    values["reason"],
+                    _person(request),
+                    of=of,
+                    key=key,
+                    revision=values.get("revision"),
+                ),
+                "row" if of == Contested.ROW else "line",
             )
+            return _answered(request, made.pk, status.HTTP_201_CREATED)
 
-        made = _done(contest, "row" if of == Contested.ROW else "line")
-        return _answered(request, made.pk, status.HTTP_201_CREATED)
+        return answered_once(request, make)
+
+
+def _subject(values: dict[str, Any]) -> tuple[str, str]:
+    """What a body contests, and its key."""
+    if "row" in values:
+        part, *labels = values["row"]
+        return Contested.ROW, row_key(part, tuple(labels))
+    if "line" in values:
+        return Contested.LINE, values["line"]
+    return Contested.STATEMENT, ""
 
 
 class ContestView(RowsView):
@@ -90,74 +109,91 @@ class ContestView(RowsView):
         return _answered(request, number)
 
 
-class ContestAnswerView(RowsView):
-    """The answer of finance."""
+class ContestStepView(RowsView):
+    """What the steps of a contest share: who sees it, refusals, once for each key."""
 
     subject = "contests"
     right = CONTESTS
+    renderer_classes = JSON_ONLY
+
+    def done(
+        self,
+        request: Request,
+        number: int,
+        step: Callable[[Contest, Any], object],
+        member: str = "",
+    ) -> Response:
+        """The contest after a step.
+
+        Args:
+            request: of the person who does it.
+            number: of the contest.
+            step: an action on the contest by the person.
+            member: of the body, by which a value that is not valid is named.
+        """
+        asked = _contest(request, number)
+
+        def make() -> Response:
+            _done(lambda: step(asked, _person(request)), member)
+            return _answered(request, number)
+
+        return answered_once(request, make)
+
+
+class ContestAnswerView(ContestStepView):
+    """The answer of finance."""
 
     @takes(ContestAnswerSerializer, ContestDetailSerializer, 409)
     def post(self, request: Request, number: int) -> Response:
         """Answer an open contest: with a credit or adjustment, a changed rule, or a reason."""
-        asked = _contest(request, number)
+        _row(request, number)
         values = checked(ContestAnswerSerializer, request)
-        reason, by = values["reason"], _person(request)
+        reason = values["reason"]
 
-        def answer() -> object:
+        def answer(contest: Contest, by: Any) -> object:
             if values["answer"] == AnswerKind.ENTRY:
                 amount = values["amount"]
                 kind = EntryKind.CREDIT if amount < 0 else EntryKind.ADJUSTMENT
                 entry = actions.EntryAnswer(kind, values["billing_on"], amount)
-                return actions.answer_with_entry(asked, entry, reason, by)
+                return actions.answer_with_entry(contest, entry, reason, by)
             if values["answer"] == AnswerKind.MAPPING:
-                return actions.answer_with_rule(asked, values["rule"], reason, by)
-            return actions.answer_with_reason(asked, reason, by)
+                return actions.answer_with_rule(contest, values["rule"], reason, by)
+            return actions.answer_with_reason(contest, reason, by)
 
-        _done(answer, "amount")
-        return _answered(request, number)
+        return self.done(request, number, answer, "amount")
 
 
-class ContestReopenView(RowsView):
+class ContestReopenView(ContestStepView):
     """A contest whose answer is not accepted."""
-
-    subject = "contests"
-    right = CONTESTS
 
     @takes(ReasonSerializer, ContestDetailSerializer, 409)
     def post(self, request: Request, number: int) -> Response:
         """Open an answered contest again, as a lead of the team."""
-        asked = _contest(request, number)
+        _row(request, number)
         reason = checked(ReasonSerializer, request)["reason"]
-        _done(lambda: actions.reopen_contest(asked, reason, _person(request)), "reason")
-        return _answered(request, number)
+
+        def reopen(contest: Contest, by: Any) -> object:
+            return actions.reopen_contest(contest, reason, by)
+
+        return self.done(request, number, reopen, "reason")
 
 
-class ContestAcceptView(RowsView):
+class ContestAcceptView(ContestStepView):
     """An accepted answer."""
-
-    subject = "contests"
-    right = CONTESTS
 
     @takes(None, ContestDetailSerializer, 409)
     def post(self, request: Request, number: int) -> Response:
         """Accept the answer, as a lead of the team."""
-        asked = _contest(request, number)
-        _done(lambda: actions.accept_answer(asked, _person(request)), "")
-        return _answered(request, number)
+        return self.done(request, number, actions.accept_answer)
 
 
-class ContestWithdrawView(RowsView):
+class ContestWithdrawView(ContestStepView):
     """A withdrawn contest."""
-
-    subject = "contests"
-    right = CONTESTS
 
     @takes(None, ContestDetailSerializer, 409)
     def post(self, request: Request, number: int) -> Response:
         """Withdraw an open contest, as a lead of the team; it stays readable."""
-        asked = _contest(request, number)
-        _done(lambda: actions.withdraw_contest(asked, _person(request)), "")
-        return _answered(request, number)
+        return self.done(request, number, actions.withdraw_contest)
 
 
 def _person(request: Request) -> Any:

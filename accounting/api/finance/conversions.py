@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from accounting.access import scope_of
 from accounting.actions.finance.conversions import set_conversion_rate
+from accounting.api.once import answered_once
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists, takes
 from accounting.api.writes import checked
@@ -43,6 +44,12 @@ class ConversionRatesView(RowsView):
                 f"Only {SET_CONVERSIONS.who} can change this."
             )
         values = checked(ConversionRateBodySerializer, request)
-        row, is_new = set_conversion_rate(**values, actor=actor)  # type: ignore[arg-type]
-        code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
-        return Response(ConversionRateSerializer.one(conversion_row(row)), status=code)
+
+        def make() -> Response:
+            row, is_new = set_conversion_rate(**values, actor=actor)  # type: ignore[arg-type]
+            shown = ConversionRateSerializer.one(conversion_row(row))
+            return Response(
+                shown, status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
+            )
+
+        return answered_once(request, make)

@@ -1,5 +1,6 @@
 """Months: what they come to, their checks and revisions (money.md M26-M30, M47)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import Http404
@@ -12,6 +13,7 @@ from accounting.api.finance.schema import reads_one
 from accounting.api.rows import JSON_ONLY, RowsView
 from accounting.api.schema import lists
 from accounting.booking.checks import run_checks
+from accounting.domain.billing.close_checks import CloseCheck
 from accounting.queries.finance.months.lines import (
     Booking,
     BookingError,
@@ -29,7 +31,6 @@ from accounting.queries.finance.months.periods import (
 from accounting.rights import PERIODS
 from accounting.serializers.finance.periods import (
     EarlierRevisionSerializer,
-    PeriodChecksSerializer,
     PeriodDocumentSerializer,
     PeriodSerializer,
 )
@@ -99,16 +100,6 @@ class PeriodView(MonthView):
         return self.document(row)
 
 
-class PeriodChecksView(MonthView):
-    """The checks of one month."""
-
-    @reads_one(PeriodChecksSerializer, "period_checks")
-    def get(self, request: Request, period: str) -> Response:
-        """Read what blocks the close of a month, and what finance should know before it."""
-        del request
-        return Response({"period": period, **checks_of(self.row(period))})
-
-
 def booking_or_none(period: str) -> Booking | None:
     """The booking of a month in effect."""
     try:
@@ -129,8 +120,10 @@ def checks_of(row: PeriodRow) -> dict[str, Any]:
     """The checks of a month, of a closed one as they were at the close."""
     if row.state is PeriodState.CLOSED:
         return {"blocks": False, "checks": stored_checks(row.name)}
-    found = run_checks(row.name, timezone.now())
-    return {
-        "blocks": any(one.is_blocking for one in found),
-        "checks": [one.fields() for one in found],
-    }
+    return members_of(run_checks(row.name, timezone.now()))
+
+
+def members_of(checks: Sequence[CloseCheck]) -> dict[str, Any]:
+    """The members of checks, and whether one of them stops the close."""
+    found = [one.fields() for one in checks]
+    return {"blocks": any(one.is_blocking for one in checks), "checks": found}

@@ -1,5 +1,6 @@
 """The import of a price list over REST: a dry run, then all or nothing (money.md M19)."""
 
+import hashlib
 import io
 from collections import Counter
 from collections.abc import Mapping
@@ -14,8 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.actions.finance.price_import import check_price_file, import_price_file
+from accounting.api.once import answered_once
 from accounting.api.rows import ApiView, admin_of
-from accounting.api.schema import RETRY_AFTER, WRITE_REFUSALS, problems
+from accounting.api.schema import KEY, RETRY_AFTER, WRITE_REFUSALS, problems
 from accounting.api.writes import checked_values
 from accounting.domain.billing.price_import import WORDS
 from accounting.domain.billing.price_offers import PriceFileError
@@ -64,9 +66,10 @@ class PriceImportView(ApiView):
                 OpenApiParameter(name, str, many=name in REPEATABLE)
                 for name in PriceImportBodySerializer.OPTIONS
             ),
+            KEY,
             RETRY_AFTER,
         ],
-        responses={200: PriceImportSerializer, **problems(*WRITE_REFUSALS)},
+        responses={200: PriceImportSerializer, **problems(*WRITE_REFUSALS, 422)},
     )
     def post(self, request: Request) -> Response:
         """Check a CSV file, and with `dry_run=false` save the prices that are taken: all, or
@@ -76,6 +79,10 @@ class PriceImportView(ApiView):
         actor = admin_of(request)
         data, given = _file_and_options(request)
         values = checked_values(PriceImportBodySerializer, given)
+        body = {"file": hashlib.sha256(data).hexdigest(), "options": given}
+        return answered_once(request, lambda: self._import(actor, data, values), body)
+
+    def _import(self, actor: Any, data: bytes, values: dict[str, Any]) -> Response:
         is_saved = not values["dry_run"]
         try:
             lines = io.StringIO(text_of(data), newline="")

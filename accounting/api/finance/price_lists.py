@@ -1,6 +1,7 @@
 """Price lists: read by everybody who reads prices, created and renamed by administrators."""
 
 from functools import partial
+from typing import Any
 
 from django.http import Http404
 from rest_framework import exceptions, status
@@ -14,6 +15,7 @@ from accounting.actions.finance.price_lists import (
     change_price_list,
     create_price_list,
 )
+from accounting.api.once import answered_once
 from accounting.api.rows import ConflictError, RowsView, admin_of
 from accounting.api.schema import lists, takes
 from accounting.api.writes import checked
@@ -46,12 +48,15 @@ class PriceListsView(RowsView):
         """Create a list without prices."""
         actor = admin_of(request)
         values = checked(PriceListBodySerializer, request)
-        try:
-            made = create_price_list(**values, actor=actor)
-        except PriceListError as error:
-            raise _refusal(error) from error
-        row = price_list_row(scope_of(actor), made.pk)
-        return Response(ListOfPricesSerializer.one(row), status=status.HTTP_201_CREATED)
+
+        def make() -> Response:
+            try:
+                made = create_price_list(**values, actor=actor)
+            except PriceListError as error:
+                raise _refusal(error) from error
+            return _answer(actor, made.pk, status.HTTP_201_CREATED)
+
+        return answered_once(request, make)
 
 
 class PriceListView(RowsView):
@@ -67,19 +72,26 @@ class PriceListView(RowsView):
         known = PriceList.objects.filter(pk=number).first()
         if known is None:
             raise Http404
-        try:
-            change_price_list(
-                known,
-                name=values.get("name", known.name),
-                source=values.get("source", known.source),
-                actor=actor,
-                reason=values["reason"],
-            )
-        except PriceListError as error:
-            raise _refusal(error) from error
-        return Response(
-            ListOfPricesSerializer.one(price_list_row(scope_of(actor), number))
-        )
+
+        def make() -> Response:
+            try:
+                change_price_list(
+                    known,
+                    name=values.get("name", known.name),
+                    source=values.get("source", known.source),
+                    actor=actor,
+                    reason=values["reason"],
+                )
+            except PriceListError as error:
+                raise _refusal(error) from error
+            return _answer(actor, number, status.HTTP_200_OK)
+
+        return answered_once(request, make)
+
+
+def _answer(actor: Any, number: int, code: int) -> Response:
+    row = price_list_row(scope_of(actor), number)
+    return Response(ListOfPricesSerializer.one(row), status=code)
 
 
 def _refusal(error: PriceListError) -> exceptions.APIException:

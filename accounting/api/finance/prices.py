@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from accounting.access import scope_of
 from accounting.actions.finance.prices import PriceOverlapError, set_unit_price
+from accounting.api.once import answered_once
 from accounting.api.rows import ConflictError, RowsView, admin_of
 from accounting.api.schema import answers, lists, takes
 from accounting.api.writes import checked
@@ -51,6 +52,9 @@ class PricesView(RowsView):
         one before it, is saved with a warning."""
         actor = admin_of(request)
         values = checked(PriceBodySerializer, request)
+        return answered_once(request, lambda: self._add(actor, values))
+
+    def _add(self, actor: Any, values: dict[str, Any]) -> Response:
         warnings = _warnings(values)
         amounts = {name: values.pop(name, None) for name in AMOUNTS}
         given = {name: value for name, value in values.items() if value is not None}

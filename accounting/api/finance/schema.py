@@ -7,8 +7,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.serializers import Serializer
 
-from accounting.actions.idempotency import LONGEST_KEY
 from accounting.api.schema import (
+    KEY,
     READ_REFUSALS,
     RETRY_AFTER,
     WRITE_REFUSALS,
@@ -37,12 +37,6 @@ _VERSION = OpenApiParameter(
     OpenApiParameter.HEADER,
     required=True,
     description="the ETag of the month that was read",
-)
-_KEY = OpenApiParameter(
-    "Idempotency-Key",
-    {"type": "string", "maxLength": LONGEST_KEY},
-    OpenApiParameter.HEADER,
-    description="a unique text of your choice: a repeated request gets the same answer for a day",
 )
 _SAME: dict[Any, Any] = {
     304: OpenApiResponse(description="The program has this version. No content.")
@@ -92,7 +86,7 @@ def acts(
     code: int = 200,
 ) -> Callable[[Any], Any]:
     """Documents a write that is done once for each key."""
-    return _acts(body, row, operation_id, code, (_KEY,), ())
+    return _acts(body, row, operation_id, code, (KEY,), ())
 
 
 def acts_on_version(
@@ -103,7 +97,7 @@ def acts_on_version(
     code: int = 200,
 ) -> Callable[[Any], Any]:
     """Documents a write that is done once for each key, for the version that was read."""
-    return _acts(body, row, operation_id, code, (_KEY, _VERSION), (412, 428))
+    return _acts(body, row, operation_id, code, (KEY, _VERSION), (412, 428))
 
 
 def _acts(

@@ -90,8 +90,6 @@ class ReasonSerializer(serializers.Serializer[Any]):
 class ContestBodySerializer(ReasonSerializer):
     """What is contested: a statement, or one of its rows or lines."""
 
-    team = serializers.SlugField(max_length=63)
-    period = serializers.RegexField(r"^\d{4}-\d{2}$", help_text="YYYY-MM")
     revision = serializers.IntegerField(
         required=False,
         min_value=1,

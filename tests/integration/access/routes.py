@@ -228,7 +228,7 @@ REST: dict[str, Route] = {
         f"{API}budgets/99999/end", (403, 403, 403, 400, 400)
     ),
     "anomalies": Route(f"{API}anomalies", LEADS),
-    "contests": Route(f"{API}contests", LEADS, (404, 404, 400, 400, 400)),
+    "contests": Route(f"{API}contests", LEADS),
     "contests/<int:number>": Route(f"{API}contests/99999", MISSING, options=LEADS),
     "contests/<int:number>/answer": Route(
         f"{API}contests/99999/answer", post=MISSING, options=LEADS
@@ -245,6 +245,9 @@ REST: dict[str, Route] = {
     "periods": Route(f"{API}periods", ROWS),
     "periods/<slug:period>": Route(f"{API}periods/2026-10", ROWS),
     "periods/<slug:period>/checks": Route(f"{API}periods/2026-10/checks", ROWS),
+    "periods/<slug:period>/check": Route(
+        f"{API}periods/2019-01/check", post=MISSING, options=ROWS
+    ),
     "periods/<slug:period>/statements": Route(
         f"{API}periods/2019-01/statements", MISSING, options=LEADS
     ),
@@ -272,6 +275,11 @@ REST: dict[str, Route] = {
     "statements": Route(f"{API}statements", LEADS),
     "statements/<slug:team>/<slug:period>": Route(
         f"{API}statements/vision/2019-01", MISSING, options=LEADS
+    ),
+    "statements/<slug:team>/<slug:period>/contests": Route(
+        f"{API}statements/vision/2019-01/contests",
+        post=(404, 404, 400, 400, 400),
+        options=LEADS,
     ),
     "charges": Route(f"{API}charges", LEADS),
     "corrections": Route(f"{API}corrections", LEADS),

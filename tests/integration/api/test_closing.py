@@ -138,6 +138,45 @@ def test_what_is_closed_is_what_was_read(ask: Ask) -> None:
     assert post(ask, "fin", f"{OCTOBER}/close", None, **keyed).status_code == 200
 
 
+def test_a_month_is_checked_as_its_close_would(ask: Ask) -> None:
+    """The check computes the month again, so that its version can be closed."""
+    stale = book_running("2026-10")
+    overridden(ask)
+    Entry.objects.create(
+        number="E-78",
+        kind="adjustment",
+        team=Team.objects.get(slug="vision"),
+        billing_on="2026-10-05",
+        amount="7.00",
+        currency="EUR",
+        reason=REASON["reason"],
+        author_id=1,
+    )
+    checked = post(ask, "fin", f"{OCTOBER}/check", Idempotency_Key="check-1")
+    assert (checked.status_code, checked.json()["blocks"]) == (200, False)
+    assert checked.headers["ETag"] == version(ask)
+    running = PeriodRevision.objects.get(pk=stale.pk)
+    assert running.booked_at >= stale.booked_at
+    shown = ask("fin").get("/api/v1/statements/vision/2026-10").json()
+    assert shown["entries"] == "7.000000"
+    again = post(ask, "fin", f"{OCTOBER}/check", Idempotency_Key="check-1")
+    assert again.headers["ETag"] == checked.headers["ETag"]
+    keyed = {"If_Match": checked.headers["ETag"]}
+    closed = post(ask, "fin", f"{OCTOBER}/close", **keyed)
+    assert closed.status_code == 200
+    kept = post(ask, "fin", f"{OCTOBER}/check")  # as they were at the close
+    assert kept.json()["checks"] == closed.json()["checks"]
+    assert kept.headers["ETag"] == closed.headers["ETag"]
+    codes = [one["code"] for one in checked.json()["checks"]]
+    assert [one["code"] for one in kept.json()["checks"]] == codes
+    early = post(ask, "fin", "periods/2026-11/check").json()
+    assert "over" in {c["code"] for c in early["checks"] if c["level"] == "block"}
+    for name in ("mia", "luis"):
+        assert post(ask, name, f"{OCTOBER}/check").status_code == 404
+    reader = ask("fin", scopes=("read:periods",))
+    assert reader.post(f"/api/v1/{OCTOBER}/check").status_code == 403
+
+
 def test_wrong_requests_are_named(ask: Ask) -> None:
     book_running("2026-10")
     short = post(

@@ -15,9 +15,10 @@ from tests.integration.api.conftest import CSV, Ask, problem
 from tests.integration.conftest import NOW
 
 LIST = "/api/v1/contests"
+STATEMENT = "/api/v1/statements/vision/2026-11/contests"
 WHY = "gpu-02 was down on 3 November"
 ANSWER = "the logs of the node show it, too"
-BODY: dict[str, Any] = {"team": "vision", "period": "2026-11", "reason": WHY}
+BODY: dict[str, Any] = {"reason": WHY}
 CREDIT = {
     "answer": "entry",
     "amount": "-12.50",
@@ -35,9 +36,19 @@ def november(ask: Ask) -> Iterator[None]:
         yield
 
 
-def post(ask: Ask, name: str, address: str, body: dict[str, Any] | None = None) -> Any:
+def post(
+    ask: Ask,
+    name: str,
+    address: str,
+    body: dict[str, Any] | None = None,
+    key: str = "",
+) -> Any:
+    """`address` is of a contest; "" contests the statement."""
     return ask(name).post(
-        f"{LIST}{address}", body or {}, content_type="application/json"
+        f"{LIST}{address}" if address else STATEMENT,
+        body or {},
+        content_type="application/json",
+        headers={"Idempotency-Key": key} if key else {},
     )
 
 
@@ -105,13 +116,9 @@ def test_an_answer_is_a_rule_or_a_reason_and_may_be_refused(ask: Ask) -> None:
     ("more", "code", "message"),
     [
         ({"reason": "no"}, 400, "at least 10 characters"),
-        ({"period": "2026-1"}, 400, "period"),
-        ({"period": "2019-01"}, 404, "Not found"),
         ({"row": ["usage", "B200", ""]}, 400, "has no such row"),
         ({"line": "0" * 32}, 400, "has no such line"),
         ({"row": ["usage"], "line": "0" * 32}, 400, "Give a row or a line"),
-        ({"team": "search"}, 404, "Not found"),
-        ({"team": "nobody"}, 404, "Not found"),
     ],
 )
 def test_wrong_contests(
@@ -120,6 +127,25 @@ def test_wrong_contests(
     refused = post(ask, "luis", "", BODY | more)
     assert refused.status_code == code
     assert message in problem(refused)["detail"]
+    assert not Contest.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("vision/2026-1", 400),
+        ("vision/2019-01", 404),
+        ("search/2026-11", 404),
+        ("nobody/2026-11", 404),
+    ],
+)
+def test_statements_that_cannot_be_contested(
+    statement: str, code: int, ask: Ask
+) -> None:
+    address = f"/api/v1/statements/{statement}/contests"
+    refused = ask("luis").post(address, BODY, content_type="application/json")
+    assert problem(refused)["status"] == code
+    assert ask("luis").post(LIST, BODY).status_code == 405  # of no statement
     assert not Contest.objects.exists()
 
 
@@ -149,5 +175,29 @@ def test_only_leads_contest_and_only_finance_answers(ask: Ask) -> None:
     assert ask("mia").get(f"{LIST}{at}").status_code == 404
     reader = ask("luis", scopes=("read:contests",))
     assert reader.get(LIST).status_code == 200
-    refused = reader.post(LIST, BODY, content_type="application/json")
+    refused = reader.post(STATEMENT, BODY, content_type="application/json")
     assert refused.status_code == 403
+
+
+def test_each_step_is_done_once_for_its_key(ask: Ask) -> None:
+    """A repeated step gets its first answer; without the key it is 409."""
+    made = post(ask, "luis", "", BODY, "contest").json()
+    assert post(ask, "luis", "", BODY, "contest").json() == made
+    at = f"/{made['id']}"
+    steps: list[tuple[str, str, dict[str, Any]]] = [
+        ("fin", "answer", CREDIT),
+        ("luis", "reopen", {"reason": "that is another node"}),
+        ("fin", "answer", {"answer": "reason", "reason": ANSWER}),
+        ("luis", "accept", {}),
+    ]
+    for number, (name, verb, body) in enumerate(steps):
+        first = post(ask, name, f"{at}/{verb}", body, f"step-{number}")
+        again = post(ask, name, f"{at}/{verb}", body, f"step-{number}")
+        assert (first.status_code, again.json()) == (200, first.json())
+        assert post(ask, name, f"{at}/{verb}", body).status_code == 409
+    other = post(ask, "luis", "", {"reason": "gpu-03 was down, too"}).json()
+    at = f"/{other['id']}/withdraw"
+    assert post(ask, "luis", at, {}, "step-3").status_code == 422  # another address
+    gone = post(ask, "luis", at, {}, "withdrawn")
+    assert post(ask, "luis", at, {}, "withdrawn").json() == gone.json()
+    assert (Contest.objects.count(), Entry.objects.count()) == (2, 1)

@@ -24,13 +24,13 @@ from accounting.booking.running import book_running
 from accounting.exports.jobs import next_job, run_job
 from accounting.models import Entry, PeriodRevision
 from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
+from tests.integration.accounting.booking.people import lead_of, person
 from tests.integration.conftest import NOW
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "recipes.md"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LONGEST_S = 60
-EXPECTED = 9  # blocks: the page was read
+EXPECTED = 10  # blocks: the page was read
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -82,6 +82,7 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
         "GPU_LEDGER": live_server.url,
         "GPU_LEDGER_TOKEN": token_of("fin"),
         "SECOND_TOKEN": token_of("ana"),
+        "LEAD_TOKEN": token_of(lead_of("vision", "luis").username),
         "no_proxy": "*",
     }
     outputs = []
@@ -91,7 +92,7 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
             continue
         outputs.append(executed(kind, text, tmp_path, environment))
     assert len(outputs) == EXPECTED
-    frame, checks, overridden, _, closed, again, sums, credit, file = outputs
+    frame, checks, overridden, _, closed, again, sums, contest, credit, file = outputs
     assert f"total {payable}" in " ".join(frame.split())
     assert json.loads(checks)["blocks"]
     assert "/prices" in overridden
@@ -99,6 +100,7 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
     assert stored.hash in closed
     assert again.strip() == "304"
     assert sums.split() == [payable] * 3
+    assert json.loads(contest)["team"] == "vision"
     assert json.loads(credit)["twin_amount"] == "12.500000"
     assert Entry.objects.count() == 1
     name = f"gpu-ledger_focus_2026-10_r{stored.revision}.csv"

@@ -2,11 +2,19 @@
 
 from django.contrib.auth.models import User
 
-from accounting.models import OrganisationRole, Person
+from accounting.models import Membership, OrganisationRole, Person, Team, TeamRole
 
 
 def person(name: str, role: str = OrganisationRole.FINANCE) -> User:
     """A person with a role."""
     user, _ = User.objects.get_or_create(username=name)
     Person.objects.get_or_create(user=user, defaults={"role": role})
+    return user
+
+
+def lead_of(team: str, name: str) -> User:
+    """A person without a role who leads a team."""
+    user = person(name, OrganisationRole.NONE)
+    team_id = Team.objects.get(slug=team).pk
+    Membership.objects.create(user=user, team_id=team_id, role=TeamRole.LEAD)
     return user

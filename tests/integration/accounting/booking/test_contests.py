@@ -35,15 +35,12 @@ from accounting.models import (
     ChargeLine,
     Contest,
     Entry,
-    Membership,
-    OrganisationRole,
     Team,
-    TeamRole,
 )
 from accounting.queries.finance.months.contested import row_key
 from accounting.queries.finance.months.contests import contest_row, contest_rows
 from tests.integration.accounting.booking.days import H100, LONG_AGO, Days, payables
-from tests.integration.accounting.booking.people import person
+from tests.integration.accounting.booking.people import lead_of, person
 
 OCTOBER = date(2026, 10, 5)
 NOVEMBER = date(2026, 11, 5)
@@ -71,13 +68,6 @@ def lead() -> User:
 @pytest.fixture
 def fin() -> User:
     return person("fin")
-
-
-def lead_of(team: str, name: str) -> User:
-    user = person(name, OrganisationRole.NONE)
-    team_id = Team.objects.get(slug=team).pk
-    Membership.objects.create(user=user, team_id=team_id, role=TeamRole.LEAD)
-    return user
 
 
 def contest(by: User, **more: str) -> Contest:
