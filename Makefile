@@ -89,6 +89,9 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 	elif [ -n "$(SCHEMA_EXAMPLES)" ]; then \
 		export SCHEMA_EXAMPLES="$(SCHEMA_EXAMPLES)" SCHEMA_SEED="$(SCHEMA_SEED)"; \
 		exec $(DEVELOPMENT) pytest -q --timeout 0 tests/integration/api/test_schemathesis.py; \
+	elif [ -n "$(OPENB_SEEDS)" ]; then \
+		export OPENB_SEEDS="$(OPENB_SEEDS)"; \
+		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/acceptance/test_openb_policies.py; \
 	elif [ -n "$(EXAMPLES)" ]; then \
 		export EXAMPLES="$(EXAMPLES)"; \
 		exec $(DEVELOPMENT) pytest -q -n auto --dist worksteal $(DRAWN); \
