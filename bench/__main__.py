@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P10, G1, G2, C1 to C3, K1, K2, attribution, backfill, and alternatives.
+"""`make bench`: P1 to P10, P16 to P18, G1, G2, C1 to C3, K1, K2, backfill, and alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -37,6 +37,7 @@ def main() -> int:
             gpu_pages,
             plan,
             rollups,
+            simulator,
             writes,
         )
 
@@ -55,6 +56,7 @@ def main() -> int:
             closing.figures(wanted),
             attribution.figures(wanted),
             exports.figures(wanted),
+            simulator.figures(wanted),
             drift.figures(wanted),
             plan.figures(wanted),
             backfill.figures(wanted, options.hours),
