@@ -11,7 +11,14 @@ from hashlib import sha256
 from babel.numbers import list_currencies
 from django.db import IntegrityError
 
-from accounting.actions.finance.prices import BORDER_MS, default_list, reprice
+from accounting.actions.finance.import_lists import (
+    Lists,
+    chosen_list,
+    list_fault,
+    lists_known,
+    lists_of,
+)
+from accounting.actions.finance.prices import BORDER_MS, reprice
 from accounting.audit import Actor, act
 from accounting.domain.billing.model_spelling import Spelling
 from accounting.domain.billing.price_doubts import DatedPrice
@@ -53,6 +60,7 @@ class ImportOptions:
         aliases: TEXT=MODEL.
         pick: which of several prices of the same is taken.
         keep_unknown: models that are not known keep their spelling.
+        price_list: number of the list of rows that name none; None for the usual ones.
         most_rows: that a file may have.
     """
 
@@ -62,6 +70,7 @@ class ImportOptions:
     aliases: tuple[str, ...] = ()
     pick: str = ""
     keep_unknown: bool = False
+    price_list: int | None = None
     most_rows: int = MOST_ROWS
 
 
@@ -139,6 +148,7 @@ def _rules(options: ImportOptions) -> Rules:
         *UnitPrice.objects.values_list("model", flat=True).distinct(),
     }
     clusters = frozenset(Cluster.objects.values_list("name", flat=True))
+    lists = lists_known()
     aliases = {
         text: normal_model(model) for text, model in aliases_of(options.aliases).items()
     }
@@ -147,9 +157,10 @@ def _rules(options: ImportOptions) -> Rules:
         currencies=frozenset(list_currencies()),
         billing_currency=billing_at(database_now()).currency,
         instant=lru_cache(maxsize=4096)(_instant),
-        check=lambda offer: _checked(offer, clusters),
+        check=lambda offer: _checked(offer, clusters, lists),
         keep_unknown=options.keep_unknown,
         own_name=normal_model,
+        chosen=chosen_list(options.price_list),
     )
 
 
@@ -160,7 +171,7 @@ def _instant(text: str) -> datetime:
     return found
 
 
-def _checked(offer: Offer, clusters: frozenset[str]) -> Offer:
+def _checked(offer: Offer, clusters: frozenset[str], lists: Lists) -> Offer:
     """The offer with its profile as the ledger spells it.
 
     Raises:
@@ -180,6 +191,7 @@ def _checked(offer: Offer, clusters: frozenset[str]) -> Offer:
         fault = "a cost is of whole GPUs: it has no profile and no tier"
     elif offer.profile:
         fault = fault_of(offer.profile, offer.model) or ""
+    fault = fault or list_fault(offer, lists)
     for name, longest in LONGEST.items():
         text = getattr(offer, name)
         if len(text) > longest or not text.isprintable():
@@ -253,14 +265,15 @@ def _save(taken: list[Offer]) -> None:
         if ends:
             row.valid_to = min(ends)
             row.save(update_fields=["valid_to"])
-    lists = {
-        key: default_list(*key)
-        for key in {(offer.kind, offer.currency) for offer in taken}
-    }
+    lists = lists_of(taken)
     clusters = {cluster.name: cluster for cluster in Cluster.objects.all()}
     UnitPrice.objects.bulk_create(
         (
-            _row(offer, lists[offer.kind, offer.currency], clusters.get(offer.cluster))
+            _row(
+                offer,
+                lists[offer.kind, offer.currency, offer.price_list],
+                clusters.get(offer.cluster),
+            )
             for offer in taken
         ),
         batch_size=BATCH,

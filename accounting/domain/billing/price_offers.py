@@ -9,9 +9,11 @@ from accounting.domain.billing.model_spelling import Spelling
 
 FIELDS = (
     *("kind", "model", "cluster", "profile", "lifecycle", "tier", "currency"),
-    *("per_gpu_hour", "valid_from", "valid_to", "source_note", "memory", "count"),
+    *("per_gpu_hour", "valid_from", "valid_to", "source_note", "price_list"),
+    *("memory", "count"),
 )
-"""What a column can be: the fields of a price, and `memory` (GiB) and `count` of GPUs."""
+"""What a column can be: the fields of a price, the name of its list, and `memory` (GiB) and
+`count` of GPUs."""
 PRICE = "per_gpu_hour"
 LARGEST = Decimal(10) ** 6
 PLACES = Decimal("0.000001")
@@ -46,6 +48,7 @@ class Offer:
         line: of the file, the header is line 1.
         column: of the price.
         text: the model as the file spells it.
+        price_list: name of its list; "" for the usual one of its kind and currency.
         warning: why a price that is taken is probably a mistake (M13).
     """
 
@@ -64,6 +67,7 @@ class Offer:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     source_note: str = ""
+    price_list: str = ""
     warning: str = ""
 
     @property
@@ -80,6 +84,15 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenList:
+    """The list of rows that name none; its kind and currency are those of such rows."""
+
+    name: str
+    kind: str
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """What the values of a row are checked against.
 
@@ -91,6 +104,7 @@ class Rules:
         check: raises PriceFileError for names that are not known.
         keep_unknown: a model that is not known keeps its spelling.
         own_name: the ledger's spelling of such a model.
+        chosen: the list of rows that name none.
     """
 
     spelling: Spelling
@@ -100,6 +114,20 @@ class Rules:
     check: Callable[[Offer], Offer]
     keep_unknown: bool = False
     own_name: Callable[[str], str] = str
+    chosen: ChosenList | None = None
+
+    def completed(self, values: Mapping[str, str]) -> dict[str, str]:
+        """The values of a row, with what it does not set."""
+        kind, currency, name = "rate", self.billing_currency, values["price_list"]
+        if self.chosen and not name:
+            name = self.chosen.name
+            kind, currency = self.chosen.kind, self.chosen.currency
+        return {
+            **values,
+            "price_list": name,
+            "kind": values["kind"] or kind,
+            "currency": values["currency"] or currency,
+        }
 
 
 def offers_of(
@@ -129,10 +157,12 @@ def offers_of(
                 yield from _read(offer, values, rules)
 
 
-def _read(offer: Offer, values: Mapping[str, str], rules: Rules) -> Iterator[Offer]:
+def _read(offer: Offer, given: Mapping[str, str], rules: Rules) -> Iterator[Offer]:
+    values = rules.completed(given)
     offer = replace(
         offer,
-        kind=values["kind"] or "rate",
+        kind=values["kind"],
+        price_list=values["price_list"],
         cluster=values["cluster"],
         profile=values["profile"],
         lifecycle=values["lifecycle"],
@@ -159,7 +189,7 @@ def _read(offer: Offer, values: Mapping[str, str], rules: Rules) -> Iterator[Off
 def _dated(
     offer: Offer, values: Mapping[str, str], memory: Decimal | None, rules: Rules
 ) -> Iterator[Offer]:
-    currency = values["currency"] or rules.billing_currency
+    currency = values["currency"]
     offer = replace(offer, currency=currency)
     is_foreign_cost = offer.kind == "cost" and currency != rules.billing_currency
     if currency not in rules.currencies or is_foreign_cost:

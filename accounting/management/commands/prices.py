@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from accounting.actions.finance.import_lists import list_number
 from accounting.actions.finance.price_import import (
     ImportOptions,
     check_price_file,
@@ -65,20 +66,28 @@ class Command(BaseCommand):
             help="models that were never seen keep the spelling of the file",
         )
         parser.add_argument(
+            "--price-list",
+            default="",
+            metavar="LIST",
+            help="name or number of the list of rows that name none",
+        )
+        parser.add_argument(
             "--format", choices=["table", "csv", "json"], default="table"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check or import, and print each offer with its word."""
-        asked = ImportOptions(
-            maps=tuple(options["map"]),
-            sets=tuple(options["set"]),
-            wheres=tuple(options["where"]),
-            aliases=tuple(options["alias"]),
-            pick=options["pick"],
-            keep_unknown=options["keep_unknown"],
-        )
         try:
+            named = options["price_list"]
+            asked = ImportOptions(
+                maps=tuple(options["map"]),
+                sets=tuple(options["set"]),
+                wheres=tuple(options["where"]),
+                aliases=tuple(options["alias"]),
+                pick=options["pick"],
+                keep_unknown=options["keep_unknown"],
+                price_list=list_number(named) if named else None,
+            )
             offers = _offers(options["file"], asked, saves=options["save"])
         except OSError as error:
             self._refuse(options["file"], f"cannot be read: {error.strerror}")

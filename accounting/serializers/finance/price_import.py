@@ -37,6 +37,9 @@ class OfferSerializer(RowSerializer):
     per_gpu_hour = MoneyField(source="price", allow_null=True)
     valid_from = MomentField(allow_null=True)
     valid_to = MomentField(allow_null=True)
+    price_list = PrintableField(
+        help_text="name of its list; empty: the usual one of its kind and currency"
+    )
     warning = PrintableField(
         help_text="why a price that is taken is probably a mistake"
     )
@@ -60,7 +63,8 @@ class PriceImportBodySerializer(serializers.Serializer[Any]):
     """A file, and how it is read (money.md M19)."""
 
     OPTIONS: ClassVar = (
-        *("map", "set", "where", "alias", "pick", "keep_unknown", "dry_run", "reason"),
+        *("map", "set", "where", "alias", "pick", "keep_unknown", "price_list"),
+        *("dry_run", "reason"),
     )
 
     file = serializers.FileField(
@@ -94,6 +98,14 @@ class PriceImportBodySerializer(serializers.Serializer[Any]):
         choices=PICKS, required=False, default="", help_text="of several prices"
     )
     keep_unknown = serializers.BooleanField(required=False, default=False)
+    price_list = serializers.IntegerField(
+        required=False,
+        default=None,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="id of the list of rows that name none, as of `price-lists`; such rows are of "
+        "its kind and currency",
+    )
     dry_run = serializers.BooleanField(
         required=False, default=True, help_text="false saves the prices that are taken"
     )
@@ -117,6 +129,7 @@ def import_options(values: Mapping[str, Any]) -> ImportOptions:
         aliases=tuple(values["alias"]),
         pick=values["pick"],
         keep_unknown=values["keep_unknown"],
+        price_list=values["price_list"],
         most_rows=MOST_ROWS,
     )
 

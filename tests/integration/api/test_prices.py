@@ -189,6 +189,23 @@ def test_a_file_is_checked_and_then_saved(ask: Ask) -> None:
     assert again["counts"] == {"no_price": 1, "unknown_model": 1, "same": 1}
 
 
+def test_a_file_goes_into_the_chosen_list(ask: Ask) -> None:
+    number = post(ask, "price-lists", LIST).json()["id"]
+    query = f"?price_list={number}&dry_run=false&reason=The+list+of+December"
+    saved = send(ask, FILE.encode(), query).json()
+    first = saved["rows"][0]
+    assert (first["word"], first["price_list"], first["currency"]) == (
+        *("taken", "Vendor 2027", "USD"),
+    )
+    assert UnitPrice.objects.get(source_note="=1+1").price_list_id == number
+    content = b"model,per_gpu_hour,valid_from,currency\nL40S,2,2027-01-01,EUR\n"
+    other = send(ask, content, f"?price_list={number}")
+    assert "line 2: the list 'Vendor 2027' is in USD" in problem(other)["detail"]
+    for wrong in ("99999", "none"):
+        refused = send(ask, FILE.encode(), f"?price_list={wrong}")
+        assert problem(refused)["status"] == 400
+
+
 def test_a_file_in_a_form_has_its_options_there(ask: Ask) -> None:
     content = b"gpu,usd\nL40S,2.10\n"
     fields = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.models import Billing, Cluster, DirtyHour, Gpu, UnitPrice
+from accounting.models import Billing, Cluster, DirtyHour, Gpu, PriceList, UnitPrice
 from tests.integration.commands.conftest import Ended, run
 from tests.shared_data import DATA, missing
 
@@ -75,6 +75,76 @@ def test_a_price_far_from_the_one_before_it_is_taken_with_a_warning(
     assert (ended.code, "2 taken; 2 with a warning" in ended.err) == (0, True)
     assert "more than 10 times the price before it (EUR 0.74)" in ended.out
     assert "less than a tenth of the price before it (EUR 8.14)" in ended.out
+
+
+def lists_of_prices() -> dict[str, tuple[str, str, str]]:
+    """By model: the list, kind and currency of its price."""
+    return {
+        row.model: (str(row.price_list), row.kind, row.currency)
+        for row in UnitPrice.objects.select_related("price_list")
+    }
+
+
+def test_rows_are_put_into_the_chosen_list(tmp_path: Path) -> None:
+    """A row that names a list of its own is in that one; others take kind and currency, too."""
+    PriceList.objects.create(kind="rate", name="Vendor 2027", currency="USD")
+    PriceList.objects.create(kind="cost", name="Leasing", currency="EUR")
+    path = tmp_path / "list.csv"
+    path.write_text(
+        "model,per_gpu_hour,valid_from,kind,currency,price_list\n"
+        "L4,0.74,2026-10-01,,,\n"
+        "T4,0.35,2026-10-01,cost,EUR,Leasing\n"
+        "A100 40GB,1.10,2026-10-01,rate,USD,\n"
+    )
+    ended = run("prices", "import", str(path), "--save", "--price-list", "Vendor 2027")
+    assert (ended.code, "3 taken (saved)" in ended.err) == (0, True)
+    vendor = ("Vendor 2027 (rate, USD)", "rate", "USD")
+    assert lists_of_prices() == {
+        "NVIDIA-L4": vendor,
+        "Tesla-T4": ("Leasing (cost, EUR)", "cost", "EUR"),
+        "NVIDIA-A100-SXM4-40GB": vendor,
+    }
+    plain = prices(tmp_path, "A100 80GB,2,2026-10-01,", options=("--save",))
+    assert plain.code == 0
+    assert lists_of_prices()["NVIDIA-A100-SXM4-80GB"][0] == "Rates in EUR (rate, EUR)"
+
+
+@pytest.mark.parametrize(
+    ("row", "chosen", "message"),
+    [
+        (
+            "L4,1,2026-10-01,cost,EUR,",
+            "Vendor",
+            "line 2: the list 'Vendor' has prices of the kind rate only: this price is a cost",
+        ),
+        (
+            "L4,1,2026-10-01,,EUR,",
+            "Vendor",
+            "line 2: the list 'Vendor' is in USD: this price is a rate in EUR",
+        ),
+        (
+            "L4,1,2026-10-01,,,Other",
+            "Vendor",
+            "line 2: price list 'Other' is not known",
+        ),
+        ("L4,1,2026-10-01,,,Vendor", "", "line 2: the list 'Vendor' is in USD"),
+        ("L4,1,2026-10-01,,,", "Nobody's", 'there is no price list "Nobody\'s"'),
+        ("L4,1,2026-10-01,,,", "Both", "two lists are named 'Both'; use a number"),
+    ],
+)
+def test_a_list_of_another_kind_or_currency_refuses_the_file(
+    tmp_path: Path, row: str, chosen: str, message: str
+) -> None:
+    PriceList.objects.create(kind="rate", name="Vendor", currency="USD")
+    for kind in ("rate", "cost"):
+        PriceList.objects.create(kind=kind, name="Both", currency="EUR")
+    path = tmp_path / "list.csv"
+    header = "model,per_gpu_hour,valid_from,kind,currency,price_list"
+    path.write_text(f"{header}\n{row}\n")
+    options = ("--price-list", chosen) if chosen else ()
+    ended = run("prices", "import", str(path), "--save", *options)
+    assert (ended.code, message in ended.err) == (2, True), ended.err
+    assert stored() == []
 
 
 def test_an_offer_that_is_not_taken_is_a_finding(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from django import forms
 
 from accounting.domain.billing.price_import import PICKS
 from accounting.forms import REASON, AccessibleForm
-from accounting.models import PriceKind
+from accounting.models import PriceKind, PriceList
 
 _REPEATED = {
     "map": ("Columns", "FIELD=COLUMN, one per line, such as per_gpu_hour=USD:spot."),
@@ -14,7 +14,7 @@ _REPEATED = {
     "where": ("Only rows with", "COLUMN=VALUE, one per line."),
     "alias": ("Names of models", "TEXT=MODEL, one per line."),
 }
-OPTIONS = (*_REPEATED, "pick", "keep_unknown")
+OPTIONS = (*_REPEATED, "pick", "keep_unknown", "price_list")
 
 
 def _reason() -> forms.CharField:
@@ -63,6 +63,14 @@ class PriceFileForm(AccessibleForm):
         help_text="UTF-8 with a header, at most 10,000 rows and 2 MB.",
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
     )
+    price_list = forms.ModelChoiceField(
+        queryset=PriceList.objects.order_by("kind", "name"),
+        required=False,
+        empty_label="The usual ones",
+        label="List",
+        help_text="Of rows that name no list. Without a kind or currency they have those of the "
+        "list.",
+    )
     map, set, where, alias = (  # the names of REST
         LinesField(
             required=False,
@@ -80,6 +88,11 @@ class PriceFileForm(AccessibleForm):
     keep_unknown = forms.BooleanField(
         required=False, label="Keep models that were never seen"
     )
+
+    def clean_price_list(self) -> int | None:
+        """The number of the list."""
+        chosen: PriceList | None = self.cleaned_data["price_list"]
+        return chosen.pk if chosen else None
 
 
 class PriceImportForm(PriceFileForm):

@@ -47,7 +47,8 @@ WELL = ("taken", "same", "filtered")
 def price_import(request: HttpRequest) -> HttpResponse:
     """Upload a file, look at what becomes of each row, and save."""
     if request.method != "POST":
-        return _page(request, PriceFileForm())
+        start = {"price_list": request.GET.get("price_list")}
+        return _page(request, PriceFileForm(initial=start))
     if "text" in request.POST:
         return _save(request)
     form = PriceFileForm(request.POST, request.FILES)

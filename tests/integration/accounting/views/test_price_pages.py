@@ -105,6 +105,27 @@ def test_a_file_is_checked_shown_and_saved(sign_in: SignIn) -> None:
     assert (price.currency, str(price.rate_per_gpu_hour)) == ("USD", "2.100000")
 
 
+def test_a_file_goes_into_the_list_that_is_chosen(sign_in: SignIn) -> None:
+    """From the list's row on the page of prices to a price of that list."""
+    client = sign_in("ana")
+    client.post("/prices/lists/new", LIST)
+    made = PriceList.objects.get(name="Vendor 2027")
+    address = f"/prices/import?price_list={made.pk}"
+    assert f'href="{address}"' in html_of(client.get("/prices"))
+    chosen = client.get(address).context["form"]["price_list"]
+    assert f'value="{made.pk}" selected' in str(chosen)
+    more = {"price_list": str(made.pk), "set": "valid_from=2026-12-01"}
+    shown = upload(client, FILE.encode(), **more)
+    assert "Vendor 2027" in html_of(shown)
+    client.post("/prices/import", hidden(shown) | {"reason": REASON})
+    [price] = UnitPrice.objects.filter(price_list=made)
+    assert (price.currency, price.kind) == ("USD", "rate")
+    euros = {"price_list": str(made.pk), "set": OPTIONS["set"].replace("USD", "EUR")}
+    wrong = upload(client, FILE.encode(), **euros)
+    assert wrong.status_code == 422
+    assert "Line 2: the list &#x27;Vendor 2027&#x27; is in USD" in html_of(wrong)
+
+
 def test_what_changed_since_the_check_is_shown_again(sign_in: SignIn) -> None:
     client = sign_in("ana")
     fields = hidden(upload(client, FILE.encode())) | {"reason": REASON}
