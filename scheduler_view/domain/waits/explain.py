@@ -34,7 +34,7 @@ class Explainer:
 
     def __init__(self, world: World) -> None:
         self.index = WorldIndex(world)
-        self._findings = Findings(self.index)
+        self.findings = Findings(self.index)
 
     def waiting(self) -> Iterator[WaitExplanation]:
         """An explanation of every unit with GPUs that waits or is starting."""
@@ -48,7 +48,7 @@ class Explainer:
         gpus = self._gpus(unit)
         if gpus is None:
             return None
-        findings = self._findings.of_unit(unit)
+        findings = self.findings.of_unit(unit)
         if not findings:
             return None
         votes: Counter[tuple[Stage, WaitCause]] = Counter()
@@ -93,11 +93,11 @@ class Explainer:
         found = _sets(unit, main, blockers)
         sets = claims.sets or found.best
         preemption = preemption_of(index, main)
-        partners = deadlocked_with(self._findings, unit, sets)
-        inverted = inverted_sets(self._findings, unit, main)
+        partners = deadlocked_with(self.findings, unit, sets)
+        inverted = inverted_sets(self.findings, unit, main)
         overlays = overlays_of(unit, main, partners, inverted)
         case = WaitCase(
-            self._findings,
+            self.findings,
             unit,
             main,
             gpus,

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from scheduler_view.domain.waits.placement.gpu_requests import is_gpu
 from scheduler_view.domain.waits.units import WorkUnit, find_units
+from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.devices import DeviceClaim
 from scheduler_view.domain.waits.world.events import EventObject
 from scheduler_view.domain.waits.world.nodes import ClusterNode
@@ -117,6 +118,15 @@ class WorldIndex:
             if not uid or event.uid in ("", uid):
                 return event
         return None
+
+    @cached_property
+    def queue_entries(self) -> Mapping[tuple[str, str, str], ControllerObject]:
+        """Entries of queues by namespace, kind and name of the work that they are for."""
+        return {
+            (one.namespace, one.controller.kind, one.controller.name): one
+            for one in self.world.controllers
+            if one.kind in ("Workload", "PodGroup") and one.controller is not None
+        }
 
     @cached_property
     def queue_reasons(self) -> Mapping[tuple[str, str, str], str]:

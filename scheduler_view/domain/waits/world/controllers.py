@@ -33,6 +33,8 @@ class ControllerObject:
         failure: why a Deployment's pods were not made; empty without a failure.
         queue: that it waits in; empty if its kind names none.
         queue_reason: why the queue has not let it in.
+        is_held: a queue's entry that is not admitted.
+        admitted_ms: when a queue admitted it, or a suspended Job began; None if it shows neither.
     """
 
     kind: str
@@ -53,6 +55,8 @@ class ControllerObject:
     failure: str = ""
     queue: str = ""
     queue_reason: str = ""
+    is_held: bool = False
+    admitted_ms: int | None = None
 
 
 def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
@@ -83,6 +87,8 @@ def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
         failure=_failure(manifest),
         queue=text(spec, "queueName") or text(spec, "queue"),
         queue_reason=_queue_reason(kind, manifest),
+        is_held=_is_held(kind, spec, manifest),
+        admitted_ms=_admitted_ms(kind, manifest),
     )
 
 
@@ -162,3 +168,29 @@ def _queue_reason(kind: str, manifest: Manifest) -> str:
         if one is not None and text(one, "status") == "False":
             return text(one, "reason")
     return ""
+
+
+def _condition(manifest: Manifest, name: str) -> Manifest | None:
+    for one in items(manifest, "status", "conditions"):
+        if text(one, "type") == name:
+            return one
+    return None
+
+
+def _is_held(kind: str, spec: Manifest, manifest: Manifest) -> bool:
+    """An entry of Kueue that is not admitted, or of Volcano that is not in its queue."""
+    if kind == "Workload":
+        admitted = _condition(manifest, "Admitted")
+        return admitted is None or text(admitted, "status") != "True"
+    phase = text(manifest, "status", "phase")
+    return kind == "PodGroup" and bool(text(spec, "queue")) and phase == "Pending"
+
+
+def _admitted_ms(kind: str, manifest: Manifest) -> int | None:
+    if kind == "Workload":
+        admitted = _condition(manifest, "Admitted")
+        if admitted is not None and text(admitted, "status") == "True":
+            return instant_ms(admitted, "lastTransitionTime")
+    if kind == "Job" and _condition(manifest, "Suspended") is not None:
+        return instant_ms(manifest, "status", "startTime")
+    return None

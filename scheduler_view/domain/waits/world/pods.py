@@ -54,6 +54,7 @@ class PodObject:
         scheduled: None if no scheduler reported anything.
         claims: names of the claims that were made for it, by the name in its spec.
         stuck: why containers do not start, with their images.
+        started_ms: when the last of its main containers first ran; None if one has not.
     """
 
     uid: str
@@ -71,6 +72,7 @@ class PodObject:
     scheduled: Scheduled | None = None
     claims: tuple[tuple[str, str], ...] = ()
     stuck: tuple[tuple[str, str], ...] = ()
+    started_ms: int | None = None
 
     @property
     def path(self) -> str:
@@ -130,7 +132,22 @@ def pod_object(manifest: Manifest) -> PodObject:
             for one in items(status, "resourceClaimStatuses")
         ),
         stuck=tuple(_stuck(spec, status)),
+        started_ms=_started(spec, status),
     )
+
+
+_RAN = (("state", "running"), ("state", "terminated"), ("lastState", "terminated"))
+
+
+def _started(spec: Manifest, status: Manifest) -> int | None:
+    """When all main containers had run; of each the earliest attempt that is known."""
+    begun = []
+    for one in items(status, "containerStatuses"):
+        found = [instant_ms(one, *path, "startedAt") for path in _RAN]
+        begun.append(min((at for at in found if at is not None), default=None))
+    known = [at for at in begun if at is not None]
+    is_complete = len(known) == len(begun) >= len(items(spec, "containers")) > 0
+    return max(known) if is_complete else None
 
 
 def _scheduled(status: Manifest) -> Scheduled | None:

@@ -1,0 +1,91 @@
+"""Pools: one GPU resource of one model, in which work waits (scheduling.md S15)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scheduler_view.domain.waits.placement.demand import matches_node
+from scheduler_view.domain.waits.placement.index import NodeRoom, WorldIndex
+from scheduler_view.domain.waits.world.nodes import ClusterNode
+from scheduler_view.domain.waits.world.pod_spec import PodSpec
+
+MODEL_LABELS = (
+    "nvidia.com/gpu.product",
+    "amd.com/gpu.product-name",
+    "cloud.google.com/gke-accelerator",
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ResourcePool:
+    """One resource, as Kubernetes spells it, and one model.
+
+    Attributes:
+        model: of the nodes' product label; empty if no node shows it.
+    """
+
+    resource: str
+    model: str = ""
+
+
+def model_of(labels: Mapping[str, str]) -> str:
+    """The GPU model that a node's labels show; empty if none does."""
+    return next((labels[name] for name in MODEL_LABELS if labels.get(name)), "")
+
+
+class Pools:
+    """The pools of a cluster: one for each resource and model that a node has."""
+
+    def __init__(self, index: WorldIndex) -> None:
+        self.rooms: dict[ResourcePool, list[NodeRoom]] = {}
+        for resource, rooms in index.rooms_with.items():
+            for room in rooms:
+                pool = ResourcePool(resource, model_of(room.node.labels))
+                self.rooms.setdefault(pool, []).append(room)
+        self._known: dict[tuple[str, int], tuple[ResourcePool, ...]] = {}
+
+    def of(self, resource: str, spec: PodSpec) -> tuple[ResourcePool, ...]:
+        """The pools that a pod may use: it waits in each.
+
+        A selector that no node matches leaves the models that it names, which have no nodes.
+        """
+        key = resource, id(spec)
+        if key not in self._known:
+            self._known[key] = self._found(resource, spec)
+        return self._known[key]
+
+    def _found(self, resource: str, spec: PodSpec) -> tuple[ResourcePool, ...]:
+        own = {pool: rooms for pool, rooms in self.rooms.items() if
+               pool.resource == resource}  # fmt: skip
+        may_use = [
+            pool
+            for pool, rooms in own.items()
+            if any(matches_node(spec, room.node) for room in rooms)
+        ]
+        if may_use:
+            return tuple(sorted(may_use))
+        named = [ResourcePool(resource, model) for model in _named(spec)]
+        return tuple(sorted(named or own or [ResourcePool(resource)]))
+
+
+def _named(spec: PodSpec) -> list[str]:
+    """Models that a node selector names."""
+    return [value for key, value in spec.node_selector if key in MODEL_LABELS]
+
+
+def is_available(node: ClusterNode) -> bool:
+    """Whether a node's free units count: it is ready and not cordoned (S16)."""
+    return node.is_ready and not node.is_cordoned
+
+
+def available_of(rooms: list[NodeRoom], resource: str) -> int:
+    """Whole free units on nodes that are ready and not cordoned."""
+    return sum(
+        max(0, room.free.get(resource, 0)) // 1000
+        for room in rooms
+        if is_available(room.node)
+    )
+
+
+def capacity_of(rooms: list[NodeRoom], resource: str) -> int:
+    """Whole units that the nodes offer."""
+    return sum(room.node.allocatable.get(resource, 0) // 1000 for room in rooms)
