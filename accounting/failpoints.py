@@ -28,11 +28,15 @@ NAMES = (  # of measuring
 )
 RETIREMENT_NAMES = ("retiring_day", "retired_day")
 CLOSE_NAMES = ("period_computed", "period_stored", "period_closed")
+WASTE_NAMES = ("waste_day_computing", "waste_day_computed")
 EXPORT_NAMES = ("export_part", "export_written")
 PLAN_NAMES = ("plan_tried",)
 PUSH_NAMES = ("step_marked", "step_sent", "step_recorded", "class_removed")
 KNOWN = frozenset(
-    (*NAMES, *RETIREMENT_NAMES, *CLOSE_NAMES, *EXPORT_NAMES, *PLAN_NAMES, *PUSH_NAMES)
+    (
+        *(*NAMES, *RETIREMENT_NAMES, *CLOSE_NAMES, *EXPORT_NAMES, *WASTE_NAMES),
+        *(*PLAN_NAMES, *PUSH_NAMES),
+    )
 )
 _ARMED = os.environ.get("GPU_LEDGER_FAILPOINT", "")
 PATIENCE_S = 300.0  # left by a test that was killed

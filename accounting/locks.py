@@ -16,6 +16,7 @@ _SPACES = {
     "booking": 7111,
     "prices": 7112,
     "bills": 7113,
+    "waste": 7114,
 }
 
 

@@ -51,6 +51,12 @@ app.conf.beat_schedule = {
         "schedule": 15.0,
         "options": {"expires": 15},
     },
+    # Wasted GPU time: days whose facts, holds, teams or prices changed.
+    "find_waste": {
+        "task": "scheduler_view.tasks.find_waste",
+        "schedule": crontab(minute="3,18,33,48"),
+        "options": {"expires": 900},
+    },
     # Counts of sign-in attempts are small; removing them hourly limits their number.
     "forget_attempts": {
         "task": "accounting.tasks.forget_attempts",

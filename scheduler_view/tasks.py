@@ -13,9 +13,11 @@ from accounting.models import Cluster
 from scheduler_view.actions import due_work
 from scheduler_view.observation.watch import look_once, visible_clusters
 from scheduler_view.queries.quota_shares import milli_gpus_of
+from scheduler_view.waste.compute import compute_due
 
 log = structlog.get_logger(__name__)
 SOFT_S, HARD_S = 540, 600  # then the task is interrupted; later its process is killed
+WASTE_S = 300  # of one task: the remaining days are computed by the next one
 
 
 @shared_task(
@@ -64,3 +66,23 @@ def observe_cluster(cluster_id: int) -> None:
     log.info(
         "looked", cluster=cluster_id, changed=len(seen.changed), errors=len(seen.errors)
     )
+
+
+@shared_task(
+    name="scheduler_view.tasks.find_waste", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
+def find_waste() -> None:
+    """Start a task for each cluster (beat: every 15 minutes)."""
+    for cluster_id in Cluster.objects.values_list("pk", flat=True):
+        compute_waste.apply_async((cluster_id,), expires=900)
+
+
+@shared_task(
+    name="scheduler_view.tasks.compute_waste",
+    soft_time_limit=SOFT_S,
+    time_limit=HARD_S,
+)
+def compute_waste(cluster_id: int) -> None:
+    """Compute the findings of the days of a cluster that are due."""
+    days = compute_due(Cluster.objects.get(pk=cluster_id), for_s=WASTE_S)
+    log.info("waste computed", cluster=cluster_id, days=days)

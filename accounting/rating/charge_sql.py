@@ -131,7 +131,7 @@ _DIVIDED = """, geometry AS (
     FROM geometry y, jsonb_array_elements(y.instances) AS i(part)
     WINDOW w AS (PARTITION BY y.gpu_id, i.part ->> 0 ORDER BY y.since)
 )"""
-_ON_INSTANCE = """LEFT JOIN divided d ON d.gpu_id = u.gpu_id AND d.instance = u.instance
+ON_INSTANCE = """LEFT JOIN divided d ON d.gpu_id = u.gpu_id AND d.instance = u.instance
         AND u.pod_id <> 0 AND d.since <= u.window_start AND u.window_start < d.until"""
 
 _STATE_PARTS = (
@@ -198,7 +198,7 @@ WITH piece AS MATERIALIZED (
     SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
            width_bucket(window_start, %(cuts)s::timestamptz[]) AS cut,
            u.gpu_id, node_id, pod_id, {profile} AS part_profile, {summed}
-    FROM {table} u {_ON_INSTANCE if by_profile else ""}
+    FROM {table} u {ON_INSTANCE if by_profile else ""}
     WHERE (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
       AND (%(gpus)s::int[] IS NULL OR u.gpu_id = ANY(%(gpus)s))
       AND window_start >= %(start)s AND window_start < %(end)s

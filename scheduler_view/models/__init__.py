@@ -15,6 +15,7 @@ from scheduler_view.models.observation import (
 )
 from scheduler_view.models.quota import QuotaTarget, Tier
 from scheduler_view.models.waits import UnitWait
+from scheduler_view.models.waste import HeldDay, WasteDay, WasteFinding
 
 __all__ = [
     "CAME_TO_NOTHING",
@@ -22,6 +23,7 @@ __all__ = [
     "ChangeState",
     "ChangeStep",
     "Drift",
+    "HeldDay",
     "Observation",
     "ObservationRun",
     "Preemption",
@@ -29,4 +31,6 @@ __all__ = [
     "StepState",
     "Tier",
     "UnitWait",
+    "WasteDay",
+    "WasteFinding",
 ]

@@ -1,0 +1,76 @@
+"""Five-minute windows of one cluster and range, each with its team and price."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.db import connection, transaction
+
+from accounting.domain.core.interval import to_ms
+from accounting.rating.charge_sql import parameters
+from accounting.rating.window_sql import FREE_WINDOWS, HELD_WINDOWS
+
+ROWS_AT_ONCE = 20_000
+
+
+class HeldWindow(NamedTuple):
+    """One window of one GPU or instance (-1: the whole GPU) of a pod, share-weighted.
+
+    Attributes:
+        team: its number; 0 without one.
+        rate: per GPU-hour; None without a price.
+    """
+
+    pod: int
+    start_ms: int
+    gpu: int
+    instance: int
+    busy_ms: int
+    idle_ms: int
+    unknown_ms: int
+    team: int
+    rate: Decimal | None
+    currency: str
+
+
+class FreeNode(NamedTuple):
+    """Windows of a node in which the same parts of its GPUs were free.
+
+    Attributes:
+        free_ms: of one window, by GPU, largest first.
+        windows: how many.
+        rate: of the whole GPU.
+    """
+
+    node: int
+    model: str
+    free_ms: tuple[int, ...]
+    windows: int
+    rate: Decimal | None
+    currency: str
+
+
+def held_windows(
+    cluster_id: int, start: datetime, end: datetime
+) -> Iterator[HeldWindow]:
+    """Windows that pods held, by pod and time; read in parts, so a day fits in memory."""
+    for row in _streamed(HELD_WINDOWS, parameters(cluster_id, start, end)):
+        yield HeldWindow(row[0], to_ms(row[1]), *row[2:])
+
+
+def free_nodes(cluster_id: int, start: datetime, end: datetime) -> Iterator[FreeNode]:
+    """Free time by node."""
+    for row in _streamed(FREE_WINDOWS, parameters(cluster_id, start, end)):
+        yield FreeNode(row[0], row[1], tuple(map(int, row[2])), *row[3:])
+
+
+def _streamed(query: str, values: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    with transaction.atomic():
+        with connection.cursor() as settings:
+            settings.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
+        with closing(connection.chunked_cursor()) as cursor:
+            cursor.execute(query, values)
+            while rows := cursor.fetchmany(ROWS_AT_ONCE):
+                yield from rows

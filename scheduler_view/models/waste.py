@@ -1,0 +1,90 @@
+"""Wasted GPU time, as computed from facts, holds and prices."""
+
+from django.db import models
+
+from accounting.models import Cluster, Node, Pod, Team, Workload
+from scheduler_view.domain.waste.finding import WasteRule
+
+
+class WasteDay(models.Model):
+    """One billing day of a cluster whose findings are computed.
+
+    `digest` is of the facts, teams, prices and holds of that day: if they have another one, the
+    day is due again.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.CASCADE, related_name="waste_days"
+    )
+    day = models.DateField()
+    digest = models.CharField(max_length=64)
+    computed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "day"], name="waste_day_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cluster} {self.day}"
+
+
+class HeldDay(models.Model):
+    """The windows of one pod on one billing day, as runs of equal ones.
+
+    Findings reach over days, and facts expire: these are what is kept of them. `runs` are as
+    `mapping.runs_to_json` writes them.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    day = models.DateField()
+    pod = models.ForeignKey(Pod, on_delete=models.CASCADE, related_name="+")
+    runs = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "day", "pod"], name="held_day_unique"
+            )
+        ]
+
+
+class WasteFinding(models.Model):
+    """The part of one finding on one billing day, of one team, in one currency.
+
+    `start_ms` and `end_ms` are of the whole finding. `raw` is milliseconds x rate, exact; divide
+    by 3,600,000 for the amount. `unpriced_ms` is the part of `gpu_ms` without a price. Findings of
+    free time have a node and no pod.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    day = models.DateField()
+    rule = models.CharField(
+        max_length=16, choices=[(r.value, r.value) for r in WasteRule]
+    )
+    team = models.ForeignKey(
+        Team, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    workload = models.ForeignKey(
+        Workload, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    pod = models.ForeignKey(Pod, null=True, on_delete=models.CASCADE, related_name="+")
+    node = models.ForeignKey(
+        Node, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    start_ms = models.BigIntegerField()
+    end_ms = models.BigIntegerField()
+    gpu_ms = models.BigIntegerField()
+    raw = models.DecimalField(max_digits=30, decimal_places=6)
+    unpriced_ms = models.BigIntegerField(default=0)
+    currency = models.CharField(max_length=3, blank=True)
+    evidence = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["day", "team"], name="waste_finding_by_team"),
+            models.Index(fields=["cluster", "day"], name="waste_finding_by_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule} of {self.cluster}, {self.day}"

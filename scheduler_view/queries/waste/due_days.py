@@ -1,0 +1,105 @@
+"""Billing days whose findings are missing, or were computed from other data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from accounting.domain.core.interval import to_ms
+from accounting.models import Cluster
+from accounting.rating.billing_settings import (
+    billing_day,
+    billing_remembered,
+    midnight,
+)
+from scheduler_view.models import WasteDay
+
+RUNNING_DAY_EVERY = timedelta(hours=1)
+
+# Facts, teams and prices of a day are in its hours; windows show changes inside of an hour.
+_DIGEST = """
+    SELECT concat_ws(
+        '-',
+        (SELECT concat_ws('.', count(*), bit_xor(hashtextextended(h::text, 0)))
+         FROM usage_hour h
+         WHERE h.cluster_id = %(cluster)s
+           AND h.hour_start >= %(start)s AND h.hour_start < %(end)s),
+        (SELECT bit_xor(hashtextextended(concat_ws('.', w.window_start, w.shard,
+                        encode(w.content_hash, 'hex')), 0))
+         FROM accounting_ingestwindow w
+         WHERE w.cluster_id = %(cluster)s
+           AND w.window_start >= %(start)s AND w.window_start < %(end)s),
+        (SELECT bit_xor(hashtextextended(concat_ws('.', d.pod_id, d.bound_ms, d.ended_ms,
+                        d.ended_by), 0))
+         FROM accounting_podhold d JOIN accounting_pod p ON p.id = d.pod_id
+         WHERE p.cluster_id = %(cluster)s AND d.bound_ms < %(end_ms)s
+           AND (d.ended_ms IS NULL OR d.ended_ms >= %(start_ms)s))
+    )
+"""
+_BOUNDS = """
+    SELECT (SELECT window_start FROM usage_window WHERE cluster_id = %(cluster)s
+            ORDER BY window_start LIMIT 1),
+           (SELECT window_start FROM usage_window WHERE cluster_id = %(cluster)s
+            ORDER BY window_start DESC LIMIT 1)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DueDay:
+    """A day to compute, with the digest of the data that it will be computed from."""
+
+    day: date
+    start: datetime
+    end: datetime
+    digest: str
+
+
+def due_days(cluster: Cluster, now: datetime) -> Iterator[DueDay]:
+    """Days with facts whose digest is not the stored one, newest first.
+
+    The running day changes with each window; it is due once an hour.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_BOUNDS, {"cluster": cluster.pk})
+        first, last = cursor.fetchone()
+    if first is None:
+        return
+    done = {row.day: row for row in WasteDay.objects.filter(cluster=cluster)}
+    with billing_remembered():
+        oldest = max(first, last - timedelta(days=settings.FACT_DAYS))
+        start_day, day = _whole_day_from(oldest, first), billing_day(last)
+        while day >= start_day:
+            one = _due(cluster, day)
+            if not _is_done(one, done.get(day), now):
+                yield one
+            day -= timedelta(days=1)
+
+
+def _is_done(one: DueDay, stored: WasteDay | None, now: datetime) -> bool:
+    if stored is None:
+        return False
+    is_fresh = one.end > now and stored.computed_at > now - RUNNING_DAY_EVERY
+    return is_fresh or stored.digest == one.digest
+
+
+def _whole_day_from(oldest: datetime, first: datetime) -> date:
+    """The first day to compute: without a day of which facts have partly expired."""
+    day = billing_day(oldest)
+    return day if oldest == first else day + timedelta(days=1)
+
+
+def _due(cluster: Cluster, day: date) -> DueDay:
+    start, end = midnight(day), midnight(day + timedelta(days=1))
+    values: dict[str, Any] = {
+        "cluster": cluster.pk,
+        "start": start,
+        "end": end,
+        "start_ms": to_ms(start),
+        "end_ms": to_ms(end),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_DIGEST, values)
+        return DueDay(day, start, end, cursor.fetchone()[0])

@@ -1,0 +1,201 @@
+"""Computes and stores the findings of a cluster, day by day.
+
+A day is one transaction: its windows as runs, the findings of all work that held GPUs on it, those
+of its free time, and its digest. A killed run leaves complete days; the others stay due. Running
+it twice changes nothing.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounting.domain.core.interval import to_ms
+from accounting.failpoints import reach
+from accounting.locks import lock
+from accounting.models import Cluster, Pod
+from accounting.queries.usage.windows import free_nodes, held_windows
+from scheduler_view.domain.waste.find import find
+from scheduler_view.domain.waste.finding import Finding
+from scheduler_view.domain.waste.fragmentation import (
+    FreeWindows,
+    fragmented,
+)
+from scheduler_view.domain.waste.held_time import WindowTime, runs_by_pod
+from scheduler_view.mapping import runs_to_json
+from scheduler_view.models import HeldDay, WasteDay, WasteFinding
+from scheduler_view.queries.waste.due_days import DueDay, due_days
+from scheduler_view.queries.waste.work import (
+    Work,
+    first_kept_day,
+    usual_pods,
+    work_of,
+)
+
+RUNS_KEPT = timedelta(days=92)
+FINDINGS_KEPT = timedelta(days=397)  # as hours of usage
+UNITS_AT_ONCE = 200
+ROWS_AT_ONCE = 2_000
+
+
+def compute_due(cluster: Cluster, for_s: float = 300) -> int:
+    """Compute the days that are due, newest first, for some time; returns how many."""
+    stop = time.monotonic() + for_s
+    count = 0
+    for due in due_days(cluster, timezone.now()):
+        compute_day(cluster, due)
+        count += 1
+        reach("waste_day_computed")
+        if time.monotonic() >= stop:
+            break
+    _forget(cluster)
+    return count
+
+
+def compute_day(cluster: Cluster, due: DueDay) -> None:
+    """Replace what is stored of one day, and the findings of all work that held GPUs on it."""
+    with transaction.atomic():
+        lock("waste", cluster.pk)
+        pods = _store_runs(cluster, due)
+        _store_held(cluster, pods)
+        _store_free(cluster, due)
+        WasteDay.objects.update_or_create(
+            cluster=cluster,
+            day=due.day,
+            defaults={"digest": due.digest, "computed_at": timezone.now()},
+        )
+        reach("waste_day_computing")
+
+
+def _store_runs(cluster: Cluster, due: DueDay) -> set[int]:
+    """Replace the runs of a day; returns its pods, and those that it had before."""
+    old = HeldDay.objects.filter(cluster=cluster, day=due.day)
+    before = set(old.values_list("pod_id", flat=True))
+    old.delete()
+    windows = (
+        WindowTime(
+            one.pod,
+            one.start_ms,
+            f"{one.gpu}:{one.instance}",
+            one.busy_ms,
+            one.idle_ms,
+            one.unknown_ms,
+            one.team,
+            one.rate,
+            one.currency,
+        )
+        for one in held_windows(cluster.pk, due.start, due.end)
+    )
+    rows = [
+        HeldDay(cluster=cluster, day=due.day, pod_id=pod, runs=runs_to_json(runs))
+        for pod, runs in runs_by_pod(windows, due.day.toordinal())
+    ]
+    HeldDay.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+    return before | {row.pod_id for row in rows}
+
+
+def _store_held(cluster: Cluster, pods: Iterable[int]) -> None:
+    """Replace the findings of the work units of pods, as far back as their runs are kept."""
+    rows = Pod.objects.filter(pk__in=list(pods)).values_list("pk", "workload_id")
+    alone = sorted(pod for pod, workload in rows if workload is None)
+    workloads = sorted({workload for _, workload in rows if workload is not None})
+    until_ms = _until_ms(cluster)
+    since = first_kept_day(cluster)
+    if since is None:
+        return
+    for numbers in _batches(workloads):
+        stored = WasteFinding.objects.filter(cluster=cluster, day__gte=since)
+        stored.filter(workload_id__in=numbers).delete()
+        _insert(cluster, work_of(cluster, numbers, [], until_ms), since, until_ms)
+    for numbers in _batches(alone):
+        stored = WasteFinding.objects.filter(cluster=cluster, day__gte=since)
+        stored.filter(workload=None, pod_id__in=numbers).delete()
+        _insert(cluster, work_of(cluster, [], numbers, until_ms), since, until_ms)
+
+
+def _insert(
+    cluster: Cluster, found: Iterable[Work], since: date, until_ms: int
+) -> None:
+    rows = []
+    for work in found:
+        for finding in find(work.holds, work.gang, until_ms):
+            for row in _rows(cluster, finding):
+                row.workload_id, row.pod_id = work.workload, finding.subject
+                if row.day >= since:
+                    rows.append(row)
+    WasteFinding.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+
+
+def _store_free(cluster: Cluster, due: DueDay) -> None:
+    """Replace the findings of a day's free time."""
+    WasteFinding.objects.filter(cluster=cluster, day=due.day, pod=None).delete()
+    classes = usual_pods(cluster, to_ms(due.end))
+    by_node: dict[int, list[FreeWindows]] = {}
+    for one in free_nodes(cluster.pk, due.start, due.end):
+        by_node.setdefault(one.node, []).append(
+            FreeWindows(one.model, one.free_ms, one.windows, one.rate, one.currency)
+        )
+    bounds = to_ms(due.start), min(to_ms(due.end), _until_ms(cluster))
+    rows = []
+    for node, windows in by_node.items():
+        finding = fragmented(node, due.day.toordinal(), bounds, windows, classes)
+        if finding is not None:
+            for row in _rows(cluster, finding):
+                row.node_id = node
+                rows.append(row)
+    WasteFinding.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+
+
+def _rows(cluster: Cluster, finding: Finding) -> list[WasteFinding]:
+    """The rows of a finding: one for each day, team and currency."""
+    return [
+        WasteFinding(
+            cluster=cluster,
+            day=date.fromordinal(key.day),
+            rule=finding.rule.value,
+            team_id=key.team or None,
+            start_ms=finding.start_ms,
+            end_ms=finding.end_ms,
+            gpu_ms=one.gpu_ms,
+            raw=Decimal(one.raw.numerator) / Decimal(one.raw.denominator),
+            unpriced_ms=one.unpriced_ms,
+            currency=key.currency,
+            evidence=dict(finding.evidence),
+        )
+        for key, one in finding.slices.items()
+    ]
+
+
+def _until_ms(cluster: Cluster) -> int:
+    """Up to which instant the time of a cluster is known."""
+    if cluster.data_end_ms is not None:
+        return cluster.data_end_ms
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT window_start + interval '5 minutes' FROM usage_window
+               WHERE cluster_id = %s ORDER BY window_start DESC LIMIT 1""",
+            [cluster.pk],
+        )
+        found = cursor.fetchone()
+    return to_ms(found[0]) if found else 0
+
+
+def _forget(cluster: Cluster) -> None:
+    """Drop runs and findings that are older than they are kept; counted back from the data."""
+    days = WasteDay.objects.filter(cluster=cluster)
+    newest = days.order_by("-day").values_list("day", flat=True).first()
+    if newest is None:
+        return
+    HeldDay.objects.filter(cluster=cluster, day__lt=newest - RUNS_KEPT).delete()
+    WasteFinding.objects.filter(
+        cluster=cluster, day__lt=newest - FINDINGS_KEPT
+    ).delete()
+    days.filter(day__lt=newest - FINDINGS_KEPT).delete()
+
+
+def _batches(numbers: Sequence[int]) -> Iterable[Sequence[int]]:
+    for start in range(0, len(numbers), UNITS_AT_ONCE):
+        yield numbers[start : start + UNITS_AT_ONCE]
