@@ -10,6 +10,7 @@ from celery import shared_task
 
 from accounting.actions import sign_in_attempts
 from accounting.actions.finance.budgets import fire_alerts
+from accounting.actions.finance.close_requests import next_close, run_close
 from accounting.actions.finance.forecasts import record_forecasts
 from accounting.booking.keep import book_changed
 from accounting.exports.jobs import expire_jobs, next_job, run_job
@@ -92,6 +93,14 @@ def write_exports() -> None:
     while (job := next_job()) is not None:
         is_done = run_job(job)
         log.info("export", job=job.pk, done=is_done)
+
+
+@shared_task(name="accounting.tasks.close_months")
+def close_months() -> None:
+    """Close the months whose close is requested (beat: every minute; also on request)."""
+    while (asked := next_close()) is not None:
+        is_done = run_close(asked)
+        log.info("close", period=asked.period, done=is_done)
 
 
 @shared_task(name="accounting.tasks.keep_exports")

@@ -75,6 +75,12 @@ app.conf.beat_schedule = {
         "schedule": crontab(minute="7,22,37,52"),
         "options": {"expires": 900},
     },
+    # Months to close, if a wakeup was lost, or whose worker died.
+    "close_months": {
+        "task": "accounting.tasks.close_months",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     # Files that wait, if a wakeup was lost, or whose worker died.
     "write_exports": {
         "task": "accounting.tasks.write_exports",

@@ -104,6 +104,22 @@ def is_too_early(period: str, now: datetime) -> bool:
     )
 
 
+def early_checks(period: str, now: datetime | None = None) -> tuple[CloseCheck, ...]:
+    """Only the checks of time: whether the period is over, has settled, and is the next one.
+
+    They take milliseconds; the others read the usage of the period.
+
+    Raises:
+        PeriodError: the text is not a month.
+    """
+    moment = now or datetime.now(UTC)
+    found = check_ledger.timing(PeriodTerms.of(period), moment)
+    overrides = overrides_of(period, moment)
+    return tuple(
+        _check(code, found[code], overrides) for code in RULES if code in found
+    )
+
+
 def overrides_of(period: str, now: datetime) -> list[Override]:
     """The overrides of a period's next close that are confirmed or may be, newest first."""
     earlier = PeriodRevision.objects.filter(period=period, reopened_at__isnull=False)

@@ -46,6 +46,10 @@ from accounting.models.finance.budget import (
 )
 from accounting.models.finance.charge import BookedLine, ChargeLine, RunningLine
 from accounting.models.finance.close import CloseOverride, ReopenRequest
+from accounting.models.finance.close_request import (
+    CloseRequest,
+    CloseRequestState,
+)
 from accounting.models.finance.contest import (
     UNSETTLED,
     AnswerKind,
@@ -130,6 +134,8 @@ __all__ = [
     "BufferSeries",
     "ChargeLine",
     "CloseOverride",
+    "CloseRequest",
+    "CloseRequestState",
     "Cluster",
     "Contest",
     "ContestAct",

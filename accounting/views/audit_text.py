@@ -33,6 +33,7 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "changeset": ("quota change", "quota changes"),
     "changestep": ("step of a quota change", "steps of quota changes"),
     "closeoverride": ("override of a check", "overrides of checks"),
+    "closerequest": ("request to close a period", "requests to close periods"),
     "cluster": ("cluster", "clusters"),
     "contest": ("contest of a statement", "contests of statements"),
     "conteststep": ("step of a contest", "steps of contests"),

@@ -12,6 +12,7 @@ from accounting.models import (
     BudgetAlert,
     BudgetVersion,
     CloseOverride,
+    CloseRequest,
     Contest,
     ContestStep,
     Entry,
@@ -39,7 +40,7 @@ def forget_months() -> None:
     with connection.cursor() as cursor, transaction.atomic():
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute("TRUNCATE charge_line, running_line")
-    forget(Statement, CloseOverride, ReopenRequest, PeriodRevision)
+    forget(Statement, CloseOverride, CloseRequest, ReopenRequest, PeriodRevision)
 
 
 def forget_budgets() -> None:

@@ -1,6 +1,10 @@
-"""Months in the browser: two people close one by click, and a statement on paper."""
+"""Months in the browser: two people close one by click, and a statement on paper.
+
+A worker runs beside. Not here: refusals (tests/integration/accounting/views/test_months.py).
+"""
 
 from collections.abc import Iterator
+from threading import Event, Thread
 
 import pytest
 from django.db import connection
@@ -9,6 +13,7 @@ from pytest_django import DjangoDbBlocker
 
 from accounting.booking.running import book_running
 from accounting.models import PeriodRevision
+from accounting.tasks import close_months
 from tests.browser.conftest import SignIn
 from tests.browser.forget import forget_months
 from tests.story import Story
@@ -19,13 +24,24 @@ LONG_MS = 60_000  # the machine of the tests may be busy
 
 @pytest.fixture(scope="module", autouse=True)
 def october(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """October and November, running."""
+    """October and November, running, and a worker that closes months."""
     del story
     with django_db_blocker.unblock():
         book_running("2026-10")
         book_running("2026-11")
+        ending = Event()
+        worker = Thread(target=_work, args=(ending,))
+        worker.start()
         yield
+        ending.set()
+        worker.join()
         forget_months()
+    connection.close()
+
+
+def _work(ending: Event) -> None:
+    while not ending.wait(0.3):
+        close_months()
     connection.close()
 
 

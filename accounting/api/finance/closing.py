@@ -3,27 +3,28 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.db import transaction
 from django.http import Http404
 from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.actions.finance import periods as actions
+from accounting.actions.finance.close_requests import is_closed, request_close
 from accounting.actions.finance.entries import EntryAmountError
 from accounting.api.finance.booked import tags_of
 from accounting.api.finance.periods import MonthView, booking_or_none, version_of
-from accounting.api.finance.schema import acts, acts_on_version
+from accounting.api.finance.schema import acts, acts_on_version, reads_one
 from accounting.api.once import answered_once
 from accounting.api.schema import lists
 from accounting.api.writes import checked
-from accounting.booking.locking import hold_booking
 from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
 from accounting.models import CloseOverride, ReopenRequest
 from accounting.problems import Refused
+from accounting.queries.finance.months.close_requests import close_progress
 from accounting.queries.finance.months.lines import content_of
 from accounting.serializers.finance.periods import (
+    CloseFaultSerializer,
+    CloseProgressSerializer,
     OverrideBodySerializer,
     OverrideSerializer,
     PeriodDocumentSerializer,
@@ -32,40 +33,51 @@ from accounting.serializers.finance.periods import (
 )
 
 
-class _Moved(Exception):  # not an error of ours: facts arrived
-    """The month comes to other amounts than those of the version."""
-
-
 class PeriodCloseView(MonthView):
-    """The close of a month."""
+    """The close of a month: its request, and how far it is."""
 
-    @acts_on_version(None, PeriodDocumentSerializer, "period_close")
+    @reads_one(CloseProgressSerializer, "period_close_progress")
+    def get(self, request: Request, period: str) -> Response:
+        """Read how far the close of a month is. `queued` and `running` change automatically;
+        `refused` lists each check that blocked it in `blocking`."""
+        del request
+        self.row(period)
+        return self._progress(period, status.HTTP_200_OK)
+
+    @acts_on_version(
+        None, CloseProgressSerializer, "period_close", code=202, also=(200,)
+    )
     def post(self, request: Request, period: str) -> Response:
-        """Close a month for the version that was read: what is frozen is what it showed.
+        """Request the close of a month for the version that was read: what is frozen is what it
+        showed.
 
-        409 lists each check that blocks. A closed month is returned as it is.
+        202: a worker closes it. Read `Location` until the state is neither `queued` nor `running`.
+        200: it is closed already. 409: the month is not over, an earlier one must be closed first,
+        or another request for it is not finished.
         """
         self.row(period)
         given = versions_of(request)
-        try:
-            return answered_once(request, lambda: self._close(request, period, given))
-        except _Moved as error:
-            book_running(period)
-            raise _changed() from error
+        return answered_once(request, lambda: self._request(request, period, given))
 
-    def _close(self, request: Request, period: str, given: set[str]) -> Response:
+    def _request(self, request: Request, period: str, given: set[str]) -> Response:
         user: Any = request.user
-        with transaction.atomic():
-            hold_booking()
-            booking = booking_or_none(period)
-            before = content_of(booking) if booking else ""
-            if not given & {f'"{version_of(period)}"', f'"{before}"'}:
-                raise _changed()
-            done(lambda: actions.close(period, user))
-            closed = booking_or_none(period)
-            if before and closed and content_of(closed) != before:
-                raise _Moved
-        return self.document(self.row(period))
+        if is_closed(period):
+            return self._progress(period, status.HTTP_200_OK)
+        booking = booking_or_none(period)
+        version = content_of(booking) if booking else ""
+        if f'"{version_of(period)}"' not in given:
+            raise _changed()
+        done(lambda: request_close(period, user, version=version))
+        return self._progress(period, status.HTTP_202_ACCEPTED)
+
+    def _progress(self, period: str, code: int) -> Response:
+        return Response(
+            CloseProgressSerializer.one(close_progress(period)),
+            code,
+            headers={"Location": f"/api/v1/periods/{period}/close"}
+            if code == status.HTTP_202_ACCEPTED
+            else {},
+        )
 
 
 class OverridesView(MonthView):
@@ -171,14 +183,8 @@ def done(act: Callable[[], Any]) -> Any:
     except actions.NotAllowed as error:
         raise exceptions.PermissionDenied(str(error)) from error
     except actions.CloseRefused as error:
-        faults = [
-            {
-                "code": one["code"],
-                "detail": one["message"],
-                **{name: one[name] for name in ("value", "threshold", "unit", "link")},
-            }
-            for one in (check.fields() for check in error.checks if check.is_blocking)
-        ]
+        blocking = [one.fields() for one in error.checks if one.is_blocking]
+        faults = [dict(one) for one in CloseFaultSerializer(blocking, many=True).data]
         raise Refused(status.HTTP_409_CONFLICT, str(error), faults) from error
     except EntryAmountError as error:
         raise exceptions.ValidationError({"amount": str(error)}) from error

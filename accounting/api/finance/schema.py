@@ -86,7 +86,7 @@ def acts(
     code: int = 200,
 ) -> Callable[[Any], Any]:
     """Documents a write that is done once for each key."""
-    return _acts(body, row, operation_id, code, (KEY,), ())
+    return _acts(body, row, operation_id, (code,), (KEY,), ())
 
 
 def acts_on_version(
@@ -95,20 +95,25 @@ def acts_on_version(
     operation_id: str,
     *,
     code: int = 200,
+    also: tuple[int, ...] = (),
 ) -> Callable[[Any], Any]:
-    """Documents a write that is done once for each key, for the version that was read."""
-    return _acts(body, row, operation_id, code, (KEY, _VERSION), (412, 428))
+    """Documents a write that is done once for each key, for the version that was read.
+
+    `also` are other codes of success with the same body.
+    """
+    codes = (code, *also)
+    return _acts(body, row, operation_id, codes, (KEY, _VERSION), (412, 428))
 
 
 def _acts(
     body: type[Serializer[Any]] | None,
     row: type[Serializer[Any]],
     operation_id: str,
-    code: int,
+    successes: tuple[int, ...],
     headers: tuple[OpenApiParameter, ...],
     codes: tuple[int, ...],
 ) -> Callable[[Any], Any]:
-    done: dict[Any, Any] = {code: row}
+    done: dict[Any, Any] = dict.fromkeys(successes, row)
     return extend_schema(
         operation_id=operation_id,
         request=body,

@@ -101,6 +101,41 @@ class PeriodDocumentSerializer(PeriodSerializer):
     checks = CheckSerializer(many=True)
 
 
+class CloseFaultSerializer(serializers.Serializer[Any]):
+    """A check that blocks a close, as an error names it."""
+
+    code = serializers.CharField()
+    detail = serializers.CharField(source="message")
+    value = serializers.CharField()
+    threshold = serializers.CharField()
+    unit = serializers.CharField(help_text="hours, count, ms or share")
+    link = serializers.CharField(help_text="the page that shows the cause")
+
+
+class CloseProgressSerializer(RowSerializer):
+    """How far the close of a month is: the latest request of its revision, and the close."""
+
+    period = serializers.CharField()
+    revision = serializers.IntegerField(help_text="of the close")
+    state = serializers.CharField(
+        help_text="none, queued, running, closed, refused, failed or expired"
+    )
+    requested_by = TextOrNullField(
+        help_text="null if nobody requested it, or a command closed the month"
+    )
+    requested_at = SecondsField(allow_null=True)
+    started_at = SecondsField(allow_null=True)
+    finished_at = SecondsField(allow_null=True)
+    attempt = serializers.IntegerField(help_text="how often a worker has started")
+    error = TextOrNullField(help_text="why it is not closed")
+    blocking = CloseFaultSerializer(
+        many=True, help_text="checks that blocked a refused close"
+    )
+    hash = TextOrNullField(help_text="of the close")
+    closed_at = SecondsField(allow_null=True)
+    closed_by = TextOrNullField()
+
+
 class TwoPeopleSerializer(RowSerializer):
     """A request that another person confirms within 24 hours."""
 

@@ -252,7 +252,7 @@ REST: dict[str, Route] = {
         f"{API}periods/2019-01/statements", MISSING, options=LEADS
     ),
     "periods/<slug:period>/close": Route(
-        f"{API}periods/2026-10/close", post=MONEY_428, options=ROWS
+        f"{API}periods/2026-10/close", ROWS, MONEY_428
     ),
     "periods/<slug:period>/overrides": Route(
         f"{API}periods/2026-10/overrides", ROWS, MONEY_400

@@ -1,8 +1,8 @@
 """Closing, overriding and reopening a month over REST (money.md M27-M30, M47).
 
-One story: 428 and 412 before a close, 409 with each check, overrides and reopening by two people,
-a key that is used twice, rights by role and scope. Not here: what a close freezes
-(tests/integration/accounting/booking), and the same on pages (views/test_months.py).
+One story: 428 and 412 before a close, a refusal with each check, 202 and its progress, overrides
+and reopening by two people, a key that is used twice, rights by role and scope. Not here: what a
+close freezes (tests/integration/accounting/booking), and the same on pages (views/test_months.py).
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ import time_machine
 
 from accounting.booking.running import book_running
 from accounting.models import CloseOverride, Entry, IdempotencyKey, PeriodRevision, Team
+from accounting.tasks import close_months
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.conftest import NOW
 
@@ -45,6 +46,11 @@ def version(ask: Ask) -> str:
     return found
 
 
+def progress(ask: Ask) -> dict[str, Any]:
+    found: dict[str, Any] = ask("fin").get(f"/api/v1/{OCTOBER}/close").json()
+    return found
+
+
 def overridden(ask: Ask) -> None:
     """Two people override whatever blocks."""
     checks = ask("fin").get(f"/api/v1/{OCTOBER}/checks").json()["checks"]
@@ -68,35 +74,53 @@ def test_a_month_is_closed_and_opened_again_by_programs(ask: Ask) -> None:
     assert "If-Match" in problem(missing)["detail"]
     wrong = post(ask, "fin", f"{OCTOBER}/close", If_Match='"other"')
     assert problem(wrong)["status"] == 412
+    assert progress(ask)["state"] == "none"
     blocked = post(ask, "fin", f"{OCTOBER}/close", If_Match=version(ask))
-    assert blocked.status_code == 409
-    faults = problem(blocked)["errors"]
-    assert faults
-    for one in faults:
+    assert blocked.status_code == 202
+    close_months()
+    refused = progress(ask)
+    assert refused["state"] == "refused"
+    assert "2026-10 cannot be closed" in refused["error"]
+    assert refused["blocking"]
+    for one in refused["blocking"]:
         assert {"code", "detail", "value", "threshold", "unit", "link"} == set(one)
     overridden(ask)
 
     tag = version(ask)
     keyed = {"If_Match": tag, "Idempotency_Key": "close-1"}
-    closed = post(ask, "fin", f"{OCTOBER}/close", None, **keyed)
-    assert closed.status_code == 200, closed.content
-    stored = PeriodRevision.objects.get(period="2026-10")
-    assert (closed.json()["state"], closed.json()["hash"]) == ("closed", stored.hash)
-    assert closed.headers["ETag"] == f'"{stored.hash}"'
+    queued = post(ask, "fin", f"{OCTOBER}/close", None, **keyed)
+    assert queued.status_code == 202, queued.content
+    assert queued.headers["Location"] == f"/api/v1/{OCTOBER}/close"
+    assert (queued.json()["state"], queued.json()["requested_by"]) == ("queued", "fin")
     again = post(ask, "fin", f"{OCTOBER}/close", None, **keyed)
-    assert (again.json(), again.headers["ETag"]) == (
-        closed.json(),
-        closed.headers["ETag"],
+    assert (again.status_code, again.json()) == (202, queued.json())
+    assert again.headers["Location"] == queued.headers["Location"]
+    second = post(ask, "ana", f"{OCTOBER}/close", If_Match=tag)
+    assert problem(second)["status"] == 409
+    assert "fin requested the close of 2026-10 at" in problem(second)["detail"]
+    close_months()
+    stored = PeriodRevision.objects.get(period="2026-10")
+    closed = progress(ask)
+    assert (closed["state"], closed["hash"]) == ("closed", stored.hash)
+    assert (closed["closed_by"], closed["error"], closed["blocking"]) == (
+        "fin",
+        None,
+        [],
     )
-    second = post(ask, "ana", f"{OCTOBER}/close", If_Match=tag)  # a second closer
-    assert second.json()["hash"] == stored.hash
+    third = post(ask, "ana", f"{OCTOBER}/close", If_Match=tag)  # it is closed already
+    assert (third.status_code, third.json()["hash"]) == (200, stored.hash)
     shown = ask("fin").get("/api/v1/statements/vision/2026-10").json()["overrides"]
     assert shown
     assert {one["override"]["reason"] for one in shown} == {REASON["reason"]}
 
+    reopened(ask, stored.hash, tag)
+
+
+def reopened(ask: Ask, closed_hash: str, tag: str) -> None:
+    """Two people open the closed month again; `tag` is its version before the close."""
     stale = post(ask, "fin", f"{OCTOBER}/reopen", REASON, If_Match=tag)
     assert stale.status_code == 412
-    tag = f'"{stored.hash}"'
+    tag = f'"{closed_hash}"'
     asked = post(ask, "fin", f"{OCTOBER}/reopen", REASON, If_Match=tag)
     assert asked.status_code == 201
     address = f"{OCTOBER}/reopen/{asked.json()['id']}/confirm"
@@ -104,8 +128,8 @@ def test_a_month_is_closed_and_opened_again_by_programs(ask: Ask) -> None:
     assert post(ask, "ana", address.replace("10/", "11/")).status_code == 404
     opened = post(ask, "ana", address).json()
     assert (opened["state"], opened["revisions"][0]["hash"]) in [
-        ("unbooked", stored.hash),
-        ("settling", stored.hash),
+        ("unbooked", closed_hash),
+        ("settling", closed_hash),
     ]
     listed = ask("fin").get(f"/api/v1/{OCTOBER}/reopen").json()["rows"]
     assert [one["confirmed_by"] for one in listed] == ["ana"]
@@ -128,14 +152,23 @@ def test_what_is_closed_is_what_was_read(ask: Ask) -> None:
         reason=REASON["reason"],
         author_id=1,
     )
-    keyed = {"If_Match": tag, "Idempotency_Key": "close-2"}
-    late = post(ask, "fin", f"{OCTOBER}/close", None, **keyed)
-    assert late.status_code == 412
+    late = post(ask, "fin", f"{OCTOBER}/close", If_Match=tag)
+    assert late.status_code == 202  # what its statements come to is not computed yet
+    close_months()
     assert not PeriodRevision.objects.get(period="2026-10").is_closed
+    refused = progress(ask)
+    assert (refused["state"], refused["blocking"]) == ("refused", [])
+    assert "comes to other amounts" in refused["error"]
+    now = version(ask)  # it was computed again: the entry is in it
+    assert now != tag
+    keyed = {"If_Match": tag, "Idempotency_Key": "close-2"}
+    stale = post(ask, "fin", f"{OCTOBER}/close", None, **keyed)
+    assert problem(stale)["status"] == 412
     assert not IdempotencyKey.objects.exists()  # a refused request stores no key
-    keyed["If_Match"] = version(ask)  # it was computed again: the entry is in it
-    assert keyed["If_Match"] != tag
-    assert post(ask, "fin", f"{OCTOBER}/close", None, **keyed).status_code == 200
+    keyed["If_Match"] = now
+    assert post(ask, "fin", f"{OCTOBER}/close", None, **keyed).status_code == 202
+    close_months()
+    assert progress(ask)["state"] == "closed"
 
 
 def test_a_month_is_checked_as_its_close_would(ask: Ask) -> None:
@@ -162,8 +195,10 @@ def test_a_month_is_checked_as_its_close_would(ask: Ask) -> None:
     again = post(ask, "fin", f"{OCTOBER}/check", Idempotency_Key="check-1")
     assert again.headers["ETag"] == checked.headers["ETag"]
     keyed = {"If_Match": checked.headers["ETag"]}
-    closed = post(ask, "fin", f"{OCTOBER}/close", **keyed)
-    assert closed.status_code == 200
+    assert post(ask, "fin", f"{OCTOBER}/close", **keyed).status_code == 202
+    close_months()
+    closed = ask("fin").get(f"/api/v1/{OCTOBER}")
+    assert closed.json()["state"] == "closed"
     kept = post(ask, "fin", f"{OCTOBER}/check")  # as they were at the close
     assert kept.json()["checks"] == closed.json()["checks"]
     assert kept.headers["ETag"] == closed.headers["ETag"]

@@ -1,7 +1,7 @@
 """The recipes of `docs/recipes.md`, in order, against a server, as a person would run them.
 
-A worker writes files while they run. Not here: the addresses one by one (test_booked_money.py,
-test_closing.py, test_money_writes.py).
+Workers write files and close the month while they run. Not here: the addresses one by one
+(test_booked_money.py, test_closing.py, test_money_writes.py).
 """
 
 import json
@@ -21,8 +21,8 @@ import time_machine
 
 from accounting.actions.tokens import SCOPES, create_token
 from accounting.booking.running import book_running
-from accounting.exports.jobs import next_job, run_job
 from accounting.models import Entry, PeriodRevision
+from accounting.tasks import close_months, write_exports
 from tests.integration.accounting.booking.days import H100, Days
 from tests.integration.accounting.booking.people import lead_of, person
 from tests.integration.conftest import NOW
@@ -50,7 +50,7 @@ def token_of(name: str) -> str:
 
 
 def executed(kind: str, text: str, folder: Path, environment: dict[str, str]) -> str:
-    """The output of a block; an error fails. Files that it requests are written meanwhile."""
+    """The output of a block; an error fails. Workers write its files and close its month."""
     command = [sys.executable, "-c", text] if kind == "python" else ["sh", "-ec", text]
     process = subprocess.Popen(
         command, cwd=folder, env=environment, text=True, stdout=-1, stderr=-1
@@ -58,8 +58,8 @@ def executed(kind: str, text: str, folder: Path, environment: dict[str, str]) ->
     until = time.perf_counter() + LONGEST_S
     try:
         while process.poll() is None and time.perf_counter() < until:
-            if (job := next_job()) is not None:
-                run_job(job)
+            write_exports()
+            close_months()
             time.sleep(0.02)
     finally:
         process.kill()

@@ -104,7 +104,8 @@ def test_every_list_of_the_design_is_there() -> None:
     gets |= {"/api/v1/exports/{number}", "/api/v1/exports/{number}/file"}
     reads = {path: {"get"} for path in gets}
     posts |= {path: {"post"} for path in KEYED_MONTHS}
-    posts |= {path: {"get", "post"} for path in (REOPEN, OVERRIDES)}
+    both = (f"{MONTH}/close", REOPEN, OVERRIDES)
+    posts |= {path: {"get", "post"} for path in both}
     assert one == {begin: {"get", "patch", "put"}} | posts | reads
 
 

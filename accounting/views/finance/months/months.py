@@ -8,12 +8,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounting.actions.finance import periods as actions
+from accounting.actions.finance.close_requests import request_close
 from accounting.booking.checks import run_checks
 from accounting.booking.periods import PeriodError, next_to_close, previous_period
 from accounting.booking.running import book_running
 from accounting.domain.billing.close_checks import CONFIRM_WITHIN, Level
 from accounting.domain.billing.methods import METHODS
 from accounting.models import ContestState, ReopenRequest
+from accounting.queries.finance.months.close_requests import close_progress
 from accounting.queries.finance.months.contests import contest_rows
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.finance.months.periods import (
@@ -25,6 +27,14 @@ from accounting.queries.finance.months.periods import (
 )
 from accounting.queries.finance.months.statements import statement_rows
 from accounting.rights import PERIODS
+from accounting.views.finance.months.closing import (
+    CHECK_TITLES,
+    CLOSING,
+    CLOSING_STATE,
+    check_rows,
+    closing_context,
+    closing_part,
+)
 from accounting.views.finance.months.period_forms import (
     ConfirmForm,
     MethodForm,
@@ -40,26 +50,6 @@ STATES = {
     PeriodState.UNBOOKED: ("mute", "Not booked"),
 }
 
-CHECK_TITLES = {
-    "over": "Month over",
-    "settled": "Time to settle",
-    "order": "Earlier months",
-    "windows": "Windows",
-    "hours": "Hours",
-    "conservation": "Conservation",
-    "coverage": "Coverage",
-    "unpriced": "Prices",
-    "unconverted": "Conversion rates",
-    "unmapped": "Charge of no team",
-    "unmapped_any": "Time of no team",
-    "team_coverage": "Coverage of teams",
-    "dark": "Dark time",
-    "estimated": "Estimated time",
-    "contests": "Contests",
-    "moved": "Month before",
-}
-"""Of every check, as a page names it; its code is that of REST and commands."""
-
 
 @page(PERIODS)
 def month_list(request: HttpRequest) -> HttpResponse:
@@ -67,12 +57,17 @@ def month_list(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request)
     rows = period_rows(visitor.now)
     following = _to_close(rows)
-    checks = run_checks(following.name, visitor.now) if following else ()
+    closing = close_progress(following.name) if following else None
+    is_closing = closing is not None and closing.is_unfinished
+    checks = (
+        run_checks(following.name, visitor.now) if following and not is_closing else ()
+    )
     contests = contest_rows(visitor.scope, states=[ContestState.OPEN])
     context = {
         "rows": [(row, *STATES[row.state]) for row in rows],
         "open": rows[0],
         "next": following,
+        "closing": closing if is_closing else None,
         "contests": contests,
         "contesting": sorted({one.team_name for one in contests}, key=str.casefold),
         "blocking": [
@@ -100,6 +95,8 @@ def month(request: HttpRequest, period: str) -> HttpResponse:
     row = period_row(period, visitor.now)
     if row is None:
         raise Http404("no such month")
+    if request.headers.get("HX-Target") == CLOSING:
+        return closing_part(request, row)
     return _month(request, visitor, row)
 
 
@@ -108,19 +105,19 @@ def _month(
 ) -> HttpResponse:
     booking = _booking(row.name)
     is_closed = row.state is PeriodState.CLOSED
-    checks = () if is_closed else run_checks(row.name, visitor.now)
+    closing = close_progress(row.name)
+    is_fixed = is_closed or closing.is_unfinished
+    checks = () if is_fixed else run_checks(row.name, visitor.now)
     before = _booking(previous_period(row.name))
     statements = (
         statement_rows(booking, visitor.scope, before) if booking is not None else []
     )
     context = {
         "row": row,
-        "period_state": STATES[row.state],
+        "period_state": CLOSING_STATE if closing.is_unfinished else STATES[row.state],
+        **closing_context(closing),
         "booking": booking,
-        "checks": [
-            (one, CHECK_TITLES[one.code], _tone(one), _may_confirm(one, request))
-            for one in checks
-        ],
+        "checks": check_rows(checks, request.user.get_username()),
         "blocking": [one for one in checks if one.is_blocking],
         "statements": statements,
         "held_ms": sum(one.held_ms for one in statements),
@@ -143,24 +140,6 @@ def _booking(period: str) -> Booking | None:
         return booking_of(period)
     except BookingError:
         return None
-
-
-def _tone(check: Any) -> tuple[str, str]:
-    if check.is_overridden:
-        return ("warn", "Overridden")
-    if check.is_blocking:
-        return ("danger", "Blocks")
-    if check.level is Level.WARNING:
-        return ("warn", "Warning")
-    return ("ok", "Passed")
-
-
-def _may_confirm(check: Any, request: HttpRequest) -> bool:
-    """Whether another person's override waits for this visitor."""
-    waiting = check.override
-    if waiting is None or waiting.is_confirmed:
-        return False
-    return bool(waiting.requested_by != request.user.get_username())
 
 
 def _is_latest(row: PeriodRow) -> bool:
@@ -211,13 +190,13 @@ def month_book(request: HttpRequest, period: str) -> HttpResponse:
 
 @posted(PERIODS, belongs_to="month")
 def month_close(request: HttpRequest, period: str) -> HttpResponse:
-    """Close the month."""
+    """Request the close of the month; its page shows how far a worker is."""
     user: Any = request.user
     return _done(
         request,
         period,
-        lambda: actions.close(period, user),
-        f"{period} is closed. Its lines and statements do not change any more.",
+        lambda: request_close(period, user),
+        f"The close of {period} is requested.",
     )
 
 

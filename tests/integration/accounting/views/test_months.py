@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -11,9 +12,12 @@ from django.test import Client
 from accounting.booking.close import close_period
 from accounting.booking.running import book_running
 from accounting.domain.billing.close_checks import RULES, CloseCheck
-from accounting.models import CloseOverride, Entry, PeriodRevision
+from accounting.models import CloseOverride, CloseRequest, Entry, PeriodRevision
+from accounting.queries.database_clock import database_now
+from accounting.queries.finance.months.close_requests import LIFETIME
+from accounting.tasks import close_months
 from accounting.templatetags import units
-from accounting.views.finance.months.months import CHECK_TITLES
+from accounting.views.finance.months.closing import CHECK_TITLES
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story
@@ -128,8 +132,11 @@ def test_files_are_of_the_team_for_its_lead(sign_in: SignIn) -> None:
 def test_a_month_is_closed_with_overrides_of_two_people(sign_in: SignIn) -> None:
     fin, ana = sign_in("fin"), sign_in("ana")
     address = "/months/2026-10"
-    refused = fin.post(f"{address}/close", follow=True)
-    assert "cannot be closed" in html_of(refused)
+    fin.post(f"{address}/close")
+    close_months()
+    refused = text_of(fin, address)
+    assert "fin requested the close at" in refused
+    assert "It was refused, because checks blocked it" in refused
     blocking = [one.code for one in _checks(fin, address) if one.is_blocking]
     assert blocking
     for code in blocking:
@@ -139,12 +146,53 @@ def test_a_month_is_closed_with_overrides_of_two_people(sign_in: SignIn) -> None
         assert "another person must confirm" in html_of(own)
         ana.post(f"{address}/confirm", {"number": one.pk})
     fin.post(f"{address}/close")
+    close_months()
     closed = PeriodRevision.objects.get(period="2026-10")
     assert closed.is_closed, [c for c in _checks(fin, address) if c.is_blocking]
     page = text_of(fin, address)
     assert closed.hash in page
     assert "Closed" in page
     assert REASON in text_of(fin, "/statements/vision/2026-10")
+
+
+def test_a_month_that_is_being_closed_says_so_until_it_is_closed(
+    sign_in: SignIn,
+) -> None:
+    fin, ana = sign_in("fin"), sign_in("ana")
+    address = "/months/2026-10"
+    part = {"HX-Request": "true", "HX-Target": "closing"}
+    book_running("2026-10")
+    fin.post(f"{address}/close")
+    for client in (fin, ana):
+        page = text_of(client, address)
+        assert "fin requested the close at" in page
+        assert "Close this month" not in page
+    assert "fin requested it at" in text_of(ana, "/months")
+    twice = ana.post(f"{address}/close", follow=True)
+    assert "Fin requested the close of 2026-10 at" in html_of(twice)
+    shown = html_of(fin.get(address, headers=part))
+    assert 'hx-trigger="every 1s"' in shown
+    assert "A worker starts it in a moment." in shown
+    CloseRequest.objects.update(attempt=2)
+    assert "start 2, after an earlier worker stopped" in text_of(fin, address)
+    CloseRequest.objects.update(
+        attempt=0, requested_at=database_now() - timedelta(minutes=1)
+    )
+    assert "No worker has started yet." in text_of(fin, address)
+    close_months()
+    ended = fin.get(address, headers=part)
+    assert (ended.headers["HX-Refresh"], ended.content) == ("true", b"")
+
+
+def test_a_close_that_failed_or_expired_says_what_to_do(sign_in: SignIn) -> None:
+    fin = sign_in("fin")
+    fin.post("/months/2026-10/close")
+    CloseRequest.objects.update(requested_at=database_now() - LIFETIME)
+    page = text_of(fin, "/months/2026-10")
+    assert "It expired: no worker closed the month within an hour" in page
+    assert "Close this month" in page
+    CloseRequest.objects.update(state="failed", error="workers stopped 3 times")
+    assert "It failed: workers stopped 3 times." in text_of(fin, "/months/2026-10")
 
 
 def _checks(client: Client, address: str) -> list[CloseCheck]:

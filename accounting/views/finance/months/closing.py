@@ -1,0 +1,89 @@
+"""The part of a month's page that shows its close: requested, running, or why it did not happen."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounting.domain.billing.close_checks import CloseCheck, Level
+from accounting.queries.finance.months.close_requests import (
+    CloseProgress,
+    close_progress,
+)
+from accounting.queries.finance.months.periods import PeriodRow
+
+CLOSING = "closing"  # the id of the part, which htmx names when it reads it again
+CLOSING_STATE = ("warn", "Closing")
+
+CHECK_TITLES = {
+    "over": "Month over",
+    "settled": "Time to settle",
+    "order": "Earlier months",
+    "windows": "Windows",
+    "hours": "Hours",
+    "conservation": "Conservation",
+    "coverage": "Coverage",
+    "unpriced": "Prices",
+    "unconverted": "Conversion rates",
+    "unmapped": "Charge of no team",
+    "unmapped_any": "Time of no team",
+    "team_coverage": "Coverage of teams",
+    "dark": "Dark time",
+    "estimated": "Estimated time",
+    "contests": "Contests",
+    "moved": "Month before",
+}
+"""Of every check, as a page names it; its code is that of REST and commands."""
+
+
+def check_rows(
+    checks: Iterable[CloseCheck], visitor: str
+) -> list[tuple[CloseCheck, str, tuple[str, str], bool]]:
+    """Checks with title, tone and word, and whether the visitor may confirm an override.
+
+    Args:
+        checks: as they are shown, in order.
+        visitor: the user name.
+    """
+    return [
+        (one, CHECK_TITLES[one.code], _tone(one), _may_confirm(one, visitor))
+        for one in checks
+    ]
+
+
+def _tone(check: CloseCheck) -> tuple[str, str]:
+    if check.is_overridden:
+        return ("warn", "Overridden")
+    if check.is_blocking:
+        return ("danger", "Blocks")
+    if check.level is Level.WARNING:
+        return ("warn", "Warning")
+    return ("ok", "Passed")
+
+
+def _may_confirm(check: CloseCheck, visitor: str) -> bool:
+    """Whether another person's override waits for this visitor."""
+    waiting = check.override
+    if waiting is None or waiting.is_confirmed:
+        return False
+    return waiting.requested_by != visitor
+
+
+def closing_part(request: HttpRequest, row: PeriodRow) -> HttpResponse:
+    """The part again while the close is not finished; then the whole page is loaded again."""
+    closing = close_progress(row.name)
+    if not closing.is_unfinished:
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    context = {"row": row, **closing_context(closing)}
+    return render(request, "accounting/_closing.html", context)
+
+
+def closing_context(closing: CloseProgress) -> dict[str, Any]:
+    """What the part shows: the request, and the checks that blocked it then."""
+    return {
+        "closing": closing,
+        "refused_checks": [
+            (one, CHECK_TITLES[one["code"]]) for one in closing.blocking
+        ],
+    }
