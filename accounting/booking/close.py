@@ -8,6 +8,7 @@ from django.db import transaction
 
 from accounting.booking import compute, store
 from accounting.booking.locking import hold_booking, hold_usage
+from accounting.booking.payers import payers_of
 from accounting.booking.periods import (
     PeriodError,
     PeriodTerms,
@@ -61,6 +62,7 @@ def close_period(
         store.store_lines("charge_line", revision)
         reach("period_stored")
         revision.hash = store.hash_lines("charge_line", revision)
+        revision.payers = payers_of(revision)
         revision.closed_at = moment
         revision.closed_by = by
         revision.save()

@@ -112,6 +112,17 @@ _ORGANIZATION = """
     WHERE r.id = %(id)s AND (r.organization_id, r.organization_name)
           IS DISTINCT FROM (e.organization_id, e.organization_name)
 """
+_PAYERS = """
+    SELECT coalesce(shown.key, sealed.key), shown.value::text, sealed.value::text
+    FROM (SELECT key, value FROM accounting_periodrevision r, jsonb_each(r.payers)
+          WHERE r.id = %(id)s) shown
+    FULL JOIN (
+        SELECT key, value FROM jsonb_each((
+            SELECT payers FROM accounting_periodrevisionevent
+            WHERE pgh_obj_id = %(id)s ORDER BY pgh_id DESC LIMIT 1))
+    ) sealed USING (key)
+    WHERE shown.value IS DISTINCT FROM sealed.value
+"""
 _RULES = (
     ("each line has the id of its fields", _IDS),
     ("raw is time x price x conversion", _RAWS),
@@ -119,6 +130,7 @@ _RULES = (
     ("statements are the sums of their lines", _SUMS),
     ("the period is the sum of its statements", _TOTALS),
     ("the organization is the one that the audit log has sealed", _ORGANIZATION),
+    ("the names of teams are those that the audit log has sealed", _PAYERS),
 )
 
 

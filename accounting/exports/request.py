@@ -1,7 +1,8 @@
 """What a file is to have, what is known of its rows, and its name (money.md M45)."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -17,6 +18,7 @@ from accounting.exports.rows_sql import group_totals
 from accounting.exports.tables import ExportTable, What, table_of
 from accounting.models import Statement
 from accounting.queries.finance.months.lines import Booking, booked_days, booking_of
+from accounting.queries.finance.months.payers import Payer, payers_of_booking
 
 MOST_STREAMED = 1_000_000  # rows that are sent while they are read; more need a worker
 
@@ -100,6 +102,7 @@ class Export:
 
     Attributes:
         groups: of lines; empty for statements.
+        payers: what its teams are called, by slug.
         row_count: rows without the header.
         charge: sum of the charges; of statements, of their payables.
         payable: of the team, or of the period.
@@ -115,6 +118,7 @@ class Export:
     charge: Decimal
     payable: Decimal
     without_money_ms: int
+    payers: Mapping[str, Payer]
 
     @property
     def name(self) -> str:
@@ -137,6 +141,7 @@ class Export:
             "method": booking.method,
             "organization_id": booking.organization_id,
             "organization_name": booking.organization_name,
+            "payers": json.dumps({s: asdict(one) for s, one in self.payers.items()}),
             "first_day": self.days.first,
             "day_starts": [start.replace(tzinfo=None) for start, _ in self.days.bounds],
             "day_ends": [end.replace(tzinfo=None) for _, end in self.days.bounds],
@@ -156,6 +161,7 @@ class Export:
             method=booking.method,
             organization_id=booking.organization_id,
             organization_name=booking.organization_name,
+            team_names={slug: one.name for slug, one in self.payers.items()},
             days=self.days.by_day(),
         )
 
@@ -170,6 +176,7 @@ def prepare(request: ExportRequest) -> Export:
     table = table_of(request.what, request.profile)
     booking = booking_of(request.period, request.revision)
     days = day_bounds(booked_days(booking))
+    payers = payers_of_booking(booking)
     statements = Statement.objects.filter(revision_id=booking.revision_id)
     payable = booking.payable
     if request.team is not None:
@@ -183,7 +190,7 @@ def prepare(request: ExportRequest) -> Export:
         lost = sum(row.without_money_ms for row in rows)
         total = sum((row.payable for row in rows), Decimal(0))
         return Export(
-            request, table, booking, days, (), len(rows), total, payable, lost
+            request, table, booking, days, (), len(rows), total, payable, lost, payers
         )
     groups = _groups(table, booking, request.team)
     return Export(
@@ -196,6 +203,7 @@ def prepare(request: ExportRequest) -> Export:
         sum((group.charge for group in groups), Decimal(0)),
         payable,
         sum(group.without_money_ms for group in groups),
+        payers,
     )
 
 

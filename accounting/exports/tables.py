@@ -70,6 +70,7 @@ STATEMENTS = ExportTable(
     What.STATEMENTS,
     (
         *(FileColumn(name) for name in ("number", "period", "revision", "team")),
+        *(FileColumn(name) for name in ("name", "department", "cost_center")),
         *(FileColumn(name) for name in ("currency", "method")),
         *(decimal_column(name, 14) for name in _MONEY),
         *(FileColumn(name, CellType.INTEGER) for name in _TIME),
@@ -80,6 +81,9 @@ STATEMENTS = ExportTable(
         "period": "%(period)s",
         "revision": "CASE WHEN %(is_closed)s THEN 'r' || %(revision)s::text ELSE 'running' END",
         "team": "s.team",
+        "name": "coalesce(%(payers)s::jsonb -> s.team ->> 'name', s.team)",
+        "department": "coalesce(%(payers)s::jsonb -> s.team ->> 'department', '')",
+        "cost_center": "coalesce(%(payers)s::jsonb -> s.team ->> 'cost_centre', '')",
         "currency": "%(currency)s",
         "method": "%(method)s",
         "own": "s.own6",

@@ -4,8 +4,8 @@ The rule over values is `accounting/domain/billing/focus/row.py`; a test compare
 lines. Money and quantities are exact numbers with the places of the rule.
 
 Parameters: `period`, `revision`, `is_closed`, `starts_at`, `ends_at` (texts with `Z`), `currency`,
-`method`, `organization_id`, `organization_name`. The day of a line is joined as `d`, with the
-texts `starts_at` and `ends_at`.
+`method`, `organization_id`, `organization_name`, `payers` (JSON: teams by slug). The day of a line
+is joined as `d`, with the texts `starts_at` and `ends_at`.
 """
 
 from string import Formatter
@@ -38,6 +38,7 @@ DERIVED: dict[str, str] = {
     "unit_price": f"CASE WHEN {_IS_TIME} THEN {_UNIT_PRICE} END",
     "sku": "CASE WHEN l.profile <> '' THEN l.model || '/' || l.profile ELSE l.model END",
     "is_priced": f"{_IS_TIME} AND l.corrects = ''",
+    "team_name": "coalesce(%(payers)s::jsonb -> l.team ->> 'name', l.team)",
 }
 """Columns that several cells need, added to a line `l`.
 
@@ -86,7 +87,7 @@ _DETAIL = "CASE WHEN %(is_closed)s THEN l.line_id END"
 _ALLOCATED = {
     "AllocatedMethodId": f"CASE WHEN {_IS_SHARE} THEN %(method)s END",
     "AllocatedResourceId": f"CASE WHEN {_IS_SHARE} THEN l.team END",
-    "AllocatedResourceName": f"CASE WHEN {_IS_SHARE} THEN l.team END",
+    "AllocatedResourceName": f"CASE WHEN {_IS_SHARE} THEN l.team_name END",
 }
 _ORGANIZATION = (
     "BillingAccountName",
@@ -138,7 +139,7 @@ CELLS: dict[str, str] = {
     "SkuMeter": f"CASE WHEN l.model <> '' THEN {_text(METER)} END",
     "SkuPriceDetails": f"{_IF_PRICE} {_text(PRICE_DETAILS)} END",
     "SubAccountId": "l.team",
-    "SubAccountName": "l.team",
+    "SubAccountName": "l.team_name",
     "ResourceId": "CASE WHEN l.workload <> '' THEN l.cluster || '/' || l.namespace || '/'"
     " || l.workload_kind || '/' || l.workload END",
     "ResourceName": "nullif(l.workload, '')",

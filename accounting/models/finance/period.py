@@ -34,7 +34,7 @@ class PeriodRevision(models.Model):
 
     A period has at most one revision that was not reopened. Its number grows with each close
     after a reopening. The bounds, zone, currency, method and organization are those it was computed
-    with.
+    with; the names of its teams are those of its close.
     """
 
     period = models.CharField(max_length=7)  # YYYY-MM
@@ -48,6 +48,9 @@ class PeriodRevision(models.Model):
     # Who invoices, in FOCUS files; "" for a close before these columns existed.
     organization_id = models.CharField(max_length=200, default="", blank=True)
     organization_name = models.CharField(max_length=200, default="", blank=True)
+    # Name, department and cost center of its teams at the close, by slug; {} while it is running,
+    # and for a close before this column existed.
+    payers = models.JSONField(default=dict)
     booked_at = models.DateTimeField()  # when its lines were computed
     inputs = models.CharField(max_length=200, blank=True)  # of `booking.inputs`, then
     line_count = models.PositiveBigIntegerField(default=0)

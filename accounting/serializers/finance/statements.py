@@ -37,6 +37,12 @@ class StatementSerializer(RowSerializer):
     revision = serializers.IntegerField(source="booking.revision")
     closed = serializers.BooleanField(source="booking.is_closed")
     team = serializers.CharField(help_text="slug, `unmapped` or `platform`")
+    name = serializers.CharField(
+        source="payer.name",
+        help_text="of the team, in a closed month that of its close",
+    )
+    department = TextOrNullField(source="payer.department")
+    cost_center = TextOrNullField(source="payer.cost_centre")
     currency = serializers.CharField(source="booking.currency")
     method = serializers.CharField(source="booking.method")
     own = MoneyField(help_text="of this month's time")

@@ -47,6 +47,7 @@ class FocusContext:
         is_closed: a running period has no invoices.
         starts_at, ends_at: the billing period, half-open.
         organization_id, organization_name: who provides, invoices and pays.
+        team_names: by slug; a team without one has its slug as name.
         days: start and end of each billing day that a line may have.
     """
 
@@ -59,6 +60,7 @@ class FocusContext:
     method: str
     organization_id: str
     organization_name: str
+    team_names: Mapping[str, str]
     days: Mapping[date, tuple[datetime, datetime]]
 
     @property
@@ -159,7 +161,7 @@ def _account(line: Line, context: FocusContext) -> dict[str, Cell]:
         "BillingPeriodStart": context.starts_at,
         "BillingPeriodEnd": context.ends_at,
         "SubAccountId": line.team,
-        "SubAccountName": line.team,
+        "SubAccountName": context.team_names.get(line.team, line.team),
         "InvoiceIssuerName": name,
         "InvoiceId": number if context.is_closed else None,
         "InvoiceDetailId": detail if context.is_closed else None,
@@ -230,10 +232,11 @@ def _allocation(line: Line, context: FocusContext) -> dict[str, Cell]:
     """Of a team's share of the platform's cost; the platform's opposite row has none."""
     is_share = line.kind == "spread" and line.team != PLATFORM
     team = line.team if is_share else None
+    team_name = context.team_names.get(line.team, line.team) if is_share else None
     found = {
         "AllocatedMethodId": context.method if is_share else None,
         "AllocatedResourceId": team,
-        "AllocatedResourceName": team,
+        "AllocatedResourceName": team_name,
     }
     return {**found, **{f"x_{name}": value for name, value in found.items()}}
 

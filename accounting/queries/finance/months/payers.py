@@ -1,8 +1,44 @@
-"""Which teams' statements and charges a person may read: leads theirs, finance all."""
+"""Who pays: what teams are called in a booking, and whose statements a person may read.
+
+Leads read those of their teams, finance all.
+"""
+
+from dataclasses import dataclass
+from typing import Any
 
 from accounting.access import Scope
 from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
-from accounting.models import Team
+from accounting.models import PeriodRevision, Team
+from accounting.queries.finance.months.lines import Booking
+
+NAMES = {PLATFORM: "Platform", UNMAPPED: "Unmapped"}
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """A team as a statement names it; "" for what it does not have."""
+
+    name: str
+    department: str = ""
+    cost_centre: str = ""
+
+
+def payers_of_booking(booking: Booking) -> dict[str, Payer]:
+    """Teams by slug: of a closed revision as they were at its close, else as they are today."""
+    found = {slug: Payer(name) for slug, name in NAMES.items()}
+    for team in Team.objects.all():
+        found[team.slug] = Payer(team.name, team.department, team.cost_centre)
+    kept: dict[str, Any] = {}
+    if booking.is_closed:
+        kept = PeriodRevision.objects.values_list("payers", flat=True).get(
+            pk=booking.revision_id
+        )
+    return found | {slug: Payer(**one) for slug, one in kept.items()}
+
+
+def payer_of(payers: dict[str, Payer], slug: str) -> Payer:
+    """One of them; its slug is its name where no such team is known."""
+    return payers.get(slug) or Payer(slug)
 
 
 def readable_payers(scope: Scope) -> dict[str, str]:
@@ -13,7 +49,7 @@ def readable_payers(scope: Scope) -> dict[str, str]:
         if scope.sees_all or team.pk in scope.lead_of
     }
     if scope.sees_all:
-        found |= {UNMAPPED: "Unmapped", PLATFORM: "Platform"}
+        found |= {slug: NAMES[slug] for slug in (UNMAPPED, PLATFORM)}
     return found
 
 

@@ -1,4 +1,4 @@
-"""Statements as REST lists them: by team, without names that can change (money.md M33, M47)."""
+"""Statements as REST lists them, by team (money.md M33, M47)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,11 @@ from decimal import Decimal
 from accounting.domain.reports.efficiency import StateTimes
 from accounting.models import PeriodRevision, Statement
 from accounting.queries.finance.months.lines import Booking
+from accounting.queries.finance.months.payers import (
+    Payer,
+    payer_of,
+    payers_of_booking,
+)
 from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 
 
@@ -16,6 +21,7 @@ class ListedStatement:
 
     Attributes:
         number: of a closed one; "" while it is running.
+        payer: the names of the team; of a closed month those of its close.
         own, entries, corrections: sum to `total`; `rounding` is payable - total.
         before: payable of the month before, if that is closed.
     """
@@ -23,6 +29,7 @@ class ListedStatement:
     booking: Booking
     number: str
     team: str
+    payer: Payer
     own: Decimal
     entries: Decimal
     corrections: Decimal
@@ -56,7 +63,11 @@ def listed_statements(
         found = found.filter(team__in=teams)
     rows = list(seek_rows(found, ("team",), seek))
     before = _closed_before(booking, [row.team for row in rows])
-    return [_listed(booking, row, before.get(row.team)) for row in rows]
+    payers = payers_of_booking(booking)
+    return [
+        _listed(booking, row, payer_of(payers, row.team), before.get(row.team))
+        for row in rows
+    ]
 
 
 def statement_key(row: ListedStatement) -> Key:
@@ -74,13 +85,14 @@ def _closed_before(booking: Booking, teams: Sequence[str]) -> dict[str, Decimal]
 
 
 def _listed(
-    booking: Booking, row: Statement, before: Decimal | None
+    booking: Booking, row: Statement, payer: Payer, before: Decimal | None
 ) -> ListedStatement:
     number = f"{booking.period}-{row.team}-r{booking.revision}"
     return ListedStatement(
         booking=booking,
         number=number if booking.is_closed else "",
         team=row.team,
+        payer=payer,
         own=row.own6,
         entries=row.entries6,
         corrections=row.corrections6,

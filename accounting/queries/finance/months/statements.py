@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any
 
 from accounting.access import Scope
-from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
 from accounting.domain.billing.close_checks import plain
 from accounting.domain.core.money import Money, split_list
 from accounting.domain.reports.efficiency import StateTimes
@@ -19,8 +18,13 @@ from accounting.models import Statement, Team
 from accounting.queries.finance.months.charges import ChargeRow, charge_rows
 from accounting.queries.finance.months.corrections import correction_rows
 from accounting.queries.finance.months.lines import Booking
+from accounting.queries.finance.months.payers import (
+    NAMES,
+    Payer,
+    payer_of,
+    payers_of_booking,
+)
 
-NAMES = {PLATFORM: "Platform", UNMAPPED: "Unmapped"}
 ENTRY_KINDS = ("credit", "adjustment")
 CAUSES = {
     "facts": "changed time",
@@ -37,6 +41,7 @@ class StatementRow:
     """What one team pays for a period. `platform` and `unmapped` are rows, too.
 
     Attributes:
+        name, department, cost_centre: of a closed month as they were at its close.
         before: payable of the month before; None if it was not booked.
     """
 
@@ -59,9 +64,10 @@ def statement_rows(
 ) -> list[StatementRow]:
     """The statements that a person may read: teams by name, then unmapped, then the platform."""
     teams = {team.slug: team for team in Team.objects.all()}
+    payers = payers_of_booking(booking)
     then = _payables(before)
     rows = [
-        _row(one, teams.get(one.team), booking.currency, then)
+        _row(one, payer_of(payers, one.team), booking.currency, then)
         for one in Statement.objects.filter(revision_id=booking.revision_id)
         if _may_read(scope, teams.get(one.team))
     ]
@@ -92,13 +98,13 @@ def _may_read(scope: Scope, team: Team | None) -> bool:
 
 
 def _row(
-    one: Statement, team: Team | None, currency: str, then: Mapping[str, Money]
+    one: Statement, payer: Payer, currency: str, then: Mapping[str, Money]
 ) -> StatementRow:
     return StatementRow(
         team=one.team,
-        name=team.name if team else NAMES.get(one.team, one.team),
-        department=team.department if team else "",
-        cost_centre=team.cost_centre if team else "",
+        name=payer.name,
+        department=payer.department,
+        cost_centre=payer.cost_centre,
         held_ms=StateTimes(one.busy_ms, one.idle_ms, one.unknown_ms).allocated_ms,
         charge=Money(one.own6, currency),
         entries=Money(one.entries6, currency),

@@ -1,6 +1,5 @@
 """Charges of a booked month, divided by fields of its lines (money.md M5), and its files."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -20,7 +19,12 @@ from accounting.exports.tables import What
 from accounting.models import PeriodRevision
 from accounting.queries.finance.months.charges import ChargeRow, charge_rows
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
-from accounting.queries.finance.months.payers import readable_payers
+from accounting.queries.finance.months.payers import (
+    Payer,
+    payer_of,
+    payers_of_booking,
+    readable_payers,
+)
 from accounting.queries.selection import SelectionError
 from accounting.web.export_files import stream_answer
 from accounting.web.paging import paged
@@ -72,6 +76,7 @@ def charge_list(request: HttpRequest) -> HttpResponse:
         raise SelectionError(f"by={by!r} is not one of {', '.join(SPLITS)}")
     filters = {"team": [team] if team else list(teams)}
     rows = charge_rows(booking, SPLITS[by].fields, filters) if booking else []
+    names = payers_of_booking(booking) if booking else {}
     context = {
         "booking": booking,
         "periods": periods,
@@ -80,7 +85,7 @@ def charge_list(request: HttpRequest) -> HttpResponse:
         "team": team,
         "teams": teams,
         "heads": [_head(name) for name in SPLITS[by].fields],
-        "page": paged([_line(row, teams) for row in rows], request.GET),
+        "page": paged([_line(row, names) for row in rows], request.GET),
         "may_lack_workload": by in {"namespace", "workload"},
         "total": _total(rows),
         "sees_all": visitor.scope.sees_all,
@@ -102,10 +107,10 @@ def _head(name: str) -> str:
     return HEADS.get(name, name.replace("_", " ").capitalize())
 
 
-def _line(row: ChargeRow, teams: Mapping[str, str]) -> dict[str, object]:
+def _line(row: ChargeRow, names: dict[str, Payer]) -> dict[str, object]:
     return {
         "fields": [
-            teams.get(str(value), value) if name == "team" else value
+            payer_of(names, str(value)).name if name == "team" else value
             for name, value in row.fields.items()
         ],
         "ms": row.ms,

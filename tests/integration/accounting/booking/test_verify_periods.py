@@ -47,6 +47,14 @@ CHANGES = (
         "UPDATE accounting_periodrevision SET previous_hash = '' WHERE period = '2026-11'",
         "continues",
     ),
+    (
+        "UPDATE accounting_periodrevision SET payers = payers - 'vision'",
+        "names of teams",
+    ),
+    (
+        """UPDATE accounting_periodrevision SET payers = '{"vision": {"name": "Other"}}'""",
+        "names of teams",
+    ),
     ("DELETE FROM charge_line WHERE kind = 'usage'", "lines and header"),
 )
 

@@ -48,6 +48,7 @@ CLOSED = FocusContext(
     method="alloc-v1+even",
     organization_id="acme",
     organization_name="Acme",
+    team_names={"vision": "Vision and Robotics"},
     days=DAYS,
 )
 USAGE = Line(
@@ -108,6 +109,9 @@ def test_usage_has_quantities_and_unit_prices() -> None:
     assert row["ResourceId"] == "north/ml/Job/train"
     assert (row["ResourceName"], row["ResourceType"]) == ("train", "Job")
     assert (row["SubAccountId"], row["InvoiceId"]) == ("vision", "2026-10-vision-r1")
+    assert row["SubAccountName"] == "Vision and Robotics"
+    nameless = row_of(USAGE, replace(CLOSED, team_names={}))
+    assert nameless["SubAccountName"] == "vision"
     assert row["InvoiceDetailId"] == line_id(USAGE, "2026-10", 1)
     assert (row["BillingPeriodStart"], row["BillingPeriodEnd"]) == (STARTS, ENDS)
     assert (row["ChargePeriodStart"], row["ChargePeriodEnd"]) == DAYS[DAY]
@@ -193,7 +197,8 @@ def test_a_spread_row_names_the_method_and_the_team() -> None:
     line = replace(ENTRY, kind="spread", model="NVIDIA-L4", ms=7, state="free")
     row = row_of(line, CLOSED)
     assert row["AllocatedMethodId"] == "alloc-v1+even"
-    assert row["AllocatedResourceId"] == row["AllocatedResourceName"] == "vision"
+    assert row["AllocatedResourceId"] == "vision"
+    assert row["AllocatedResourceName"] == "Vision and Robotics"
     opposite = row_of(replace(line, team="platform"), CLOSED)
     assert opposite["AllocatedMethodId"] is opposite["AllocatedResourceId"] is None
 
