@@ -31,6 +31,7 @@ class ReplayCluster:
         gpu_free: thousandths of each GPU, by node and GPU; 0 where a node has no such GPU.
         gpu_count: GPUs, by node.
         pods_by_size: pods with GPUs, by node and size class (`ReplayRequest.size`).
+        is_open: whether a node takes pods, by node; those on it stay.
         changed_at: the number of the last change of each node.
         changes: the number of changes so far.
     """
@@ -53,6 +54,7 @@ class ReplayCluster:
         self.models = sorted({node.model for node in self.nodes})
         number = {model: at for at, model in enumerate(self.models)}
         self.model_of = np.array([number[n.model] for n in self.nodes], dtype=np.int64)
+        self.is_open = np.ones(len(self.nodes), dtype=np.bool_)
         self.changed_at = np.zeros(len(self.nodes), dtype=np.int64)
         self.changes = 0
 
@@ -69,8 +71,8 @@ class ReplayCluster:
         return wanted[self.model_of]
 
     def fits(self, request: ReplayRequest, nodes: Integers) -> Booleans:
-        """For these nodes: whether CPU and GPUs are free; models are not considered."""
-        enough = self.cpu_free[nodes] >= request.cpu_milli
+        """For these nodes: whether they are open and CPU and GPUs are free; not their models."""
+        enough = self.is_open[nodes] & (self.cpu_free[nodes] >= request.cpu_milli)
         if request.gpus:
             large = self.gpu_free[nodes] >= request.gpu_milli
             enough &= large.sum(axis=1) >= request.gpus
@@ -85,5 +87,13 @@ class ReplayCluster:
             self.gpu_free[node, gpu] -= sign * request.gpu_milli
         if request.gpus:
             self.pods_by_size[node, request.size] += sign
+        self._changed(node)
+
+    def set_open(self, node: int, *, is_open: bool) -> None:
+        """Open or close a node for further pods."""
+        self.is_open[node] = is_open
+        self._changed(node)
+
+    def _changed(self, node: int) -> None:
         self.changes += 1
         self.changed_at[node] = self.changes

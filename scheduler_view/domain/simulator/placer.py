@@ -45,8 +45,14 @@ class Placer:
     def place(self, request: ReplayRequest) -> Placed | None:
         """Take a node and GPUs; None if it fits nowhere, which changes nothing."""
         node = self.policy.choose(self._scores(request))
-        if node is None:
-            return None
+        return None if node is None else self._take(request, node)
+
+    def place_on(self, request: ReplayRequest, node: int) -> Placed | None:
+        """Take GPUs of a given node; None if it does not fit there."""
+        scores = self._scores(request)
+        return None if scores[node] == NEVER else self._take(request, node)
+
+    def _take(self, request: ReplayRequest, node: int) -> Placed:
         gpus = self.policy.gpus(self.cluster, request, node) if request.gpus else []
         self.cluster.take(request, node, gpus)
         return Placed(node, tuple(gpus))

@@ -1,0 +1,85 @@
+"""What a replay comes to, week by week, beside what was recorded (scheduling.md S36)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from scheduler_view.domain.simulator.recorded import RecordedUnit, RecordedWeeks
+from scheduler_view.domain.simulator.replay import ReplayedUnit
+
+Range = tuple[int, int]
+_HOUR = 3_600_000 * 1000  # milliseconds x thousandths of GPUs in a GPU-hour
+
+
+@dataclass(frozen=True, slots=True)
+class WeekOutcome:
+    """One week.
+
+    Attributes:
+        gpu_hours: held in the week.
+        wait_s: mean wait in seconds of the units that were created in it and bound before the end
+            of the replay; 0 without any.
+        longest_wait_s: the 95th percentile of the same units.
+        units: created in the week.
+        unbound: units created in the week that were not bound before the end.
+    """
+
+    gpu_hours: float
+    wait_s: float
+    longest_wait_s: float
+    units: int
+    unbound: int
+
+
+def outcomes(weeks: RecordedWeeks, found: Sequence[ReplayedUnit]) -> list[WeekOutcome]:
+    """One for each whole week."""
+    return [_outcome(week, found, weeks.end_ms) for week in weeks.weeks]
+
+
+def recorded_outcomes(weeks: RecordedWeeks) -> list[WeekOutcome]:
+    """The same of what happened."""
+    return outcomes(weeks, [ReplayedUnit(unit, unit.bound_ms) for unit in weeks.units])
+
+
+def held_hours(found: Iterable[ReplayedUnit], within: Range, end_ms: int) -> float:
+    """GPU-hours held in a range; what has not ended is held until `end_ms`."""
+    total = 0
+    for one in found:
+        if one.bound_ms is None:
+            continue
+        moved = one.bound_ms - one.unit.bound_ms
+        for pod in one.unit.pods:
+            # a gang begins as one; moved by nothing, each pod keeps its own bind
+            begin = pod.bound_ms if not moved else one.bound_ms
+            length = pod.length_ms
+            end = end_ms if length is None else begin + length
+            held = min(end, within[1]) - max(begin, within[0])
+            total += pod.milli * max(held, 0)
+    return total / _HOUR
+
+
+def _outcome(week: Range, found: Sequence[ReplayedUnit], end_ms: int) -> WeekOutcome:
+    made = [one for one in found if week[0] <= one.unit.created_ms < week[1]]
+    waits = sorted(
+        (one.bound_ms - one.unit.created_ms) / 1000
+        for one in made
+        if one.bound_ms is not None
+    )
+    return WeekOutcome(
+        gpu_hours=held_hours(found, week, end_ms),
+        wait_s=sum(waits) / len(waits) if waits else 0.0,
+        longest_wait_s=_quantile(waits, 95),
+        units=len(made),
+        unbound=len(made) - len(waits),
+    )
+
+
+def _quantile(ordered: Sequence[float], percent: int) -> float:
+    """The value that so many percent do not exceed; 0 without values."""
+    if not ordered:
+        return 0.0
+    return ordered[-(-percent * len(ordered) // 100) - 1]
+
+
+def differs_ms(unit: RecordedUnit, bound_ms: int | None) -> int | None:
+    """How far the bind of the replay is from the recorded one; None without a bind."""
+    return None if bound_ms is None else abs(bound_ms - unit.bound_ms)

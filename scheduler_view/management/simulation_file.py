@@ -1,0 +1,145 @@
+"""The file of `manage.py simulate`: a trace to replay, or what-ifs over recorded weeks.
+
+cluster: north
+weeks: 4
+policy: BestFit                # optional: of what happened; else the nearest one
+rate: 2.50                     # optional: of an installed GPU-hour
+scenarios:
+  - name: 16 more
+    gpus: [{model: NVIDIA-A100-SXM4-80GB, change: 16}]
+    policy: FGD
+    quotas: {search: 48, vision: none}
+    tiers: {batch: 100}
+    sharing: [{workload_type: notebook, gpus: 0.25}]
+    any_model: true
+
+or
+
+trace:
+  nodes: openb_node_list_all_node.csv.gz
+  pods: openb_pod_list_default.csv.gz
+  policies: [FGD, BestFit]
+  seeds: 10
+  loads: [50, 90, 100, 130]
+"""
+
+from collections.abc import Collection
+from decimal import Decimal
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, field_validator
+
+from accounting.configuration.fields import FileContext, Section, Text, existing
+from accounting.configuration.yaml_lines import parse
+from scheduler_view.domain.simulator.policies.catalogue import POLICIES
+from scheduler_view.domain.simulator.request import MILLI
+from scheduler_view.domain.simulator.scenario import GpuChange, Scenario, Sharing
+
+_Gpus = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=3)]
+
+
+def _known_policy(name: str) -> str:
+    if name not in POLICIES:
+        raise ValueError(f"{name!r} is not a policy; known are {', '.join(POLICIES)}")
+    return name
+
+
+class TraceSection(Section):
+    """A trace of nodes and pods, each a CSV file, also compressed by gzip."""
+
+    nodes: Text
+    pods: Text
+    policies: Annotated[tuple[Text, ...], Field(min_length=1)] = tuple(POLICIES)
+    seeds: Annotated[int, Field(ge=1, le=1000)] = 1
+    loads: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=1000)], ...], Field(min_length=1)
+    ] = (50, 90, 100, 130)
+
+    @field_validator("policies")
+    @classmethod
+    def _are_known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(_known_policy(name) for name in names)
+
+
+class _GpuSection(Section):
+    model: Text
+    resource: Text = "nvidia.com/gpu"
+    change: Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
+
+
+class _Sharing(Section):
+    team: Text | None = None
+    workload_type: Text | None = None
+    gpus: Annotated[Decimal, Field(gt=0, lt=1, decimal_places=3)]
+
+
+class _Scenario(Section):
+    name: Annotated[Text, Field(max_length=100)]
+    policy: Text | None = None
+    gpus: tuple[_GpuSection, ...] = ()
+    quotas: dict[str, _Gpus | Literal["none"]] = Field(default_factory=dict)
+    tiers: dict[str, int] = Field(default_factory=dict)
+    sharing: tuple[_Sharing, ...] = ()
+    any_model: bool = False
+
+    @field_validator("policy")
+    @classmethod
+    def _is_known(cls, name: str | None) -> str | None:
+        return None if name is None else _known_policy(name)
+
+    def scenario(self) -> Scenario:
+        """As the domain has it."""
+        return Scenario(
+            self.name,
+            self.policy or "",
+            tuple(GpuChange(one.model, one.change, one.resource) for one in self.gpus),
+            {
+                team: None if isinstance(limit, str) else int(limit * MILLI)
+                for team, limit in self.quotas.items()
+            },
+            dict(self.tiers),
+            tuple(
+                Sharing(int(one.gpus * MILLI), one.team or "", one.workload_type or "")
+                for one in self.sharing
+            ),
+            self.any_model,
+        )
+
+
+class WeeksFile(Section):
+    """What-ifs over the recorded weeks of a cluster."""
+
+    cluster: Annotated[Text, existing("cluster", "known are {known}")]
+    weeks: Annotated[int, Field(ge=1, le=26)] = 4
+    policy: Text | None = None
+    rate: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)] | None = None
+    scenarios: Annotated[tuple[_Scenario, ...], Field(min_length=1, max_length=50)]
+
+    @field_validator("policy")
+    @classmethod
+    def _is_known(cls, name: str | None) -> str | None:
+        return None if name is None else _known_policy(name)
+
+
+class TraceFile(Section):
+    """A trace to replay."""
+
+    trace: TraceSection
+
+
+def read_simulation(text: str, clusters: Collection[str]) -> WeeksFile | TraceFile:
+    """The file; one with `trace` is a trace.
+
+    Args:
+        text: YAML.
+        clusters: existing names.
+
+    Raises:
+        DocumentError: all faults of the file, each with its line.
+    """
+    document = parse(text)
+    known = FileContext(ZoneInfo("UTC"), {"cluster": clusters})
+    if "trace" in document.values:
+        return document.read(TraceFile, known)
+    return document.read(WeeksFile, known)

@@ -1,0 +1,229 @@
+"""The recorded weeks of a cluster, to be replayed: its nodes, and the work that held GPUs (S36)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+from django.db import connection
+
+from accounting.domain.units.gpu_units import NodeFacts, unit_of
+from accounting.domain.units.resources import kubernetes_resource, sanitised
+from accounting.models import Cluster, GpuPresence, NodeFact, Team
+from accounting.queries.resources import added_resources
+from scheduler_view.domain.simulator.cluster import ReplayNode
+from scheduler_view.domain.simulator.recorded import (
+    WEEK_MS,
+    RecordedNode,
+    RecordedPod,
+    RecordedUnit,
+    RecordedWeeks,
+)
+from scheduler_view.domain.simulator.request import MILLI, ReplayRequest
+from scheduler_view.domain.waits.units import GANG_KINDS
+from scheduler_view.models import Tier
+from scheduler_view.queries.quota_shares import milli_gpus_of
+
+TOGETHER_MS = 60_000  # members of a gang are created with at most this between them
+_WHOLE = "nvidia.com/gpu"  # of nodes whose capacity no sample shows
+_QUERY = """
+    SELECT p.uid, n.name, p.name, nd.name, h.resource, h.units, h.share_numerator,
+           h.share_denominator, coalesce(h.created_ms, h.bound_ms) AS created_ms,
+           h.bound_ms, h.ended_ms,
+           coalesce(w.id, 0), coalesce(w.kind, ''), p.priority_class,
+           coalesce(t.slug, ''), coalesce(a.workload_type, '')
+    FROM accounting_podhold h
+    JOIN accounting_pod p ON p.id = h.pod_id
+    JOIN accounting_namespace n ON n.id = p.namespace_id
+    JOIN accounting_node nd ON nd.id = h.node_id
+    LEFT JOIN accounting_workload w ON w.id = p.workload_id
+    LEFT JOIN accounting_podattribution a ON a.pod_id = p.id
+        AND a.valid_from <= to_timestamp(h.bound_ms / 1000.0)
+        AND to_timestamp(h.bound_ms / 1000.0) < a.valid_to
+    LEFT JOIN accounting_team t ON t.id = a.team_id
+    WHERE p.cluster_id = %(cluster)s AND h.bound_ms < %(end)s
+        AND (h.ended_ms IS NULL OR h.ended_ms > greatest(h.bound_ms, %(start)s))
+    ORDER BY w.id, created_ms, p.uid, h.resource, h.bound_ms
+"""
+
+
+class _Hold(NamedTuple):
+    uid: str
+    namespace: str
+    pod: str
+    node: str
+    resource: str
+    units: int
+    numerator: int
+    denominator: int
+    created_ms: int
+    bound_ms: int
+    ended_ms: int | None
+    workload: int
+    kind: str
+    tier: str
+    team: str
+    workload_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWeeks:
+    """Recorded weeks, and how many holds are left out.
+
+    Attributes:
+        left_out: holds of devices that are not units of a node's capacity, such as claims.
+    """
+
+    weeks: RecordedWeeks
+    left_out: int
+
+
+def recorded_weeks(cluster: Cluster, count: int) -> FoundWeeks | None:
+    """The last whole weeks up to the end of the data; None without data."""
+    if cluster.data_end_ms is None:
+        return None
+    end = cluster.data_end_ms
+    start = end - count * WEEK_MS
+    nodes = {one.node.name: one for one in _nodes(cluster, start, end)}
+    priorities = _priorities(cluster)
+    units: list[RecordedUnit] = []
+    left_out = 0
+    for group in _groups(cluster, start, end):
+        pods = [pod for hold in group if (pod := _pod(hold, nodes)) is not None]
+        left_out += len(group) - len(pods)
+        if pods:
+            units.append(_unit(group, pods, priorities))
+    units.sort(key=lambda unit: (unit.created_ms, unit.name))
+    quotas = _quotas(cluster)
+    weeks = RecordedWeeks(start, end, tuple(nodes.values()), tuple(units), quotas)
+    return FoundWeeks(weeks, left_out)
+
+
+def node_name(node: str, resource: str) -> str:
+    """The name of a node's units of one resource in a replay."""
+    return f"{node} {resource}"
+
+
+def _quotas(cluster: Cluster) -> dict[str, int]:
+    slugs = dict(Team.objects.values_list("pk", "slug"))
+    return {slugs[team]: milli for team, milli in milli_gpus_of(cluster).items()}
+
+
+def _priorities(cluster: Cluster) -> dict[str, int]:
+    """The value of each priority class of a tier, older ones included."""
+    found = {}
+    for tier in Tier.objects.filter(cluster=cluster):
+        for name in (tier.class_name, *tier.old_classes):
+            found[name] = tier.value
+    return found
+
+
+def _nodes(cluster: Cluster, start: int, end: int) -> Iterator[RecordedNode]:
+    """A node for each resource, with its latest capacity before the end."""
+    present: dict[int, list[tuple[int, int | None]]] = {}
+    gpus: dict[int, set[int]] = {}
+    names: dict[int, str] = {}
+    rows = GpuPresence.objects.filter(gpu__cluster=cluster, start_ms__lt=end)
+    for node, name, gpu, begin, ended in rows.exclude(end_ms__lte=start).values_list(
+        "node_id", "node__name", "gpu_id", "start_ms", "end_ms"
+    ):
+        present.setdefault(node, []).append((begin, ended))
+        gpus.setdefault(node, set()).add(gpu)
+        names[node] = name
+    added = added_resources()
+    spellings = {sanitised(resource): resource for resource in added}
+    facts = _facts(cluster, end)
+    for node, name in sorted(names.items(), key=lambda item: item[1]):
+        fact = facts.get(node)
+        capacity = {
+            resource: int(units)
+            for spelled, units in (fact.capacity if fact else {}).items()
+            if (resource := kubernetes_resource(spelled, spellings) or spelled)
+        } or {_WHOLE: len(gpus[node])}
+        model = fact.model if fact else ""
+        of_node = NodeFacts(capacity, fact.labels if fact else {})
+        for resource, units in sorted(capacity.items()):
+            unit = unit_of(resource, of_node, added)
+            if units and unit is not None:
+                shown = ReplayNode(
+                    node_name(name, resource), 0, units, f"{resource} {model}"
+                )
+                yield RecordedNode(
+                    shown, resource, model, unit.share, _union(present[node])
+                )
+
+
+def _facts(cluster: Cluster, end: int) -> dict[int, NodeFact]:
+    facts = NodeFact.objects.filter(node__cluster=cluster).order_by(
+        "node_id", "valid_from"
+    )
+    return {
+        fact.node_id: fact for fact in facts if fact.valid_from.timestamp() * 1000 < end
+    }
+
+
+def _union(ranges: list[tuple[int, int | None]]) -> tuple[tuple[int, int | None], ...]:
+    """Ranges in order, those that touch as one."""
+    found: list[tuple[int, int | None]] = []
+    for begin, end in sorted(ranges, key=lambda one: one[0]):
+        if found and (found[-1][1] is None or begin <= found[-1][1]):
+            last = found[-1][1]
+            later = None if last is None or end is None else max(last, end)
+            found[-1] = (found[-1][0], later)
+        else:
+            found.append((begin, end))
+    return tuple(found)
+
+
+def _groups(cluster: Cluster, start: int, end: int) -> Iterator[list[_Hold]]:
+    """Holds that are bound together: members of a gang, else one by one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_QUERY, {"cluster": cluster.pk, "start": start, "end": end})
+        holds = [_Hold(*row) for row in cursor.fetchall()]
+    if not holds:
+        return
+    group = [holds[0]]
+    for before, hold in pairwise(holds):
+        is_same = hold.workload == before.workload and hold.kind in GANG_KINDS
+        if is_same and hold.created_ms - before.created_ms <= TOGETHER_MS:
+            group.append(hold)
+        else:
+            yield group
+            group = [hold]
+    yield group
+
+
+def _pod(hold: _Hold, nodes: Mapping[str, RecordedNode]) -> RecordedPod | None:
+    """None if it does not hold whole units, or a part of one, of a node's capacity."""
+    name = node_name(hold.node, hold.resource)
+    node = nodes.get(name)
+    if node is None or not hold.units:
+        return None
+    share = Fraction(hold.numerator, hold.denominator)
+    milli = min(MILLI, round(MILLI * share / node.share))
+    if not milli or (milli < MILLI and hold.units > 1):
+        return None
+    return RecordedPod(
+        hold.pod,
+        ReplayRequest(0, hold.units, milli, (node.node.model,)),
+        round(MILLI * hold.units * share),
+        hold.bound_ms,
+        hold.ended_ms,
+        name,
+    )
+
+
+def _unit(
+    group: list[_Hold], pods: list[RecordedPod], priorities: Mapping[str, int]
+) -> RecordedUnit:
+    first = group[0]
+    return RecordedUnit(
+        f"{first.namespace}/{first.pod}",
+        max(hold.created_ms for hold in group),
+        tuple(pods),
+        first.team,
+        first.tier,
+        first.workload_type,
+        priorities.get(first.tier, 0),
+    )
