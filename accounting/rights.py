@@ -64,6 +64,9 @@ BUDGETS = Right("team leads, finance and administrators", _sees_all_or_leads)
 CONTESTS = Right("team leads, finance and administrators", _sees_all_or_leads)
 """Leads contest statements of their teams and read the answers; finance answers."""
 
+WASTE = Right("team leads, finance and administrators", _sees_all_or_leads)
+"""Leads read the wasted time of their teams; free time of nodes belongs to no team."""
+
 SET_BUDGETS = Right("finance and administrators", _is_finance)
 """Budgets are created, changed and ended by finance."""
 

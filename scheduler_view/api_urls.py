@@ -3,7 +3,7 @@
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from scheduler_view.api import change_verbs, changes, lists, waits
+from scheduler_view.api import change_verbs, changes, lists, waits, waste
 
 # The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [
@@ -14,6 +14,7 @@ urlpatterns = [
         ("queues", "queues", waits.QueuesView.as_view()),
         ("waiting", "waiting", waits.WaitingView.as_view()),
         ("preemptions", "preemptions", waits.PreemptionsView.as_view()),
+        ("waste", "waste", waste.WasteView.as_view()),
         ("change-sets", "change-sets", changes.ChangesView.as_view()),
         ("change-set", "change-sets/<int:number>", changes.ChangeView.as_view()),
         ("plan", "change-sets/<int:number>/plan", change_verbs.PlanView.as_view()),

@@ -7,13 +7,18 @@ from rest_framework import serializers
 from accounting.models import Cluster
 from accounting.serializers.directory import InstantField
 from accounting.serializers.row import (
+    GpuHoursField,
     IsoField,
     Members,
+    MomentField,
+    MoneyField,
     RowSerializer,
     SecondsField,
+    TextOrNullField,
 )
 from scheduler_view.actions.change_sets import LONGEST_REASON, SHORTEST_REASON
 from scheduler_view.domain.waits.cause import PreemptionOutcome, Stage, WaitCause
+from scheduler_view.domain.waste.finding import WasteRule
 
 _Base = serializers.Serializer[Any]
 
@@ -318,3 +323,35 @@ class ReasonBodySerializer(_Base):
 
 class NoBodySerializer(_Base):
     """Only the address and If-Match."""
+
+
+class WasteRowSerializer(RowSerializer):
+    """The findings of one rule about one work unit or node, on the chosen days."""
+
+    rule = serializers.ChoiceField(choices=[rule.value for rule in WasteRule])
+    number = serializers.CharField(help_text="of the rule in docs/scheduling.md")
+    is_at_risk = serializers.BooleanField(help_text="no saving is claimed")
+    cluster = serializers.CharField()
+    team = TextOrNullField(help_text="null for free time of a node")
+    namespace = TextOrNullField()
+    workload_kind = TextOrNullField(source="kind")
+    workload = TextOrNullField()
+    node = TextOrNullField(help_text="null for held time")
+    findings = serializers.IntegerField()
+    pods = serializers.IntegerField()
+    first_from = MomentField(
+        source="start",
+        help_text="begin of the first finding, which may be before `from`",
+    )
+    last_to = MomentField(source="end", help_text="end of the last finding")
+    gpu_ms = serializers.IntegerField(help_text="share-weighted milliseconds")
+    gpu_hours = GpuHoursField(source="gpu_ms")
+    amount = MoneyField(allow_null=True, help_text="null without a price")
+    amount_per_day = MoneyField(
+        allow_null=True, help_text="the amount divided by `measured_days`"
+    )
+    currency = TextOrNullField()
+    unpriced_gpu_hours = GpuHoursField(source="unpriced_ms")
+    measured_days = serializers.IntegerField(
+        source="days", help_text="days of the range whose findings are computed"
+    )

@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from scheduler_view.views import changes, quotas, settle, team_quota, tiers, verbs
+from scheduler_view.views import (
+    changes,
+    quotas,
+    settle,
+    team_quota,
+    tiers,
+    verbs,
+    waste,
+)
 
 urlpatterns = [
     path("quotas", quotas.quota_list, name="quotas"),
@@ -12,6 +20,7 @@ urlpatterns = [
     path("changes", changes.change_list, name="changes"),
     path("changes/<int:number>", changes.change, name="change"),
     path("changes/<int:number>/<slug:verb>", verbs.act_on, name="change-act"),
+    path("waste", waste.waste, name="waste"),
     path("tiers", tiers.tier_list, name="tiers"),
     path("tiers/change", tiers.propose, name="tier-propose"),
     path("teams/<slug:slug>/quota", team_quota.team_quota, name="team-quota"),

@@ -43,6 +43,7 @@ from accounting.models import (
     UnitPrice,
     Workload,
 )
+from scheduler_view.waste.compute import compute_due
 
 ZONE = ZoneInfo("Europe/Berlin")
 HOUR = timedelta(hours=1)
@@ -216,6 +217,7 @@ class _Teller:
         self._rollups(low)
         self._facts(low)
         self._issues()
+        compute_due(self.cluster)
         return Story(
             self.cluster, self.until, self.since, teams, self.held, self.gap_day
         )

@@ -30,6 +30,7 @@ SCOPES = (
     "read:queues",
     "read:waiting",
     "read:preemptions",
+    "read:waste",
     "read:tiers",
     "read:change-sets",
     "read:audit",

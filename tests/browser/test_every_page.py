@@ -74,6 +74,8 @@ PAGES = {
     "/budgets/1/change": "Change the amount",
     "/budgets/1/end": "End a budget",
     "/budgets/2": "Research",
+    "/waste": "Waste",
+    "/waste?range=last-7-days&team=vision": "Waste",
     "/anomalies": "Unusual days",
     "/anomalies?from=2020-01-01&to=2020-02-01": "Unusual days",
     "/months": "Months",

@@ -1,4 +1,4 @@
-"""`manage.py report quotas|tiers|waiting|preemptions`, in addition to those of `accounting`."""
+"""`manage.py report quotas|tiers|waiting|preemptions|waste`, beside those of `accounting`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -15,13 +15,16 @@ from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.queries.waits.preempted import preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
+from scheduler_view.queries.waste.rows import waste_days, waste_report
 from scheduler_view.serializers import (
     PreemptionRowSerializer,
     QuotaRowSerializer,
     TierRowSerializer,
     WaitingUnitRowSerializer,
+    WasteRowSerializer,
 )
 
+PLACES = 6  # of amounts
 FILTERS = {
     "quotas": ("cluster", "team"),
     "tiers": ("cluster",),
@@ -44,15 +47,17 @@ class Command(report.Command):
 
     help = (
         "Show usage, the ledger, holds, data issues, queues, budgets, charges, quotas, priority "
-        "tiers, pending pods or preemptions."
+        "tiers, pending pods, preemptions or wasted GPU time."
     )
-    kinds = (*report.Command.kinds, *(k for k in FILTERS if k != "queues"))
+    kinds = (*report.Command.kinds, *(k for k in FILTERS if k != "queues"), "waste")
 
     def rows(
         self, options: Mapping[str, Any], selection: Selection
     ) -> Iterable[Mapping[str, Any]]:
         """The requested rows; quotas and tiers are current."""
         what = options["what"]
+        if what == "waste":
+            return self._waste(options, selection)
         if what not in FILTERS:
             return super().rows(options, selection)
         if any(options[name] is not None for name in WITHOUT):
@@ -63,6 +68,24 @@ class Command(report.Command):
         refuse_others(selection, FILTERS[what], what)
         read, row = _ROWS[what]
         return row.each(among(read(), selection.filters))
+
+    def _waste(
+        self, options: Mapping[str, Any], selection: Selection
+    ) -> Iterable[Mapping[str, Any]]:
+        """Wasted GPU time of a range of days; without one, of the last 28."""
+        if any(options[name] is not None for name in ("by", "state", "only", "period")):
+            raise SelectionError(
+                "waste does not support --by, --state, --only and --period"
+            )
+        refuse_others(selection, ("cluster", "team"), "waste")
+        found = waste_report(
+            EVERYTHING,
+            waste_days(selection, timezone.now()),
+            PLACES,
+            clusters=selection.filters.get("cluster", ()),
+            teams=selection.filters.get("team", ()),
+        )
+        return WasteRowSerializer.each(found.rows)
 
 
 _Read = Callable[[], Sequence[Any]]

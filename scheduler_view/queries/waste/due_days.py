@@ -21,7 +21,7 @@ RUNNING_DAY_EVERY = timedelta(hours=1)
 
 # Facts, teams and prices of a day are in its hours; windows show changes inside of an hour.
 _DIGEST = """
-    SELECT concat_ws(
+    SELECT md5(concat_ws(
         '-',
         (SELECT concat_ws('.', count(*), bit_xor(hashtextextended(h::text, 0)))
          FROM usage_hour h
@@ -37,7 +37,7 @@ _DIGEST = """
          FROM accounting_podhold d JOIN accounting_pod p ON p.id = d.pod_id
          WHERE p.cluster_id = %(cluster)s AND d.bound_ms < %(end_ms)s
            AND (d.ended_ms IS NULL OR d.ended_ms >= %(start_ms)s))
-    )
+    ))
 """
 _BOUNDS = """
     SELECT (SELECT window_start FROM usage_window WHERE cluster_id = %(cluster)s

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from django.db import connection
-from django.db.models import Min
+from django.db.models import Min, Q
 
 from accounting.domain.core.interval import DAY_MS
 from accounting.domain.units.resources import sanitised
@@ -219,10 +219,10 @@ def _capacity(stored: Any, resource: str) -> int:
 
 
 def usual_pods(cluster: Cluster, before_ms: int) -> list[tuple[PodClass, int]]:
-    """The classes of pods that were bound in the 28 days before an instant (S25)."""
+    """The classes of pods that held GPUs in the 28 days before an instant (S25)."""
     rows = PodHold.objects.filter(
+        Q(ended_ms=None) | Q(ended_ms__gt=before_ms - CLASS_DAYS * DAY_MS),
         pod__cluster=cluster,
-        bound_ms__gte=before_ms - CLASS_DAYS * DAY_MS,
         bound_ms__lt=before_ms,
         is_inferred=False,
     ).values_list("units", "share_numerator", "share_denominator")

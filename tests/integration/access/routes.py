@@ -94,6 +94,7 @@ PAGES: dict[str, Route] = {
     "changes": Route("/changes", ALL),
     "changes/<int:number>": Route("/changes/99999", MISSING),
     "changes/<int:number>/<slug:verb>": posted("/changes/99999/plan", MISSING),
+    "waste": Route("/waste", LEAD_PAGES),
     "tiers": Route("/tiers", ALL),
     "tiers/change": Route(
         "/tiers/change?cluster=north", ADMIN, (403, 403, 403, 403, 404)
@@ -180,6 +181,7 @@ REST: dict[str, Route] = {
     "queues": Route(f"{API}queues", ROWS),
     "waiting": Route(f"{API}waiting", ALL),
     "preemptions": Route(f"{API}preemptions", ALL),
+    "waste": Route(f"{API}waste", LEADS),
     "change-sets": Route(f"{API}change-sets", ALL, (403, 403, 400, 403, 400)),
     "change-sets/<int:number>": Route(
         f"{API}change-sets/99999",

@@ -1,0 +1,38 @@
+"""Wasted GPU time as a list."""
+
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.access import scope_of
+from accounting.api.rows import RowsView
+from accounting.api.schema import PERIOD, lists
+from accounting.rights import WASTE
+from scheduler_view import serializers
+from scheduler_view.queries.waste.rows import waste_days, waste_report
+
+PLACES = 6
+
+
+class WasteView(RowsView):
+    """Wasted GPU time."""
+
+    subject = "waste"
+    right = WASTE
+    parameters = (*PERIOD, "cluster", "team")
+
+    @lists(serializers.WasteRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """List wasted GPU time by rule and work unit, largest amount first.
+
+        Of all teams, or of those that one leads. Without `from` and `to`: the last 28 days.
+        """
+        selection = self.selection(request)
+        report = waste_report(
+            scope_of(request.user),
+            waste_days(selection, timezone.now()),
+            PLACES,
+            clusters=selection.filters.get("cluster", ()),
+            teams=selection.filters.get("team", ()),
+        )
+        return self.listed(request, report.rows, serializers.WasteRowSerializer)

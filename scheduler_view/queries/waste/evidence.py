@@ -1,0 +1,77 @@
+"""The largest findings behind rows of waste: what their rule saw, and the price."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+
+from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.core.interval import to_instant
+from scheduler_view.queries.waste.rows import KEY, WasteRow
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRow:
+    """One finding of a row: what the rule saw.
+
+    Attributes:
+        rate: per GPU-hour, the mean over its priced time; None without a price.
+    """
+
+    pod: str
+    start: datetime
+    end: datetime
+    gpu_ms: int
+    rate: Decimal | None
+    evidence: Mapping[str, Any]
+
+
+SHOWN_FINDINGS = 5
+_EVIDENCE = f"""
+    SELECT * FROM (
+        SELECT f.rule, f.currency, {KEY} AS key, coalesce(p.name, ''), f.start_ms, f.end_ms,
+               sum(f.gpu_ms)::bigint,
+               sum(f.raw) / nullif(sum(f.gpu_ms - f.unpriced_ms), 0),
+               (array_agg(f.evidence::text ORDER BY f.gpu_ms DESC, f.id))[1],
+               row_number() OVER (
+                   PARTITION BY f.rule, f.currency, f.team_id, f.workload_id, f.node_id,
+                       CASE WHEN f.workload_id IS NULL THEN f.pod_id END
+                   ORDER BY sum(f.gpu_ms) DESC, f.start_ms, p.name) AS place
+        FROM scheduler_view_wastefinding f
+        LEFT JOIN accounting_pod p ON p.id = f.pod_id
+        WHERE f.day >= %(first)s AND f.day < %(after)s
+          AND (f.workload_id = ANY(%(workloads)s) OR f.node_id = ANY(%(nodes)s)
+               OR (f.workload_id IS NULL AND f.pod_id = ANY(%(pods)s)))
+        GROUP BY f.rule, f.currency, f.team_id, f.workload_id, f.pod_id, f.node_id, p.name,
+                 f.start_ms, f.end_ms
+    ) found WHERE place <= %(most)s ORDER BY place
+"""  # noqa: S608  # composed of constants
+RowKey = tuple[str, str, tuple[int, ...]]
+
+
+def evidence_of(
+    rows: Sequence[WasteRow], days: DayRange
+) -> dict[RowKey, list[EvidenceRow]]:
+    """The largest findings of rows, by rule, currency and key; one query."""
+    workloads, pods, nodes = ([row.key[n] for row in rows] for n in (1, 2, 3))
+    values: dict[str, Any] = {
+        "first": days.first,
+        "after": days.after,
+        "workloads": [number for number in workloads if number],
+        "pods": [number for number in pods if number],
+        "nodes": [number for number in nodes if number],
+        "most": SHOWN_FINDINGS,
+    }
+    found: dict[RowKey, list[EvidenceRow]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_EVIDENCE, values)
+        for rule, currency, key, pod, start, end, gpu_ms, rate, text, _ in cursor:
+            one = EvidenceRow(
+                pod, to_instant(start), to_instant(end), gpu_ms, rate, json.loads(text)
+            )
+            found.setdefault((rule, currency, tuple(key)), []).append(one)
+    return found

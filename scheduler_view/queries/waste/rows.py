@@ -1,0 +1,252 @@
+"""Wasted time by rule and work unit, largest cost first: rows of pages, REST and commands."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.db.models import Max
+
+from accounting.access import Scope
+from accounting.domain.billing.charge import charge_list
+from accounting.domain.core.billing_calendar import DAY, DayRange
+from accounting.domain.core.interval import to_instant
+from accounting.domain.core.money import NOTHING, Money
+from accounting.domain.reports.rows import UNMAPPED
+from accounting.queries.selection import (
+    Selection,
+    SelectionError,
+    billing_days,
+    is_on_days,
+)
+from accounting.rating.billing_settings import billing_day
+from scheduler_view.domain.waste.wording import AT_RISK, rule_text
+from scheduler_view.models import WasteDay
+
+SHOWN_DAYS = timedelta(days=28)  # without `from` and `to`
+
+
+@dataclass(frozen=True, slots=True)
+class WasteRow:
+    """The findings of one rule about one work unit, or about one node.
+
+    Attributes:
+        team: slug; `unmapped` for held time without a team, empty for free time.
+        kind, workload: of the work unit; empty for free time.
+        findings, pods: how many.
+        start, end: of the first and the last finding; they may reach beyond the days.
+        gpu_ms, amount: of the chosen days only; `amount` is None without a price.
+        unpriced_ms: the part of `gpu_ms` that no amount includes.
+        is_at_risk: no saving is claimed.
+    """
+
+    rule: str
+    cluster: str
+    team: str
+    team_name: str
+    team_slot: int
+    namespace: str
+    kind: str
+    workload: str
+    node: str
+    findings: int
+    pods: int
+    start: datetime
+    end: datetime
+    gpu_ms: int
+    unpriced_ms: int
+    amount: Decimal | None
+    currency: str
+    days: int
+    key: tuple[int, ...]
+
+    @property
+    def number(self) -> str:
+        """Of the rule: S28."""
+        return rule_text(self.rule).number
+
+    @property
+    def is_at_risk(self) -> bool:
+        """True if no saving is claimed."""
+        return self.rule in AT_RISK
+
+    @property
+    def amount_per_day(self) -> Decimal | None:
+        """The amount divided by the measured days."""
+        return None if self.amount is None else self.amount / max(self.days, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class WasteReport:
+    """Wasted time of some days.
+
+    Attributes:
+        rows: largest amount first.
+        measured: days of the range whose findings are computed.
+        totals: of all rows with a claimed saving, one for each currency.
+        gpu_ms, unpriced_ms: of the same rows; no amount includes `unpriced_ms`.
+        computed_at: when the latest of these days was computed; None if none is.
+    """
+
+    rows: Sequence[WasteRow]
+    measured: int
+    totals: Sequence[Money]
+    gpu_ms: int
+    unpriced_ms: int
+    computed_at: datetime | None
+
+
+KEY = """ARRAY[coalesce(f.team_id, 0), coalesce(f.workload_id, 0),
+              CASE WHEN f.workload_id IS NULL THEN coalesce(f.pod_id, 0) ELSE 0 END,
+              coalesce(f.node_id, 0)]"""
+_OF_ROW = (
+    *("rule", "cluster", "slug", "team", "slot", "namespace", "kind", "workload"),
+    *("node", "currency", "is_free", "key"),
+)
+_BY = ", ".join(_OF_ROW)
+_ROWS = f"""
+    SELECT {_BY}, count(DISTINCT (pod_id, start_ms, end_ms)), count(DISTINCT pod_id),
+           min(start_ms), max(end_ms), sum(gpu_ms)::bigint, sum(unpriced_ms)::bigint, sum(raw)
+    FROM (
+        SELECT f.rule, c.name AS cluster, coalesce(t.slug, '') AS slug,
+               coalesce(t.name, '') AS team, coalesce(t.colour_slot, 0) AS slot,
+               coalesce(n.name, '') AS namespace, coalesce(w.kind, '') AS kind,
+               coalesce(w.name, p.name, '') AS workload, coalesce(d.name, '') AS node,
+               f.currency, f.node_id IS NOT NULL AS is_free, {KEY} AS key, f.pod_id,
+               f.start_ms, f.end_ms, f.gpu_ms, f.unpriced_ms, f.raw
+        FROM scheduler_view_wastefinding f
+        JOIN accounting_cluster c ON c.id = f.cluster_id
+        LEFT JOIN accounting_team t ON t.id = f.team_id
+        LEFT JOIN accounting_workload w ON w.id = f.workload_id
+        LEFT JOIN accounting_pod p ON p.id = f.pod_id
+        LEFT JOIN accounting_namespace n
+            ON n.id = coalesce(w.namespace_id, p.namespace_id)
+        LEFT JOIN accounting_node d ON d.id = f.node_id
+        WHERE f.day >= %(first)s AND f.day < %(after)s
+          AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
+          AND (%(teams)s::bigint[] IS NULL OR coalesce(f.team_id, 0) = ANY(%(teams)s))
+          AND (%(slugs)s::text[] IS NULL
+               OR CASE WHEN f.node_id IS NULL THEN coalesce(t.slug, 'unmapped') END
+                  = ANY(%(slugs)s))
+    ) found
+    GROUP BY {_BY}
+    ORDER BY sum(raw) DESC, sum(gpu_ms) DESC, {_BY}
+"""  # noqa: S608  # composed of this module's constants
+
+
+def waste_report(
+    scope: Scope,
+    days: DayRange,
+    places: int,
+    *,
+    clusters: Collection[str] = (),
+    teams: Collection[str] = (),
+    read_team: int | None = None,
+) -> WasteReport:
+    """What was wasted on billing days, as far as a person may read it.
+
+    Finance and administrators read all of it, leads that of their teams.
+
+    Args:
+        places: decimal places of amounts; rows and totals are rounded as one list.
+        clusters, teams: names and slugs; empty for all. With teams, free time is left out.
+        read_team: the number of a team that the person may read without leading it.
+    """
+    readable = None if scope.sees_all else sorted(scope.lead_of)
+    if read_team is not None:
+        readable = [read_team]
+    values = {
+        "first": days.first,
+        "after": days.after,
+        "clusters": list(clusters) or None,
+        "teams": readable,
+        "slugs": list(teams) or None,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS, values)
+        found = cursor.fetchall()
+    measured, computed_at = _measured(days, clusters)
+    rows = _rows(found, places, measured)
+    claimed = [row for row in rows if not row.is_at_risk]
+    sums: dict[str, Money] = {}
+    for row in claimed:
+        if row.amount is not None:
+            known = sums.get(row.currency, NOTHING)
+            sums[row.currency] = known + Money(row.amount, row.currency)
+    return WasteReport(
+        rows,
+        measured,
+        tuple(sums.values()),
+        sum(row.gpu_ms for row in claimed),
+        sum(row.unpriced_ms for row in claimed),
+        computed_at,
+    )
+
+
+def _rows(
+    found: Sequence[tuple[Any, ...]], places: int, measured: int
+) -> list[WasteRow]:
+    keyed = [dict(zip(_OF_ROW, row, strict=False)) for row in found]
+    amounts = charge_list(
+        {
+            i: (row[-1], of_row["currency"])
+            for i, (row, of_row) in enumerate(zip(found, keyed, strict=True))
+            if of_row["currency"]
+        },
+        places,
+    )
+    rows = []
+    for i, (row, of_row) in enumerate(zip(found, keyed, strict=True)):
+        findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, _ = row[len(_OF_ROW) :]
+        is_free = of_row["is_free"]
+        amount = amounts.get(i)
+        rows.append(
+            WasteRow(
+                of_row["rule"],
+                of_row["cluster"],
+                of_row["slug"] or ("" if is_free else UNMAPPED),
+                of_row["team"] or ("" if is_free else "Unmapped"),
+                of_row["slot"],
+                of_row["namespace"],
+                of_row["kind"],
+                of_row["workload"],
+                of_row["node"],
+                findings,
+                pods,
+                to_instant(start_ms),
+                to_instant(end_ms),
+                gpu_ms,
+                unpriced_ms,
+                None if amount is None else amount.amount,
+                of_row["currency"],
+                measured,
+                tuple(of_row["key"]),
+            )
+        )
+    return rows
+
+
+def _measured(days: DayRange, clusters: Collection[str]) -> tuple[int, datetime | None]:
+    """How many of the days are computed, and when the latest was."""
+    done = WasteDay.objects.filter(day__gte=days.first, day__lt=days.after)
+    if clusters:
+        done = done.filter(cluster__name__in=clusters)
+    newest: datetime | None = done.aggregate(at=Max("computed_at"))["at"]
+    return done.values("day").distinct().count(), newest
+
+
+def waste_days(selection: Selection, now: datetime) -> DayRange:
+    """The days of a request; without a period, the last 28.
+
+    Raises:
+        SelectionError: the period is not of whole days.
+    """
+    if selection.period is None:
+        newest: date | None = WasteDay.objects.aggregate(day=Max("day"))["day"]
+        after = (newest or billing_day(now)) + DAY
+        return DayRange(after - SHOWN_DAYS, after)
+    if not is_on_days(selection.period):
+        raise SelectionError("waste is by billing day: give dates", parameter="from")
+    return DayRange(*billing_days(selection.period))

@@ -1,0 +1,43 @@
+"""Wasted time on pages: its evidence in words, and what a team could give back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import template
+
+from accounting.domain.core.money import minor_places
+from scheduler_view.domain.waste.wording import evidence_text, rule_text
+from scheduler_view.queries.waste.rows import waste_report
+
+register = template.Library()
+
+SHOWN = 5  # rows on the page of a team
+
+
+@register.filter
+def waste_evidence(evidence: Mapping[str, int]) -> str:
+    """What a rule compared, as text."""
+    return evidence_text(dict(evidence))
+
+
+@register.inclusion_tag("scheduler_view/_give_back.html", takes_context=True)
+def give_back(context: Mapping[str, Any]) -> dict[str, Any]:
+    """The largest findings of the team of a page, which its reader may see."""
+    state, team = context["state"], context["team"]
+    report = waste_report(
+        state.visitor.scope,
+        state.days,
+        minor_places(state.currency),
+        clusters=[state.cluster] if state.cluster else (),
+        read_team=team.id,
+    )
+    scope = state.visitor.scope
+    return {
+        "state": state,
+        "team": team,
+        "report": report,
+        "lines": [
+            {"row": row, "text": rule_text(row.rule)} for row in report.rows[:SHOWN]
+        ],
+        "leads": scope.sees_all or team.id in scope.lead_of,
+    }

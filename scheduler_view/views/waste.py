@@ -1,0 +1,101 @@
+"""Wasted GPU time: what was held or free without use, by rule, largest cost first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from accounting.domain.core.money import minor_places
+from accounting.queries.teams.teams import TeamRef, visible_teams
+from accounting.rights import WASTE
+from accounting.web.page_state import PageState
+from accounting.web.paging import paged
+from accounting.web.permissions import page
+from scheduler_view.domain.waste.wording import NOT_MEASURED, RuleText, rule_text
+from scheduler_view.queries.waste.evidence import EvidenceRow, evidence_of
+from scheduler_view.queries.waste.rows import WasteRow, waste_report
+
+
+@dataclass(frozen=True, slots=True)
+class WasteLine:
+    """A row of the page, with the text of its rule and its largest findings."""
+
+    row: WasteRow
+    text: RuleText
+    evidence: Sequence[EvidenceRow] = ()
+    source_url: str = ""  # empty for free time
+
+    @property
+    def further(self) -> int:
+        """Findings that are not listed."""
+        return self.row.findings - len(self.evidence)
+
+
+@page(WASTE)
+def waste(request: HttpRequest) -> HttpResponse:
+    """Findings of the range, by rule and work unit."""
+    state = PageState(request, compares=False)
+    ref = _team(state)
+    report = waste_report(
+        state.visitor.scope,
+        state.days,
+        minor_places(state.currency),
+        clusters=[state.cluster] if state.cluster else (),
+        teams=[ref.slug] if ref else (),
+    )
+    shown = paged(
+        [WasteLine(row, rule_text(row.rule)) for row in report.rows], state.query.dict()
+    )
+    context = {
+        "state": state,
+        "team": ref,
+        "report": report,
+        "page": shown,
+        "lines": with_evidence(shown.lines, state),
+        "not_measured": NOT_MEASURED,
+    }
+    return render(request, "scheduler_view/waste.html", context)
+
+
+def _team(state: PageState) -> TeamRef | None:
+    """The team in the address; 404 for one that the visitor does not lead."""
+    slug = state.query.get("team", "")
+    if not slug:
+        return None
+    scope = state.visitor.scope
+    ref = visible_teams(scope).get(slug)
+    if ref is None or not (scope.sees_all or ref.id in scope.lead_of):
+        raise Http404("no such team")
+    return ref
+
+
+def with_evidence(lines: Sequence[WasteLine], state: PageState) -> list[WasteLine]:
+    """Lines of one page with their largest findings."""
+    found = evidence_of([line.row for line in lines], state.days)
+    return [
+        WasteLine(
+            line.row,
+            line.text,
+            found.get((line.row.rule, line.row.currency, line.row.key), ()),
+            _source_url(line.row, state),
+        )
+        for line in lines
+    ]
+
+
+def _source_url(row: WasteRow, state: PageState) -> str:
+    """The explanation of the idle cost of a row's work on these days."""
+    if row.node:
+        return ""
+    query = {
+        "what": "idle_charge",
+        "team": row.team,
+        "namespace": row.namespace,
+        "workload": row.workload,
+        "from": state.days.first.isoformat(),
+        "to": state.days.after.isoformat(),
+    }
+    return f"{reverse('explain')}?{urlencode(query)}"

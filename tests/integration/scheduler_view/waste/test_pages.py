@@ -1,0 +1,121 @@
+"""Waste on its page, on the page of a team, over REST and as a report.
+
+The story's `notebook-mara` of vision holds one GPU at 3 % and was never busy. Browsers open the
+page in `tests/browser/test_every_page.py`; who may open it: `tests/integration/access`.
+"""
+
+import html
+import json
+import re
+from decimal import Decimal
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.http import HttpResponse
+
+from scheduler_view.models import WasteDay, WasteFinding
+from tests.integration.conftest import SignIn
+
+pytestmark = pytest.mark.django_db
+DAYS = "from=2026-11-19&to=2026-11-21"
+
+
+def text(answer: object) -> str:
+    """The visible words of a page."""
+    assert isinstance(answer, HttpResponse)
+    assert answer.status_code == 200
+    body = re.sub(
+        r"<(script|style).*?</\1>", " ", answer.content.decode(), flags=re.DOTALL
+    )
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_an_administrator_sees_every_team_and_free_time(sign_in: SignIn) -> None:
+    page = text(sign_in("ana").get(f"/waste?{DAYS}"))
+    assert "Wasted GPU time" in page
+    assert "2 measured days" in page
+    assert "of these GPU-hours have no price" in page
+    assert "notebook-mara StatefulSet in vision-prod, north" in page
+    assert "Never busy" in page
+    assert "old-experiment" in page, "of an unmapped namespace"
+    assert "Free, but not usable" in page
+    assert "rule S29, docs/scheduling.md" in page
+    assert "Not measured: " in page
+    assert "S32, Empty node kept: Pods without GPUs are not recorded." in page
+
+
+def test_a_lead_sees_only_their_team(sign_in: SignIn) -> None:
+    page = text(sign_in("luis").get(f"/waste?{DAYS}"))
+    assert "notebook-mara" in page
+    assert "old-experiment" not in page
+    assert "Free, but not usable" not in page
+    assert sign_in("luis").get(f"/waste?{DAYS}&team=search").status_code == 404
+    assert sign_in("luis").get(f"/waste?{DAYS}&team=nobody").status_code == 404
+    assert sign_in("mia").get("/waste").status_code == 403
+
+
+def test_each_finding_leads_to_its_metric_and_prices(sign_in: SignIn) -> None:
+    luis = sign_in("luis")
+    page = luis.get(f"/waste?{DAYS}").content.decode()
+    [address] = set(re.findall(r'href="(/explain[^"]+notebook-mara[^"]+)"', page))
+    explained = text(luis.get(html.unescape(address)))
+    assert "DCGM_FI_PROF_GR_ENGINE_ACTIVE" in explained
+    assert "\N{EURO SIGN}1.90" in explained
+
+
+def test_the_page_of_a_team_says_what_to_give_back(sign_in: SignIn) -> None:
+    page = text(sign_in("luis").get(f"/teams/vision?{DAYS}"))
+    part = page[page.index("What to give back") :][:400]
+    assert "All findings" in part
+    assert "notebook-mara" in part
+    viewer = text(sign_in("mia").get(f"/teams/vision?{DAYS}"))
+    part = viewer[viewer.index("What to give back") :][:400]
+    assert "All findings" not in part, "the page is for leads"
+    assert "notebook-mara" in part
+
+
+def test_rest_has_the_rows_of_the_page(sign_in: SignIn) -> None:
+    rows = sign_in("luis").get(f"/api/v1/waste?{DAYS}").json()["rows"]
+    [found] = [row for row in rows if row["rule"] == "never_busy"]
+    assert (found["workload"], found["team"]) == ("notebook-mara", "vision")
+    # all of its idle time, at the price of the model: 1.90
+    idle = sum(
+        WasteFinding.objects.filter(workload__name="notebook-mara").values_list(
+            "gpu_ms", flat=True
+        )
+    )
+    assert found["gpu_ms"] == idle
+    exact = Decimal(idle) * Decimal("1.90") / 3_600_000
+    assert abs(Decimal(found["amount"]) - exact) <= Decimal("0.000001")
+    assert found["measured_days"] == 2
+    assert {row["team"] for row in rows} == {"vision"}
+    amounts = [Decimal(row["amount"]) for row in rows if row["amount"]]
+    assert amounts == sorted(amounts, reverse=True)
+    assert found["first_from"] == "2026-11-18T23:00:00Z", "the first kept window"
+    lines = sign_in("luis").get(f"/api/v1/waste?{DAYS}&format=csv").content.decode()
+    assert len(lines.splitlines()) == len(rows) + 1
+
+
+def test_the_report_has_the_same_rows(sign_in: SignIn) -> None:
+    out = StringIO()
+    call_command(
+        *("report", "waste", "--from", "2026-11-19", "--to", "2026-11-21"),
+        *("--team", "vision", "--format", "json"),
+        stdout=out,
+    )
+    rows = sign_in("luis").get(f"/api/v1/waste?{DAYS}").json()["rows"]
+    assert json.loads(out.getvalue())["rows"] == rows
+
+
+def test_without_findings_the_page_says_how_many_days_were_measured(
+    sign_in: SignIn,
+) -> None:
+    WasteFinding.objects.all().delete()
+    page = text(sign_in("ana").get(f"/waste?{DAYS}"))
+    assert "Nothing was wasted" in page
+    assert "2 days measured." in page
+    WasteDay.objects.all().delete()
+    page = text(sign_in("ana").get(f"/waste?{DAYS}"))
+    assert "Not measured yet" in page
+    assert "Nothing was wasted" not in page
