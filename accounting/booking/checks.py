@@ -47,12 +47,16 @@ _FAILED = {
     "unpriced": "time has no price: {subjects}",
     "unconverted": "prices have no conversion: {subjects}",
     "unmapped": "{value} of the charge of held time belongs to no team",
-    "unmapped_any": "{value} of held time belongs to no team",
+    "unmapped_any": "{value} of held time belong to no team",
     "team_coverage": "less than 95% of the held time was observed: {subjects}",
     "dark": "of {value} of the time it is not known whether a pod held the GPU",
     "estimated": "{value} of the held time was estimated",
     "contests": "contests wait for an answer: {subjects}",
     "moved": "the total differs by {value} from the month before",
+}
+_FAILED_ONE = {  # where the value is 1
+    "windows": "1 window is not computed: {subjects}",
+    "hours": "1 hour is not rolled up: {subjects}",
 }
 _NOT_OVER = "the period is not over; wait for 72 h after its end"
 _PAGES = {
@@ -175,7 +179,8 @@ def _check(
 def _failed(code: str, value: Decimal, causes: Sequence[Cause]) -> str:
     if code == "settled" and value < 0:
         return _NOT_OVER
-    text = _FAILED[code]
+    text = _FAILED_ONE.get(code, "") if value == 1 else ""
+    text = text or _FAILED[code]
     return text.format(value=_text(code, value), subjects=_subjects(code, causes))
 
 

@@ -83,23 +83,30 @@ _SUMS = f"""
         SELECT team, own6, entries6, corrections6, total6, payable
         FROM accounting_statement WHERE revision_id = %(id)s
     )
-    SELECT team, s::text, l::text
+    SELECT concat_ws(', ', team, amount.name) AS named,
+           coalesce(amount.stored::text, 'no statement'),
+           coalesce(amount.summed::text, 'no lines')
     FROM statement s FULL JOIN line l USING (team)
-    WHERE (coalesce(s.own6, 0), coalesce(s.entries6, 0), coalesce(s.corrections6, 0),
-           coalesce(s.total6, 0), coalesce(s.payable, 0))
-       <> (coalesce(l.own6, 0), coalesce(l.entries6, 0), coalesce(l.corrections6, 0),
-           coalesce(l.total6, 0), coalesce(l.payable, 0))
+    CROSS JOIN LATERAL (VALUES
+        ('charges', s.own6, l.own6), ('entries', s.entries6, l.entries6),
+        ('corrections', s.corrections6, l.corrections6), ('total', s.total6, l.total6),
+        ('payable', s.payable, l.payable)
+    ) AS amount (name, stored, summed)
+    WHERE coalesce(amount.stored, 0) <> coalesce(amount.summed, 0)
+    ORDER BY named
 """
 _TOTALS = """
-    SELECT 'totals', concat_ws(' ', r.line_count, r.total6, r.payable),
-           concat_ws(' ', l.lines, s.total6, s.payable)
+    SELECT total.name, total.stored::text, total.summed::text
     FROM accounting_periodrevision r
     CROSS JOIN LATERAL (SELECT count(*) AS lines FROM charge_line
                         WHERE revision_id = r.id) l
     CROSS JOIN LATERAL (SELECT sum(total6) AS total6, sum(payable) AS payable
                         FROM accounting_statement WHERE revision_id = r.id) s
-    WHERE r.id = %(id)s
-      AND (r.line_count, r.total6, r.payable) IS DISTINCT FROM (l.lines, s.total6, s.payable)
+    CROSS JOIN LATERAL (VALUES
+        ('number of lines', r.line_count, l.lines), ('total', r.total6, s.total6),
+        ('payable', r.payable, s.payable)
+    ) AS total (name, stored, summed)
+    WHERE r.id = %(id)s AND total.stored IS DISTINCT FROM total.summed
 """
 _ORGANIZATION = """
     SELECT 'organization', concat_ws(', ', r.organization_id, r.organization_name),

@@ -5,6 +5,7 @@ order, and their source in the row; the schema, JSON, CSV and commands derive fr
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any
@@ -145,7 +146,8 @@ class SecondsField(serializers.DateTimeField):
 
     def to_representation(self, value: Any) -> str:
         """`2026-10-01T10:00:00Z`."""
-        return str(value.isoformat(timespec="seconds")).replace("+00:00", "Z")
+        text: str = value.astimezone(UTC).isoformat(timespec="seconds")
+        return text.replace("+00:00", "Z")
 
 
 class IsoField(serializers.DateTimeField):

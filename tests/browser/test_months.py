@@ -16,6 +16,7 @@ from accounting.models import PeriodRevision
 from accounting.tasks import close_months
 from tests.browser.conftest import SignIn
 from tests.browser.forget import forget_months
+from tests.browser.test_phone import outside
 from tests.story import Story
 
 REASON = "Agreed in the monthly review."
@@ -43,6 +44,16 @@ def _work(ending: Event) -> None:
     while not ending.wait(0.3):
         close_months()
     connection.close()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/months", "/months/2026-11", "/statements/vision/2026-11", "/charges"],
+)
+def test_amounts_are_beside_their_names_on_a_phone(sign_in: SignIn, path: str) -> None:
+    """What a month comes to is read without scrolling sideways."""
+    page = sign_in("fin", width=360).open(path)
+    assert max(outside(page, "main td.n")) <= -4
 
 
 def request_overrides(page: Page) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib.auth.models import User
 
 from accounting.booking.running import book_running
 from accounting.models import CloseOverride, Entry, IdempotencyKey, PeriodRevision, Team
@@ -150,7 +151,7 @@ def test_what_is_closed_is_what_was_read(ask: Ask) -> None:
         amount="-5.00",
         currency="EUR",
         reason=REASON["reason"],
-        author_id=1,
+        author=User.objects.get(username="fin"),
     )
     late = post(ask, "fin", f"{OCTOBER}/close", If_Match=tag)
     assert late.status_code == 202  # what its statements come to is not computed yet
@@ -171,6 +172,17 @@ def test_what_is_closed_is_what_was_read(ask: Ask) -> None:
     assert progress(ask)["state"] == "closed"
 
 
+def test_times_of_a_month_are_utc_with_and_without_a_booking(ask: Ask) -> None:
+    def times() -> tuple[str, str]:
+        row = ask("fin").get(f"/api/v1/{OCTOBER}").json()
+        return row["starts_at"], row["ends_at"]
+
+    unbooked = times()
+    assert unbooked == ("2026-09-30T22:00:00Z", "2026-10-31T23:00:00Z")
+    book_running("2026-10")
+    assert times() == unbooked
+
+
 def test_a_month_is_checked_as_its_close_would(ask: Ask) -> None:
     """The check computes the month again, so that its version can be closed."""
     stale = book_running("2026-10")
@@ -183,7 +195,7 @@ def test_a_month_is_checked_as_its_close_would(ask: Ask) -> None:
         amount="7.00",
         currency="EUR",
         reason=REASON["reason"],
-        author_id=1,
+        author=User.objects.get(username="fin"),
     )
     checked = post(ask, "fin", f"{OCTOBER}/check", Idempotency_Key="check-1")
     assert (checked.status_code, checked.json()["blocks"]) == (200, False)

@@ -85,6 +85,35 @@ def test_the_organization_is_that_of_the_close(
     )
 
 
+def test_a_changed_amount_is_found_and_named(closed: PeriodRevision) -> None:
+    """The triggers off, as their owner could: a line, then the total of the month."""
+    statement = closed.statements.get(team="vision")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(
+            "UPDATE charge_line SET charge = charge + 1"
+            " WHERE kind = 'usage' AND team = 'vision'"
+        )
+        cursor.execute("UPDATE accounting_periodrevision SET payable = payable + 2")
+        cursor.execute("SET LOCAL session_replication_role = origin")
+    found = {
+        one.statement: one.violations for one in closed_verdicts() if one.violations
+    }
+    assert found["lines and header have the hash of the close"][0][2] == closed.hash
+    assert found["statements are the sums of their lines"] == (
+        (
+            "vision, charges",
+            f"{statement.own6}",
+            f"{statement.own6 + 1}",
+        ),
+        ("vision, payable", f"{statement.payable}", f"{statement.payable + 1}"),
+        ("vision, total", f"{statement.total6}", f"{statement.total6 + 1}"),
+    )
+    assert found["the period is the sum of its statements"] == (
+        ("payable", f"{closed.payable + 2}", f"{closed.payable}"),
+    )
+
+
 def test_a_second_close_changes_nothing(closed: PeriodRevision, days: Days) -> None:
     days.forget()
     days.use("vision", OCTOBER, 540_000)

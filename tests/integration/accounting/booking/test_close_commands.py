@@ -49,7 +49,7 @@ def test_check_changes_nothing_and_finds_what_blocks() -> None:
     assert "BLOCK" not in out
     fault()
     out, _ = command("close_period", "2026-10", "--check", status=1)
-    assert "BLOCK    windows: 1 windows are not computed: north 1" in out
+    assert "BLOCK    windows: 1 window is not computed: north 1" in out
     assert not PeriodRevision.objects.exists()
 
 
