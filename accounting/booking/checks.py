@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.urls import reverse
 
-from accounting.booking import check_amounts, check_ledger
+from accounting.booking import check_amounts, check_bills, check_ledger
 from accounting.booking.periods import PeriodTerms
 from accounting.domain.billing.close_checks import (
     RULES,
@@ -34,6 +34,7 @@ _PASSED = {
     "dark": "of at most 1% of the time it is not known whether a pod held the GPU",
     "estimated": "at most 10% of the held time was estimated",
     "contests": "no contest of this month or an earlier one waits for an answer",
+    "bills": "every bill of the month is final, or there are none",
     "moved": "the total is within 30% of the month before",
 }
 _FAILED = {
@@ -52,6 +53,7 @@ _FAILED = {
     "dark": "of {value} of the time it is not known whether a pod held the GPU",
     "estimated": "{value} of the held time was estimated",
     "contests": "contests wait for an answer: {subjects}",
+    "bills": "the cost is not final: {subjects}",
     "moved": "the total differs by {value} from the month before",
 }
 _FAILED_ONE = {  # where the value is 1
@@ -67,7 +69,9 @@ _PAGES = {
     "unmapped": "attribution",
     "unmapped_any": "attribution",
     "contests": "contests",
+    "bills": "bills",
 }
+_BETWEEN = {"bills": ": "}  # a cause and its value in a message; a space in others
 MOST_NAMED = 5  # causes in a message
 
 
@@ -90,6 +94,7 @@ def run_checks(
     causes: dict[str, list[Cause]] = {code: [] for code in RULES}
     for found in (
         check_amounts.causes(terms, lines),
+        {"bills": check_bills.causes(terms)},
         check_ledger.causes(terms, moment),
     ):
         for code, some in found.items():
@@ -186,7 +191,7 @@ def _failed(code: str, value: Decimal, causes: Sequence[Cause]) -> str:
 
 _SUMMED = {
     *("order", "windows", "hours", "conservation"),
-    *("unpriced", "unconverted", "contests"),
+    *("unpriced", "unconverted", "contests", "bills"),
 }
 
 
@@ -202,7 +207,7 @@ def _subjects(code: str, causes: Sequence[Cause]) -> str:
     named = [
         cause.subject
         if code in {"order", "conservation"}
-        else f"{cause.subject} {_text(code, cause.value)}"
+        else f"{cause.subject}{_BETWEEN.get(code, ' ')}{_text(code, cause.value)}"
         for cause in causes[:MOST_NAMED]
     ]
     rest = len(causes) - len(named)

@@ -98,6 +98,7 @@ RULES = {
         _warning("dark", Unit.SHARE, Decimal("0.01")),
         _warning("estimated", Unit.SHARE, Decimal("0.10")),
         _warning("contests", Unit.COUNT),
+        _warning("bills", Unit.COUNT),
         _warning("moved", Unit.SHARE, Decimal("0.30")),
     )
 }

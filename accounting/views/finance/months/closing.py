@@ -32,6 +32,7 @@ CHECK_TITLES = {
     "dark": "Dark time",
     "estimated": "Estimated time",
     "contests": "Contests",
+    "bills": "Bills",
     "moved": "Month before",
 }
 """Of every check, as a page names it; its code is that of REST and commands."""
