@@ -72,9 +72,8 @@ def _entries(booking: Booking, team: str) -> Iterator[dict[str, str]]:
 
 
 def _corrections(booking: Booking, team: str) -> Iterator[dict[str, str]]:
-    for row in correction_rows(booking):
-        if row.team == team:
-            yield _row("correction", row.corrects, row.cause, row.ms, row.charge)
+    for row in correction_rows(booking, [team]):
+        yield _row("correction", row.corrects, row.cause, row.ms, row.charge)
 
 
 def _row(

@@ -1,6 +1,10 @@
 """Lines of a booking: what a team pays for some GPU time, or an entry (money.md M9-M12)."""
 
 from django.db import models
+from django.db.models import Q
+
+_CORRECTED = ["revision", "billing_on", "cluster", "namespace", "workload", "state"]
+"""Finds the lines that a correction has its cause with, and those of a month that has few."""
 
 
 class BookedLine(models.Model):
@@ -55,7 +59,10 @@ class ChargeLine(BookedLine):
     class Meta:
         db_table = "charge_line"
         indexes = [
-            models.Index(fields=["revision", "team", "billing_on"], name="charge_team")
+            models.Index(fields=["revision", "team", "billing_on"], name="charge_team"),
+            models.Index(
+                fields=_CORRECTED, condition=~Q(corrects=""), name="charge_corrected"
+            ),
         ]
 
 
@@ -73,5 +80,10 @@ class RunningLine(BookedLine):
     class Meta:
         db_table = "running_line"
         indexes = [
-            models.Index(fields=["revision", "team", "billing_on"], name="running_team")
+            models.Index(
+                fields=["revision", "team", "billing_on"], name="running_team"
+            ),
+            models.Index(
+                fields=_CORRECTED, condition=~Q(corrects=""), name="running_corrected"
+            ),
         ]

@@ -51,10 +51,30 @@ class CauseGroup:
     cause: str
 
 
-_CAUSED = """
+_ALL = """
 WITH line AS (
     SELECT * FROM {table} WHERE revision_id = {revision} AND corrects <> ''
-), by_team AS (
+)"""
+# Lines of some teams, and of others that are equal to them in the group: only time of `usage` moves
+# between teams. Each group is looked up in the partial index of corrections (OFFSET 0: the planner
+# would read the corrections of all teams).
+_OF_TEAMS = """
+WITH mine AS MATERIALIZED (
+    SELECT * FROM {table}
+    WHERE revision_id = {revision} AND corrects <> '' AND team = ANY({teams})
+), shared AS MATERIALIZED (
+    SELECT DISTINCT {group}, corrects FROM mine WHERE kind = 'usage'
+), line AS (
+    SELECT * FROM mine
+    UNION ALL
+    SELECT other.* FROM shared CROSS JOIN LATERAL (
+        SELECT * FROM {table} line
+        WHERE revision_id = {revision} AND line.corrects <> '' AND team <> ALL({teams})
+          AND line.corrects = shared.corrects AND {equal}
+        OFFSET 0
+    ) other
+)"""
+_CAUSED = """, by_team AS (
     SELECT {group}, corrects, team, sum(ms) AS team_ms FROM line
     GROUP BY {group}, corrects, team
 ), changed AS (
@@ -93,7 +113,8 @@ def correction_rows(
 
     Args:
         booking: that has booked them.
-        teams: only theirs; None for all. Causes are those of all teams together.
+        teams: only theirs; None for all. Causes are those of all teams together. Those of a few
+            teams are read without reading the others'.
         seek: the rows of a page; a key is `correction_key` of a row.
     """
     only = {
@@ -101,7 +122,8 @@ def correction_rows(
         "after": sql.Literal(None if seek.after is None else list(seek.after)),
         "limit": sql.Literal(seek.limit),
     }
-    return [CorrectionRow(*row) for row in _fetched(booking, _ROWS, **only)]
+    lines = _ALL if teams is None else _OF_TEAMS
+    return [CorrectionRow(*row) for row in _fetched(booking, lines, _ROWS, **only)]
 
 
 def correction_key(row: CorrectionRow) -> Key:
@@ -113,24 +135,32 @@ def cause_groups(booking: Booking) -> list[CauseGroup]:
     """The cause of each correction of a booking, in no order."""
     return [
         CauseGroup(corrects, tuple(key), cause)
-        for corrects, cause, *key in _fetched(booking, _GROUPS)
+        for corrects, cause, *key in _fetched(booking, _ALL, _GROUPS)
     ]
 
 
 def _fetched(
-    booking: Booking, select: str, **more: sql.Composable
+    booking: Booking, lines: str, select: str, **more: sql.Composable
 ) -> list[tuple[Any, ...]]:
-    statement = sql.SQL(_CAUSED + select).format(
+    statement = sql.SQL(lines + _CAUSED + select).format(
         table=sql.Identifier(booking.table),
         revision=booking.revision_id,
         group=sql.SQL(", ").join(sql.Identifier(name) for name in GROUP),
-        same=sql.SQL(" AND ").join(
-            sql.SQL("line.{0} = changed.{0}").format(sql.Identifier(name))
-            for name in GROUP
-        ),
+        same=_equal("changed"),
+        equal=_equal("shared"),
         **more,
     )
     with connection.cursor() as cursor:
         cursor.execute(statement.as_string())  # the audit's hook expects text
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
+
+
+def _equal(other: str) -> sql.Composable:
+    """A condition: a line and a row of another relation are of one group."""
+    return sql.SQL(" AND ").join(
+        sql.SQL("line.{0} = {1}.{0}").format(
+            sql.Identifier(name), sql.Identifier(other)
+        )
+        for name in GROUP
+    )

@@ -244,8 +244,7 @@ def _corrections(booking: Booking, team: str) -> dict[tuple[str, ...], _Cell]:
         ("corrections", one.corrects, CAUSES[one.cause]): _Cell(
             one.charge, one.ms, raw=one.raw
         )
-        for one in correction_rows(booking)
-        if one.team == team
+        for one in correction_rows(booking, [team])
     }
 
 

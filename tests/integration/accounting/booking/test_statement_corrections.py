@@ -1,5 +1,6 @@
 """Corrections on a statement: by month and cause, and raw where the charge is zero (M32, M33)."""
 
+import random
 import re
 from datetime import date
 from decimal import Decimal
@@ -10,6 +11,7 @@ from django.template.loader import render_to_string
 from accounting.access import EVERYTHING
 from accounting.booking.close import close_period
 from accounting.booking.running import book_running
+from accounting.queries.finance.months.corrections import correction_rows
 from accounting.queries.finance.months.lines import booking_of
 from accounting.queries.finance.months.statements import (
     StatementDocument,
@@ -80,3 +82,31 @@ def test_a_correction_below_a_millionth_shows_its_raw_amount(days: Days) -> None
     found = november("vision")
     assert found.corrections[0].raw_amount.amount == 0
     assert "(raw 1 EUR-ms)" in rows_of(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_corrections_of_some_teams_are_those_of_all_that_are_theirs(
+    days: Days, seed: int
+) -> None:
+    """They are read without those of others; their causes need others' lines of the same time."""
+    dice = random.Random(seed)
+
+    def use_at_random() -> None:
+        for number in range(12):
+            for team in dice.sample(("vision", "search", "speech"), dice.randrange(3)):
+                days.use(team, NOVEMBER, 378_000, workload=f"run-{number}")
+        days.use("", NOVEMBER, dice.randrange(1, 10**6), state="free")
+
+    use_at_random()
+    close_period("2026-11")
+    days.forget()
+    use_at_random()
+    days.price(H100, "2")
+    days.use("vision", NOVEMBER, 378_000, workload="dearer")
+    book_running("2026-12")
+    booking = booking_of("2026-12")
+    found = correction_rows(booking)
+    assert {row.cause for row in found} >= {"facts", "mapping"}
+    for wanted in (["vision"], ["search", "speech"], ["platform"], ["nobody"]):
+        expected = [row for row in found if row.team in wanted]
+        assert correction_rows(booking, wanted) == expected
