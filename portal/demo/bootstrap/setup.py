@@ -105,8 +105,14 @@ def configuration(story: Story, port: int, api: ApiAddress | None = None) -> str
 def set_up(
     story: Story, port: int, secret: str, api: ApiAddress | None = None
 ) -> list[DemoSignIn]:
-    """Configure the portal and its sign-ins; returns them with their passwords."""
+    """Configure the portal and its sign-ins; returns them with their passwords.
+
+    A demo that is started again keeps the prices, rules and budgets that people have changed.
+    """
     wanted = read_configuration(configuration(story, port, api))
+    if Cluster.objects.filter(name=CLUSTER).exists():
+        kept = {"prices": None, "bindings": None, "budgets": ()}
+        wanted = wanted.model_copy(update=kept)
     apply_configuration(wanted, actor=SYSTEM)
     with act(SYSTEM, "demo"):
         Cluster.objects.filter(name=CLUSTER, is_demo=False).update(is_demo=True)
