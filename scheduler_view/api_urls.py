@@ -15,6 +15,11 @@ urlpatterns = [
         ("waiting", "waiting", waits.WaitingView.as_view()),
         ("preemptions", "preemptions", waits.PreemptionsView.as_view()),
         ("waste", "waste", waste.WasteView.as_view()),
+        (
+            "recommendations",
+            "recommendations",
+            waste.RecommendationsView.as_view(),
+        ),
         ("change-sets", "change-sets", changes.ChangesView.as_view()),
         ("change-set", "change-sets/<int:number>", changes.ChangeView.as_view()),
         ("plan", "change-sets/<int:number>/plan", change_verbs.PlanView.as_view()),

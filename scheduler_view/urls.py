@@ -5,6 +5,7 @@ from django.urls import path
 from scheduler_view.views import (
     changes,
     quotas,
+    recommendations,
     settle,
     team_quota,
     tiers,
@@ -21,6 +22,11 @@ urlpatterns = [
     path("changes/<int:number>", changes.change, name="change"),
     path("changes/<int:number>/<slug:verb>", verbs.act_on, name="change-act"),
     path("waste", waste.waste, name="waste"),
+    path("recommendations", recommendations.recommendations, name="recommendations"),
+    path(
+        "recommendations/decide", recommendations.decide, name="recommendation-decide"
+    ),
+    path("recommendations/draft", recommendations.draft, name="recommendation-draft"),
     path("tiers", tiers.tier_list, name="tiers"),
     path("tiers/change", tiers.propose, name="tier-propose"),
     path("teams/<slug:slug>/quota", team_quota.team_quota, name="team-quota"),

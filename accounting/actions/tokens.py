@@ -31,6 +31,7 @@ SCOPES = (
     "read:waiting",
     "read:preemptions",
     "read:waste",
+    "read:recommendations",
     "read:tiers",
     "read:change-sets",
     "read:audit",

@@ -25,7 +25,8 @@ _RATED = f"""{with_prices(("gpu_id", "node_id", "pod_id"))}
 )"""
 
 HELD_WINDOWS = f"""{_RATED}
-SELECT pod_id, window_start, gpu_id, instance, busy_ms, idle_ms, unknown_ms, team_id, rate,
+SELECT pod_id, (extract(epoch FROM window_start) * 1000)::bigint, gpu_id, instance,
+       busy_ms, idle_ms, unknown_ms, team_id, rate,
        CASE WHEN rate IS NULL THEN '' ELSE currency END
 FROM timed WHERE pod_id <> 0
 ORDER BY pod_id, window_start, gpu_id, instance

@@ -9,6 +9,7 @@ from accounting.api.rows import RowsView
 from accounting.api.schema import PERIOD, lists
 from accounting.rights import WASTE
 from scheduler_view import serializers
+from scheduler_view.queries.waste.recommendations import recommendation_rows
 from scheduler_view.queries.waste.rows import waste_days, waste_report
 
 PLACES = 6
@@ -36,3 +37,21 @@ class WasteView(RowsView):
             teams=selection.filters.get("team", ()),
         )
         return self.listed(request, report.rows, serializers.WasteRowSerializer)
+
+
+class RecommendationsView(RowsView):
+    """Recommendations."""
+
+    subject = "recommendations"
+    right = WASTE
+    parameters = ("team",)
+
+    @lists(serializers.RecommendationRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """List what could be saved, from the findings of four weeks, and what was decided."""
+        rows = recommendation_rows(
+            scope_of(request.user),
+            PLACES,
+            teams=self.selection(request).filters.get("team", ()),
+        )
+        return self.listed(request, rows, serializers.RecommendationRowSerializer)

@@ -15,7 +15,13 @@ from scheduler_view.models.observation import (
 )
 from scheduler_view.models.quota import QuotaTarget, Tier
 from scheduler_view.models.waits import UnitWait
-from scheduler_view.models.waste import HeldDay, WasteDay, WasteFinding
+from scheduler_view.models.waste import (
+    HeldDay,
+    RecommendationDecision,
+    RecommendationState,
+    WasteDay,
+    WasteFinding,
+)
 
 __all__ = [
     "CAME_TO_NOTHING",
@@ -28,6 +34,8 @@ __all__ = [
     "ObservationRun",
     "Preemption",
     "QuotaTarget",
+    "RecommendationDecision",
+    "RecommendationState",
     "StepState",
     "Tier",
     "UnitWait",

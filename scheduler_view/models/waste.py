@@ -1,5 +1,7 @@
 """Wasted GPU time, as computed from facts, holds and prices."""
 
+import pghistory
+from django.conf import settings
 from django.db import models
 
 from accounting.models import Cluster, Node, Pod, Team, Workload
@@ -88,3 +90,52 @@ class WasteFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rule} of {self.cluster}, {self.day}"
+
+
+class RecommendationState(models.TextChoices):
+    """What people decided about a recommendation; without a decision it is open."""
+
+    OPEN = "open"
+    ACCEPTED = "accepted"
+    DISMISSED = "dismissed"
+    DONE = "done"
+
+
+@pghistory.track()
+class RecommendationDecision(models.Model):
+    """What a person decided about the findings of one rule and one work unit or node.
+
+    `raw_per_day` is what was wasted per measured day when it was accepted or done: the measured
+    saving is the difference from it.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    rule = models.CharField(max_length=16)
+    team = models.ForeignKey(
+        Team, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    workload = models.ForeignKey(
+        Workload, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    node = models.ForeignKey(
+        Node, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    state = models.CharField(max_length=9, choices=RecommendationState.choices)
+    reason = models.CharField(max_length=200, blank=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+    )
+    decided_at = models.DateTimeField()
+    raw_per_day = models.DecimalField(max_digits=30, decimal_places=6)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "rule", "team", "workload", "node"],
+                name="recommendation_decision_unique",
+                nulls_distinct=False,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule} of {self.cluster}: {self.state}"

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from accounting.access import Scope
 from accounting.domain.core.money import minor_places
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.rights import WASTE
@@ -38,7 +39,7 @@ class WasteLine:
 def waste(request: HttpRequest) -> HttpResponse:
     """Findings of the range, by rule and work unit."""
     state = PageState(request, compares=False)
-    ref = _team(state)
+    ref = led_team(state.visitor.scope, state.query.get("team", ""))
     report = waste_report(
         state.visitor.scope,
         state.days,
@@ -60,12 +61,10 @@ def waste(request: HttpRequest) -> HttpResponse:
     return render(request, "scheduler_view/waste.html", context)
 
 
-def _team(state: PageState) -> TeamRef | None:
-    """The team in the address; 404 for one that the visitor does not lead."""
-    slug = state.query.get("team", "")
+def led_team(scope: Scope, slug: str) -> TeamRef | None:
+    """The team in an address, None without one; 404 for one that the visitor does not lead."""
     if not slug:
         return None
-    scope = state.visitor.scope
     ref = visible_teams(scope).get(slug)
     if ref is None or not (scope.sees_all or ref.id in scope.lead_of):
         raise Http404("no such team")

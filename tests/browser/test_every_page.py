@@ -75,6 +75,8 @@ PAGES = {
     "/budgets/1/end": "End a budget",
     "/budgets/2": "Research",
     "/waste": "Waste",
+    "/recommendations": "Recommendations",
+    "/recommendations?state=dismissed": "Recommendations",
     "/waste?range=last-7-days&team=vision": "Waste",
     "/anomalies": "Unusual days",
     "/anomalies?from=2020-01-01&to=2020-02-01": "Unusual days",

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import to_ms
 from accounting.rating.charge_sql import parameters
 from accounting.rating.window_sql import FREE_WINDOWS, HELD_WINDOWS
 
@@ -57,7 +56,7 @@ def held_windows(
 ) -> Iterator[HeldWindow]:
     """Windows that pods held, by pod and time; read in parts, so a day fits in memory."""
     for row in _streamed(HELD_WINDOWS, parameters(cluster_id, start, end)):
-        yield HeldWindow(row[0], to_ms(row[1]), *row[2:])
+        yield HeldWindow(*row)
 
 
 def free_nodes(cluster_id: int, start: datetime, end: datetime) -> Iterator[FreeNode]:

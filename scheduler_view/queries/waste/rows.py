@@ -39,6 +39,8 @@ class WasteRow:
         start, end: of the first and the last finding; they may reach beyond the days.
         gpu_ms, amount: of the chosen days only; `amount` is None without a price.
         unpriced_ms: the part of `gpu_ms` that no amount includes.
+        raw: of the same time, milliseconds x rate, exact.
+        key: numbers of team, workload, pod (without a workload) and node; 0 for none.
         is_at_risk: no saving is claimed.
     """
 
@@ -58,6 +60,7 @@ class WasteRow:
     gpu_ms: int
     unpriced_ms: int
     amount: Decimal | None
+    raw: Decimal
     currency: str
     days: int
     key: tuple[int, ...]
@@ -199,7 +202,7 @@ def _rows(
     )
     rows = []
     for i, (row, of_row) in enumerate(zip(found, keyed, strict=True)):
-        findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, _ = row[len(_OF_ROW) :]
+        findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, raw = row[len(_OF_ROW) :]
         is_free = of_row["is_free"]
         amount = amounts.get(i)
         rows.append(
@@ -220,6 +223,7 @@ def _rows(
                 gpu_ms,
                 unpriced_ms,
                 None if amount is None else amount.amount,
+                raw,
                 of_row["currency"],
                 measured,
                 tuple(of_row["key"]),

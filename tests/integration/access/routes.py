@@ -95,6 +95,13 @@ PAGES: dict[str, Route] = {
     "changes/<int:number>": Route("/changes/99999", MISSING),
     "changes/<int:number>/<slug:verb>": posted("/changes/99999/plan", MISSING),
     "waste": Route("/waste", LEAD_PAGES),
+    "recommendations": Route("/recommendations", LEAD_PAGES),
+    "recommendations/decide": posted(
+        "/recommendations/decide", (403, 403, 404, 404, 404)
+    ),
+    "recommendations/draft": posted(
+        "/recommendations/draft", (403, 403, 403, 403, 404)
+    ),
     "tiers": Route("/tiers", ALL),
     "tiers/change": Route(
         "/tiers/change?cluster=north", ADMIN, (403, 403, 403, 403, 404)
@@ -182,6 +189,7 @@ REST: dict[str, Route] = {
     "waiting": Route(f"{API}waiting", ALL),
     "preemptions": Route(f"{API}preemptions", ALL),
     "waste": Route(f"{API}waste", LEADS),
+    "recommendations": Route(f"{API}recommendations", LEADS),
     "change-sets": Route(f"{API}change-sets", ALL, (403, 403, 400, 403, 400)),
     "change-sets/<int:number>": Route(
         f"{API}change-sets/99999",

@@ -48,6 +48,8 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "contests/1": (401, 404, 404, 404, 404, 404),
     "bills": (401, 404, 404, 404, 200, 200),
     "bills/1/variance": (401, 404, 404, 404, 404, 404),
+    "recommendations": (401, 404, 404, 200, 200, 200),
+    "recommendations?team=search": (401, 404, 404, 404, 200, 200),
     "waste": (401, 404, 404, 200, 200, 200),
     "waste?team=search": (401, 404, 404, 404, 200, 200),
     "anomalies": (401, 404, 404, 200, 200, 200),

@@ -1,0 +1,104 @@
+"""Decisions about recommendations: accept, dismiss with a reason, done, open again."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from accounting.access import Scope
+from accounting.audit import act
+from accounting.models import Cluster
+from scheduler_view.actions.change_sets import Draft, create
+from scheduler_view.domain.plan.edit import QuotaEdit
+from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.models import (
+    ChangeSet,
+    QuotaTarget,
+    RecommendationDecision,
+    RecommendationState,
+)
+from scheduler_view.queries.waste.recommendations import RESOURCE, RecommendationRow
+
+SHORTEST, LONGEST = 10, 200  # of a reason
+
+
+class DecisionRefused(ValueError):
+    """The decision is not possible; the message says why."""
+
+
+def may_decide(scope: Scope, row: RecommendationRow) -> bool:
+    """Leads decide about work of their teams, administrators about all."""
+    return scope.is_admin or row.subject[2] in scope.lead_of
+
+
+def decide(
+    row: RecommendationRow,
+    state: str,
+    *,
+    reason: str,
+    actor: AbstractBaseUser,
+    at: datetime,
+) -> None:
+    """Store a decision; its author becomes the owner. `open` removes it.
+
+    Raises:
+        DecisionRefused: the state is unknown, or a dismissal has no reason.
+    """
+    if state not in RecommendationState.values:
+        raise DecisionRefused(f"{state!r} is not a state of a recommendation")
+    text = reason.strip()
+    needs = state == RecommendationState.DISMISSED
+    if len(text) > LONGEST or (needs and len(text) < SHORTEST):
+        raise DecisionRefused(f"enter a reason of {SHORTEST} to {LONGEST} characters")
+    cluster, rule, team, workload, node = row.subject
+    known: dict[str, Any] = {
+        "cluster_id": cluster,
+        "rule": rule,
+        "team_id": team or None,
+        "workload_id": workload or None,
+        "node_id": node or None,
+    }
+    with act(actor, text or f"Recommendation {state}"):
+        if state == RecommendationState.OPEN:
+            RecommendationDecision.objects.filter(**known).delete()
+            return
+        before = RecommendationDecision.objects.filter(**known).first()
+        # what it was before people acted: "done" after "accepted" keeps the first amount
+        raw = before.raw_per_day if before and before.raw_per_day else row.raw_per_day
+        RecommendationDecision.objects.update_or_create(
+            **known,
+            defaults={
+                "state": state,
+                "reason": text,
+                "owner_id": actor.pk,
+                "decided_at": at,
+                "raw_per_day": raw,
+            },
+        )
+
+
+def draft_smaller_quota(
+    row: RecommendationRow, *, actor: AbstractBaseUser, at: datetime
+) -> ChangeSet:
+    """A draft change set with the smaller quota; a person reviews and plans it.
+
+    Raises:
+        DecisionRefused: the recommendation has no smaller quota.
+        EditsRefused, LostUpdate: see `change_sets.create`.
+    """
+    if row.smaller is None:
+        raise DecisionRefused("this recommendation does not lead to a smaller quota")
+    target = QuotaTarget.objects.get(
+        cluster_id=row.subject[0], team_id=row.subject[2], resource=RESOURCE, tier=""
+    )
+    edit = QuotaEdit(
+        row.row.team,
+        RESOURCE,
+        row.smaller,
+        rule=SplitRule(target.rule),
+        weights=target.weights,
+        version=row.quota_version,
+    )
+    reason = f"{row.row.workload} left {int(row.gpus)} GPUs idle on average"[:LONGEST]
+    cluster = Cluster.objects.get(pk=row.subject[0])
+    return create(cluster=cluster, draft=Draft([edit], reason), actor=actor, at=at)

@@ -1,0 +1,111 @@
+"""What could be saved, from the findings of four weeks (scheduling.md "Recommendations")."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from scheduler_view.domain.waste.finding import WasteRule
+
+MONTH_DAYS = 30
+WEEKS, WEEK_DAYS = 4, 7
+LEAST_DAYS_AFTER = 7  # measured days after a decision, for a measured saving
+DAY_MS = 86_400_000
+
+
+class Confidence(StrEnum):
+    """How regular the findings are: in how many of the last four weeks."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Effort(StrEnum):
+    """How much has to be done."""
+
+    SMALL = "small"  # end or release something
+    MEDIUM = "medium"  # change a request or a queue
+    LARGE = "large"  # change how work is placed
+
+
+EFFORTS = {
+    WasteRule.NEVER_BUSY: Effort.SMALL,
+    WasteRule.TAIL: Effort.SMALL,
+    WasteRule.IDLE: Effort.SMALL,
+    WasteRule.TOO_LONG: Effort.SMALL,
+    WasteRule.IDLE_GPUS: Effort.MEDIUM,
+    WasteRule.GANG: Effort.MEDIUM,
+    WasteRule.FRAGMENTED: Effort.LARGE,
+}
+"""Rules that lead to a recommendation; the others claim no saving."""
+
+LOWERS_QUOTA = frozenset({WasteRule.NEVER_BUSY, WasteRule.IDLE, WasteRule.IDLE_GPUS})
+"""Rules whose GPUs a smaller quota would leave to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeekWaste:
+    """The findings of one rule about one unit in one week.
+
+    Attributes:
+        days: measured days of the week.
+        gpu_ms, raw: as of findings.
+    """
+
+    days: int
+    gpu_ms: int
+    raw: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What a month could save: raw money, in the least and the most wasteful week.
+
+    `gpus` are the GPUs that were wasted on average over the measured days.
+    """
+
+    low: Fraction
+    high: Fraction
+    gpus: Fraction
+    confidence: Confidence
+
+
+def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
+    """The saving of a month of 30 days; None without a measured day with findings.
+
+    Weeks without measured days are left out; measured ones without findings count as 0.
+    """
+    measured = [week for week in weeks if week.days]
+    found = sum(1 for week in measured if week.gpu_ms)
+    if not found:
+        return None
+    per_day = [week.raw / week.days for week in measured]
+    gpus = Fraction(
+        sum(week.gpu_ms for week in measured),
+        sum(week.days for week in measured) * DAY_MS,
+    )
+    confidence = Confidence.LOW if found == 1 else Confidence.MEDIUM
+    if found == WEEKS:
+        confidence = Confidence.HIGH
+    return Saving(
+        min(per_day) * MONTH_DAYS, max(per_day) * MONTH_DAYS, gpus, confidence
+    )
+
+
+def measured_saving(
+    before_per_day: Fraction, after_raw: Fraction, after_days: int
+) -> Fraction | None:
+    """The saving of a month since a decision, negative if more is wasted.
+
+    None until seven days after it are measured.
+    """
+    if after_days < LEAST_DAYS_AFTER:
+        return None
+    return (before_per_day - after_raw / after_days) * MONTH_DAYS
+
+
+def smaller_quota(gpus: int, wasted: Fraction) -> int | None:
+    """A quota without the GPUs that were wasted on average; None if it would not be smaller."""
+    spare = int(wasted)
+    return gpus - spare if 0 < spare < gpus else None

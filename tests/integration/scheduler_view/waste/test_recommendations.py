@@ -1,0 +1,179 @@
+"""Recommendations: savings from stored findings, decisions, measured savings, draft quotas.
+
+Sums are in `tests/unit/scheduler_view/domain/waste/test_recommend.py`; who may open what:
+`tests/integration/access`. Not over REST: decisions.
+"""
+
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from accounting.access import EVERYTHING
+from accounting.models import Membership, Person, Workload
+from scheduler_view.models import (
+    ChangeSet,
+    QuotaTarget,
+    RecommendationDecision,
+    WasteDay,
+    WasteFinding,
+)
+from scheduler_view.queries.waste.recommendations import (
+    RecommendationRow,
+    recommendation_rows,
+)
+from tests.integration.conftest import SignIn
+from tests.integration.scheduler_view.waste.fleet import (
+    HOUR,
+    START,
+    Fleet,
+    make_fleet,
+)
+from tests.integration.scheduler_view.waste.test_pages import text
+
+pytestmark = pytest.mark.django_db
+LAST = date(2026, 11, 3)
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    """28 measured days; work of vision left 2 GPUs idle on each, at 2.50 an hour."""
+    fleet = make_fleet(START + 24 * HOUR)
+    work = Workload.objects.create(
+        cluster=fleet.cluster, namespace=fleet.namespace, kind="Job", name="sweep"
+    )
+    for n in range(28):
+        day = LAST - timedelta(days=n)
+        WasteDay.objects.create(
+            cluster=fleet.cluster, day=day, digest=str(n), computed_at=START
+        )
+        _found(fleet, work, day, gpus=2)
+    return fleet
+
+
+def _found(fleet: Fleet, work: Workload, day: date, gpus: int) -> None:
+    WasteFinding.objects.create(
+        cluster=fleet.cluster,
+        day=day,
+        rule="idle",
+        team=fleet.teams["vision"],
+        workload=work,
+        start_ms=0,
+        end_ms=DAY_MS,
+        gpu_ms=gpus * DAY_MS,
+        raw=gpus * DAY_MS * Decimal("2.50"),
+        currency="USD",
+    )
+
+
+def person(
+    name: str, role: str = "none", team: str = "", fleet: Fleet | None = None
+) -> Client:
+    """A client of a new person; leads `team`."""
+    user = get_user_model().objects.create_user(name)
+    Person.objects.create(user=user, role=role)
+    if team and fleet:
+        Membership.objects.create(user=user, team=fleet.teams[team], role="lead")
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def only() -> RecommendationRow:
+    """The only recommendation."""
+    [row] = recommendation_rows(EVERYTHING, 2)
+    return row
+
+
+def test_a_saving_is_the_range_of_four_weeks(fleet: Fleet) -> None:
+    # 2 GPUs x 24 h x 2.50 = 120 a day, 3,600 a month. The newest week has only half.
+    WasteFinding.objects.filter(day__gt=LAST - timedelta(days=7)).update(
+        gpu_ms=DAY_MS, raw=DAY_MS * Decimal("2.50")
+    )
+    row = only()
+    assert (row.low, row.high) == (Decimal("1800.00"), Decimal("3600.00"))
+    assert (row.confidence, row.effort, row.state) == ("high", "small", "open")
+    assert row.gpus == Decimal("1.75")
+    assert fleet.cluster.name == row.row.cluster
+
+
+def test_a_lead_decides_with_a_reason_and_others_may_not(fleet: Fleet) -> None:
+    lead = person("lena", team="vision", fleet=fleet)
+    token = only().token
+    lead.post("/recommendations/decide", {"subject": token, "state": "dismissed"})
+    assert only().is_open, "a dismissal needs a reason"
+    assert "Enter a reason of 10 to 200" in text(lead.get("/recommendations"))
+    reason = "The model is loaded for the demo on Friday"
+    lead.post(
+        "/recommendations/decide",
+        {"subject": token, "state": "dismissed", "reason": reason},
+    )
+    row = only()
+    assert (row.state, row.reason, row.owner) == ("dismissed", reason, "lena")
+    assert "No recommendation in this state" in text(lead.get("/recommendations"))
+    assert reason in text(lead.get("/recommendations?state=dismissed"))
+    other = person("otto", team="search", fleet=fleet)
+    body = {"subject": token, "state": "accepted"}
+    assert other.post("/recommendations/decide", body).status_code == 404
+    assert "sweep" not in text(other.get("/recommendations?state=all"))
+    finance = person("fay", role="finance")
+    assert "sweep" in text(finance.get("/recommendations?state=all"))
+    assert finance.post("/recommendations/decide", body).status_code == 404
+    lead.post("/recommendations/decide", {"subject": token, "state": "open"})
+    assert only().is_open
+    assert not RecommendationDecision.objects.exists()
+
+
+def test_a_saving_is_measured_after_the_decision(fleet: Fleet) -> None:
+    # 120 a day before. Accepted 10 days before the last one; since then 1 GPU is idle: 60 a day.
+    # Saved: 60 x 30 = 1,800 a month.
+    lead = person("lena", team="vision", fleet=fleet)
+    lead.post("/recommendations/decide", {"subject": only().token, "state": "accepted"})
+    WasteFinding.objects.filter(day__gt=LAST - timedelta(days=10)).update(
+        gpu_ms=DAY_MS, raw=DAY_MS * Decimal("2.50")
+    )
+    RecommendationDecision.objects.update(decided_at=START - timedelta(days=10))
+    assert only().saved == Decimal("1800.00")
+    assert "Measured: $1,800 a month" in text(lead.get("/recommendations"))
+    lead.post("/recommendations/decide", {"subject": only().token, "state": "done"})
+    assert RecommendationDecision.objects.get().raw_per_day == 120 * 3_600_000
+    RecommendationDecision.objects.update(decided_at=START - timedelta(days=3))
+    assert only().saved is None, "three days are too few"
+
+
+def test_an_administrator_drafts_a_smaller_quota(fleet: Fleet) -> None:
+    QuotaTarget.objects.create(
+        cluster=fleet.cluster,
+        team=fleet.teams["vision"],
+        resource="nvidia.com/gpu",
+        gpus=8,
+        version=5,
+    )
+    admin = person("ada", role="admin")
+    assert "Draft a quota of 6 instead of 8 GPUs" in text(admin.get("/recommendations"))
+    answer = admin.post("/recommendations/draft", {"subject": only().token})
+    made = ChangeSet.objects.get()
+    assert answer.headers["Location"] == f"/changes/{made.pk}"
+    assert made.state == "draft"
+    [edit] = made.edits
+    assert (edit["team"], edit["gpus"], edit["version"]) == ("vision", 6, 5)
+    lead = person("lena", team="vision", fleet=fleet)
+    assert "Draft a quota" not in text(lead.get("/recommendations"))
+    body = {"subject": only().token}
+    assert lead.post("/recommendations/draft", body).status_code == 403
+    assert ChangeSet.objects.count() == 1
+
+
+def test_rest_lists_them_for_leads(fleet: Fleet) -> None:
+    lead = person("lena", team="vision", fleet=fleet)
+    [row] = lead.get("/api/v1/recommendations").json()["rows"]
+    assert (row["workload"], row["saving_low"]) == ("sweep", "3600.000000")
+    assert row["state"] == "open"
+
+
+def test_without_findings_there_is_nothing_to_recommend(sign_in: SignIn) -> None:
+    WasteFinding.objects.all().delete()
+    assert "Nothing to recommend" in text(sign_in("ana").get("/recommendations"))
