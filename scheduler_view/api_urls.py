@@ -3,7 +3,7 @@
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from scheduler_view.api import change_verbs, changes, lists, waits, waste
+from scheduler_view.api import change_verbs, changes, lists, queues, waits, waste
 
 # The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [
@@ -13,6 +13,9 @@ urlpatterns = [
         ("tiers", "tiers", lists.TiersView.as_view()),
         ("queues", "queues", waits.QueuesView.as_view()),
         ("waiting", "waiting", waits.WaitingView.as_view()),
+        ("queued-units", "queued-units", queues.QueuedUnitsView.as_view()),
+        ("resource-pools", "resource-pools", queues.ResourcePoolsView.as_view()),
+        ("wait-times", "wait-times", queues.WaitTimesView.as_view()),
         ("preemptions", "preemptions", waits.PreemptionsView.as_view()),
         ("waste", "waste", waste.WasteView.as_view()),
         (

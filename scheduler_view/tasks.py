@@ -11,6 +11,7 @@ from accounting.actions.idempotency import forget_keys
 from accounting.actions.team_quotas import record_quotas
 from accounting.models import Cluster
 from scheduler_view.actions import due_work
+from scheduler_view.observation.queues import forget_queues
 from scheduler_view.observation.watch import look_once, visible_clusters
 from scheduler_view.queries.quota_shares import milli_gpus_of
 from scheduler_view.waste.compute import compute_due
@@ -63,6 +64,7 @@ def observe_cluster(cluster_id: int) -> None:
     cluster = Cluster.objects.get(pk=cluster_id)
     seen = look_once(cluster, now=timezone.now)
     record_quotas(cluster, milli_gpus_of(cluster), timezone.now())
+    forget_queues(timezone.now())
     log.info(
         "looked", cluster=cluster_id, changed=len(seen.changed), errors=len(seen.errors)
     )

@@ -4,6 +4,7 @@ from django.urls import path
 
 from scheduler_view.views import (
     changes,
+    queues,
     quotas,
     recommendations,
     settle,
@@ -18,6 +19,8 @@ urlpatterns = [
     path("quotas/yaml", quotas.quota_yaml, name="quota-yaml"),
     path("quotas/change", quotas.propose, name="quota-propose"),
     path("quotas/settle", settle.settle, name="quota-settle"),
+    path("queues", queues.queue_page, name="queues"),
+    path("queues/<int:number>", queues.queue_unit, name="queue-unit"),
     path("changes", changes.change_list, name="changes"),
     path("changes/<int:number>", changes.change, name="change"),
     path("changes/<int:number>/<slug:verb>", verbs.act_on, name="change-act"),

@@ -165,7 +165,7 @@ def money_by_step(
             bargap=0 if is_dense else 0.16,
             traceorder="reversed",
             meta={"edges": steps.edges},
-            shapes=[_missing(i) for i, value in enumerate(totals) if value is None],
+            shapes=[missing_step(i) for i, value in enumerate(totals) if value is None],
             xaxis=step_axis(steps) | {"fixedrange": False},
             yaxis=axis(
                 rangemode="tozero", tickprefix=currency_sign, tickformat="~s", nticks=5
@@ -174,7 +174,8 @@ def money_by_step(
     }
 
 
-def _missing(position: int) -> Figure:
+def missing_step(position: int) -> Figure:
+    """The mark of a step of which nothing is known."""
     return {
         "type": "rect",
         "xref": "x",
@@ -257,7 +258,7 @@ def gpus_over_time(
         "layout": layout(
             barmode="stack",
             bargap=0,
-            shapes=[_missing(i) for i in gaps],
+            shapes=[missing_step(i) for i in gaps],
             xaxis=step_axis(steps),
             yaxis=axis(rangemode="tozero", nticks=5),
         ),

@@ -79,7 +79,7 @@ def minutes_by_hour(found: Sequence[GpuStep], state: PageState) -> Chart:
     busy = sum(each["Busy"] for each in groups)
     wall = sum(sum(each.values()) for each in groups)
     share = units.percent(busy / wall) if wall else units.NO_DATA
-    axis = hour_axis(tuple(hours), state)
+    axis = hour_axis(tuple(hours), state.visitor.zone)
     return Chart(
         figure=plots.states_by_hour(axis, columns),
         sentence=f"Busy {share} of {units.gpu_hours(wall)} GPU-hours.",

@@ -66,9 +66,9 @@ def axis_of(steps: Sequence[ChartStep]) -> TimeAxis:
     )
 
 
-def hour_axis(starts: Sequence[datetime], state: PageState) -> TimeAxis:
-    """The axis of hours without steps: of one GPU, in the zone of the reader."""
-    named = _named(starts, state.visitor.zone)
+def hour_axis(starts: Sequence[datetime], zone: ZoneInfo) -> TimeAxis:
+    """The axis of hours without steps: of one GPU or pool, in the zone of the reader."""
+    named = _named(starts, zone)
     ticks = [(i, one.tick) for i, one in enumerate(named) if one.tick]
     return TimeAxis(tuple(one.label for one in named), _few(ticks), ())
 

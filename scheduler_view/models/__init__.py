@@ -13,6 +13,13 @@ from scheduler_view.models.observation import (
     ObservationRun,
     Preemption,
 )
+from scheduler_view.models.queues import (
+    EstimateSummary,
+    PoolSample,
+    StartEstimate,
+    WaitRecord,
+    WaitSummary,
+)
 from scheduler_view.models.quota import QuotaTarget, Tier
 from scheduler_view.models.waits import UnitWait
 from scheduler_view.models.waste import (
@@ -29,16 +36,21 @@ __all__ = [
     "ChangeState",
     "ChangeStep",
     "Drift",
+    "EstimateSummary",
     "HeldDay",
     "Observation",
     "ObservationRun",
+    "PoolSample",
     "Preemption",
     "QuotaTarget",
     "RecommendationDecision",
     "RecommendationState",
+    "StartEstimate",
     "StepState",
     "Tier",
     "UnitWait",
+    "WaitRecord",
+    "WaitSummary",
     "WasteDay",
     "WasteFinding",
 ]

@@ -27,6 +27,7 @@ from scheduler_view.domain.waits.world.world import World, read_world
 from scheduler_view.mapping import wait_content
 from scheduler_view.models import ObservationRun, UnitWait
 from scheduler_view.observation.observe import note_error
+from scheduler_view.observation.queues import store_queues
 from scheduler_view.queries.resources import added_names
 
 WAITS = "UnitWait"  # the kind of their observation run
@@ -55,7 +56,7 @@ def observe_waits(
         return 0
     objects = {kind: _manifests(live) for kind, live in found.items()}
     world = read_world(objects, to_ms(now), unread=unread, added=added_names())
-    return _store(cluster, _with_history(cluster, world), now)
+    return store_waits(cluster, _with_history(cluster, world), now)
 
 
 def _read(
@@ -114,7 +115,8 @@ def _with_history(cluster: Cluster, world: World) -> World:
     return replace(world, free_since_ms=since)
 
 
-def _store(cluster: Cluster, world: World, now: datetime) -> int:
+def store_waits(cluster: Cluster, world: World, now: datetime) -> int:
+    """Explain and store; returns how many rows changed."""
     with transaction.atomic():
         ObservationRun.objects.get_or_create(
             cluster=cluster, kind=WAITS, defaults={"tried_at": now}
@@ -129,7 +131,9 @@ def _store(cluster: Cluster, world: World, now: datetime) -> int:
             for row in UnitWait.objects.filter(cluster=cluster)
         }
         rows = []
-        for one in Explainer(world).waiting():
+        explainer = Explainer(world)
+        found = list(explainer.waiting())
+        for one in found:
             old = known.pop((one.kind, one.namespace, one.name), None)
             row = _row(cluster, world, one, old, now)
             if old is None or (old.digest, old.cause) != (row.digest, row.cause):
@@ -142,6 +146,7 @@ def _store(cluster: Cluster, world: World, now: datetime) -> int:
             update_fields=_CONTENT,
         )
         UnitWait.objects.filter(pk__in=[row.pk for row in known.values()]).delete()
+        store_queues(cluster, explainer, found, now)
         run.seen_at = run.tried_at = now
         run.error, run.code, run.is_allowed = "", None, True
         run.save()

@@ -8,6 +8,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from scheduler_view.domain.queues.starts import ENDS_BY_ITSELF
 from scheduler_view.domain.schedulers import adapter_of
 from scheduler_view.domain.waits.wording import cause_text, change_text, overlay_text
 from scheduler_view.domain.wording import units
@@ -88,6 +89,12 @@ def units_of(value: float) -> str:
 def wait_message(cause: str) -> str:
     """Why work waits as a short text, shown with the server's message."""
     return cause_text(cause)
+
+
+@register.filter
+def needs_change(cause: str) -> bool:
+    """Whether work with this cause does not start before a person changes something."""
+    return cause not in ENDS_BY_ITSELF
 
 
 @register.filter

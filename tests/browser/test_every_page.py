@@ -102,6 +102,10 @@ PAGES = {
     "/quotas": "Quotas",
     "/quotas?q=nothing-like-it": "Quotas",
     "/quotas/yaml?cluster=north&team=vision": "Quota as YAML",
+    "/queues": "Queues",
+    "/queues?cluster=nowhere&pool=none": "Queues",
+    "/queues?team=vision": "Queues",
+    "/queues/1": "late-made-here",
     "/changes": "Quota changes",
     "/changes?state=undone": "Quota changes",
     "/tiers": "Priority tiers",
@@ -127,7 +131,12 @@ ELSEWHERE = {
 
 PHONE = 320
 WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
-SHOWN = {"/quotas": "Work that waits", "/teams/vision/quota": "Work that waits"}
+SHOWN = {
+    "/quotas": "Work that waits",
+    "/teams/vision/quota": "Work that waits",
+    "/queues": "Pools now",
+    "/queues/1": "It starts if",
+}
 """A heading that a page has only if there are rows below it."""
 FOLLOWED = """() => [...document.querySelectorAll('.chart:not([hidden])')].every(box =>
     Math.abs(box.querySelector('.main-svg').getBoundingClientRect().width

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from scheduler_view.domain.queues.packing import Shape, shape_of
 from scheduler_view.domain.queues.pools import Pools, ResourcePool
+from scheduler_view.domain.queues.shortages import QuotaShortage, shortage_of
 from scheduler_view.domain.waits.cause import Stage, WaitCause
 from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
@@ -82,6 +83,7 @@ class QueueReader:
         self, explainer: Explainer, admitted: Mapping[Subject, int | None]
     ) -> None:
         self._explainer, self._admitted = explainer, admitted
+        self.index = explainer.index
         self.pools = Pools(explainer.index)
         self._units = {
             (_kind(unit), unit.namespace, unit.name): unit
@@ -97,6 +99,12 @@ class QueueReader:
             if one.stage is not Stage.STARTING
         ]
         return sorted(found, key=lambda one: one.order)
+
+    def shortages(self, units: Iterable[QueuedUnit]) -> dict[Subject, QuotaShortage]:
+        """Quotas that refuse units, by subject."""
+        refused = [one.subject for one in units if one.cause is WaitCause.QUOTA]
+        found = {key: shortage_of(self._explainer, self._units[key]) for key in refused}
+        return {key: one for key, one in found.items() if one is not None}
 
     def _queued(self, one: WaitExplanation, unit: WorkUnit) -> QueuedUnit:
         subject = one.kind, one.namespace, one.name

@@ -19,6 +19,7 @@ from scheduler_view.domain.queues.remaining import (
     Group,
     HoldDurations,
 )
+from scheduler_view.domain.queues.shortages import QuotaShortage
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.placement.index import NodeRoom
 
@@ -29,6 +30,7 @@ ESTIMATED = frozenset(
     }
 )
 """Causes that the end of holds removes; others last until a person changes something."""
+ENDS_BY_ITSELF = ESTIMATED | {WaitCause.RETRY_PENDING, WaitCause.STARTING}
 MOST_ENDS = 20_000  # of one play; what has not started then has no estimate
 
 
@@ -58,30 +60,6 @@ class RunningHold:
         age = max(0, now_ms - self.bound_ms)
         left = durations.remaining(self.groups, age, quantile)
         return None if left is None else now_ms + left
-
-
-@dataclass(frozen=True, slots=True)
-class QuotaShortage:
-    """A quota that refuses a unit until pods that it counts have ended.
-
-    Attributes:
-        need: thousandths that must become free.
-        counted: uid and thousandths of the pods that it counts.
-    """
-
-    need: int
-    counted: tuple[tuple[str, int], ...]
-
-    def opens_ms(self, ends: Mapping[str, int]) -> int | None:
-        """When enough of them have ended; None if that is not known."""
-        freed = 0
-        for at_ms, amount in sorted(
-            (ends[uid], amount) for uid, amount in self.counted if uid in ends
-        ):
-            freed += amount
-            if freed >= self.need:
-                return at_ms
-        return None
 
 
 def estimate_starts(

@@ -106,8 +106,20 @@ class Blockers:
         need = refusal.used + refusal.requested - refusal.hard
         if need <= 0 or refusal.requested > refusal.hard or refusal.must_specify:
             return HolderSets()
+        self._counted = self.counted(namespace, refusal)
+        self._counted.sort(key=lambda one: self._rank(*one), reverse=True)
+        pods = _covering(self._counted, need, only)
+        if not pods:
+            return HolderSets()
+        return HolderSets([HolderSet("", pods, {resource: need})], 1)
+
+    def counted(
+        self, namespace: str, refusal: AdmissionRefusal
+    ) -> list[tuple[PodObject, int]]:
+        """Pods that a quota counts, with the thousandths that each holds of it."""
+        resource = refusal.key.removeprefix(REQUESTS)
         amount = self._devices_of if is_dra(refusal.key) else _request_of
-        self._counted = [
+        return [
             (pod, held)
             for pod in self._index.world.pods
             if pod.namespace == namespace
@@ -115,11 +127,6 @@ class Blockers:
             and (not refusal.classes or pod.spec.priority_class in refusal.classes)
             and (held := amount(pod, resource))
         ]
-        self._counted.sort(key=lambda one: self._rank(*one), reverse=True)
-        pods = _covering(self._counted, need, only)
-        if not pods:
-            return HolderSets()
-        return HolderSets([HolderSet("", pods, {resource: need})], 1)
 
     def of_devices(self, driver: str, room: NodeRoom, short: int) -> HolderSet | None:
         """Pods whose claims have devices of a driver on a node, until enough are free."""

@@ -1,4 +1,4 @@
-"""`manage.py report quotas|tiers|waiting|preemptions|waste`, beside those of `accounting`."""
+"""`manage.py report quotas|tiers|waiting|...`, in addition to those of `accounting`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -10,12 +10,20 @@ from accounting.management.commands import report
 from accounting.queries.selection import Selection, SelectionError, refuse_others
 from accounting.serializers.queues import QueueRowSerializer
 from accounting.serializers.row import RowSerializer
+from scheduler_view.queries.queues.pools import pool_rows
+from scheduler_view.queries.queues.queued_units import queued_rows
+from scheduler_view.queries.queues.wait_times import wait_time_rows
 from scheduler_view.queries.quotas import among, quota_rows
 from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.queries.waits.preempted import preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
 from scheduler_view.queries.waste.rows import waste_days, waste_report
+from scheduler_view.queue_serializers import (
+    PoolRowSerializer,
+    QueuedUnitRowSerializer,
+    WaitTimeRowSerializer,
+)
 from scheduler_view.serializers import (
     PreemptionRowSerializer,
     QuotaRowSerializer,
@@ -31,6 +39,9 @@ FILTERS = {
     "queues": ("cluster",),
     "waiting": ("cluster", "team"),
     "preemptions": ("cluster", "team"),
+    "queued-units": ("cluster", "team"),
+    "resource-pools": ("cluster",),
+    "wait-times": ("cluster",),
 }
 WITHOUT = (
     "by",
@@ -47,7 +58,7 @@ class Command(report.Command):
 
     help = (
         "Show usage, the ledger, holds, data issues, queues, budgets, charges, quotas, priority "
-        "tiers, pending pods, preemptions or wasted GPU time."
+        "tiers, waiting work, its queues, preemptions or wasted GPU time."
     )
     kinds = (*report.Command.kinds, *(k for k in FILTERS if k != "queues"), "waste")
 
@@ -100,5 +111,17 @@ _ROWS: dict[str, tuple[_Read, type[RowSerializer]]] = {
     "preemptions": (
         lambda: preempted_of(EVERYTHING, timezone.now()),
         PreemptionRowSerializer,
+    ),
+    "queued-units": (
+        lambda: queued_rows(EVERYTHING, timezone.now()),
+        QueuedUnitRowSerializer,
+    ),
+    "resource-pools": (
+        lambda: pool_rows(EVERYTHING, timezone.now()),
+        PoolRowSerializer,
+    ),
+    "wait-times": (
+        lambda: wait_time_rows(EVERYTHING, timezone.now()),
+        WaitTimeRowSerializer,
     ),
 }

@@ -100,6 +100,21 @@ def waiting_rows(
     return sorted(found, key=lambda row: (row.since or now, row.namespace, row.name))
 
 
+def waiting_row(
+    scope: Scope, now: datetime, cluster: Cluster, key: tuple[str, str, str]
+) -> WaitingUnitRow | None:
+    """One unit by kind, namespace and name; None if it does not wait or may not be read."""
+    kind, namespace, name = key
+    found = UnitWait.objects.filter(
+        cluster=cluster, kind=kind, namespace=namespace, name=name
+    ).first()
+    if found is None:
+        return None
+    slugs = dict(Team.objects.values_list("pk", "slug"))
+    reader = _Reader(scope, cluster, [found], slugs, now)
+    return reader.row(found) if reader.may_read(namespace) else None
+
+
 class _Reader:
     """Rows of one cluster, as one person may see them."""
 

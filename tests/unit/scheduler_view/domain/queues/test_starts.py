@@ -6,11 +6,8 @@ import pytest
 
 from scheduler_view.domain.queues.accuracy import EstimatedStart, accuracy_of
 from scheduler_view.domain.queues.remaining import HIGH, LOW, MEDIAN, HoldDurations
-from scheduler_view.domain.queues.starts import (
-    QuotaShortage,
-    RunningHold,
-    estimate_starts,
-)
+from scheduler_view.domain.queues.shortages import QuotaShortage
+from scheduler_view.domain.queues.starts import RunningHold, estimate_starts
 from tests.unit.scheduler_view.domain.queues.queue_worlds import HOUR_MS, Queues
 from tests.unit.scheduler_view.domain.waits.worlds import GPU, NOW_MS, node, pod
 

@@ -1,0 +1,46 @@
+"""Stores what one observation shows of queues: instants, positions, starts, pools (S3, S15-S19)."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from accounting.domain.core.interval import to_ms
+from accounting.models import Cluster
+from scheduler_view.domain.queues.depth import depths_of
+from scheduler_view.domain.queues.queued import QueueReader
+from scheduler_view.domain.waits.explain import Explainer
+from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.observation.pool_samples import forget_samples, store_samples
+from scheduler_view.observation.start_estimates import store_estimates
+from scheduler_view.observation.summaries import store_summaries
+from scheduler_view.observation.wait_records import forget_records, store_records
+
+
+def store_queues(
+    cluster: Cluster,
+    explainer: Explainer,
+    explanations: Iterable[WaitExplanation],
+    now: datetime,
+) -> None:
+    """Store the queues of a cluster; nothing if its pods or nodes may not be read."""
+    index = explainer.index
+    if index.world.unread & {"Pod", "Node"}:
+        return
+    records = store_records(cluster, index, now)
+    admitted = {
+        subject: None if row.admitted_at is None else to_ms(row.admitted_at)
+        for subject, row in records.items()
+    }
+    reader, found = QueueReader(explainer, admitted), list(explanations)
+    queued = reader.read(found)
+    store_samples(cluster, depths_of(reader.pools, index.rooms, queued), now)
+    store_estimates(cluster, reader, found, queued, records, now)
+    store_summaries(cluster, now)
+
+
+def forget_queues(now: datetime) -> None:
+    """Remove what is older than facts are kept."""
+    before = now - timedelta(days=settings.FACT_DAYS)
+    forget_records(before)
+    forget_samples(before)

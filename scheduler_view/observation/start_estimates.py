@@ -1,0 +1,173 @@
+"""Estimates when waiting units start, and keeps estimates to measure their error (S18, S19)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import Max
+
+from accounting.domain.core.interval import to_ms
+from accounting.models import Cluster
+from scheduler_view.domain.queues.accuracy import EstimatedStart
+from scheduler_view.domain.queues.pools import ResourcePool, model_of
+from scheduler_view.domain.queues.queued import (
+    QueuedUnit,
+    QueueReader,
+    Subject,
+    positions_of,
+)
+from scheduler_view.domain.queues.starts import (
+    ESTIMATED,
+    RunningHold,
+    estimate_starts,
+)
+from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.models import StartEstimate, WaitRecord
+from scheduler_view.observation.wait_records import WAITING
+from scheduler_view.queries.queues.durations import (
+    groups_of,
+    hold_durations,
+    owners_of_pods,
+)
+
+FIRST_AFTER = timedelta(seconds=60)  # after the unit was made; then hourly
+AGAIN_AFTER = timedelta(hours=1)
+BATCH = 500
+
+
+def store_estimates(
+    cluster: Cluster,
+    reader: QueueReader,
+    explanations: Iterable[WaitExplanation],
+    queued: Sequence[QueuedUnit],
+    records: Mapping[Subject, WaitRecord],
+    now: datetime,
+) -> None:
+    """Write positions and estimated starts of what waits; units that do not wait have none."""
+    index = reader.index
+    starts: dict[Subject, EstimatedStart] = {}
+    if any(one.cause in ESTIMATED for one in queued):
+        starts = estimate_starts(
+            index.rooms,
+            queued,
+            _holds(cluster, index, now),
+            hold_durations(now),
+            to_ms(now),
+            reader.shortages(queued),
+        )
+    causes = {
+        (one.kind, one.namespace, one.name): (one.stage.value, one.cause.value)
+        for one in explanations
+    }
+    _store(queued, causes, starts, records)
+    _keep(starts, records, now)
+
+
+def _store(
+    queued: Iterable[QueuedUnit],
+    causes: Mapping[Subject, tuple[str, str]],
+    starts: Mapping[Subject, EstimatedStart],
+    records: Mapping[Subject, WaitRecord],
+) -> None:
+    units = list(queued)
+    positions = positions_of(units)
+    waiting = {one.subject: one for one in units}
+    changed = []
+    for subject, row in records.items():
+        before = [getattr(row, name) for name in WAITING]
+        unit = waiting.get(subject)
+        row.stage, row.cause = causes.get(subject, ("", ""))
+        row.position = row.count = row.start_at = row.low_at = row.high_at = None
+        if unit is not None:
+            place = positions[subject]
+            row.resource, row.model = place.pool.resource[:317], place.pool.model[:253]
+            row.units = unit.units
+            row.position, row.count = place.rank, place.count
+        if subject in starts:
+            row.start_at, row.low_at, row.high_at = _instants(starts[subject])
+        if before != [getattr(row, name) for name in WAITING]:
+            changed.append(row)
+    WaitRecord.objects.bulk_update(changed, WAITING, batch_size=BATCH)
+
+
+def _instants(
+    one: EstimatedStart,
+) -> tuple[datetime, datetime | None, datetime | None]:
+    low = None if one.low_ms is None else _instant(one.low_ms)
+    return _instant(one.start_ms), low, (
+        None if one.high_ms is None else _instant(one.high_ms)
+    )  # fmt: skip
+
+
+def _instant(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def _keep(
+    starts: Iterable[Subject], records: Mapping[Subject, WaitRecord], now: datetime
+) -> None:
+    """Keep the estimates of units whose first bind will measure them."""
+    due = [
+        row
+        for subject in starts
+        if (row := records.get(subject)) is not None
+        and row.bound_at is None
+        and row.created_at is not None
+        and row.created_at + FIRST_AFTER <= now
+    ]
+    kept = StartEstimate.objects.filter(wait__in=due).values_list("wait")
+    last = dict(kept.annotate(last=Max("made_at")).order_by())
+    StartEstimate.objects.bulk_create(
+        [
+            StartEstimate(
+                wait=row,
+                made_at=now,
+                resource=row.resource,
+                model=row.model,
+                start_at=row.start_at,
+                low_at=row.low_at,
+                high_at=row.high_at,
+            )
+            for row in due
+            if row.start_at is not None
+            and (row.pk not in last or last[row.pk] <= now - AGAIN_AFTER)
+        ],
+        ignore_conflicts=True,
+        batch_size=BATCH,
+    )
+
+
+def _holds(cluster: Cluster, index: WorldIndex, now: datetime) -> list[RunningHold]:
+    """Every pod that holds GPUs on a node."""
+    added = index.world.added
+    holding = [
+        (pod, max(gpus)) for pod in index.placed if (gpus := gpus_of(pod.spec, added))
+    ]
+    owners = owners_of_pods(cluster.pk, [pod.uid for pod, _ in holding], now)
+    return [
+        RunningHold(
+            pod.uid,
+            pod.node,
+            pod.spec.requests,
+            _bound_ms(pod, to_ms(now)),
+            groups_of(
+                *owners.get(pod.uid, (None, "", "")),
+                ResourcePool(resource, _model(index, pod)),
+                pod.spec.priority_class,
+            ),
+            pod.is_ending,
+        )
+        for pod, resource in holding
+    ]
+
+
+def _model(index: WorldIndex, pod: PodObject) -> str:
+    room = index.rooms.get(pod.node)
+    return "" if room is None else model_of(room.node.labels)
+
+
+def _bound_ms(pod: PodObject, now_ms: int) -> int:
+    told = pod.scheduled.since_ms if pod.scheduled is not None else None
+    return told or pod.created_ms or now_ms

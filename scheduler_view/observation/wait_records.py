@@ -1,0 +1,203 @@
+"""Keeps the instants of every unit that requests GPUs, waiting or running (scheduling.md S3)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.db import connection
+
+from accounting.domain.core.interval import to_ms
+from accounting.models import Cluster
+from scheduler_view.domain.queues.queued import Subject
+from scheduler_view.domain.waits.instants import WaitInstants, instants_of, is_held
+from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.models import WaitRecord
+
+BATCH = 500
+FACTS_READ = timedelta(hours=2)  # windows in which a first busy sample is looked for
+INSTANTS = ("created_at", "admitted_at", "bound_at", "started_at", "first_busy_at")
+WAITING = (
+    "stage",
+    "cause",
+    "resource",
+    "model",
+    "units",
+    "position",
+    "count",
+    "start_at",
+    "low_at",
+    "high_at",
+)  # written by `start_estimates`
+_ENDED = (
+    "ended_at",
+    "stage",
+    "cause",
+    "position",
+    "count",
+    "start_at",
+    "low_at",
+    "high_at",
+)
+_WRITTEN = (*INSTANTS, "uid", "is_held", "ended_at", "tier")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    unit: WorkUnit
+    uid: str
+    instants: WaitInstants
+    is_held: bool
+
+
+def store_records(
+    cluster: Cluster, index: WorldIndex, now: datetime
+) -> dict[Subject, WaitRecord]:
+    """Write what changed; returns the records of all units that were observed."""
+    open_rows = {
+        (row.kind, row.namespace, row.name): row
+        for row in WaitRecord.objects.filter(cluster=cluster, ended_at=None)
+    }
+    units = {_subject(one): one for one in index.units if _wants_gpus(index, one)}
+    reopened = _reopened(cluster, units, open_rows)
+    busy = _first_busy(cluster, units, open_rows, now)
+    found: dict[Subject, WaitRecord] = {}
+    new, changed, over = [], [], []
+    for subject, unit in units.items():
+        old = open_rows.get(subject)
+        uid = uid_of(unit)
+        if old is not None and old.uid and uid and old.uid != uid:
+            over.append(old)  # made again under the same name
+            old = None
+        old = old or reopened.get(uid)
+        held = is_held(index, unit)
+        seen = instants_of(index, unit, was_held=old is not None and old.is_held)
+        row = _merged(cluster, subject, old, _Seen(unit, uid, seen, held), busy)
+        found[subject] = row
+        if old is None:
+            new.append(row)
+        elif row is not old:
+            changed.append(row)
+    over += [row for subject, row in open_rows.items() if subject not in units]
+    for row in over:
+        row.ended_at, row.stage, row.cause = now, "", ""
+        row.position = row.count = row.start_at = row.low_at = row.high_at = None
+    WaitRecord.objects.bulk_update(over, _ENDED, batch_size=BATCH)
+    WaitRecord.objects.bulk_update(changed, _WRITTEN, batch_size=BATCH)
+    WaitRecord.objects.bulk_create(new, batch_size=BATCH)
+    return found
+
+
+def _subject(unit: WorkUnit) -> Subject:
+    kind = unit.subject.partition("/")[0]
+    return kind[:63], unit.namespace[:63], unit.name[:253]
+
+
+def uid_of(unit: WorkUnit) -> str:
+    """Of the unit's own object, or of the bare pod; empty for pods without an owner."""
+    if unit.top is not None:
+        return unit.top.uid[:64]
+    return unit.pods[0].uid[:64] if unit.kind == "Pod" and unit.pods else ""
+
+
+def _wants_gpus(index: WorldIndex, unit: WorkUnit) -> bool:
+    world = index.world
+    return any(
+        gpu_request(world, pod.namespace, pod.spec, pod.claims) is not None
+        for pod in unit.pods
+    ) or any(
+        maker.template is not None
+        and gpu_request(world, maker.namespace, maker.template) is not None
+        for maker, _ in unit.missing
+    )
+
+
+def _reopened(
+    cluster: Cluster, units: Mapping[Subject, WorkUnit], known: Iterable[Subject]
+) -> dict[str, WaitRecord]:
+    """Records that ended, of units that are observed again: their first wait is theirs."""
+    uids = {uid_of(one) for key, one in units.items() if key not in known} - {""}
+    rows = WaitRecord.objects.filter(cluster=cluster, uid__in=uids)
+    return {row.uid: row for row in rows.order_by("pk")}
+
+
+def _merged(
+    cluster: Cluster,
+    subject: Subject,
+    old: WaitRecord | None,
+    seen: _Seen,
+    busy: Mapping[str, datetime],
+) -> WaitRecord:
+    """The old record itself if nothing changed."""
+    instants = seen.instants
+    if old is not None:
+        kept = [getattr(old, name) for name in INSTANTS]
+        before = WaitInstants(*(None if at is None else to_ms(at) for at in kept))
+        if before.admitted_ms is None and before.bound_ms is not None:
+            before = before.then(WaitInstants(admitted_ms=before.bound_ms))
+        instants = before.then(instants)
+    if instants.first_busy_ms is None and instants.started_ms is not None:
+        first = [busy[pod.uid] for pod in seen.unit.bound if pod.uid in busy]
+        if first:
+            at = max(to_ms(min(first)), instants.started_ms)
+            instants = instants.then(WaitInstants(first_busy_ms=at))
+    values = dict(zip(INSTANTS, map(_instant, astuple(instants)), strict=True))
+    pods = (*seen.unit.waiting, *seen.unit.bound)
+    tier = pods[0].spec.priority_class[:253] if pods else ""
+    row = WaitRecord(
+        cluster=cluster,
+        kind=subject[0],
+        namespace=subject[1],
+        name=subject[2],
+        uid=seen.uid,
+        tier=tier,
+        is_held=seen.is_held,
+        **values,
+    )
+    if old is None:
+        return row
+    if all(getattr(old, name) == getattr(row, name) for name in _WRITTEN):
+        return old
+    row.pk = old.pk
+    for name in WAITING:
+        setattr(row, name, getattr(old, name))
+    return row
+
+
+def _first_busy(
+    cluster: Cluster,
+    units: Mapping[Subject, WorkUnit],
+    records: Mapping[Subject, WaitRecord],
+    now: datetime,
+) -> dict[str, datetime]:
+    """The begin of the first busy window of pods whose unit was not busy yet, by uid."""
+    uids = [
+        pod.uid
+        for subject, unit in units.items()
+        for pod in unit.bound
+        if (row := records.get(subject)) is None or row.first_busy_at is None
+    ]
+    if not uids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRST_BUSY, [cluster.pk, now - FACTS_READ, uids])
+        return dict(cursor.fetchall())
+
+
+_FIRST_BUSY = """
+    SELECT p.uid, min(w.window_start)
+    FROM usage_window w JOIN accounting_pod p ON p.id = w.pod_id
+    WHERE w.cluster_id = %s AND w.window_start >= %s AND w.busy_ms > 0
+      AND p.uid = ANY(%s)
+    GROUP BY p.uid
+"""
+
+
+def _instant(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def forget_records(before: datetime) -> None:
+    """Remove records of units that ended before."""
+    WaitRecord.objects.filter(ended_at__lt=before).delete()

@@ -1,0 +1,139 @@
+"""Pools of clusters now, and their hourly averages (scheduling.md S15, S16)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from accounting.access import Scope
+from accounting.domain.core.interval import HOUR_MS, to_ms
+from scheduler_view.domain.queues.averages import ObservedLevel, averages
+from scheduler_view.domain.queues.pools import ResourcePool
+from scheduler_view.models import EstimateSummary, PoolSample
+from scheduler_view.queries.queues.estimate_errors import estimate_errors
+
+NEWEST = timedelta(minutes=30)  # an older sample is not "now"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRow:
+    """One pool of one cluster, as last observed.
+
+    Attributes:
+        waiting, refused, held_back: units requested; `depth` is their sum.
+        work: units of work that wait.
+        available: None if it is not known.
+        error_ms: median error of estimated starts; None if not measured yet.
+        held: share of estimates whose range had the start in it.
+    """
+
+    cluster: str
+    resource: str
+    model: str
+    depth: int
+    waiting: int
+    refused: int
+    held_back: int
+    work: int
+    capacity: int
+    available: int | None
+    fitting: int
+    fitting_held: int
+    estimates: int
+    error_ms: int | None
+    held: float | None
+    seen_at: datetime
+
+    @property
+    def key(self) -> str:
+        """For an address: cluster, resource and model."""
+        return f"{self.cluster}|{self.resource}|{self.model}"
+
+    @property
+    def blocked_by_policy(self) -> int:
+        """Units that wait refused or held back although they would fit."""
+        return min(self.refused + self.held_back, self.fitting_held)
+
+
+def pool_rows(scope: Scope, now: datetime, *, cluster: str = "") -> list[PoolRow]:
+    """Every pool that was observed in the last half hour; none for people without a team."""
+    if not scope.sees_any:
+        return []
+    samples = PoolSample.objects.filter(until__gte=now - NEWEST)
+    if cluster:
+        samples = samples.filter(cluster__name=cluster)
+    newest = {
+        (one.cluster_id, ResourcePool(one.resource, one.model)): one
+        for one in samples.select_related("cluster").order_by("since")
+    }
+    errors = estimate_errors()
+    rows = [_row(one, errors.get(key)) for key, one in newest.items()]
+    return sorted(
+        rows, key=lambda row: (row.cluster, -row.depth, row.resource, row.model)
+    )
+
+
+def _row(one: PoolSample, error: EstimateSummary | None) -> PoolRow:
+    return PoolRow(
+        cluster=one.cluster.name,
+        resource=one.resource,
+        model=one.model,
+        depth=one.waiting + one.refused + one.held_back,
+        waiting=one.waiting,
+        refused=one.refused,
+        held_back=one.held_back,
+        work=one.work,
+        capacity=one.capacity,
+        available=one.available,
+        fitting=one.fitting,
+        fitting_held=one.fitting_held,
+        estimates=error.estimates if error else 0,
+        error_ms=error.median_error_ms if error else None,
+        held=error.held if error else None,
+        seen_at=one.until,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PoolHours:
+    """Hourly averages of a pool, weighted by time; None where nothing was observed."""
+
+    starts: Sequence[datetime]
+    depth: Sequence[float | None]
+    available: Sequence[float | None]
+    fitting: Sequence[float | None]
+
+
+def pool_hours(row: PoolRow, now: datetime, *, hours: int) -> PoolHours:
+    """The averages of a pool over its last hours, the running one included."""
+    last = now.replace(minute=0, second=0, microsecond=0)
+    starts = [last - timedelta(hours=n) for n in range(hours - 1, -1, -1)]
+    steps = [(to_ms(at), to_ms(at) + HOUR_MS) for at in starts]
+    key = row.cluster, row.resource, row.model, starts[0]
+    with connection.cursor() as cursor:
+        cursor.execute(_SAMPLES, key)
+        found: list[tuple[int, int, int, int | None, int]] = cursor.fetchall()
+    depth = [ObservedLevel(since, until, units) for since, until, units, _, _ in found]
+    fitting = [ObservedLevel(since, until, fits) for since, until, _, _, fits in found]
+    available = [
+        ObservedLevel(since, until, free)
+        for since, until, _, free, _ in found
+        if free is not None
+    ]
+    return PoolHours(
+        starts,
+        averages(depth, steps),
+        averages(available, steps),
+        averages(fitting, steps),
+    )
+
+
+_SAMPLES = """
+    SELECT (1000 * extract(epoch FROM s.since))::bigint,
+           (1000 * extract(epoch FROM s.until))::bigint,
+           s.waiting + s.refused + s.held_back, s.available, s.fitting
+    FROM scheduler_view_poolsample s JOIN accounting_cluster c ON c.id = s.cluster_id
+    WHERE c.name = %s AND s.resource = %s AND s.model = %s AND s.until > %s
+    ORDER BY s.since
+"""

@@ -1,0 +1,153 @@
+"""Queues: what waits in each pool, at which position, how long waits are, and one unit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounting.charts.queues import LINES, queue_over_time
+from accounting.domain.core.interval import to_ms
+from accounting.models import Cluster
+from accounting.queries.teams.teams import visible_teams
+from accounting.templatetags import units
+from accounting.web.figures import Chart, Key
+from accounting.web.permissions import signed_in, visitor_of
+from accounting.web.steps import hour_axis
+from scheduler_view.domain.queues.pools import ResourcePool
+from scheduler_view.domain.waits.instants import WaitInstants
+from scheduler_view.models import WaitRecord
+from scheduler_view.queries.queues.estimate_errors import estimate_errors
+from scheduler_view.queries.queues.pools import (
+    PoolHours,
+    PoolRow,
+    pool_hours,
+    pool_rows,
+)
+from scheduler_view.queries.queues.queued_units import (
+    queue_now,
+    queued_unit,
+)
+from scheduler_view.queries.queues.wait_times import wait_time_rows
+from scheduler_view.queries.waits.waiting_units import waiting_row
+from scheduler_view.views.parameters import parameter
+
+HOURS = 7 * 24  # of the chart
+MOST = 50  # units on the page; REST and CSV have all
+
+
+@signed_in
+def queue_page(request: HttpRequest) -> HttpResponse:
+    """What waits now, by team, tier and pool; one pool through time; waits by tier."""
+    visitor = visitor_of(request)
+    scope, now = visitor.scope, visitor.now
+    cluster, team = parameter(request.GET, "cluster"), parameter(request.GET, "team")
+    teams = visible_teams(scope)
+    if team and team not in teams:
+        raise Http404("no such team")
+    pools = pool_rows(scope, now, cluster=cluster)
+    chosen = _chosen(pools, parameter(request.GET, "pool"))
+    found = queue_now(scope, now, cluster=cluster, team=team, limit=MOST + 1)
+    context = {
+        "pools": pools,
+        "chosen": chosen,
+        "chart": chosen
+        and _chart(pool_hours(chosen, now, hours=HOURS), chosen, visitor.zone),
+        "groups": found.groups,
+        "rows": found.rows[:MOST],
+        "has_more": len(found.rows) > MOST,
+        "most": MOST,
+        "waits": wait_time_rows(scope, now, cluster=cluster),
+        "clusters": Cluster.objects.order_by("name") if scope.sees_any else (),
+        "teams": sorted(teams.values(), key=lambda one: one.name),
+        "cluster": cluster,
+        "team": team,
+    }  # fmt: skip
+    return render(request, "scheduler_view/queues.html", context)
+
+
+def _chosen(pools: Sequence[PoolRow], key: str) -> PoolRow | None:
+    """The pool of the address, else the one in which most waits, else the largest."""
+    for one in pools:
+        if one.key == key:
+            return one
+    return max(pools, key=lambda one: (one.depth, one.capacity), default=None)
+
+
+def _chart(hours: PoolHours, pool: PoolRow, zone: ZoneInfo) -> Chart | None:
+    """None before anything was observed for an hour's chart."""
+    values = dict(
+        zip(LINES, (hours.depth, hours.available, hours.fitting), strict=True)
+    )
+    axis = hour_axis(tuple(hours.starts), zone)
+    known = [value for value in hours.depth if value is not None]
+    if not known:
+        return None
+    free = "" if pool.available is None else f", {pool.available} free"
+    return Chart(
+        figure=queue_over_time(axis, values),
+        sentence=(
+            f"Requested by waiting work: {units.average(known[-1])} GPUs in the latest hour, "
+            f"at most {units.average(max(known))} in an hour{free} now."
+        ),
+        columns=("Hour", *LINES),
+        rows=tuple(
+            (label, *(units.average(column[i]) for column in values.values()))
+            for i, label in enumerate(axis.labels)
+        ),
+        legend=tuple(Key(name, slot) for name, (slot, _) in LINES.items()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WaitStep:
+    """One instant of a wait and the part that ends with it."""
+
+    name: str
+    at: datetime | None
+    part: str
+    part_ms: int | None
+
+
+@signed_in
+def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
+    """One unit: why it waits, who holds what it needs, its position, start and instants."""
+    visitor = visitor_of(request)
+    record = queued_unit(visitor.scope, visitor.now, number)
+    if record is None:
+        raise Http404("no such unit")
+    key = record.kind, record.namespace, record.name
+    wait = waiting_row(visitor.scope, visitor.now, record.cluster, key)
+    pool = ResourcePool(record.resource, record.model)
+    error = estimate_errors().get((record.cluster_id, pool))
+    context = {
+        "unit": record,
+        "wait": wait if record.ended_at is None else None,
+        "steps": _steps(record),
+        "estimates": error.estimates if error else 0,
+        "error_ms": error.median_error_ms if error else None,
+        "held": error.held if error else None,
+    }
+    return render(request, "scheduler_view/queue_unit.html", context)
+
+
+def _steps(record: WaitRecord) -> list[WaitStep]:
+    instants = (
+        *(record.created_at, record.admitted_at, record.bound_at),
+        *(record.started_at, record.first_busy_at),
+    )
+    parts = WaitInstants(*(None if at is None else to_ms(at) for at in instants)).parts
+    names = ("Created", "Admitted", "Bound", "Started", "First busy")
+    of_part = (
+        ("", None),
+        ("admission", parts.admission_ms),
+        ("scheduling", parts.scheduling_ms),
+        ("start-up", parts.startup_ms),
+        ("warm-up", parts.warmup_ms),
+    )
+    return [
+        WaitStep(name, at, *part)
+        for name, at, part in zip(names, instants, of_part, strict=True)
+    ]

@@ -1,0 +1,203 @@
+"""Queues as stored by observations: instants, samples, positions, estimates and their errors.
+
+Covered: a unit that waits, is bound, runs and ends; the name used twice; samples that are extended
+and begin again; a gap; estimates from ended holds of the ledger; estimates that are kept.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from accounting.domain.core.interval import HOUR_MS, to_ms
+from accounting.models import (
+    Cluster,
+    Namespace,
+    Node,
+    NodeFact,
+    Pod,
+    PodAttribution,
+    PodHold,
+    Team,
+    Workload,
+)
+from scheduler_view.domain.waits.world.world import read_world
+from scheduler_view.models import (
+    ObservationRun,
+    PoolSample,
+    StartEstimate,
+    UnitWait,
+    WaitRecord,
+)
+from scheduler_view.observation.queues import forget_queues
+from scheduler_view.observation.waits import store_waits
+from tests.unit.scheduler_view.domain.waits.worlds import GPU, node, pod
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+HOURS = (3, 3, 4, 5, 5, 6, 8, 9, 10, 12)
+
+
+def stamp(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def made(name: str, at: datetime, uid: str = "") -> dict[str, Any]:
+    return {
+        "name": name,
+        "namespace": "lab",
+        "uid": uid or f"uid-{name}",
+        "creationTimestamp": stamp(at),
+    }
+
+
+def bound(name: str, gpus: int, created: datetime, at: datetime) -> dict[str, Any]:
+    one = pod(name, gpus, "a", meta=made(name, created))
+    one["status"]["conditions"] = [
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(at)}
+    ]
+    started = {"running": {"startedAt": stamp(at + MINUTE)}}
+    one["status"]["containerStatuses"] = [{"name": "main", "state": started}]
+    return one
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster.objects.create(name="north")
+
+
+def observe(cluster: Cluster, at: datetime, *pods: dict[str, Any]) -> None:
+    ObservationRun.objects.all().delete()  # once a minute else
+    objects = {"Node": [node("a", 8)], "Pod": pods}
+    store_waits(cluster, read_world(objects, to_ms(at)), at)
+
+
+def record(name: str = "w") -> WaitRecord:
+    return WaitRecord.objects.get(name=name, ended_at=None)
+
+
+def test_the_instants_of_a_unit_from_its_wait_to_its_end(cluster: Cluster) -> None:
+    old = bound("old", 8, NOW - 60 * MINUTE, NOW - 50 * MINUTE)
+    observe(cluster, NOW, old, pod("w", 4, meta=made("w", NOW - 5 * MINUTE)))
+    waits = record()
+    assert (waits.created_at, waits.admitted_at, waits.bound_at) == (
+        NOW - 5 * MINUTE,
+        NOW - 5 * MINUTE,
+        None,
+    )
+    assert (waits.position, waits.count, waits.units) == (1, 1, 4)
+    runs = record("old")
+    assert (runs.bound_at, runs.started_at) == (NOW - 50 * MINUTE, NOW - 49 * MINUTE)
+    assert runs.position is None
+
+    new = bound("w", 4, NOW - 5 * MINUTE, NOW + MINUTE)
+    observe(cluster, NOW + 2 * MINUTE, new)
+    waits = record()
+    assert (waits.bound_at, waits.started_at, waits.position) == (
+        NOW + MINUTE,
+        NOW + 2 * MINUTE,
+        None,
+    )
+    assert WaitRecord.objects.get(name="old").ended_at == NOW + 2 * MINUTE
+
+    observe(cluster, NOW + 3 * MINUTE)
+    assert not WaitRecord.objects.filter(ended_at=None).exists()
+    forget_queues(NOW + timedelta(days=300))
+    assert not WaitRecord.objects.exists()
+    assert not PoolSample.objects.exists()
+
+
+def test_a_name_that_is_used_again_is_another_unit(cluster: Cluster) -> None:
+    observe(cluster, NOW, pod("w", 9, meta=made("w", NOW - MINUTE)))
+    observe(cluster, NOW + MINUTE, pod("w", 9, meta=made("w", NOW, "uid-next")))
+    first, second = WaitRecord.objects.order_by("pk")
+    assert (first.ended_at, first.created_at) == (NOW + MINUTE, NOW - MINUTE)
+    assert (second.ended_at, second.created_at) == (None, NOW)
+    observe(cluster, NOW + 2 * MINUTE)
+    observe(cluster, NOW + 3 * MINUTE, pod("w", 9, meta=made("w", NOW, "uid-next")))
+    assert record().pk == second.pk, "its first wait is its wait"
+
+
+def test_nothing_is_written_while_nothing_changes(
+    cluster: Cluster, django_assert_num_queries: Any
+) -> None:
+    waiting = pod("w", 9, meta=made("w", NOW - MINUTE))
+    observe(cluster, NOW, waiting)
+    before = WaitRecord.objects.values().get()
+    observe(cluster, NOW + MINUTE, waiting)
+    assert WaitRecord.objects.values().get() == before
+    sample = PoolSample.objects.get()
+    assert (sample.since, sample.until) == (NOW, NOW + MINUTE)
+    assert (sample.waiting, sample.available, sample.fitting) == (9, 8, 0)
+
+
+def test_samples_last_until_they_change_and_a_gap_is_unknown(cluster: Cluster) -> None:
+    waiting = pod("w", 9, meta=made("w", NOW - MINUTE))
+    observe(cluster, NOW, waiting)
+    observe(cluster, NOW + 5 * MINUTE)
+    observe(cluster, NOW + 30 * MINUTE)
+    rows = list(PoolSample.objects.order_by("since"))
+    spans = [((row.since - NOW) / MINUTE, (row.until - NOW) / MINUTE) for row in rows]
+    assert spans == [(0, 5), (5, 5), (30, 30)]
+    assert [row.waiting for row in rows] == [9, 0, 0]
+
+
+@pytest.fixture
+def ledger(cluster: Cluster) -> None:
+    """Ten ended holds of a workload, as in the example of docs/scheduling.md S18."""
+    team = Team.objects.create(slug="vision", name="Vision")
+    namespace = Namespace.objects.create(cluster=cluster, name="lab")
+    workload = Workload.objects.create(
+        cluster=cluster, namespace=namespace, kind="Pod", name="train", type="training"
+    )
+    machine = Node.objects.create(cluster=cluster, name="a")
+    NodeFact.objects.create(node=machine, valid_from=NOW - timedelta(days=30))
+    for number, hours in enumerate((*HOURS, None)):
+        one = Pod.objects.create(
+            cluster=cluster,
+            uid="uid-old" if hours is None else f"ended-{number}",
+            namespace=namespace,
+            name=f"train-{number}",
+            workload=workload,
+        )
+        PodAttribution.objects.create(
+            pod=one,
+            team=team,
+            workload_type="training",
+            valid_from=NOW - timedelta(days=30),
+            valid_to=datetime(9999, 1, 1, tzinfo=UTC),
+        )
+        begin = to_ms(NOW) - 24 * HOUR_MS
+        PodHold.objects.create(
+            pod=one,
+            node=machine,
+            resource=GPU,
+            units=8,
+            bound_ms=begin,
+            ended_ms=None if hours is None else begin + hours * HOUR_MS,
+        )
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_start_is_estimated_from_holds_of_the_ledger_and_kept(
+    cluster: Cluster,
+) -> None:
+    old = bound("old", 8, NOW - 61 * MINUTE, NOW - 60 * MINUTE)
+    waiting = pod("w", 8, meta=made("w", NOW - 2 * MINUTE))
+    observe(cluster, NOW, old, waiting)
+    found = record()
+    assert UnitWait.objects.get(name="w").cause == "no_free_gpu"
+    assert (found.start_at, found.low_at, found.high_at) == (
+        NOW + 240 * MINUTE,
+        NOW + 120 * MINUTE,
+        NOW + 540 * MINUTE,
+    )
+    observe(cluster, NOW + 10 * MINUTE, old, waiting)
+    assert StartEstimate.objects.count() == 1, "the next one is kept after an hour"
+    observe(cluster, NOW + 60 * MINUTE, old, waiting)
+    kept = StartEstimate.objects.order_by("made_at")
+    assert [(one.made_at, one.wait_id) for one in kept] == [
+        (NOW, found.pk),
+        (NOW + 60 * MINUTE, found.pk),
+    ]

@@ -1,0 +1,195 @@
+"""The page of queues, one unit, and the lists: whose names are shown, counts, numbers, errors."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from scheduler_view.models import PoolSample, StartEstimate, WaitRecord
+from scheduler_view.observation.summaries import store_summaries
+from tests.integration.conftest import SignIn
+from tests.page_html import html_of
+from tests.story import Story
+
+RESOURCE, MODEL = "nvidia.com/gpu", "NVIDIA-H100-80GB-HBM3"
+MINUTE = timedelta(minutes=1)
+POOL = {"resource": RESOURCE, "model": MODEL}
+
+
+def record(story: Story, team: str, name: str, **more: Any) -> WaitRecord:
+    now = timezone.now()
+    values = {
+        "stage": "unschedulable",
+        "cause": "no_free_gpu",
+        "tier": "batch",
+        "units": 4,
+        "position": 1,
+        "count": 3,
+        "created_at": now - 90 * MINUTE,
+        "admitted_at": now - 60 * MINUTE,
+    }
+    return WaitRecord.objects.create(
+        cluster=story.cluster,
+        kind="Job",
+        namespace=f"{team}-prod",
+        name=name,
+        uid=name,
+        **POOL,
+        **(values | more),
+    )
+
+
+def bound(story: Story, number: int, *, off: timedelta) -> None:
+    """A unit that was bound after as many minutes, with an estimate that was off."""
+    at = timezone.now() - timedelta(days=1)
+    row = record(
+        story,
+        "search",
+        f"done-{number}",
+        stage="",
+        cause="",
+        position=None,
+        count=None,
+        created_at=at,
+        admitted_at=at,
+        bound_at=at + number * MINUTE,
+        ended_at=at + timedelta(hours=3),
+    )
+    StartEstimate.objects.create(
+        wait=row,
+        made_at=at + MINUTE,
+        start_at=at + number * MINUTE + off,
+        low_at=at,
+        high_at=at + timedelta(hours=5),
+        **POOL,
+    )
+
+
+@pytest.fixture
+def queues(story: Story, sign_in: SignIn) -> dict[str, WaitRecord]:
+    """A pool with a sample, and a waiting unit of two teams and of nobody."""
+    del sign_in
+    now = datetime.now(UTC)
+    PoolSample.objects.create(
+        cluster=story.cluster,
+        since=now - 120 * MINUTE,
+        until=now - MINUTE,
+        waiting=12,
+        refused=4,
+        held_back=0,
+        work=3,
+        capacity=32,
+        available=5,
+        fitting=2,
+        fitting_held=3,
+        **POOL,
+    )
+    start = datetime(2027, 1, 5, 9, 30, tzinfo=UTC)
+    own = record(
+        story,
+        "vision",
+        "vision-train",
+        start_at=start,
+        low_at=start - 60 * MINUTE,
+        high_at=start + 60 * MINUTE,
+    )
+    other = record(story, "search", "search-train", cause="taint", position=2, units=8)
+    return {"own": own, "other": other}
+
+
+def text(answer: Any) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html_of(answer)).split())
+
+
+def test_a_lead_sees_own_work_with_names_and_others_as_counts(
+    queues: dict[str, WaitRecord], sign_in: SignIn
+) -> None:
+    del queues
+    page = text(sign_in("luis").get("/queues"))
+    assert "vision-train" in page
+    assert "1 of 3" in page
+    assert "about 5 Jan" in page
+    assert "search-train" not in page
+    assert "Other teams batch" in page
+    assert "Error not yet measured" in page
+    whole = text(sign_in("ana").get("/queues"))
+    assert "search-train" in whole
+    assert "Not before this is changed" in whole
+    assert "3 not let in" in whole
+    nobody = text(sign_in("omar").get("/queues"))
+    assert "You are not in a team yet" in nobody
+    assert MODEL not in nobody
+
+
+def test_a_unit_of_another_team_is_not_there(
+    queues: dict[str, WaitRecord], sign_in: SignIn
+) -> None:
+    luis = sign_in("luis")
+    page = text(luis.get(f"/queues/{queues['own'].pk}"))
+    assert "Admitted" in page
+    assert "30 min admission" in page
+    assert luis.get(f"/queues/{queues['other'].pk}").status_code == 404
+    assert sign_in("ana").get(f"/queues/{queues['other'].pk}").status_code == 200
+    assert luis.get("/queues?team=search").status_code == 404
+
+
+def test_the_error_of_estimates_is_shown_from_twenty_on(
+    story: Story, queues: dict[str, WaitRecord], sign_in: SignIn
+) -> None:
+    del queues
+    for number in range(19):
+        bound(story, number, off=30 * MINUTE)
+    store_summaries(story.cluster, timezone.now())
+    assert "Error not yet measured" in text(sign_in("luis").get("/queues"))
+    bound(story, 19, off=30 * MINUTE)
+    store_summaries(story.cluster, timezone.now() + 11 * MINUTE)
+    page = text(sign_in("luis").get("/queues"))
+    assert "Off by 30 min (median of 20); the range held in 100" in page
+
+
+def test_waits_by_tier_are_percentiles_of_bound_units(
+    story: Story, queues: dict[str, WaitRecord], sign_in: SignIn
+) -> None:
+    del queues
+    for number in range(1, 21):
+        bound(story, number, off=MINUTE)
+    store_summaries(story.cluster, timezone.now())
+    (row,) = sign_in("luis").get("/api/v1/wait-times").json()["rows"]
+    assert (row["tier"], row["units"]) == ("batch", 20)
+    assert (row["wait_p50_ms"], row["wait_p95_ms"]) == (600_000, 1_140_000)
+    assert (row["admission_p50_ms"], row["startup_p50_ms"]) == (0, None)
+
+
+def test_rows_over_rest_are_those_of_the_page(
+    queues: dict[str, WaitRecord], sign_in: SignIn
+) -> None:
+    luis, ana = sign_in("luis"), sign_in("ana")
+    (row,) = luis.get("/api/v1/queued-units").json()["rows"]
+    assert (row["name"], row["position"], row["of"], row["units"]) == (
+        "vision-train",
+        1,
+        3,
+        4,
+    )
+    assert row["number"] == queues["own"].pk
+    assert row["estimated_start"] == "2027-01-05T09:30:00Z"
+    assert len(ana.get("/api/v1/queued-units").json()["rows"]) == 2
+    (pool,) = luis.get("/api/v1/resource-pools").json()["rows"]
+    assert (pool["depth"], pool["available"], pool["fitting"]) == (16, 5, 2)
+    assert pool["estimate_error_ms"] is None
+    assert sign_in("omar").get("/api/v1/resource-pools").json()["rows"] == []
+
+
+def test_a_page_takes_few_queries_however_much_waits(
+    story: Story,
+    queues: dict[str, WaitRecord],
+    sign_in: SignIn,
+    django_assert_max_num_queries: Any,
+) -> None:
+    del queues
+    for number in range(50):
+        record(story, "vision", f"more-{number}")
+    with django_assert_max_num_queries(38):
+        assert sign_in("luis").get("/queues").status_code == 200
