@@ -81,6 +81,12 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    # What-ifs that wait, if a wakeup was lost, or whose worker died.
+    "compute_what_ifs": {
+        "task": "scheduler_view.tasks.compute_what_ifs",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     # Files that wait, if a wakeup was lost, or whose worker died.
     "write_exports": {
         "task": "accounting.tasks.write_exports",

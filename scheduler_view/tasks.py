@@ -14,6 +14,7 @@ from scheduler_view.actions import due_work
 from scheduler_view.observation.queues import forget_queues
 from scheduler_view.observation.watch import look_once, visible_clusters
 from scheduler_view.queries.quota_shares import milli_gpus_of
+from scheduler_view.simulation.runs import next_run, run
 from scheduler_view.waste.compute import compute_due
 
 log = structlog.get_logger(__name__)
@@ -88,3 +89,11 @@ def compute_waste(cluster_id: int) -> None:
     """Compute the findings of the days of a cluster that are due."""
     days = compute_due(Cluster.objects.get(pk=cluster_id), for_s=WASTE_S)
     log.info("waste computed", cluster=cluster_id, days=days)
+
+
+@shared_task(name="scheduler_view.tasks.compute_what_ifs")
+def compute_what_ifs() -> None:
+    """Compute the what-ifs that wait, one after the other (beat: every minute; also on request)."""
+    while (found := next_run()) is not None:
+        is_done = run(found)
+        log.info("what-if", run=found.pk, done=is_done)

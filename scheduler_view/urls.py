@@ -12,6 +12,7 @@ from scheduler_view.views import (
     tiers,
     verbs,
     waste,
+    what_if,
 )
 
 urlpatterns = [
@@ -32,5 +33,7 @@ urlpatterns = [
     path("recommendations/draft", recommendations.draft, name="recommendation-draft"),
     path("tiers", tiers.tier_list, name="tiers"),
     path("tiers/change", tiers.propose, name="tier-propose"),
+    path("what-if", what_if.what_if_list, name="what-if"),
+    path("what-if/<int:number>/cancel", what_if.what_if_cancel, name="what-if-cancel"),
     path("teams/<slug:slug>/quota", team_quota.team_quota, name="team-quota"),
 ]

@@ -53,6 +53,7 @@ NAVIGATION = (
         group="Administration",
     ),
     NavItem("tiers", "Priority tiers", "layers", "r", needs="all"),
+    NavItem("what-if", "What-if", "chart-column", "i", needs="admin"),
     NavItem("attribution", "Attribution", "route", "a", needs="all"),
     NavItem("audit", "Audit log", "scroll-text", "l", needs="all"),
     NavItem("setup", "Setup", "list-checks", "s", needs="admin"),

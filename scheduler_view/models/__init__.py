@@ -29,6 +29,7 @@ from scheduler_view.models.waste import (
     WasteDay,
     WasteFinding,
 )
+from scheduler_view.models.what_if import WhatIfRun, WhatIfState
 
 __all__ = [
     "CAME_TO_NOTHING",
@@ -53,4 +54,6 @@ __all__ = [
     "WaitSummary",
     "WasteDay",
     "WasteFinding",
+    "WhatIfRun",
+    "WhatIfState",
 ]

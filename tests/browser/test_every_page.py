@@ -108,6 +108,7 @@ PAGES = {
     "/queues/1": "late-made-here",
     "/changes": "Quota changes",
     "/changes?state=undone": "Quota changes",
+    "/what-if": "What-if",
     "/tiers": "Priority tiers",
     "/tiers/change?cluster=north": "Add a tier",
     "/audit": "Audit log",

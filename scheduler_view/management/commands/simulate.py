@@ -23,7 +23,7 @@ from accounting.management.output import (
 )
 from accounting.management.progress import Progress
 from accounting.models import Cluster
-from scheduler_view.domain.simulator.calibration import Calibration, Trust
+from scheduler_view.domain.simulator.calibration import Trust
 from scheduler_view.domain.simulator.cluster import ReplayCluster, ReplayNode
 from scheduler_view.domain.simulator.fragments import popular_classes
 from scheduler_view.domain.simulator.openb import node_of, pod_of
@@ -32,21 +32,15 @@ from scheduler_view.domain.simulator.policies.catalogue import policy_of
 from scheduler_view.domain.simulator.request import ReplayPod
 from scheduler_view.domain.simulator.saturation import inflated, saturate
 from scheduler_view.domain.simulator.scenario import ScenarioError
-from scheduler_view.domain.simulator.what_if import ScenarioAnswer, what_if
-from scheduler_view.management.simulation_file import (
+from scheduler_view.domain.simulator.what_if import what_if
+from scheduler_view.queries.recorded_weeks import recorded_weeks
+from scheduler_view.simulation.request import (
     TraceFile,
     TraceSection,
     WeeksFile,
     read_simulation,
 )
-from scheduler_view.queries.recorded_weeks import recorded_weeks
-
-_UNITS = {
-    "gpu_hours": "GPU-hours held in a week",
-    "wait_s": "mean wait in seconds",
-    "longest_wait_s": "wait in seconds that 5 % exceed",
-    "unbound": "units of a week that never start",
-}
+from scheduler_view.simulation.rows import answer_rows, calibration_line, verdict_line
 
 Read = TypeVar("Read")
 
@@ -127,55 +121,9 @@ class Command(BaseCommand):
             )
         for one in result.calibrations:
             self.stderr.write(calibration_line(one))
-        self.stderr.write(_VERDICTS[result.chosen.trust].format(result.chosen.policy))
-        rows = [row for answer in result.answers for row in _answer_rows(answer)]
+        self.stderr.write(verdict_line(result.chosen))
+        rows = [row for answer in result.answers for row in answer_rows(answer)]
         return rows, result.chosen.trust
-
-
-_VERDICTS = {
-    Trust.CALIBRATED: "{} is calibrated: ranges, and money if a rate is given.",
-    Trust.INEXACT: "{} is not exact enough for money; ranges include its error.",
-    Trust.REFUSED: "{} is too far from what was recorded: no answer.",
-}
-
-
-def calibration_line(one: Calibration) -> str:
-    """The error of the replay of what happened."""
-    return (
-        f"what happened, replayed with {one.policy}: {one.near} of {one.units} units "
-        f"({one.near_share:.1%}) bound within 60 s of the recorded bind, "
-        f"{one.hours:.1f} GPU-hours instead of {one.recorded_hours:.1f} "
-        f"({one.hours_error:.2%} off)"
-    )
-
-
-def _answer_rows(answer: ScenarioAnswer) -> Iterator[dict[str, Any]]:
-    for one in answer.ranges:
-        yield {
-            "scenario": answer.scenario.name,
-            "measure": _UNITS[one.measure],
-            "low": f"{one.low:.1f}",
-            "high": f"{one.high:.1f}",
-            "change_low": f"{one.change_low:+.1f}",
-            "change_high": f"{one.change_high:+.1f}",
-            "clear": "yes" if one.is_clear else "no",
-        }
-    if answer.added_milli:
-        cost = "" if answer.weekly_cost is None else f"{answer.weekly_cost:.2f}"
-        for measure, value in (
-            ("installed GPUs", f"{answer.added_milli / 1000:+g}"),
-            ("cost of installed GPUs a week", cost),
-        ):
-            if value:
-                yield {
-                    "scenario": answer.scenario.name,
-                    "measure": measure,
-                    "low": "",
-                    "high": "",
-                    "change_low": value,
-                    "change_high": value,
-                    "clear": "yes",
-                }
 
 
 def _replay_trace(

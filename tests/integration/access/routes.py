@@ -166,6 +166,10 @@ PAGES: dict[str, Route] = {
     "statements/<slug:team>/<slug:period>/contest": Route(
         "/statements/vision/2019-01/contest", NO_STATEMENT, NO_STATEMENT
     ),
+    "what-if": Route("/what-if", ADMIN, (403, 403, 403, 403, 422)),
+    "what-if/<int:number>/cancel": posted(
+        "/what-if/99999/cancel", (403, 403, 403, 403, 404)
+    ),
     "contests": Route("/contests", LEAD_PAGES),
     "contests/<int:number>": Route("/contests/99999", NO_STATEMENT),
     "contests/<int:number>/answer": posted("/contests/99999/answer", NO_STATEMENT),

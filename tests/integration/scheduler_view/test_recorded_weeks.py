@@ -46,9 +46,9 @@ PODS = "name,cpu_milli,num_gpu,gpu_milli,gpu_spec\np,1000,1,500,\nq,1000,2,1000,
 class Recorded:
     """A cluster with one node of 8 GPUs, all its life."""
 
-    def __init__(self) -> None:
-        self.cluster = Cluster.objects.create(name="north", data_end_ms=END_MS)
-        self.team = Team.objects.create(slug="search", name="Search", colour_slot=1)
+    def __init__(self, cluster: str = "north", team: str = "search") -> None:
+        self.cluster = Cluster.objects.create(name=cluster, data_end_ms=END_MS)
+        self.team = Team.objects.create(slug=team, name=team, colour_slot=1)
         self.namespace = Namespace.objects.create(
             cluster=self.cluster, name="search-prod"
         )

@@ -23,15 +23,15 @@ trace:
   loads: [50, 90, 100, 130]
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 
 from accounting.configuration.fields import FileContext, Section, Text, existing
-from accounting.configuration.yaml_lines import parse
+from accounting.configuration.yaml_lines import Document, parse
 from scheduler_view.domain.simulator.policies.catalogue import POLICIES
 from scheduler_view.domain.simulator.request import MILLI
 from scheduler_view.domain.simulator.scenario import GpuChange, Scenario, Sharing
@@ -143,3 +143,13 @@ def read_simulation(text: str, clusters: Collection[str]) -> WeeksFile | TraceFi
     if "trace" in document.values:
         return document.read(TraceFile, known)
     return document.read(WeeksFile, known)
+
+
+def read_request(values: Mapping[str, Any], clusters: Collection[str]) -> WeeksFile:
+    """The request of a job: the same values as in a file.
+
+    Raises:
+        DocumentError: what is wrong with them.
+    """
+    known = FileContext(ZoneInfo("UTC"), {"cluster": clusters})
+    return Document(dict(values), {}).read(WeeksFile, known)

@@ -1,0 +1,59 @@
+"""Requests of what-ifs that a worker computes (scheduling.md S36)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from accounting.audit import Actor, act
+from accounting.models import Cluster
+from accounting.wakeup import wake_worker
+from scheduler_view.models import WhatIfRun
+from scheduler_view.simulation.request import read_request
+from scheduler_view.simulation.runs import UNFINISHED, stop_run
+
+COMPUTE = "scheduler_view.tasks.compute_what_ifs"
+MOST_QUEUED = 5  # of all people: a run keeps a worker busy
+
+
+class WhatIfLimitError(ValueError):
+    """Too many runs are not finished."""
+
+
+def request_what_if(
+    values: Mapping[str, Any], *, actor: Actor, now: datetime
+) -> WhatIfRun:
+    """Queue a what-if and wake a worker; without Redis, beat does so within a minute.
+
+    Args:
+        values: as in a file; checked here, so that a wrong one fails at once.
+        actor: the person, or the name of a command.
+        now: time of the request.
+
+    Raises:
+        DocumentError: what is wrong with the request.
+        WhatIfLimitError: too many runs are waiting or running.
+    """
+    clusters = {one.name: one for one in Cluster.objects.all()}
+    wanted = read_request(values, [*clusters])
+    if WhatIfRun.objects.filter(state__in=UNFINISHED).count() >= MOST_QUEUED:
+        raise WhatIfLimitError(
+            f"{MOST_QUEUED} what-ifs are not finished: wait for one of them or cancel it"
+        )
+    with act(actor, f"what-if of {wanted.cluster}"):
+        wake_worker(COMPUTE)
+        return WhatIfRun.objects.create(
+            cluster=clusters[wanted.cluster],
+            request=dict(values),
+            requested_by_id=None if isinstance(actor, str) else actor.pk,
+            requested_at=now,
+        )
+
+
+def cancel_what_if(run: WhatIfRun, *, actor: Actor) -> bool:
+    """End a run that waits or runs; its worker stops within seconds.
+
+    Returns False if it was finished already; then nothing changes.
+    """
+    name = actor if isinstance(actor, str) else actor.get_username()
+    with act(actor, f"cancel what-if {run.pk}"):
+        return stop_run(run.pk, f"canceled by {name}")
