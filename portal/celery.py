@@ -45,6 +45,13 @@ app.conf.beat_schedule = {
         "schedule": 300.0,
         "options": {"expires": 300},
     },
+    # What waits for GPUs, and what is free: samples of queues. A little more than a minute, so that
+    # the limit of once a minute does not skip every other one.
+    "look_at_waits": {
+        "task": "scheduler_view.tasks.observe_waits",
+        "schedule": 61.0,
+        "options": {"expires": 60},
+    },
     # Change sets to plan, apply, end or expire, if a wakeup was lost or a time was reached.
     "find_changes": {
         "task": "scheduler_view.tasks.find_changes",

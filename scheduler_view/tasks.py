@@ -12,7 +12,12 @@ from accounting.actions.team_quotas import record_quotas
 from accounting.models import Cluster
 from scheduler_view.actions import due_work
 from scheduler_view.observation.queues import forget_queues
-from scheduler_view.observation.watch import look_once, visible_clusters
+from scheduler_view.observation.watch import (
+    look_at_waits,
+    look_once,
+    visible_clusters,
+    watched_each_minute,
+)
 from scheduler_view.queries.quota_shares import milli_gpus_of
 from scheduler_view.simulation.runs import next_run, run
 from scheduler_view.waste.compute import compute_due
@@ -50,6 +55,28 @@ def observe_clusters() -> None:
     """Start a task for each cluster with a reader (beat: every five minutes)."""
     for cluster in visible_clusters():
         observe_cluster.apply_async((cluster.pk,), expires=300)
+
+
+@shared_task(
+    name="scheduler_view.tasks.observe_waits",
+    soft_time_limit=SOFT_S,
+    time_limit=HARD_S,
+)
+def observe_waits() -> None:
+    """Start a task for each cluster whose queues are observed every minute (beat)."""
+    for cluster in watched_each_minute():
+        observe_waits_of.apply_async((cluster.pk,), expires=60)
+
+
+@shared_task(
+    name="scheduler_view.tasks.observe_waits_of",
+    soft_time_limit=SOFT_S,
+    time_limit=HARD_S,
+)
+def observe_waits_of(cluster_id: int) -> None:
+    """Explain what waits in a cluster, and store its queues."""
+    changed = look_at_waits(Cluster.objects.get(pk=cluster_id), now=timezone.now)
+    log.info("looked at waits", cluster=cluster_id, changed=changed)
 
 
 @shared_task(

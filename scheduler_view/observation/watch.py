@@ -12,12 +12,14 @@ from functools import partial
 
 import structlog
 from django.db import DatabaseError, connections
+from django.db.models import Count
 
 from accounting.models import Cluster
 from scheduler_view.cluster.access import AccessRole, is_configured
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, WatchExpired
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.models import WaitRecord
 from scheduler_view.observation.drift import find_drift
 from scheduler_view.observation.observe import (
     KINDS,
@@ -30,7 +32,7 @@ from scheduler_view.observation.observe import (
 )
 from scheduler_view.observation.preemptions import note_preemptions
 from scheduler_view.observation.resource_claims import observe_devices
-from scheduler_view.observation.waits import observe_waits
+from scheduler_view.observation.waits import WAITS, observe_waits
 from scheduler_view.planning.cluster_connection import Connect, connect_to
 
 WATCHED = (QUOTA, CLASS)
@@ -47,6 +49,29 @@ def visible_clusters() -> list[Cluster]:
     """Clusters whose settings have a reader."""
     clusters = Cluster.objects.all()
     return [c for c in clusters if is_configured(c.kubernetes, AccessRole.READER)]
+
+
+MOST_UNITS = 5_000  # of a cluster whose objects are listed every minute
+
+
+def watched_each_minute() -> list[Cluster]:
+    """Clusters whose waits are observed every minute; larger ones with all else."""
+    units = dict(
+        WaitRecord.objects.filter(ended_at=None)
+        .values_list("cluster")
+        .annotate(count=Count("pk"))
+    )
+    return [c for c in visible_clusters() if units.get(c.pk, 0) <= MOST_UNITS]
+
+
+def look_at_waits(cluster: Cluster, *, now: Now, connect: Connect = connect_to) -> int:
+    """Explain what waits and store queues; returns how many explanations changed."""
+    try:
+        with connect(cluster, AccessRole.READER) as client:
+            return observe_waits(cluster, client, {}, now())
+    except ClusterError as error:  # no credentials
+        note_error(cluster, [WAITS], error)
+        return 0
 
 
 def look_once(

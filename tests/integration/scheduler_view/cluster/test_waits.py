@@ -10,8 +10,12 @@ import pytest
 
 from accounting.access import EVERYTHING, Scope
 from accounting.models import Team
-from scheduler_view.models import ObservationRun, UnitWait
-from scheduler_view.observation.watch import look_once
+from scheduler_view.models import ObservationRun, PoolSample, UnitWait, WaitRecord
+from scheduler_view.observation.watch import (
+    look_at_waits,
+    look_once,
+    watched_each_minute,
+)
 from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
 from tests.control_plane.world import GPU_KEY, World, world_of
 from tests.integration.scheduler_view.actions.conftest import office_of
@@ -107,3 +111,15 @@ def test_each_reason_comes_from_the_cluster_itself(office: Office) -> None:
 
     admin.delete(f"/api/v1/namespaces/{own}/pods/large")
     wait_until(lambda: "large" not in rows(), 30)
+
+    records = WaitRecord.objects.filter(ended_at=None)
+    gated_wait = records.get(name="gated")
+    assert gated_wait.created_at is not None
+    assert (gated_wait.admitted_at, gated_wait.is_held) == (None, True)
+    assert WaitRecord.objects.get(name="large").ended_at is not None
+    ObservationRun.objects.filter(kind="UnitWait").delete()
+    assert watched_each_minute() == [office.cluster]
+    look_at_waits(office.cluster, now=office.now)
+    pool = PoolSample.objects.filter(resource=RESOURCE).latest("since")
+    assert (pool.refused, pool.held_back) == (2, 1)
+    assert ObservationRun.objects.filter(kind="UnitWait", error="").exists()
