@@ -10,7 +10,7 @@ from django.db import connection
 
 from accounting.domain.units.gpu_units import NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
-from accounting.models import Cluster, GpuPresence, NodeFact, Team
+from accounting.models import Cluster, GpuPresence, NodeFact
 from accounting.queries.resources import added_resources
 from scheduler_view.domain.simulator.cluster import ReplayNode
 from scheduler_view.domain.simulator.recorded import (
@@ -23,7 +23,6 @@ from scheduler_view.domain.simulator.recorded import (
 from scheduler_view.domain.simulator.request import MILLI, ReplayRequest
 from scheduler_view.domain.waits.units import GANG_KINDS
 from scheduler_view.models import Tier
-from scheduler_view.queries.quota_shares import milli_gpus_of
 
 TOGETHER_MS = 60_000  # members of a gang are created with at most this between them
 _WHOLE = "nvidia.com/gpu"  # of nodes whose capacity no sample shows
@@ -80,7 +79,11 @@ class FoundWeeks:
 
 
 def recorded_weeks(cluster: Cluster, count: int) -> FoundWeeks | None:
-    """The last whole weeks up to the end of the data; None without data."""
+    """The last whole weeks up to the end of the data; None without data.
+
+    Without quotas: a pod that a quota refused was created when there was room again, so that the
+    recorded times have their effect already.
+    """
     if cluster.data_end_ms is None:
         return None
     end = cluster.data_end_ms
@@ -95,19 +98,13 @@ def recorded_weeks(cluster: Cluster, count: int) -> FoundWeeks | None:
         if pods:
             units.append(_unit(group, pods, priorities))
     units.sort(key=lambda unit: (unit.created_ms, unit.name))
-    quotas = _quotas(cluster)
-    weeks = RecordedWeeks(start, end, tuple(nodes.values()), tuple(units), quotas)
+    weeks = RecordedWeeks(start, end, tuple(nodes.values()), tuple(units))
     return FoundWeeks(weeks, left_out)
 
 
 def node_name(node: str, resource: str) -> str:
     """The name of a node's units of one resource in a replay."""
     return f"{node} {resource}"
-
-
-def _quotas(cluster: Cluster) -> dict[str, int]:
-    slugs = dict(Team.objects.values_list("pk", "slug"))
-    return {slugs[team]: milli for team, milli in milli_gpus_of(cluster).items()}
 
 
 def _priorities(cluster: Cluster) -> dict[str, int]:

@@ -88,7 +88,8 @@ class RecordedWeeks:
 
     Attributes:
         units: that were bound before the end and held GPUs after the start.
-        quotas: most thousandths of GPUs that a team may hold at once.
+        quotas: most thousandths of GPUs that a team may hold at once, in a scenario. None of what
+            happened: refused pods were created later, so their effect is in the times.
     """
 
     start_ms: int

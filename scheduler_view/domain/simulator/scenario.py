@@ -56,7 +56,7 @@ class Scenario:
         name: as people call it.
         policy: a policy by its name; empty for the one that was calibrated.
         gpus: nodes to add or take away, during all of the weeks.
-        quotas: thousandths of GPUs by team, instead of the recorded ones; None for no limit.
+        quotas: thousandths of GPUs by team; None for no limit, as for teams that are not named.
         priorities: by tier, instead of the recorded ones.
         sharing: the first that matches a unit counts.
         any_model: pods accept any model of their resource, not only that which they had.
