@@ -11,6 +11,7 @@ scenarios:
     quotas: {search: 48, vision: none}
     tiers: {batch: 100}
     sharing: [{workload_type: notebook, gpus: 0.25}]
+    mig: [{model: NVIDIA-A100-SXM4-80GB, nodes: 2, profile: 1g.10gb, team: search}]
     any_model: true
 
 or
@@ -32,6 +33,7 @@ from pydantic import Field, field_validator
 
 from accounting.configuration.fields import FileContext, Section, Text, existing
 from accounting.configuration.yaml_lines import Document, parse
+from scheduler_view.domain.simulator.mig_layout import MigLayout
 from scheduler_view.domain.simulator.policies.catalogue import POLICIES
 from scheduler_view.domain.simulator.request import MILLI
 from scheduler_view.domain.simulator.scenario import GpuChange, Scenario, Sharing
@@ -74,6 +76,14 @@ class _Sharing(Section):
     gpus: Annotated[Decimal, Field(gt=0, lt=1, decimal_places=3)]
 
 
+class _Mig(Section):
+    model: Text
+    nodes: Annotated[int, Field(ge=1, le=100_000)]
+    profile: Text
+    team: Text | None = None
+    workload_type: Text | None = None
+
+
 class _Scenario(Section):
     name: Annotated[Text, Field(max_length=100)]
     policy: Text | None = None
@@ -81,6 +91,7 @@ class _Scenario(Section):
     quotas: dict[str, _Gpus | Literal["none"]] = Field(default_factory=dict)
     tiers: dict[str, int] = Field(default_factory=dict)
     sharing: tuple[_Sharing, ...] = ()
+    mig: tuple[_Mig, ...] = ()
     any_model: bool = False
 
     @field_validator("policy")
@@ -102,6 +113,13 @@ class _Scenario(Section):
             tuple(
                 Sharing(int(one.gpus * MILLI), one.team or "", one.workload_type or "")
                 for one in self.sharing
+            ),
+            tuple(
+                MigLayout(
+                    *(one.model, one.nodes, one.profile),
+                    *(one.team or "", one.workload_type or ""),
+                )
+                for one in self.mig
             ),
             self.any_model,
         )

@@ -5,6 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from scheduler_view.domain.simulator.cluster import ReplayNode
+from scheduler_view.domain.simulator.mig_layout import (
+    MigLayout,
+    MigLayoutError,
+    divided,
+    on_instance,
+)
 from scheduler_view.domain.simulator.recorded import (
     RecordedNode,
     RecordedPod,
@@ -59,6 +65,7 @@ class Scenario:
         quotas: thousandths of GPUs by team; None for no limit, as for teams that are not named.
         priorities: by tier, instead of the recorded ones.
         sharing: the first that matches a unit counts.
+        layouts: nodes whose GPUs are divided; the first that matches a unit counts.
         any_model: pods accept any model of their resource, not only that which they had.
     """
 
@@ -68,6 +75,7 @@ class Scenario:
     quotas: Mapping[str, int | None] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
     sharing: tuple[Sharing, ...] = ()
+    layouts: tuple[MigLayout, ...] = ()
     any_model: bool = False
 
 
@@ -80,6 +88,11 @@ def applied(weeks: RecordedWeeks, scenario: Scenario) -> RecordedWeeks:
     nodes = weeks.nodes
     for change in scenario.gpus:
         nodes = _changed(nodes, change, weeks.end_ms)
+    try:
+        for layout in scenario.layouts:
+            nodes = tuple(divided(nodes, layout))
+    except MigLayoutError as error:
+        raise ScenarioError(f"{scenario.name}: {error}") from error
     _check_names(weeks, scenario)
     quotas = dict(weeks.quotas)
     for team, limit in scenario.quotas.items():
@@ -95,10 +108,11 @@ def _check_names(weeks: RecordedWeeks, scenario: Scenario) -> None:
     teams = {unit.team for unit in weeks.units} | {*weeks.quotas}
     tiers = {unit.tier for unit in weeks.units}
     types = {unit.workload_type for unit in weeks.units}
+    chosen: list[Sharing | MigLayout] = [*scenario.sharing, *scenario.layouts]
     for what, wanted, known in (
-        ("team", {*scenario.quotas} | {one.team for one in scenario.sharing}, teams),
+        ("team", {*scenario.quotas} | {one.team for one in chosen}, teams),
         ("tier", {*scenario.priorities}, tiers),
-        ("workload type", {one.workload_type for one in scenario.sharing}, types),
+        ("workload type", {one.workload_type for one in chosen}, types),
     ):
         unknown = sorted(wanted - known - {""})
         if unknown:
@@ -166,10 +180,12 @@ def _unit(
     unit: RecordedUnit, scenario: Scenario, models: Mapping[str, tuple[str, ...]]
 ) -> RecordedUnit:
     share = next((one for one in scenario.sharing if one.matches(unit)), None)
+    layout = next((one for one in scenario.layouts if one.matches(unit)), None)
+    pods = unit.pods if layout is None else [on_instance(p, layout) for p in unit.pods]
     return replace(
         unit,
         priority=scenario.priorities.get(unit.tier, unit.priority),
-        pods=tuple(_pod(pod, share, models) for pod in unit.pods),
+        pods=tuple(_pod(pod, share, models) for pod in pods),
     )
 
 

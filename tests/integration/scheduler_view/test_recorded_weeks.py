@@ -207,6 +207,30 @@ def test_the_command_calibrates_and_answers(recorded: Recorded, tmp_path: Path) 
     assert before == 4
 
 
+def test_a_file_may_name_every_part_of_a_scenario(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    assert recorded.pods == 4
+    file = tmp_path / "what-if.yaml"
+    file.write_text(
+        f"cluster: north\nweeks: 2\npolicy: FGD\nscenarios:\n"
+        f"- name: all\n  policy: BestFit\n  any_model: true\n"
+        f"  gpus: [{{model: {MODEL}, change: 16}}]\n"
+        f"  quotas: {{search: 4}}\n  tiers: {{}}\n"
+        f"  sharing: [{{workload_type: training, gpus: 0.5}}]\n"
+        f"  mig: [{{model: {MODEL}, nodes: 1, profile: 1g.10gb, team: search}}]\n"
+        f"- name: free\n  quotas: {{search: none}}\n"
+    )
+    ended = run("simulate", str(file), "--format=json")
+    assert ended.code == 0, ended.err
+    rows = json.loads(ended.out)["rows"]
+    never = [
+        row for row in rows if row["measure"] == "units of a week that never start"
+    ]
+    # 8 GPUs for each unit are above the quota of 4
+    assert [row["low"] for row in never] == ["2.0", "0.0"]
+
+
 def test_a_replay_that_is_too_far_off_gives_no_answer(
     recorded: Recorded, tmp_path: Path
 ) -> None:

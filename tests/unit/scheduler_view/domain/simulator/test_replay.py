@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scheduler_view.domain.simulator.answer import AnswerRange, ranges
 from scheduler_view.domain.simulator.calibration import Calibration, Trust, calibrate
 from scheduler_view.domain.simulator.cluster import ReplayNode
+from scheduler_view.domain.simulator.mig_layout import MigLayout
 from scheduler_view.domain.simulator.outcome import WeekOutcome, held_hours
 from scheduler_view.domain.simulator.recorded import (
     WEEK_MS,
@@ -249,6 +250,48 @@ def test_a_scenario_changes_quotas_priorities_sharing_and_models() -> None:
     assert (part.request.gpu_milli, part.milli, whole.milli) == (250, 250, 8000)
     assert part.request.models == ("nvidia.com/gpu A", "nvidia.com/gpu B")
     assert bound(found) == {"a": None, "b": 1}
+
+
+def test_nodes_are_divided_and_pods_with_one_gpu_use_instances() -> None:
+    model = "NVIDIA-A100-SXM4-80GB"
+    whole = f"nvidia.com/gpu {model}"
+    nodes = [
+        RecordedNode(
+            ReplayNode(f"{name} nvidia.com/gpu", 0, 1, whole),
+            "nvidia.com/gpu",
+            model,
+            Fraction(1),
+            ((0, None),),
+        )
+        for name in ("n1", "n2")
+    ]
+    one = ReplayRequest(0, 1, 1000, (whole,))
+    units = [
+        RecordedUnit(
+            f"u{at}",
+            START,
+            (RecordedPod("p", one, 1000, START, START + HOUR, "n1 nvidia.com/gpu"),),
+            team="x" if at else "y",
+        )
+        for at in range(9)
+    ]
+    recorded = weeks(nodes, units)
+    layout = MigLayout(model, 1, "1g.10gb", team="x")
+    found = applied(recorded, Scenario("mig", layouts=(layout,)))
+    assert [(n.node.name, n.node.gpus, n.share) for n in found.nodes] == [
+        ("n1 nvidia.com/gpu", 1, 1),
+        ("n2 nvidia.com/mig-1g.10gb", 7, Fraction(1, 7)),
+    ]
+    assert found.units[1].milli == 143
+    # team y has the whole GPU; of eight pods of x seven fit into the instances
+    assert sorted(bound(found).values(), key=str) == [0.0] * 8 + [1.0]
+    for wrong, text in (
+        (MigLayout(model, 3, "1g.10gb"), "there are 2"),
+        (MigLayout(model, 1, "9g.10gb"), "no MIG profile"),
+        (MigLayout(model, 1, "1g.10gb", team="z"), "no team 'z'"),
+    ):
+        with pytest.raises(ScenarioError, match=text):
+            applied(recorded, Scenario("mig", layouts=(wrong,)))
 
 
 @pytest.mark.parametrize(
