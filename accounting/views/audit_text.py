@@ -46,6 +46,10 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "person": ("role", "roles"),
     "pricelist": ("price list", "price lists"),
     "quotatarget": ("quota", "quotas"),
+    "recommendationdecision": (
+        "decision on a recommendation",
+        "decisions on recommendations",
+    ),
     "reopenrequest": ("request to reopen a period", "requests to reopen periods"),
     "sharepolicy": ("rule for shared GPUs", "rules for shared GPUs"),
     "signinrecord": ("sign-in", "sign-ins"),
@@ -53,6 +57,7 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "team": ("team", "teams"),
     "tier": ("priority tier", "priority tiers"),
     "unitprice": ("price", "prices"),
+    "whatifrun": ("what-if", "what-ifs"),
 }
 ACTIONS = {
     "insert": "added",

@@ -112,7 +112,8 @@ _WIDTHS = {  # of twelve columns, so that rows are filled
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
+    """As the chart and its table show it: rounded twice, 68.0499 would become 68.1."""
+    return None if value is None else round(value, 1)
 
 
 def _chart(

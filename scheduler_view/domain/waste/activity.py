@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
+from accounting.domain.reports.efficiency import StateTimes
+
 IDLE_BELOW_PERCENT = 5  # of the observed time
 BUSY_FROM_PERCENT = 10
 OBSERVED_FROM_PERCENT = 50  # of the held time
@@ -32,9 +34,9 @@ def activity_of(busy_ms: int, idle_ms: int, unknown_ms: int) -> Activity:
 
     A window without held time is unknown.
     """
-    observed = busy_ms + idle_ms
-    held = observed + unknown_ms
-    if not observed or observed * 100 < held * OBSERVED_FROM_PERCENT:
+    times = StateTimes(busy_ms, idle_ms, unknown_ms)
+    observed = times.observed_ms
+    if not observed or observed * 100 < times.allocated_ms * OBSERVED_FROM_PERCENT:
         return Activity.UNKNOWN
     if busy_ms * 100 < observed * IDLE_BELOW_PERCENT:
         return Activity.IDLE
