@@ -7,6 +7,7 @@ from scheduler_view.models.change import (
     ChangeStep,
     StepState,
 )
+from scheduler_view.models.memory import KeptNode, WaitStretch
 from scheduler_view.models.observation import (
     Drift,
     Observation,
@@ -39,6 +40,7 @@ __all__ = [
     "Drift",
     "EstimateSummary",
     "HeldDay",
+    "KeptNode",
     "Observation",
     "ObservationRun",
     "PoolSample",
@@ -51,6 +53,7 @@ __all__ = [
     "Tier",
     "UnitWait",
     "WaitRecord",
+    "WaitStretch",
     "WaitSummary",
     "WasteDay",
     "WasteFinding",

@@ -1,4 +1,7 @@
-"""Waits of units, pools through time, and estimates of starts (scheduling.md S3, S16-S19)."""
+"""Waits of units, pools through time, and estimates of starts (scheduling.md S3, S16-S19).
+
+What rules of waste need to know of the past (S21-S26, S32) is in `models/memory.py` and here.
+"""
 
 from django.db import models
 from django.db.models import Q
@@ -32,6 +35,12 @@ class WaitRecord(models.Model):
     started_at = models.DateTimeField(null=True)
     first_busy_at = models.DateTimeField(null=True)
     is_held = models.BooleanField(default=False)  # not admitted when last observed
+    priority = models.IntegerField(null=True)
+    pod_units = models.PositiveIntegerField(default=0)  # that one of its pods requests
+    backoff_limit = models.IntegerField(null=True)  # of a Job: retries of its pods
+    deadline_s = models.BigIntegerField(
+        null=True
+    )  # activeDeadlineSeconds, the smallest
     position = models.PositiveIntegerField(null=True)
     count = models.PositiveIntegerField(null=True)  # units that wait in this pool
     start_at = models.DateTimeField(null=True)
@@ -83,6 +92,8 @@ class PoolSample(models.Model):
     available = models.PositiveIntegerField(null=True)
     fitting = models.PositiveIntegerField()
     fitting_held = models.PositiveIntegerField()
+    policy_nodes = models.JSONField(default=dict)  # units by node
+    unused_nodes = models.JSONField(default=dict)
 
     class Meta:
         constraints = [

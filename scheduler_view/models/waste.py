@@ -56,7 +56,8 @@ class WasteFinding(models.Model):
 
     `start_ms` and `end_ms` are of the whole finding. `raw` is milliseconds x rate, exact; divide
     by 3,600,000 for the amount. `unpriced_ms` is the part of `gpu_ms` without a price. Findings of
-    free time have a node and no pod.
+    free time have a node or a pool, and no pod; those of a wait have `unit`: kind, namespace and
+    name. `raw_low` is the least that the finding may come to; null if that is `raw`.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
@@ -74,10 +75,13 @@ class WasteFinding(models.Model):
     node = models.ForeignKey(
         Node, null=True, on_delete=models.CASCADE, related_name="+"
     )
+    unit = models.CharField(max_length=381, blank=True)
+    pool = models.CharField(max_length=571, blank=True)  # resource and model
     start_ms = models.BigIntegerField()
     end_ms = models.BigIntegerField()
     gpu_ms = models.BigIntegerField()
     raw = models.DecimalField(max_digits=30, decimal_places=6)
+    raw_low = models.DecimalField(max_digits=30, decimal_places=6, null=True)
     unpriced_ms = models.BigIntegerField(default=0)
     currency = models.CharField(max_length=3, blank=True)
     evidence = models.JSONField(default=dict)

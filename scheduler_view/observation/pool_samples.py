@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from django.db.models import Max
+
 from accounting.models import Cluster
 from scheduler_view.domain.queues.depth import PoolDepth
 from scheduler_view.models import PoolSample
@@ -12,7 +14,7 @@ LONGEST_GAP = timedelta(
 )  # two observations of five minutes, and their length
 _VALUES = (
     *("waiting", "refused", "held_back", "work", "capacity", "available"),
-    *("fitting", "fitting_held"),
+    *("fitting", "fitting_held", "policy_nodes", "unused_nodes"),
 )
 
 
@@ -41,7 +43,14 @@ def store_samples(cluster: Cluster, depths: Iterable[PoolDepth], now: datetime) 
     PoolSample.objects.bulk_create(begun, ignore_conflicts=True)
 
 
-def _values(one: PoolSample | PoolDepth) -> list[int | None]:
+def last_observed(cluster: Cluster, now: datetime) -> datetime | None:
+    """When the pools of a cluster were last observed; None if that is too long ago."""
+    samples = PoolSample.objects.filter(cluster=cluster, until__gte=now - LONGEST_GAP)
+    found: datetime | None = samples.aggregate(last=Max("until"))["last"]
+    return found
+
+
+def _values(one: PoolSample | PoolDepth) -> list[object]:
     return [getattr(one, name) for name in _VALUES]
 
 

@@ -1,4 +1,7 @@
-"""Stores what one observation shows of queues: instants, positions, starts, pools (S3, S15-S19)."""
+"""Stores what one observation shows of queues: instants, positions, starts, pools (S3, S15-S19).
+
+Also what rules of waste need of the past (S21-S26, S32).
+"""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -11,10 +14,19 @@ from scheduler_view.domain.queues.depth import depths_of
 from scheduler_view.domain.queues.queued import QueueReader
 from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.observation.pool_samples import forget_samples, store_samples
+from scheduler_view.observation.kept_nodes import forget_kept_nodes, store_kept_nodes
+from scheduler_view.observation.pool_samples import (
+    forget_samples,
+    last_observed,
+    store_samples,
+)
 from scheduler_view.observation.start_estimates import store_estimates
 from scheduler_view.observation.summaries import store_summaries
 from scheduler_view.observation.wait_records import forget_records, store_records
+from scheduler_view.observation.wait_stretches import (
+    forget_stretches,
+    store_stretches,
+)
 
 
 def store_queues(
@@ -34,7 +46,9 @@ def store_queues(
     }
     reader, found = QueueReader(explainer, admitted), list(explanations)
     queued = reader.read(found)
+    store_kept_nodes(cluster, index, last_observed(cluster, now), now)
     store_samples(cluster, depths_of(reader.pools, index.rooms, queued), now)
+    store_stretches(cluster, index, found, queued, records, now)
     store_estimates(cluster, reader, found, queued, records, now)
     store_summaries(cluster, now)
 
@@ -44,3 +58,5 @@ def forget_queues(now: datetime) -> None:
     before = now - timedelta(days=settings.FACT_DAYS)
     forget_records(before)
     forget_samples(before)
+    forget_stretches(before)
+    forget_kept_nodes(before)

@@ -9,6 +9,7 @@ from django.db import connection
 from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster
 from scheduler_view.domain.queues.queued import Subject
+from scheduler_view.domain.queues.unit_facts import unit_facts
 from scheduler_view.domain.waits.instants import WaitInstants, instants_of, is_held
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
 from scheduler_view.domain.waits.placement.index import WorldIndex
@@ -40,7 +41,12 @@ _ENDED = (
     "low_at",
     "high_at",
 )
-_WRITTEN = (*INSTANTS, "uid", "is_held", "ended_at", "tier")
+_OF_SPEC = ("tier", "priority", "pod_units", "backoff_limit", "deadline_s")
+_POOL = (
+    "resource",
+    "model",
+)  # where it was bound; while it waits, of `start_estimates`
+_WRITTEN = (*INSTANTS, "uid", "is_held", "ended_at", *_OF_SPEC, *_POOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ class _Seen:
     uid: str
     instants: WaitInstants
     is_held: bool
+    of_spec: Mapping[str, str | int | None]
 
 
 def store_records(
@@ -73,7 +80,10 @@ def store_records(
         old = old or reopened.get(uid)
         held = is_held(index, unit)
         seen = instants_of(index, unit, was_held=old is not None and old.is_held)
-        row = _merged(cluster, subject, old, _Seen(unit, uid, seen, held), busy)
+        of_spec = unit_facts(index, unit)
+        row = _merged(
+            cluster, subject, old, _Seen(unit, uid, seen, held, of_spec), busy
+        )
         found[subject] = row
         if old is None:
             new.append(row)
@@ -143,25 +153,24 @@ def _merged(
             at = max(to_ms(min(first)), instants.started_ms)
             instants = instants.then(WaitInstants(first_busy_ms=at))
     values = dict(zip(INSTANTS, map(_instant, astuple(instants)), strict=True))
-    pods = (*seen.unit.waiting, *seen.unit.bound)
-    tier = pods[0].spec.priority_class[:253] if pods else ""
     row = WaitRecord(
         cluster=cluster,
         kind=subject[0],
         namespace=subject[1],
         name=subject[2],
         uid=seen.uid,
-        tier=tier,
         is_held=seen.is_held,
         **values,
+        **seen.of_spec,
     )
     if old is None:
         return row
+    for name in WAITING:
+        if name not in _POOL or not seen.unit.bound:
+            setattr(row, name, getattr(old, name))
     if all(getattr(old, name) == getattr(row, name) for name in _WRITTEN):
         return old
     row.pk = old.pk
-    for name in WAITING:
-        setattr(row, name, getattr(old, name))
     return row
 
 

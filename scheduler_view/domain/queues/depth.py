@@ -1,7 +1,7 @@
 """How much waits in each pool, how much is free, and how much of it fits (scheduling.md S16)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scheduler_view.domain.queues.packing import Packing, Placed
 from scheduler_view.domain.queues.pools import (
@@ -11,7 +11,7 @@ from scheduler_view.domain.queues.pools import (
     capacity_of,
 )
 from scheduler_view.domain.queues.queued import QueuedUnit
-from scheduler_view.domain.waits.cause import Stage
+from scheduler_view.domain.waits.cause import Stage, WaitCause
 from scheduler_view.domain.waits.placement.index import NodeRoom
 
 NOT_LET_IN = frozenset({Stage.REFUSED, Stage.HELD_BACK})
@@ -29,6 +29,10 @@ class PoolDepth:
         available: free on nodes that are ready and not cordoned; None if it is not known.
         fitting: of all that waits, what could be bound now.
         fitting_held: the same if only what is refused or held back were there.
+        policy_nodes: whole units by node that would be bound if only what is refused, held back
+            or about to be tried again were there: policy keeps them free (S24).
+        unused_nodes: whole free units by node that nothing that waits could use; empty while
+            nothing waits (S26).
     """
 
     pool: ResourcePool
@@ -40,6 +44,8 @@ class PoolDepth:
     available: int | None = None
     fitting: int = 0
     fitting_held: int = 0
+    policy_nodes: Mapping[str, int] = field(default_factory=dict)
+    unused_nodes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def depth(self) -> int:
@@ -60,6 +66,9 @@ def depths_of(
     """
     fitting = fitting_of(pools, rooms, units)
     held = fitting_of(pools, rooms, [u for u in units if u.stage in NOT_LET_IN])
+    policy = held
+    if any(unit.cause is WaitCause.RETRY_PENDING for unit in units):
+        policy = fitting_of(pools, rooms, [u for u in units if _is_by_policy(u)])
     waiting = {pool for unit in units for pool in unit.pools}
     found = []
     for pool in sorted(waiting | pools.rooms.keys()):
@@ -69,6 +78,7 @@ def depths_of(
             stage: sum(unit.units for unit in own if unit.stage is stage)
             for stage in Stage
         }
+        fits = fitting.get(pool, {})
         found.append(
             PoolDepth(
                 pool,
@@ -78,29 +88,51 @@ def depths_of(
                 len(own),
                 capacity_of(nodes or [], pool.resource),
                 None if nodes is None else available_of(nodes, pool.resource),
-                fitting.get(pool, 0),
-                held.get(pool, 0),
+                sum(fits.values()),
+                sum(held.get(pool, {}).values()),
+                policy.get(pool, {}),
+                _unused(nodes or [], pool, fits) if own else {},
             )
         )
     return found
 
 
+def _is_by_policy(unit: QueuedUnit) -> bool:
+    """Whether policy, not capacity, keeps a unit waiting (S24)."""
+    return unit.stage in NOT_LET_IN or unit.cause is WaitCause.RETRY_PENDING
+
+
+def _unused(
+    nodes: Iterable[NodeRoom], pool: ResourcePool, fits: Mapping[str, int]
+) -> dict[str, int]:
+    left = {
+        room.node.name: available_of([room], pool.resource)
+        - fits.get(room.node.name, 0)
+        for room in nodes
+    }
+    return {name: units for name, units in left.items() if units > 0}
+
+
 def fitting_of(
     pools: Pools, rooms: Mapping[str, NodeRoom], units: Iterable[QueuedUnit]
-) -> dict[ResourcePool, int]:
-    """Whole units by pool that a greedy placement in this order could bind now; gangs whole."""
+) -> dict[ResourcePool, dict[str, int]]:
+    """Whole units by pool and node that a greedy placement in this order could bind now.
+
+    Gangs are placed whole or not at all.
+    """
     packing = Packing(rooms)
     at = {
         (pool.resource, room.node.name): pool
         for pool, nodes in pools.rooms.items()
         for room in nodes
     }
-    found: dict[ResourcePool, int] = {}
+    found: dict[ResourcePool, dict[str, int]] = {}
     for unit in units:
         for shape, node in placed(packing, unit):
             pool = at.get((shape.resource, node))
             if pool is not None:
-                found[pool] = found.get(pool, 0) + shape.need // 1000
+                by_node = found.setdefault(pool, {})
+                by_node[node] = by_node.get(node, 0) + shape.need // 1000
     return found
 
 

@@ -129,6 +129,7 @@ class Explainer:
             since_ms=_since(unit),
             priority=index.world.priority_of(main.spec) if main.spec else 0,
             priority_class=main.spec.priority_class if main.spec else "",
+            inverted=blockers.shown(inverted[0]) if inverted else None,
         )
 
 

@@ -128,6 +128,7 @@ class WaitExplanation:
         starts_if: each is enough.
         facts: numbers and names that belong to the cause.
         since_ms: when the unit was made; None if unknown.
+        inverted: the best sufficient set of lower priority only; None without one.
     """
 
     subject: str
@@ -150,3 +151,4 @@ class WaitExplanation:
     since_ms: int | None = None
     priority: int = 0
     priority_class: str = ""
+    inverted: BlockerSet | None = None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class WasteRule(StrEnum):
-    """The rules whose time adds up, in the order in which they take it."""
+    """The rules: first those whose time adds up, in the order in which they take it."""
 
     GANG = "gang_incomplete"  # S20
     NEVER_BUSY = "never_busy"  # S29
@@ -17,7 +17,15 @@ class WasteRule(StrEnum):
     IDLE_GPUS = "idle_gpus"  # S28, of single GPUs of a hold
     TOO_LONG = "too_long"  # S23
     SPREAD = "spread"  # S27
+    POLICY = "thrashing"  # S24
     FRAGMENTED = "fragmented"  # S25
+    KEPT_NODE = "node_kept"  # S32
+    INVERSION = "inversion"  # S21; this one and the following ones overlap others
+    STARVED = "starvation"  # S22
+    NOT_ALLOCATABLE = "not_allocatable"  # S26
+    PREEMPTED = "preemption_loss"  # S30
+    SPOT = "spot_eligible"  # S31
+    RIGHT_SIZE = "right_size"  # S33
 
 
 class SliceKey(NamedTuple):

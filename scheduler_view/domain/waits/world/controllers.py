@@ -35,6 +35,8 @@ class ControllerObject:
         queue_reason: why the queue has not let it in.
         is_held: a queue's entry that is not admitted.
         admitted_ms: when a queue admitted it, or a suspended Job began; None if it shows neither.
+        backoff_limit: how often a Job makes failed pods again; None for other kinds.
+        deadline_s: the longest time that a Job may run; None without a limit.
     """
 
     kind: str
@@ -57,6 +59,8 @@ class ControllerObject:
     queue_reason: str = ""
     is_held: bool = False
     admitted_ms: int | None = None
+    backoff_limit: int | None = None
+    deadline_s: int | None = None
 
 
 def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
@@ -89,6 +93,8 @@ def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
         queue_reason=_queue_reason(kind, manifest),
         is_held=_is_held(kind, spec, manifest),
         admitted_ms=_admitted_ms(kind, manifest),
+        backoff_limit=whole(spec, "backoffLimit") if kind == "Job" else None,
+        deadline_s=whole(spec, "activeDeadlineSeconds") if kind == "Job" else None,
     )
 
 

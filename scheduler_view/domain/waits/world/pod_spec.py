@@ -82,6 +82,7 @@ class PodSpec:
         host_ports: number and protocol.
         volumes: names of PersistentVolumeClaims.
         priority: None if the API server has not resolved it, as in a template.
+        deadline_s: the longest time that it may run; None without a limit.
     """
 
     requests: tuple[tuple[str, int], ...] = ()
@@ -99,6 +100,7 @@ class PodSpec:
     priority_class: str = ""
     never_preempts: bool = False
     scheduler: str = DEFAULT_SCHEDULER
+    deadline_s: int | None = None
 
     def request(self, resource: str) -> int:
         """Thousandths of a resource."""
@@ -154,6 +156,7 @@ def pod_spec(spec: Manifest) -> PodSpec:
         priority_class=text(spec, "priorityClassName"),
         never_preempts=text(spec, "preemptionPolicy") == "Never",
         scheduler=text(spec, "schedulerName") or DEFAULT_SCHEDULER,
+        deadline_s=whole(spec, "activeDeadlineSeconds"),
     )
 
 

@@ -49,7 +49,7 @@ class PodObject:
     """One pod.
 
     Attributes:
-        annotations: those that name a pod group or a queue.
+        annotations: those that name a pod group or a queue, or keep its node.
         nominated: the node that preemption chose; empty without one.
         scheduled: None if no scheduler reported anything.
         claims: names of the claims that were made for it, by the name in its spec.
@@ -106,6 +106,11 @@ _GROUPS = (
     *("kueue.x-k8s.io/pod-group-total-count", "scheduling.volcano.sh/queue-name"),
     "leaderworkerset.sigs.k8s.io/size",
 )
+KEEP_NODE = {  # annotations by which a pod keeps its node from being removed, and their values
+    "karpenter.sh/do-not-disrupt": "true",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+}
+_NOTES = (*_GROUPS, *KEEP_NODE)
 
 
 def pod_object(manifest: Manifest) -> PodObject:
@@ -119,7 +124,7 @@ def pod_object(manifest: Manifest) -> PodObject:
         name=text(metadata, "name"),
         spec=pod_spec(spec),
         labels=labels(metadata, "labels"),
-        annotations={name: notes[name] for name in _GROUPS if name in notes},
+        annotations={name: notes[name] for name in _NOTES if name in notes},
         controller=controller_of(metadata),
         created_ms=instant_ms(metadata, "creationTimestamp"),
         is_ending=bool(text(metadata, "deletionTimestamp")),

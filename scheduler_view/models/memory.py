@@ -1,0 +1,69 @@
+"""What observations keep for rules of waste about the past (scheduling.md S21, S32)."""
+
+from django.db import models
+
+from accounting.models import Cluster
+from scheduler_view.models.queues import WaitRecord
+
+
+class WaitStretch(models.Model):
+    """Why one unit waited, unchanged from `since` to `until`.
+
+    Written by `observation.wait_stretches` at every observation: the newest row of a unit is
+    extended, or ends where the values change. `lower_units` are the GPUs of pods of lower priority
+    that together are enough for it (S12), null without such a set; `lower_pods` are their uids,
+    `lower_since` is when the last of them got its node.
+    """
+
+    wait = models.ForeignKey(
+        WaitRecord, on_delete=models.CASCADE, related_name="stretches"
+    )
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+    stage = models.CharField(max_length=16)
+    cause = models.CharField(max_length=32)
+    priority = models.IntegerField()
+    units = models.PositiveIntegerField()  # of all its pods that wait
+    resource = models.CharField(max_length=317, blank=True)
+    model = models.CharField(max_length=253, blank=True)  # of its pool
+    lower_units = models.PositiveIntegerField(null=True)
+    lower_since = models.DateTimeField(null=True)
+    lower_pods = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["wait", "since"], name="wait_stretch_unique"
+            )
+        ]
+        indexes = [models.Index(fields=["until"], name="wait_stretch_by_end")]
+
+    def __str__(self) -> str:
+        return f"{self.wait}: {self.cause}"
+
+
+class KeptNode(models.Model):
+    """A node with GPUs that no pod held, and the pods that kept it, from `since` to `until`.
+
+    Written by `observation.kept_nodes` at every observation, as `WaitStretch`. `pods` is
+    [[namespace/name, reason], ...], the first eight.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="kept_nodes"
+    )
+    node = models.CharField(max_length=253)
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+    pods = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "node", "since"], name="kept_node_unique"
+            )
+        ]
+        indexes = [models.Index(fields=["until"], name="kept_node_by_end")]
+
+    def __str__(self) -> str:
+        return f"{self.node} of {self.cluster}"
