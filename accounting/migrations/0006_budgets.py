@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import pgtrigger.compiler
-import pgtrigger.migrations
 from django.db import migrations, models
 
 
@@ -27,6 +26,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_budgetevent" ("currency", "department", "ended_on", "id", "measure", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "team_id", "unit") VALUES (NEW."currency", NEW."department", NEW."ended_on", NEW."id", NEW."measure", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."team_id", NEW."unit"); RETURN NULL;', hash='f663d9b246364699b029c68f00832f97fbc4340b', operation='INSERT', pgid='pgtrigger_insert_insert_e8b90', table='accounting_budget', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "accounting_budgetevent" ("currency", "department", "ended_on", "id", "measure", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "team_id", "unit") VALUES (NEW."currency", NEW."department", NEW."ended_on", NEW."id", NEW."measure", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."team_id", NEW."unit"); RETURN NULL;', hash='af1b6e640ff77f910a784ed17566a59b1787c9c4', operation='UPDATE', pgid='pgtrigger_update_update_67411', table='accounting_budget', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_budgetevent" ("currency", "department", "ended_on", "id", "measure", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "team_id", "unit") VALUES (OLD."currency", OLD."department", OLD."ended_on", OLD."id", OLD."measure", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."team_id", OLD."unit"); RETURN NULL;', hash='67e1b5b7e7bcab16572dd1a85ab3d2ca0ed08e6f', operation='DELETE', pgid='pgtrigger_delete_delete_33615', table='accounting_budget', when='AFTER'))],
             },
         ),
         migrations.CreateModel(
@@ -47,6 +47,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'abstract': False,
+                'triggers': [pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='ace709ccc222dde2ef61f09629211b4afef0d11f', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_886db', table='accounting_budgetevent', when='BEFORE'))],
             },
         ),
         migrations.CreateModel(
@@ -63,6 +64,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['budget', 'number'],
+                'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_budgetversionevent" ("amount", "budget_id", "from_on", "id", "number", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "set_at", "set_by") VALUES (NEW."amount", NEW."budget_id", NEW."from_on", NEW."id", NEW."number", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."set_at", NEW."set_by"); RETURN NULL;', hash='bbed18705343cfc9ff22110e90d972a75024890d', operation='INSERT', pgid='pgtrigger_insert_insert_a1ad1', table='accounting_budgetversion', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "accounting_budgetversionevent" ("amount", "budget_id", "from_on", "id", "number", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "set_at", "set_by") VALUES (NEW."amount", NEW."budget_id", NEW."from_on", NEW."id", NEW."number", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."set_at", NEW."set_by"); RETURN NULL;', hash='04cdddb34b106a1dea95b7e85441d6788c6cf6d7', operation='UPDATE', pgid='pgtrigger_update_update_934c8', table='accounting_budgetversion', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_budgetversionevent" ("amount", "budget_id", "from_on", "id", "number", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "set_at", "set_by") VALUES (OLD."amount", OLD."budget_id", OLD."from_on", OLD."id", OLD."number", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."set_at", OLD."set_by"); RETURN NULL;', hash='dbb7ab0745bcec5fbe5ae3cb3d0431454d054960', operation='DELETE', pgid='pgtrigger_delete_delete_f2c1f', table='accounting_budgetversion', when='AFTER'))],
             },
         ),
         migrations.CreateModel(
@@ -99,6 +101,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'abstract': False,
+                'triggers': [pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='558496520db7c70e67f0af3bc975c0f676da89c2', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_457e8', table='accounting_budgetversionevent', when='BEFORE'))],
             },
         ),
         migrations.AddConstraint(
@@ -113,22 +116,6 @@ class Migration(migrations.Migration):
             model_name='budget',
             constraint=models.UniqueConstraint(condition=models.Q(('ended_on__isnull', True)), fields=('team', 'department', 'unit', 'measure'), name='budget_current_unique', nulls_distinct=False),
         ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='budget',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_budgetevent" ("currency", "department", "ended_on", "id", "measure", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "team_id", "unit") VALUES (NEW."currency", NEW."department", NEW."ended_on", NEW."id", NEW."measure", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."team_id", NEW."unit"); RETURN NULL;', hash='f663d9b246364699b029c68f00832f97fbc4340b', operation='INSERT', pgid='pgtrigger_insert_insert_e8b90', table='accounting_budget', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='budget',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "accounting_budgetevent" ("currency", "department", "ended_on", "id", "measure", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "team_id", "unit") VALUES (NEW."currency", NEW."department", NEW."ended_on", NEW."id", NEW."measure", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."team_id", NEW."unit"); RETURN NULL;', hash='af1b6e640ff77f910a784ed17566a59b1787c9c4', operation='UPDATE', pgid='pgtrigger_update_update_67411', table='accounting_budget', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='budget',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_budgetevent" ("currency", "department", "ended_on", "id", "measure", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "team_id", "unit") VALUES (OLD."currency", OLD."department", OLD."ended_on", OLD."id", OLD."measure", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."team_id", OLD."unit"); RETURN NULL;', hash='67e1b5b7e7bcab16572dd1a85ab3d2ca0ed08e6f', operation='DELETE', pgid='pgtrigger_delete_delete_33615', table='accounting_budget', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='budgetevent',
-            trigger=pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='ace709ccc222dde2ef61f09629211b4afef0d11f', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_886db', table='accounting_budgetevent', when='BEFORE')),
-        ),
         migrations.AddConstraint(
             model_name='budgetversion',
             constraint=models.UniqueConstraint(fields=('budget', 'number'), name='budget_version_unique'),
@@ -137,25 +124,9 @@ class Migration(migrations.Migration):
             model_name='budgetversion',
             constraint=models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='budget_amount_positive'),
         ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='budgetversion',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_budgetversionevent" ("amount", "budget_id", "from_on", "id", "number", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "set_at", "set_by") VALUES (NEW."amount", NEW."budget_id", NEW."from_on", NEW."id", NEW."number", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."set_at", NEW."set_by"); RETURN NULL;', hash='bbed18705343cfc9ff22110e90d972a75024890d', operation='INSERT', pgid='pgtrigger_insert_insert_a1ad1', table='accounting_budgetversion', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='budgetversion',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "accounting_budgetversionevent" ("amount", "budget_id", "from_on", "id", "number", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "set_at", "set_by") VALUES (NEW."amount", NEW."budget_id", NEW."from_on", NEW."id", NEW."number", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."set_at", NEW."set_by"); RETURN NULL;', hash='04cdddb34b106a1dea95b7e85441d6788c6cf6d7', operation='UPDATE', pgid='pgtrigger_update_update_934c8', table='accounting_budgetversion', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='budgetversion',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_budgetversionevent" ("amount", "budget_id", "from_on", "id", "number", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "set_at", "set_by") VALUES (OLD."amount", OLD."budget_id", OLD."from_on", OLD."id", OLD."number", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."set_at", OLD."set_by"); RETURN NULL;', hash='dbb7ab0745bcec5fbe5ae3cb3d0431454d054960', operation='DELETE', pgid='pgtrigger_delete_delete_f2c1f', table='accounting_budgetversion', when='AFTER')),
-        ),
         migrations.AddConstraint(
             model_name='budgetalert',
             constraint=models.UniqueConstraint(fields=('version', 'period_on', 'threshold'), name='budget_alert_once'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='budgetversionevent',
-            trigger=pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='558496520db7c70e67f0af3bc975c0f676da89c2', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_457e8', table='accounting_budgetversionevent', when='BEFORE')),
         ),
         *(
             migrations.RunSQL(

@@ -25,6 +25,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_billingperiodevent" ("id", "method", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."id", NEW."method", NEW."name", _pgh_attach_context(), NOW(), \'insert\', NEW."id"); RETURN NULL;', hash='1e6c38b6237fdc3d91386d90dd6f52e2c30fd210', operation='INSERT', pgid='pgtrigger_insert_insert_16aa2', table='accounting_billingperiod', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "accounting_billingperiodevent" ("id", "method", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."id", NEW."method", NEW."name", _pgh_attach_context(), NOW(), \'update\', NEW."id"); RETURN NULL;', hash='13891f7655e9a45bebcbb91a1a1f9320b6c40db7', operation='UPDATE', pgid='pgtrigger_update_update_2aac1', table='accounting_billingperiod', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_billingperiodevent" ("id", "method", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (OLD."id", OLD."method", OLD."name", _pgh_attach_context(), NOW(), \'delete\', OLD."id"); RETURN NULL;', hash='c89e337963acf25cdca907df5cbe5a3a7f6ecd00', operation='DELETE', pgid='pgtrigger_delete_delete_683b0', table='accounting_billingperiod', when='AFTER'))],
             },
         ),
         migrations.CreateModel(
@@ -214,18 +215,6 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['revision', 'team'],
             },
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='billingperiod',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_billingperiodevent" ("id", "method", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."id", NEW."method", NEW."name", _pgh_attach_context(), NOW(), \'insert\', NEW."id"); RETURN NULL;', hash='1e6c38b6237fdc3d91386d90dd6f52e2c30fd210', operation='INSERT', pgid='pgtrigger_insert_insert_16aa2', table='accounting_billingperiod', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='billingperiod',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "accounting_billingperiodevent" ("id", "method", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."id", NEW."method", NEW."name", _pgh_attach_context(), NOW(), \'update\', NEW."id"); RETURN NULL;', hash='13891f7655e9a45bebcbb91a1a1f9320b6c40db7', operation='UPDATE', pgid='pgtrigger_update_update_2aac1', table='accounting_billingperiod', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='billingperiod',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_billingperiodevent" ("id", "method", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (OLD."id", OLD."method", OLD."name", _pgh_attach_context(), NOW(), \'delete\', OLD."id"); RETURN NULL;', hash='c89e337963acf25cdca907df5cbe5a3a7f6ecd00', operation='DELETE', pgid='pgtrigger_delete_delete_683b0', table='accounting_billingperiod', when='AFTER')),
         ),
         migrations.AddField(
             model_name='billingperiodevent',

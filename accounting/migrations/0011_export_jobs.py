@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import pgtrigger.compiler
-import pgtrigger.migrations
 from django.conf import settings
 from django.db import migrations, models
 
@@ -43,6 +42,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_exportjobevent" ("format", "id", "period", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "profile", "requested_at", "requested_by_id", "revision", "team", "what") VALUES (NEW."format", NEW."id", NEW."period", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."profile", NEW."requested_at", NEW."requested_by_id", NEW."revision", NEW."team", NEW."what"); RETURN NULL;', hash='10036f0960512b47df136d083f135d01f5d2a2bd', operation='INSERT', pgid='pgtrigger_insert_insert_b54da', table='accounting_exportjob', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."format" IS DISTINCT FROM (NEW."format") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."period" IS DISTINCT FROM (NEW."period") OR OLD."profile" IS DISTINCT FROM (NEW."profile") OR OLD."requested_at" IS DISTINCT FROM (NEW."requested_at") OR OLD."requested_by_id" IS DISTINCT FROM (NEW."requested_by_id") OR OLD."revision" IS DISTINCT FROM (NEW."revision") OR OLD."team" IS DISTINCT FROM (NEW."team") OR OLD."what" IS DISTINCT FROM (NEW."what"))', func='INSERT INTO "accounting_exportjobevent" ("format", "id", "period", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "profile", "requested_at", "requested_by_id", "revision", "team", "what") VALUES (NEW."format", NEW."id", NEW."period", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."profile", NEW."requested_at", NEW."requested_by_id", NEW."revision", NEW."team", NEW."what"); RETURN NULL;', hash='7ce1ec30cd7715d2d76d19848f7b3ba283a40bf3', operation='UPDATE', pgid='pgtrigger_update_update_6608a', table='accounting_exportjob', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_exportjobevent" ("format", "id", "period", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "profile", "requested_at", "requested_by_id", "revision", "team", "what") VALUES (OLD."format", OLD."id", OLD."period", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."profile", OLD."requested_at", OLD."requested_by_id", OLD."revision", OLD."team", OLD."what"); RETURN NULL;', hash='e8beb11d88c9d2b8b21c9f650c7a06d6cdbb48aa', operation='DELETE', pgid='pgtrigger_delete_delete_5af14', table='accounting_exportjob', when='AFTER'))],
             },
         ),
         migrations.CreateModel(
@@ -65,27 +65,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 'abstract': False,
+                'triggers': [pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='262e60f3fd3beaa10a6a89b096ec4f937f54ae38', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_7cfa1', table='accounting_exportjobevent', when='BEFORE'))],
             },
         ),
         migrations.AddIndex(
             model_name='exportjob',
             index=models.Index(fields=['state', 'seen_at'], name='export_job_state'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='exportjob',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_exportjobevent" ("format", "id", "period", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "profile", "requested_at", "requested_by_id", "revision", "team", "what") VALUES (NEW."format", NEW."id", NEW."period", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."profile", NEW."requested_at", NEW."requested_by_id", NEW."revision", NEW."team", NEW."what"); RETURN NULL;', hash='10036f0960512b47df136d083f135d01f5d2a2bd', operation='INSERT', pgid='pgtrigger_insert_insert_b54da', table='accounting_exportjob', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='exportjob',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."format" IS DISTINCT FROM (NEW."format") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."period" IS DISTINCT FROM (NEW."period") OR OLD."profile" IS DISTINCT FROM (NEW."profile") OR OLD."requested_at" IS DISTINCT FROM (NEW."requested_at") OR OLD."requested_by_id" IS DISTINCT FROM (NEW."requested_by_id") OR OLD."revision" IS DISTINCT FROM (NEW."revision") OR OLD."team" IS DISTINCT FROM (NEW."team") OR OLD."what" IS DISTINCT FROM (NEW."what"))', func='INSERT INTO "accounting_exportjobevent" ("format", "id", "period", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "profile", "requested_at", "requested_by_id", "revision", "team", "what") VALUES (NEW."format", NEW."id", NEW."period", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."profile", NEW."requested_at", NEW."requested_by_id", NEW."revision", NEW."team", NEW."what"); RETURN NULL;', hash='7ce1ec30cd7715d2d76d19848f7b3ba283a40bf3', operation='UPDATE', pgid='pgtrigger_update_update_6608a', table='accounting_exportjob', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='exportjob',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_exportjobevent" ("format", "id", "period", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "profile", "requested_at", "requested_by_id", "revision", "team", "what") VALUES (OLD."format", OLD."id", OLD."period", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."profile", OLD."requested_at", OLD."requested_by_id", OLD."revision", OLD."team", OLD."what"); RETURN NULL;', hash='e8beb11d88c9d2b8b21c9f650c7a06d6cdbb48aa', operation='DELETE', pgid='pgtrigger_delete_delete_5af14', table='accounting_exportjob', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='exportjobevent',
-            trigger=pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='262e60f3fd3beaa10a6a89b096ec4f937f54ae38', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_7cfa1', table='accounting_exportjobevent', when='BEFORE')),
         ),
         migrations.RunSQL(
             "SELECT accounting_chain_table('accounting_exportjobevent')",

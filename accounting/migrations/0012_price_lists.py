@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['kind', 'name'],
+                'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_pricelistevent" ("currency", "id", "kind", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "source") VALUES (NEW."currency", NEW."id", NEW."kind", NEW."name", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."source"); RETURN NULL;', hash='786a1bcd6b22c883dbf12cdebeceeb9a7b34461c', operation='INSERT', pgid='pgtrigger_insert_insert_3a420', table='accounting_pricelist', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "accounting_pricelistevent" ("currency", "id", "kind", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "source") VALUES (NEW."currency", NEW."id", NEW."kind", NEW."name", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."source"); RETURN NULL;', hash='0e95c879ee3ef3621f9e6502eaf29272e5efbe27', operation='UPDATE', pgid='pgtrigger_update_update_6b99f', table='accounting_pricelist', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_pricelistevent" ("currency", "id", "kind", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "source") VALUES (OLD."currency", OLD."id", OLD."kind", OLD."name", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."source"); RETURN NULL;', hash='14b79a3490abdc63b9ee039b7d6f9127359d1629', operation='DELETE', pgid='pgtrigger_delete_delete_5a9ae', table='accounting_pricelist', when='AFTER'))],
             },
         ),
         migrations.CreateModel(
@@ -87,18 +88,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='pricelist',
             constraint=models.UniqueConstraint(fields=('kind', 'name'), name='price_list_name_unique'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='pricelist',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_pricelistevent" ("currency", "id", "kind", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "source") VALUES (NEW."currency", NEW."id", NEW."kind", NEW."name", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."source"); RETURN NULL;', hash='786a1bcd6b22c883dbf12cdebeceeb9a7b34461c', operation='INSERT', pgid='pgtrigger_insert_insert_3a420', table='accounting_pricelist', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='pricelist',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "accounting_pricelistevent" ("currency", "id", "kind", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "source") VALUES (NEW."currency", NEW."id", NEW."kind", NEW."name", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."source"); RETURN NULL;', hash='0e95c879ee3ef3621f9e6502eaf29272e5efbe27', operation='UPDATE', pgid='pgtrigger_update_update_6b99f', table='accounting_pricelist', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='pricelist',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_pricelistevent" ("currency", "id", "kind", "name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "source") VALUES (OLD."currency", OLD."id", OLD."kind", OLD."name", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."source"); RETURN NULL;', hash='14b79a3490abdc63b9ee039b7d6f9127359d1629', operation='DELETE', pgid='pgtrigger_delete_delete_5a9ae', table='accounting_pricelist', when='AFTER')),
         ),
         migrations.AddField(
             model_name='unitprice',

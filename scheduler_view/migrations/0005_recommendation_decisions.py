@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import pgtrigger.compiler
-import pgtrigger.migrations
 from django.conf import settings
 from django.db import migrations, models
 
@@ -32,6 +31,9 @@ class Migration(migrations.Migration):
                 ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounting.team')),
                 ('workload', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.workload')),
             ],
+            options={
+                'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_recommendationdecisionevent" ("cluster_id", "decided_at", "id", "node_id", "owner_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "raw_per_day", "reason", "rule", "state", "team_id", "workload_id") VALUES (NEW."cluster_id", NEW."decided_at", NEW."id", NEW."node_id", NEW."owner_id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."raw_per_day", NEW."reason", NEW."rule", NEW."state", NEW."team_id", NEW."workload_id"); RETURN NULL;', hash='6561e8c02ccebcf50f2855033ce07b022105ad82', operation='INSERT', pgid='pgtrigger_insert_insert_b24a2', table='scheduler_view_recommendationdecision', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_recommendationdecisionevent" ("cluster_id", "decided_at", "id", "node_id", "owner_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "raw_per_day", "reason", "rule", "state", "team_id", "workload_id") VALUES (NEW."cluster_id", NEW."decided_at", NEW."id", NEW."node_id", NEW."owner_id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."raw_per_day", NEW."reason", NEW."rule", NEW."state", NEW."team_id", NEW."workload_id"); RETURN NULL;', hash='dc6db3eabf3c0c73a1b2c076607974e41392c7de', operation='UPDATE', pgid='pgtrigger_update_update_85555', table='scheduler_view_recommendationdecision', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_recommendationdecisionevent" ("cluster_id", "decided_at", "id", "node_id", "owner_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "raw_per_day", "reason", "rule", "state", "team_id", "workload_id") VALUES (OLD."cluster_id", OLD."decided_at", OLD."id", OLD."node_id", OLD."owner_id", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."raw_per_day", OLD."reason", OLD."rule", OLD."state", OLD."team_id", OLD."workload_id"); RETURN NULL;', hash='6c0882619f879f6adba54c73b23f9fa6f46086e1', operation='DELETE', pgid='pgtrigger_delete_delete_1ddff', table='scheduler_view_recommendationdecision', when='AFTER'))],
+            },
         ),
         migrations.CreateModel(
             name='RecommendationDecisionEvent',
@@ -55,27 +57,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 'abstract': False,
+                'triggers': [pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='33f8a88fddbc316be4959f903bc84479898d0a78', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_bbfd2', table='scheduler_view_recommendationdecisionevent', when='BEFORE'))],
             },
         ),
         migrations.AddConstraint(
             model_name='recommendationdecision',
             constraint=models.UniqueConstraint(fields=('cluster', 'rule', 'team', 'workload', 'node'), name='recommendation_decision_unique', nulls_distinct=False),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='recommendationdecision',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_recommendationdecisionevent" ("cluster_id", "decided_at", "id", "node_id", "owner_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "raw_per_day", "reason", "rule", "state", "team_id", "workload_id") VALUES (NEW."cluster_id", NEW."decided_at", NEW."id", NEW."node_id", NEW."owner_id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."raw_per_day", NEW."reason", NEW."rule", NEW."state", NEW."team_id", NEW."workload_id"); RETURN NULL;', hash='6561e8c02ccebcf50f2855033ce07b022105ad82', operation='INSERT', pgid='pgtrigger_insert_insert_b24a2', table='scheduler_view_recommendationdecision', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='recommendationdecision',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_recommendationdecisionevent" ("cluster_id", "decided_at", "id", "node_id", "owner_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "raw_per_day", "reason", "rule", "state", "team_id", "workload_id") VALUES (NEW."cluster_id", NEW."decided_at", NEW."id", NEW."node_id", NEW."owner_id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."raw_per_day", NEW."reason", NEW."rule", NEW."state", NEW."team_id", NEW."workload_id"); RETURN NULL;', hash='dc6db3eabf3c0c73a1b2c076607974e41392c7de', operation='UPDATE', pgid='pgtrigger_update_update_85555', table='scheduler_view_recommendationdecision', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='recommendationdecision',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_recommendationdecisionevent" ("cluster_id", "decided_at", "id", "node_id", "owner_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "raw_per_day", "reason", "rule", "state", "team_id", "workload_id") VALUES (OLD."cluster_id", OLD."decided_at", OLD."id", OLD."node_id", OLD."owner_id", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."raw_per_day", OLD."reason", OLD."rule", OLD."state", OLD."team_id", OLD."workload_id"); RETURN NULL;', hash='6c0882619f879f6adba54c73b23f9fa6f46086e1', operation='DELETE', pgid='pgtrigger_delete_delete_1ddff', table='scheduler_view_recommendationdecision', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='recommendationdecisionevent',
-            trigger=pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='33f8a88fddbc316be4959f903bc84479898d0a78', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_bbfd2', table='scheduler_view_recommendationdecisionevent', when='BEFORE')),
         ),
         migrations.RunSQL(
             "SELECT accounting_chain_table('scheduler_view_recommendationdecisionevent')",

@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import pgtrigger.compiler
-import pgtrigger.migrations
 from django.conf import settings
 from django.db import migrations, models
 
@@ -38,6 +37,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_whatifrunevent" ("cluster_id", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "request", "requested_at", "requested_by_id") VALUES (NEW."cluster_id", NEW."id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."request", NEW."requested_at", NEW."requested_by_id"); RETURN NULL;', hash='952dbed6fbb3c6b6db203d9a7bd8957f584229a3', operation='INSERT', pgid='pgtrigger_insert_insert_6211f', table='scheduler_view_whatifrun', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."cluster_id" IS DISTINCT FROM (NEW."cluster_id") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."request" IS DISTINCT FROM (NEW."request") OR OLD."requested_at" IS DISTINCT FROM (NEW."requested_at") OR OLD."requested_by_id" IS DISTINCT FROM (NEW."requested_by_id"))', func='INSERT INTO "scheduler_view_whatifrunevent" ("cluster_id", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "request", "requested_at", "requested_by_id") VALUES (NEW."cluster_id", NEW."id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."request", NEW."requested_at", NEW."requested_by_id"); RETURN NULL;', hash='3d9d3a0453bbfbd1d01e89d7f922954f608e22bd', operation='UPDATE', pgid='pgtrigger_update_update_7d0a2', table='scheduler_view_whatifrun', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_whatifrunevent" ("cluster_id", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "request", "requested_at", "requested_by_id") VALUES (OLD."cluster_id", OLD."id", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."request", OLD."requested_at", OLD."requested_by_id"); RETURN NULL;', hash='1f83ae3606b9cf8af55039ac24f19f0b41af33b2', operation='DELETE', pgid='pgtrigger_delete_delete_a0295', table='scheduler_view_whatifrun', when='AFTER'))],
             },
         ),
         migrations.CreateModel(
@@ -56,27 +56,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 'abstract': False,
+                'triggers': [pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='4ecdca6b51458f4845c111c744eac9a5ca5f4e01', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_cdd3c', table='scheduler_view_whatifrunevent', when='BEFORE'))],
             },
         ),
         migrations.AddIndex(
             model_name='whatifrun',
             index=models.Index(fields=['state', 'seen_at'], name='what_if_state'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='whatifrun',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_whatifrunevent" ("cluster_id", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "request", "requested_at", "requested_by_id") VALUES (NEW."cluster_id", NEW."id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."request", NEW."requested_at", NEW."requested_by_id"); RETURN NULL;', hash='952dbed6fbb3c6b6db203d9a7bd8957f584229a3', operation='INSERT', pgid='pgtrigger_insert_insert_6211f', table='scheduler_view_whatifrun', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='whatifrun',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."cluster_id" IS DISTINCT FROM (NEW."cluster_id") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."request" IS DISTINCT FROM (NEW."request") OR OLD."requested_at" IS DISTINCT FROM (NEW."requested_at") OR OLD."requested_by_id" IS DISTINCT FROM (NEW."requested_by_id"))', func='INSERT INTO "scheduler_view_whatifrunevent" ("cluster_id", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "request", "requested_at", "requested_by_id") VALUES (NEW."cluster_id", NEW."id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."request", NEW."requested_at", NEW."requested_by_id"); RETURN NULL;', hash='3d9d3a0453bbfbd1d01e89d7f922954f608e22bd', operation='UPDATE', pgid='pgtrigger_update_update_7d0a2', table='scheduler_view_whatifrun', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='whatifrun',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_whatifrunevent" ("cluster_id", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "request", "requested_at", "requested_by_id") VALUES (OLD."cluster_id", OLD."id", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."request", OLD."requested_at", OLD."requested_by_id"); RETURN NULL;', hash='1f83ae3606b9cf8af55039ac24f19f0b41af33b2', operation='DELETE', pgid='pgtrigger_delete_delete_a0295', table='scheduler_view_whatifrun', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='whatifrunevent',
-            trigger=pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='4ecdca6b51458f4845c111c744eac9a5ca5f4e01', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_cdd3c', table='scheduler_view_whatifrunevent', when='BEFORE')),
         ),
         migrations.RunSQL(
             "SELECT accounting_chain_table('scheduler_view_whatifrunevent')",
