@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Iterator
 
 import pytest
 from django.core.management import call_command
@@ -9,6 +10,7 @@ from django.test import Client
 from rest_framework import serializers
 
 from accounting.actions.tokens import SCOPES
+from accounting.api.documents import document
 from accounting.serializers.row import NumberField
 from accounting.serializers.usage import UsageRowSerializer
 from tests.integration.api.conftest import CSV
@@ -16,13 +18,16 @@ from tests.integration.conftest import SignIn
 
 
 @pytest.fixture
-def more_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+def more_fields(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two more fields: one that rows have, and one of their second column."""
+    document.cache_clear()
     declared = UsageRowSerializer._declared_fields
     samples = serializers.IntegerField(source="samples_used")
     monkeypatch.setitem(declared, "samples", samples)
     watts = NumberField(source="hard.power_watts", allow_null=True)
     monkeypatch.setitem(declared, "watts", watts)
+    yield
+    document.cache_clear()
 
 
 @pytest.mark.usefixtures("more_fields")
