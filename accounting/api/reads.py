@@ -49,7 +49,7 @@ class UsageView(RowsView):
     """Allocated GPU time and its charge, by any dimensions."""
 
     subject = "usage"
-    parameters = ("by", "only", "columns", *REPORT)
+    parameters = ("by", "as", "only", "columns", *REPORT)
 
     @lists(UsageRowSerializer, parameters)
     def get(self, request: Request) -> HttpResponseBase:
@@ -94,7 +94,7 @@ class LedgerView(RowsView):
 
     subject = "ledger"
     right = WHOLE_FLEET
-    parameters = ("by", *REPORT)
+    parameters = ("by", "as", *REPORT)
 
     @lists(LedgerRowSerializer, parameters)
     def get(self, request: Request) -> Response:

@@ -30,6 +30,7 @@ from accounting.queries.paging import (
 )
 from accounting.queries.relation.row_limit import MOST_ROWS
 from accounting.queries.selection import (
+    Amounts,
     Selection,
     SelectionError,
     check_word,
@@ -289,7 +290,10 @@ class RowsView(ApiView):
         filters = {name: query.getlist(name) for name in FILTERS if name in query}
         _check_names(scope, filters)
         period = query.get("from"), query.get("to")
-        return parse_selection(scope, *period, filters, most_rows=MOST_ROWS)
+        amounts = query.get("as", Amounts.BOOKED)
+        return parse_selection(
+            scope, *period, filters, most_rows=MOST_ROWS, amounts=amounts
+        )
 
     def by(self, request: Request, default: str) -> list[str]:
         """The requested dimensions, separated by commas."""

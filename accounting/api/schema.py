@@ -22,6 +22,7 @@ from accounting.queries.data_health.issues import STATES
 from accounting.queries.dimensions import BY_NAME, FILTERS
 from accounting.queries.gpus.steps import STEPS
 from accounting.queries.paging import LARGEST, LIMIT
+from accounting.queries.selection import Amounts
 from accounting.queries.usage.intensity import ONLY
 from accounting.serializers.problem import ProblemSerializer
 
@@ -51,8 +52,9 @@ _TEXTS = {
     "state": "state of the issues; default: open",
     "period": "a month, like 2026-10; default: the latest that was booked, or all bills",
     "revision": "a revision of the month; default: the one that was not reopened",
-    "as": "`corrected`: of the days of the month or range, with the corrections and entries of "
-    "these days, whichever month has booked them; default: as booked",
+    "as": "money of closed days. `corrected`: with the corrections and entries of these days, "
+    "whichever month has booked them. `measured` (not of charges): time x price, as known now. "
+    "Default: as booked",
     "department": "only teams of this department today; can be repeated",
     "step": "length of a row; default: one hour",
     "limit": f"rows per page: 1 to {LARGEST}, default {LIMIT}; CSV files contain all rows",
@@ -65,7 +67,7 @@ _ENUMS = {
     "state": STATES,
     "step": tuple(STEPS),
     "format": ("json", "csv"),
-    "as": ("booked", "corrected"),
+    "as": tuple(Amounts),
 }
 REFUSALS = {
     400: "Bad request. `errors` lists each parameter or member and its valid values.",

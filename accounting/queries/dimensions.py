@@ -95,6 +95,11 @@ class Dimension:
         """Its value, over `u` and `joins`."""
         return next(key.sql for key in self.keys if key.name == self.name)
 
+    @property
+    def is_of_lines(self) -> bool:
+        """True if a booked line has it: GPUs, nodes and pods are not in lines (money.md M9)."""
+        return self.stored in (StoredIn.DAYS, StoredIn.HOURS)
+
 
 _CLUSTER = "LEFT JOIN accounting_cluster cl ON cl.id = u.cluster_id"
 _TEAM = "LEFT JOIN accounting_team t ON t.id = u.team_id"

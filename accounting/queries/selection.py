@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.db import connection
@@ -31,11 +32,20 @@ class SelectionError(ValueError):
         self.allowed = tuple(allowed)
 
 
+class Amounts(StrEnum):
+    """Which money a report has for closed billing days (money.md M5)."""
+
+    BOOKED = "booked"  # the charges of their lines
+    CORRECTED = "corrected"  # with the corrections and entries of the report's days
+    MEASURED = "measured"  # time x price, as known now
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """A period (None: all stored time), filters by dimension, and a scope.
 
     Attributes:
+        amounts: the money of closed billing days.
         most_rows: a report that would read more rows by GPU is refused; None for commands.
     """
 
@@ -43,6 +53,7 @@ class Selection:
     period: Interval | None = None
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     most_rows: int | None = None
+    amounts: Amounts = Amounts.BOOKED
 
 
 def parse_selection(
@@ -51,6 +62,7 @@ def parse_selection(
     end: str | None,
     filters: Mapping[str, Any],
     most_rows: int | None = None,
+    amounts: str = Amounts.BOOKED,
 ) -> Selection:
     """A selection from the texts of a request.
 
@@ -59,10 +71,12 @@ def parse_selection(
         start, end: ISO 8601 with offset, or a date (midnight in the billing time zone).
         filters: value or values by dimension.
         most_rows: that may be read by GPU.
+        amounts: a value of `Amounts`.
 
     Raises:
-        SelectionError: a time or dimension that is not valid (rules.md N30).
+        SelectionError: a time, dimension or word that is not valid (rules.md N30).
     """
+    check_word("as", amounts, tuple(Amounts))
     for name in filters:
         check_word("filter", name, FILTERS)
     kept = {
@@ -72,7 +86,8 @@ def parse_selection(
     }
     for key, values in kept.items():
         _check_values(key, values)
-    return Selection(scope, _period(start, end), kept, most_rows)
+    period = _period(start, end)
+    return Selection(scope, period, kept, most_rows, Amounts(amounts))
 
 
 def check_word(parameter: str, word: str, allowed: Sequence[str]) -> None:

@@ -4,6 +4,8 @@ A day of usage has a row for each team, workload and price; here each state beco
 names instead of ids. Amounts are exact: milliseconds x rate x conversion.
 """
 
+from collections.abc import Sequence
+
 from accounting.domain.billing.charge_lines import KEY_FIELDS, PLATFORM, UNMAPPED
 from accounting.domain.core.ledger_line import STATES
 from accounting.rating import conversion_sql
@@ -17,12 +19,25 @@ USAGE = "usage_day"
 PRICES = "accounting_unitprice"
 
 
-def dated(usage: str = USAGE, prices: str = PRICES) -> str:
+_OF_DAYS = "d.billing_on >= %(first)s AND d.billing_on < %(after)s"
+
+
+def dated(
+    usage: str = USAGE,
+    prices: str = PRICES,
+    *,
+    also: Sequence[str] = (),
+    into: str = "%(currency)s",
+    where: str = _OF_DAYS,
+) -> str:
     """A SELECT of time with names, prices and conversions. Parameters: as of `OWN_LINES`.
 
     Args:
         usage: a relation with the columns of `usage_day` that are named here.
         prices: a relation with the columns id, profile and currency of prices.
+        also: further columns of `usage`.
+        into: SQL of the billing currency.
+        where: which rows `d` of `usage`.
     """
     # `own_`: the price of the whole GPU, without profile and tier (rules.md N27).
     return f"""
@@ -31,10 +46,11 @@ def dated(usage: str = USAGE, prices: str = PRICES) -> str:
            coalesce(w.kind, '') AS workload_kind, coalesce(w.name, '') AS workload,
            d.workload_type, d.model, coalesce(p.profile, '') AS profile, d.lifecycle, d.tier,
            coalesce(p.currency, '') AS price_currency, d.rate,
-           {conversion_sql.fx("p.currency", "d.billing_on")} AS fx,
+           {conversion_sql.fx("p.currency", "d.billing_on", into)} AS fx,
            coalesce(o.currency, '') AS own_currency, d.gpu_rate AS own_rate,
-           {conversion_sql.fx("o.currency", "d.billing_on")} AS own_fx,
+           {conversion_sql.fx("o.currency", "d.billing_on", into)} AS own_fx,
            {", ".join(f"d.{state}_ms" for state in STATES)}
+           {"".join(f", d.{name}" for name in also)}
     FROM {usage} d
     JOIN accounting_cluster c ON c.id = d.cluster_id
     LEFT JOIN accounting_team t ON t.id = d.team_id
@@ -42,7 +58,7 @@ def dated(usage: str = USAGE, prices: str = PRICES) -> str:
     LEFT JOIN accounting_workload w ON w.id = d.workload_id
     LEFT JOIN {prices} p ON p.id = d.price_id
     LEFT JOIN {prices} o ON o.id = d.gpu_price_id
-    WHERE d.billing_on >= %(first)s AND d.billing_on < %(after)s
+    WHERE {where}
 """
 
 

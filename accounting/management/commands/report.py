@@ -22,6 +22,7 @@ from accounting.queries.finance.budgets.budgets import budget_rows
 from accounting.queries.finance.budgets.history import ledger_time
 from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
+    Amounts,
     Selection,
     SelectionError,
     parse_selection,
@@ -90,6 +91,13 @@ class Command(BaseCommand):
             metavar="YYYY-MM",
             help="for charges and corrections: the billing period that has booked them",
         )
+        parser.add_argument(
+            "--as",
+            dest="amounts",
+            choices=[*Amounts],
+            help="for usage and ledger: money of closed days as booked (default), with later "
+            "corrections and entries, or as measured now",
+        )
         for name in FILTERS:
             words = name.replace("_", " ")
             parser.add_argument(
@@ -105,7 +113,11 @@ class Command(BaseCommand):
         filters = {n: options[f"f_{n}"] for n in FILTERS if options[f"f_{n}"]}
         try:
             selection = parse_selection(
-                EVERYTHING, options["start"], options["end"], filters
+                EVERYTHING,
+                options["start"],
+                options["end"],
+                filters,
+                amounts=options["amounts"] or Amounts.BOOKED,
             )
             rows = self.rows(options, selection)
         except SelectionError as error:
@@ -126,6 +138,8 @@ class Command(BaseCommand):
             SelectionError: an option that these rows do not have.
         """
         what = options["what"]
+        if options["amounts"] is not None and what not in ("usage", "ledger"):
+            raise SelectionError(f"{what} do not support --as")
         if what in OF_PERIODS:
             if options["state"] is not None or options["only"] is not None:
                 raise SelectionError(f"{what} do not support --state and --only")

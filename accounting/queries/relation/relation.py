@@ -69,8 +69,10 @@ class Relation:
         rates: Sequence[str],
         summed: Sequence[str],
         where: str = "true",
+        more: Sequence[str] = (),
+        is_booked: str = "",
     ) -> str:
-        """The FROM of a report with money: its rows `u`, summed by key, rates and currency.
+        """A SELECT for a report with money: its rows, summed by key, rates and currency.
 
         So integers are multiplied by a rate once for each rate, not once for each row. The result
         is the same, because neither rounds.
@@ -80,14 +82,29 @@ class Relation:
             rates: columns, as `rate`.
             summed: columns of integers.
             where: a further condition.
+            more: further columns, constant.
+            is_booked: of which rows the money is elsewhere: they have no rate and no currency, and
+                the column `is_booked` after the sums.
         """
-        kept = [f"u.{name}" for name in (*rates, "currency")]
-        named = [f"{sql} AS {name}" for name, sql in keys.items()]
+        kept = {name: f"u.{name}" for name in rates} | {"currency": "u.currency"}
+        if is_booked:
+            kept = {
+                name: f"CASE WHEN {is_booked} THEN {none} ELSE {sql} END"
+                for (name, sql), none in zip(
+                    kept.items(), [*("NULL" for _ in rates), "''"], strict=True
+                )
+            }
+            keys = {name: f"coalesce({sql}, '')" for name, sql in keys.items()}
+        named = [f"{sql} AS {name}" for name, sql in {**keys, **kept}.items()]
         sums = [f"sum(u.{name})::bigint AS {name}" for name in summed]
-        return f"""FROM (
-            SELECT {", ".join((*named, *kept, *sums))} {self.text()} AND {where}
-            GROUP BY {", ".join((*keys.values(), *kept))}
-        ) u"""  # built from this project's own constants
+        flag = [f"{is_booked} AS is_booked"] if is_booked else []
+        groups = ", ".join(
+            (*keys.values(), *kept.values(), *([is_booked] if is_booked else []))
+        )
+        return f"""
+            SELECT {", ".join((*named, *sums, *flag, *more))} {self.text()} AND {where}
+            GROUP BY {groups}
+        """  # built from this project's own constants
 
 
 def relation(selection: Selection, dimensions: Iterable[str]) -> Relation:

@@ -9,11 +9,12 @@ from django.db import connection
 
 from accounting.domain.billing.charge import charge_list
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import NOTHING
+from accounting.domain.core.money import NOTHING, Money
 from accounting.domain.reports.rows import LedgerRow
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection, check_word
+from accounting.queries.usage.booked import MoneyColumns, booked_part, money_of
 from accounting.queries.usage.usage import key_columns
 from accounting.rating.charge_sql import (
     CURRENCY,
@@ -24,7 +25,9 @@ from accounting.rating.charge_sql import (
 )
 from accounting.rating.states_sql import STATE_COLUMNS, held, sums
 
-_SUMMED = (*STATE_COLUMNS, "samples_expected", "samples_used")
+_COLUMNS = MoneyColumns(
+    ("rate", "gpu_rate"), (*STATE_COLUMNS, "samples_expected", "samples_used"), STATES
+)
 
 
 class HiddenError(PermissionError):
@@ -34,7 +37,8 @@ class HiddenError(PermissionError):
 def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:
     """One row for each combination of dimensions, in order of its key.
 
-    The money of a state is that of its priced time, as in `usage_rows`.
+    The money of a state is that of its priced time, as in `usage_rows`. Of closed days it is what
+    was booked; differences and what is spread are with free time (money.md M5).
 
     Raises:
         HiddenError: the scope does not cover all teams.
@@ -61,17 +65,16 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     chosen = relation(selection, by)
     columns = key_columns(by)
     names = [f"u.{name}" for name in columns]
-    money = ", ".join(
-        f"{raw_sum(f'u.{s}_ms', HAS_RATES)} AS {s}_money, "
-        f"{unpriced_sum(f'u.{s}_ms', HAS_RATES)} AS {s}_unpriced"
-        for s in STATES
-    )
+    booked = booked_part(selection, by, is_held=False)
+    rows = money_of(chosen, by, _COLUMNS, booked)
+    money = ", ".join(map(_money_columns, STATES))
     query = f"""
         SELECT {"".join(f"{name}, " for name in names)} {CURRENCY}, {sums("u")}, {money},
                coalesce(sum({difference(held("u"))}), 0) AS difference,
+               sum(u.rest_booked) AS rest_booked,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
-        {chosen.by_rate(columns, ("rate", "gpu_rate"), _SUMMED)}
+        {rows}
         GROUP BY {", ".join(names) or "()"} HAVING count(*) > 0
         {f"ORDER BY {', '.join(columns)}" if columns else ""}
     """  # built from this module's own constants
@@ -79,6 +82,17 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
         cursor.execute(query, chosen.parameters)
         names_of = [column.name for column in cursor.description]
         return [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _money_columns(state: str) -> str:
+    """Raw money of open days, charges of closed ones, and time without money."""
+    time = f"u.{state}_ms"
+    return f"""{raw_sum(time, HAS_RATES)} AS {state}_money,
+        sum(u.{state}_booked) AS {state}_booked,
+        {unpriced_sum(time, f"({HAS_RATES}) OR u.is_booked")}
+            + sum(u.{state}_unpriced)::bigint AS {state}_unpriced,
+        sum(u.{state}_lines) > 0
+            OR coalesce(sum({time}) FILTER (WHERE {HAS_RATES}), 0) > 0 AS {state}_has_priced"""
 
 
 def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]:
@@ -94,13 +108,23 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
         LedgerRow(
             key=dict(zip(keys, key, strict=True)),
             milliseconds={state: row[f"{state}_ms"] for state in STATES},
-            charges={s: amounts.get((key, i)) for i, s in enumerate(STATES)},
+            charges={
+                s: _charge(row, s, amounts.get((key, i))) for i, s in enumerate(STATES)
+            },
             samples_expected=row["samples_expected"],
             samples_used=row["samples_used"],
             unpriced_ms=_sum(row, "unpriced"),
         )
         for key, row in keyed.items()
     ]
+
+
+def _charge(row: dict[str, Any], state: str, opened: Money | None) -> Money | None:
+    """What open days come to, and what was booked for closed ones."""
+    if opened is None:
+        return None
+    rest = row["rest_booked"] if state == "free" else 0
+    return opened + Money(row[f"{state}_booked"] + rest, row["currency"])
 
 
 def _sum(row: dict[str, Any], part: str) -> int:
@@ -113,12 +137,12 @@ def _money(row: dict[str, Any]) -> Iterator[tuple[str, Fraction | Decimal]]:
     A state without time has an amount too. Free time also has the difference of held time (N27),
     which may be all that it has.
     """
-    time, unpriced = _sum(row, "ms"), _sum(row, "unpriced")
-    if not row["is_one_currency"] or (time and unpriced >= time):
+    has_priced = any(row[f"{state}_has_priced"] for state in STATES)
+    if not row["is_one_currency"] or (_sum(row, "unpriced") and not has_priced):
         return
     for state in STATES:
-        amount, own_ms = row[f"{state}_money"], row[f"{state}_ms"]
-        if state == "free" and row["difference"]:
+        amount = row[f"{state}_money"]
+        if state == "free" and (row["difference"] or row["rest_booked"]):
             yield state, Fraction(amount) + Fraction(row["difference"])
-        elif not own_ms or row[f"{state}_unpriced"] < own_ms:
+        elif row[f"{state}_has_priced"] or not row[f"{state}_unpriced"]:
             yield state, amount

@@ -5,23 +5,30 @@ An organization has thousands of workloads; a page shows ten of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
 
 from django.db import connection
 
 from accounting.domain.billing.charge import charge_list, charge_of
-from accounting.domain.core.interval import Interval
+from accounting.domain.core.interval import HOUR_MS, Interval
+from accounting.domain.core.ledger_line import HELD_STATES as HELD
 from accounting.domain.core.money import NOTHING
 from accounting.domain.reports.comparison import change
 from accounting.domain.reports.rows import UsageRow
-from accounting.queries.relation.relation import Relation, relation
+from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection
+from accounting.queries.usage.booked import MoneyColumns, booked_part, money_of
 from accounting.queries.usage.breakdown import Mover
-from accounting.queries.usage.usage import fetch_usage, key_columns, usage_row
+from accounting.queries.usage.usage import BOOKED, fetch_usage, key_columns, usage_row
 from accounting.rating.charge_sql import CURRENCY, raw_sum
 from accounting.rating.states_sql import held
 
 _HELD_MS = held("u")
-_HELD_MONEY, _IDLE_MONEY = raw_sum(_HELD_MS), raw_sum("u.idle_ms")
+_COLUMNS = MoneyColumns(("rate",), tuple(f"{state}_ms" for state in HELD), HELD)
+# Raw: of open days as it is, of closed ones what their charges are.
+_HELD_MONEY = f"({raw_sum(_HELD_MS)} + {BOOKED} * {HOUR_MS})"
+_IDLE_MONEY = f"({raw_sum('u.idle_ms')} + sum(u.idle_booked) * {HOUR_MS})"
 _ORDERS = {  # what is largest: money first, then time, so that unpriced rows are ranked too
     "charge": f"{_HELD_MONEY} DESC, sum({_HELD_MS}) DESC",
     "idle": f"{_IDLE_MONEY} DESC, sum(u.idle_ms) DESC",
@@ -54,13 +61,12 @@ def largest(
         having=_HAVING.get(order, "true"),
         limit=count,
     )
-    parts = {"held": ("busy", "unknown"), "idle": ("idle",)}
     amounts = charge_list(
         {
-            (i, part): (sum(row[f"{state}_money"] for state in states), row["currency"])
+            (i, part): (amount, row["currency"])
             for i, row in enumerate(found)
             if row["is_one_currency"]
-            for part, states in parts.items()
+            for part, amount in _parts(row).items()
         },
         places,
     )
@@ -71,6 +77,13 @@ def largest(
             usage_row(row, names, amounts.get((i, "held"), NOTHING) + idle, idle)
         )
     return Ranking(tuple(rows), found[0]["listed"] if found else 0)
+
+
+def _parts(row: dict[str, Any]) -> dict[str, Decimal]:
+    """Raw money of idle and of other held time; what is spread is not idle."""
+    idle = row["idle_money"] + row["idle_booked"] * HOUR_MS
+    other = (row["booked"] - row["idle_booked"]) * HOUR_MS
+    return {"held": row["busy_money"] + row["unknown_money"] + other, "idle": idle}
 
 
 _NAMES = ("team", "workload")  # the key of a mover: team, namespace, kind, name
@@ -85,20 +98,21 @@ def moved_most(
     price is excluded in both.
     """
     columns = key_columns(_NAMES)
-    names = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
-    grouped = ", ".join(columns.values())
-    now = relation(selection, _NAMES)
-    then = relation(replace(selection, period=before), _NAMES)
+    names = ", ".join(f"u.{name}" for name in columns)
 
-    def side(chosen: Relation) -> str:
+    def side(one: Selection) -> str:
         """SQL with literal values: both sides have parameters of the same names."""
+        chosen = relation(one, _NAMES)
+        booked = booked_part(one, _NAMES, is_held=True)
+        rows = money_of(chosen, _NAMES, _COLUMNS, booked, chosen.is_held)
         text = f"""SELECT {names}, {_HELD_MONEY} AS money, {CURRENCY}
-                   {chosen.text()} AND {chosen.is_held} GROUP BY {grouped}"""
+                   {rows} GROUP BY {names}"""
         composed = connection.ops.compose_sql(text, chosen.parameters)  # type: ignore[attr-defined]  # PostgreSQL has it
         return str(composed)
 
     query = f"""
-        WITH later AS ({side(now)}), earlier AS ({side(then)})
+        WITH later AS ({side(selection)}),
+             earlier AS ({side(replace(selection, period=before))})
         SELECT team, namespace, workload,
                coalesce(earlier.money, 0), coalesce(later.money, 0)
         FROM later FULL JOIN earlier USING ({", ".join(columns)})

@@ -12,20 +12,30 @@ from accounting.domain.reports.rows import UsageRow
 from accounting.queries.dimensions import USAGE_DIMENSIONS, keys_of
 from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection, check_word
-from accounting.rating.charge_sql import CURRENCY, raw_sum, unpriced_sum
+from accounting.queries.usage.booked import MoneyColumns, booked_part, money_of
+from accounting.rating.charge_sql import CURRENCY, HAS_RATE, raw_sum, unpriced_sum
 from accounting.rating.states_sql import held, sums
 
-_SUMMED = (
-    *(f"{state}_ms" for state in HELD),
-    *("estimated_ms", "samples_expected", "samples_used"),
+_COLUMNS = MoneyColumns(
+    ("rate",),
+    (
+        *(f"{state}_ms" for state in HELD),
+        *("estimated_ms", "samples_expected", "samples_used"),
+    ),
+    HELD,
 )
+BOOKED = f"sum({' + '.join(f'u.{s}_booked' for s in HELD)} + u.rest_booked)"
+"""Charges of closed days, in the rows of `money_of`."""
+_UNPRICED = f"sum({' + '.join(f'u.{s}_unpriced' for s in HELD)})"
+_LINES = " + ".join(f"u.{state}_lines" for state in HELD)
 
 
 def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
     """One row for each combination of dimensions, in order of its key.
 
     The money of a row is that of its priced time; `unpriced_ms` is the rest. It is None if none of
-    its time has a price (rules.md N26, decision 17).
+    its time has a price (rules.md N26, decision 17). Of closed days it is what was booked,
+    with what the method spreads over teams (money.md M5).
 
     Args:
         selection: period, filters and scope.
@@ -57,15 +67,22 @@ def usage_stream(selection: Selection, by: Sequence[str]) -> Iterator[UsageRow]:
             for state in HELD
         }
     )
-    return (
-        usage_row(
-            row,
-            names,
-            sum((amounts.get((key, state), NOTHING) for state in HELD), NOTHING),
-            amounts.get((key, "idle"), NOTHING),
-        )
-        for key, row in found.items()
-    )
+    return (_row(row, names, key, amounts) for key, row in found.items())
+
+
+def _row(
+    row: Mapping[str, Any],
+    names: Sequence[str],
+    key: tuple[str, ...],
+    amounts: Mapping[Any, Money],
+) -> UsageRow:
+    """With the charges of open days, which are one list, and those that were booked."""
+    if not row["is_one_currency"]:
+        return usage_row(row, names, NOTHING, NOTHING)
+    opened = sum((amounts[key, state] for state in HELD), NOTHING)
+    booked = Money(row["booked"], row["currency"])
+    idle = Money(row["idle_booked"], row["currency"])
+    return usage_row(row, names, opened + booked, amounts[key, "idle"] + idle)
 
 
 def usage_total(selection: Selection) -> UsageRow:
@@ -96,17 +113,22 @@ def fetch_usage(
         order, having: SQL over the sums; `limit` rows are returned, and all are `listed`.
     """
     chosen = relation(selection, by)
-    columns = key_columns(by)
-    names = [f"u.{name}" for name in columns]
+    names = [f"u.{name}" for name in key_columns(by)]
+    booked = booked_part(selection, by, is_held=True)
+    rows = money_of(chosen, by, _COLUMNS, booked, chosen.is_held)
     query = f"""
         SELECT {"".join(f"{name}, " for name in names)} {CURRENCY}, {sums("u", HELD)},
                {", ".join(f"{raw_sum(f'u.{s}_ms')} AS {s}_money" for s in HELD)},
-               {unpriced_sum(held("u"))} AS unpriced_ms,
+               {BOOKED} AS booked, sum(u.idle_booked) AS idle_booked,
+               {unpriced_sum(held("u"), f"{HAS_RATE} OR u.is_booked")}
+                   + {_UNPRICED}::bigint AS unpriced_ms,
+               sum({_LINES}) > 0 OR coalesce(sum({held("u")})
+                   FILTER (WHERE {HAS_RATE}), 0) > 0 AS has_priced,
                sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
                {"" if limit is None else ", count(*) OVER () AS listed"}
-        {chosen.by_rate(columns, ("rate",), _SUMMED, chosen.is_held)}
+        {rows}
         GROUP BY {", ".join(names) or "()"}
         HAVING count(*) > 0 AND {having}
         {f"ORDER BY {order}" if order else ""}
@@ -125,8 +147,8 @@ def usage_row(
 
     Money in two currencies has no sum.
     """
-    time = sum(found[f"{state}_ms"] for state in HELD)
-    has_price = found["is_one_currency"] and (found["unpriced_ms"] < time or not time)
+    is_known = found["has_priced"] or not found["unpriced_ms"]
+    has_price = found["is_one_currency"] and is_known
     return UsageRow(
         *(found["busy_ms"], found["idle_ms"], found["unknown_ms"]),
         key={name: found[name] or "" for name in names},

@@ -232,7 +232,9 @@ def test_parameters_are_those_that_work() -> None:
         }
         filters = set(FILTERS) if by else {"cluster", "state"}
         paging = {"limit", "cursor", "format"}
-        own = {"usage": {"by", "only", "columns"}, "ledger": {"by"}}.get(name, set())
+        own = {"usage": {"by", "as", "only", "columns"}, "ledger": {"by", "as"}}.get(
+            name, set()
+        )
         assert found == {"from", "to"} | filters | paging | own
 
 

@@ -70,7 +70,7 @@ REAL: dict[str, list[Any]] = {  # of the story: what is drawn alone is hardly ev
     "period": ["2026-10", "2026-11", "2026-13", "0001-01", "8999-12"],
     "revision": ["1", "2", "9" * 9],
     "department": ["Research", "nowhere"],
-    "as": ["corrected", "booked"],
+    "as": ["corrected", "booked", "measured"],
     "check": ["coverage", "order"],
     "day": ["2026-11-05", "2026-10-05", "0001-01-01", "8999-12-31"],
     "amount": ["-12.50", "1e30", "0", "-0.001"],
