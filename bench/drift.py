@@ -23,7 +23,9 @@ from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.models import Drift, QuotaTarget, Tier
 from scheduler_view.observation.drift import desired_objects, find_drift
 from scheduler_view.observation.observe import observe
-from scheduler_view.planning.desired_state import desired_of
+from scheduler_view.planning.desired_state import (
+    desired_of,
+)
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import World
 

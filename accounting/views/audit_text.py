@@ -45,6 +45,7 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "periodrevision": ("booking of a period", "bookings of periods"),
     "person": ("role", "roles"),
     "pricelist": ("price list", "price lists"),
+    "queuetarget": ("value of a queue", "values of queues"),
     "quotatarget": ("quota", "quotas"),
     "recommendationdecision": (
         "decision on a recommendation",

@@ -24,8 +24,10 @@ from scheduler_view.cluster.errors import ClusterError
 from scheduler_view.mapping import step_of
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep, StepState
 from scheduler_view.observation.watch import look_once
+from scheduler_view.planning.base_versions import (
+    LostUpdate,
+)
 from scheduler_view.planning.cluster_connection import Connect, connect_to
-from scheduler_view.planning.desired_state import LostUpdate
 
 PATIENCE = timedelta(minutes=15)  # without progress; then the rest is refused
 RETURN_PATIENCE = timedelta(days=1)  # for the return of a loan, which no person repeats

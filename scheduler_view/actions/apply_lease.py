@@ -13,7 +13,9 @@ from accounting.audit import act
 from accounting.locks import lock
 from scheduler_view.domain.plan.edit import stored_edit
 from scheduler_view.models import ChangeSet, ChangeState
-from scheduler_view.planning.desired_state import lost_updates
+from scheduler_view.planning.base_versions import (
+    lost_updates,
+)
 
 LEASE = timedelta(seconds=90)  # longer than the longest call; renewed with each object
 

@@ -22,7 +22,9 @@ from scheduler_view.domain.plan.approval import (
 )
 from scheduler_view.domain.plan.edit import Edit, edit_fields, stored_edit
 from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
-from scheduler_view.planning.desired_state import with_versions
+from scheduler_view.planning.base_versions import (
+    with_versions,
+)
 from scheduler_view.queries.changes.drafts import editors
 
 LONGEST_WAIT = timedelta(days=366)  # a later start is probably a mistake
@@ -76,7 +78,7 @@ def create(
     """Create a change set.
 
     Raises:
-        EditsRefused, LostUpdate: see `desired_state.with_versions`.
+        EditsRefused, LostUpdate: see `base_versions.with_versions`.
         ValidationError: the reason or the times are not valid.
     """
     check_draft(draft, at)

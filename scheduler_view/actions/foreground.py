@@ -20,8 +20,10 @@ from scheduler_view.cluster.access import AccessRole
 from scheduler_view.domain.plan.edit import Edit, same_request, stored_edit
 from scheduler_view.domain.plan.steps import is_empty
 from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.planning.base_versions import (
+    with_versions,
+)
 from scheduler_view.planning.cluster_connection import Connect, connect_to
-from scheduler_view.planning.desired_state import with_versions
 from scheduler_view.planning.planner import Computed, compute
 
 LONGEST_PAUSE_S = 10.0  # between two attempts

@@ -41,7 +41,7 @@ def join(
     Raises:
         ChangedMeanwhile: the version is not the current one.
         ChangeRefused: it is already approved or ended, or is an undo.
-        EditsRefused, LostUpdate: see `desired_state.with_versions`.
+        EditsRefused, LostUpdate: see `base_versions.with_versions`.
         ValidationError: the reason is not valid.
     """
     _check_open(change_set, version)

@@ -8,21 +8,28 @@ from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import (
     ClusterError,
     FieldConflict,
+    Invalid,
     NotConfigured,
     NotFound,
     TlsFailure,
     Unauthorized,
+    WriteConflict,
 )
 from scheduler_view.cluster.kinds import NAMESPACE
+from scheduler_view.cluster.queues import send_queue
 from scheduler_view.domain.objects.manifest import Manifest, Pin, pin_of
+from scheduler_view.domain.plan.queue_steps import StalePatch, is_done
 from scheduler_view.domain.plan.steps import Action, PlanStep, matches
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.planning.cluster_snapshot import get_or_none
 
 HOPELESS = (
     NotConfigured,
     TlsFailure,
     Unauthorized,
+    WriteConflict,
 )  # the next object would fail in the same way
+PATCHES_TRIED = 3  # of an object that others write at the same time
 READ_BACK = "found in the cluster when it was read back"
 
 
@@ -58,14 +65,13 @@ def settled(
         ClusterError: the cluster cannot be read.
     """
     live = get_or_none(reader, step.key)
-    if was_sent and matches(step.body, live):
+    if was_sent and _is_done(step, live):
         return PushResult(Fate.APPLIED, READ_BACK)
     if step.action == Action.REPLACE and was_sent and live is None:
         return None  # removed, and not created yet
     why = step.pin.difference(_pin(reader, step, live))
     if why:
-        text = f"The cluster changed since this plan: {why}. Plan again."
-        return PushResult(Fate.REFUSED, text)
+        return _stale(why)
     if step.action == Action.KEEP:
         return PushResult(Fate.UNCHANGED, "unchanged; nothing was written")
     if step.blocked:
@@ -77,6 +83,8 @@ def send(pusher: ClusterClient, reader: ClusterClient, step: PlanStep) -> PushRe
     """Send a step; an unknown outcome is read back at once."""
     try:
         _send(pusher, step, reader)
+    except StalePatch as stale:
+        return _stale(str(stale))
     except ClusterError as error:
         if not error.is_outcome_unknown:
             return outcome_of(error)
@@ -102,6 +110,8 @@ def _send(pusher: ClusterClient, step: PlanStep, reader: ClusterClient) -> None:
         pusher.delete(key.kind, key.name, key.namespace, uid=uid)
     elif step.body is None:
         raise ValueError(f"{key} has nothing to send")
+    elif key.kind in QUEUE_FIELDS:
+        _send_queue(pusher, step, reader)
     elif step.action == Action.REPLACE:
         if get_or_none(reader, key) is not None:
             pusher.delete(key.kind, key.name, key.namespace, uid=uid)
@@ -112,11 +122,39 @@ def _send(pusher: ClusterClient, step: PlanStep, reader: ClusterClient) -> None:
     reach("step_sent")
 
 
+def _send_queue(pusher: ClusterClient, step: PlanStep, reader: ClusterClient) -> None:
+    """Others may write the object at the same time: if it is as planned, send again."""
+    for left in reversed(range(PATCHES_TRIED)):
+        live = get_or_none(reader, step.key)
+        if live is None:
+            raise StalePatch("the object was removed since this plan")
+        try:
+            send_queue(pusher, step, live)
+        except FieldConflict:
+            raise
+        except (Invalid, WriteConflict):
+            if not left:
+                raise
+        else:
+            return
+
+
+def _is_done(step: PlanStep, live: Manifest | None) -> bool:
+    if step.key.kind in QUEUE_FIELDS:
+        return is_done(step, live)
+    return matches(step.body, live)
+
+
+def _stale(why: str) -> PushResult:
+    text = f"The cluster changed since this plan: {why}. Plan again."
+    return PushResult(Fate.REFUSED, text)
+
+
 def _read_back(
     reader: ClusterClient, step: PlanStep, error: ClusterError
 ) -> PushResult:
     try:
-        if matches(step.body, get_or_none(reader, step.key)):
+        if _is_done(step, get_or_none(reader, step.key)):
             return PushResult(Fate.APPLIED, READ_BACK, error.code)
     except ClusterError as unread:
         return PushResult(Fate.LATER, unread.message, unread.code, unread.retry_after_s)

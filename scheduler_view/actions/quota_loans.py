@@ -11,7 +11,9 @@ from scheduler_view.actions.change_sets import Draft, create
 from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.domain.plan.edit import Edit, stored_edit
 from scheduler_view.models import ChangeSet, ChangeState
-from scheduler_view.planning.desired_state import versions_of
+from scheduler_view.planning.base_versions import (
+    versions_of,
+)
 
 LENT = (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED)
 _UNDER_WAY = (

@@ -7,9 +7,19 @@ from django.utils import timezone
 
 from accounting.actions.team_quotas import record_quotas
 from accounting.models import Cluster, Team
-from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit, stored_edit
-from scheduler_view.models import ChangeSet, QuotaTarget, Tier
-from scheduler_view.planning.desired_state import LostUpdate, lost_updates, teams_of
+from scheduler_view.domain.plan.edit import (
+    Edit,
+    QueueEdit,
+    QuotaEdit,
+    TierEdit,
+    stored_edit,
+)
+from scheduler_view.models import ChangeSet, QueueTarget, QuotaTarget, Tier
+from scheduler_view.planning.base_versions import (
+    LostUpdate,
+    lost_updates,
+    teams_of,
+)
 from scheduler_view.queries.quota_shares import milli_gpus_of
 
 
@@ -37,6 +47,8 @@ def store(change_set: ChangeSet) -> None:
     for edit in edits:
         if isinstance(edit, TierEdit):
             done = _store_tier(change_set, edit, classes.get(edit.spec.name, []))
+        elif isinstance(edit, QueueEdit):
+            done = _store_queue(change_set, edit)
         else:
             split = splits.get(edit.key, {})
             done = _store_quota(change_set, edit, teams[edit.team], split)
@@ -97,7 +109,31 @@ def _store_tier(change_set: ChangeSet, edit: TierEdit, classes: Sequence[str]) -
     return _first(Tier(cluster=change_set.cluster, name=edit.spec.name, **columns))
 
 
-def _first(row: QuotaTarget | Tier) -> int:
+def _store_queue(change_set: ChangeSet, edit: QueueEdit) -> int:
+    rows = QueueTarget.objects.filter(
+        cluster=change_set.cluster,
+        kind=edit.object,
+        name=edit.name,
+        field=edit.field,
+        version=edit.version or 0,
+    )
+    if edit.release:
+        return rows.delete()[0] if edit.version else 1
+    columns = {"value": edit.value, "version": change_set.pk}
+    if edit.version:
+        return rows.update(**columns)
+    return _first(
+        QueueTarget(
+            cluster=change_set.cluster,
+            kind=edit.object,
+            name=edit.name,
+            field=edit.field,
+            **columns,
+        )
+    )
+
+
+def _first(row: QuotaTarget | Tier | QueueTarget) -> int:
     """1 for a new row; 0 if another transaction created it at the same time."""
     try:
         with transaction.atomic():

@@ -1,5 +1,6 @@
 """Computes the plan of a change set and stores it."""
 
+import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,19 +15,27 @@ from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.quota_loans import is_return
 from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.errors import ClusterError
+from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.plan.edit import (
     EditsRefused,
+    QueueEdit,
     QuotaEdit,
     TierEdit,
     edit_fields,
     stored_edit,
 )
+from scheduler_view.domain.quotas.quota_key import resource_of
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
+from scheduler_view.domain.schedulers.queue_fields import number_of
 from scheduler_view.mapping import step_row
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
+from scheduler_view.planning.base_versions import (
+    lost_updates,
+)
 from scheduler_view.planning.cluster_connection import Connect, connect_to
-from scheduler_view.planning.desired_state import lost_updates
 from scheduler_view.planning.plan_text import plan_text_of
 from scheduler_view.planning.planner import Computed, compute
+from scheduler_view.queries.resources import added_names
 
 LIMIT_KEY = "second_approver_above"  # of a cluster's `kubernetes` settings, in GPUs
 PLAN_VALID = timedelta(minutes=10)  # docs/quotas.md
@@ -91,9 +100,34 @@ def needs_second(cluster: Cluster, found: Computed) -> bool:
     for one in found.edits:
         if isinstance(one, TierEdit):
             return True
+        if isinstance(one, QueueEdit):
+            gpus = _gpus_moved(one, found)
+            if gpus is None:
+                return True
+            moved += gpus
+            continue
         before = found.desired.before.targets.get(one.key)
         moved += _moved(one, before.gpus if before else None)
     return moved > int(limit)
+
+
+def _gpus_moved(one: QueueEdit, found: Computed) -> int | None:
+    """The difference in GPUs, rounded up; None for a priority, a weight or a removed limit."""
+    fields = QUEUE_FIELDS[one.object]
+    live = found.queues.live.get(ObjectKey(one.object, "", one.name))
+    if live is None:
+        return 0
+    before, after = fields.value(live, one.field), one.value
+    if one.release and fields.is_applied:
+        after = None
+    numbers = number_of(before or "0"), number_of(after or "0")
+    resource = fields.resource(one.field)
+    if resource is None or None in numbers or min(numbers) < 0:
+        return None
+    if resource and resource_of(resource, added_names()) is None:
+        return 0  # processors or memory
+    moved: int = math.ceil(abs(numbers[1] - numbers[0]))
+    return moved
 
 
 def _moved(one: QuotaEdit, before: int | None) -> int:

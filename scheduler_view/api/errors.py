@@ -7,7 +7,9 @@ from rest_framework import exceptions
 from accounting.actions.idempotency import KeyReused
 from scheduler_view.actions.change_sets import ChangedMeanwhile, ChangeRefused
 from scheduler_view.domain.plan.edit import EditsRefused
-from scheduler_view.planning.desired_state import LostUpdate
+from scheduler_view.planning.base_versions import (
+    LostUpdate,
+)
 
 
 class Conflict(exceptions.APIException):

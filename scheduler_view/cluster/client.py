@@ -1,21 +1,21 @@
-"""The only client of a Kubernetes API: reads objects, and changes quotas and classes.
+"""The only client of a Kubernetes API: reads objects, and changes quotas, classes and queues.
 
 Objects are decoded directly; the client library's models would take ten times as long for a page
 of 500, and lose unknown fields. Every call has a deadline.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 from scheduler_view.cluster import transport
 from scheduler_view.cluster.access import ClusterAccess
 from scheduler_view.cluster.answers import decode, status_error, wrong_answer
-from scheduler_view.cluster.errors import WatchExpired
-from scheduler_view.cluster.kinds import KINDS, written
+from scheduler_view.cluster.errors import NotFound, WatchExpired
+from scheduler_view.cluster.kinds import KINDS, ObjectKind, patched, written
 from scheduler_view.cluster.live import (
     Listing,
     LiveObject,
@@ -29,6 +29,8 @@ from scheduler_view.domain.objects.manifest import MANAGER
 PAGE = 500  # objects of one response; as client-go's reflectors use
 LISTS_TRIED = 3  # a list that expired between two pages is restarted
 _APPLY = "application/apply-patch+yaml"  # JSON is YAML
+_JSON_PATCH = "application/json-patch+json"
+_Found = TypeVar("_Found")
 
 
 class _PageMeta(msgspec.Struct):
@@ -77,13 +79,18 @@ class ClusterClient:
         return str(answer.get("gitVersion", ""))
 
     def get(self, kind: str, name: str, namespace: str = "") -> LiveObject:
-        """One object; raises `NotFound` if it does not exist."""
-        return _live(kind, self._call("GET", KINDS[kind].path(namespace, name)))
+        """One object, in the newest version that the cluster has; `NotFound` if none exists."""
+        return _newest(
+            kind,
+            lambda one: _live(kind, self._call("GET", one.path(namespace, name))),
+        )
 
     def list(
         self, kind: str, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> Listing:
         """All objects of a kind, in pages, as of one version of the store.
+
+        If the cluster does not have the newest version of its API, the next is tried.
 
         Args:
             namespace: only this one; empty for all.
@@ -94,7 +101,10 @@ class ClusterClient:
         """
         for left in reversed(range(LISTS_TRIED)):
             try:
-                return self._list(kind, namespace, labels, fields)
+                return _newest(
+                    kind,
+                    lambda one: self._list(kind, one.path(namespace), labels, fields),
+                )
             except WatchExpired:
                 if not left:
                     raise
@@ -149,6 +159,44 @@ class ClusterClient:
         path = written(kind).path(meta.get("namespace", ""), meta["name"])
         return _live(kind, self._call("PATCH", path, query, sent, _APPLY))
 
+    def apply_fields(
+        self, kind: str, body: Manifest, *, uid: str, dry_run: bool = False
+    ) -> LiveObject:
+        """Server-side apply of the fields that we own in another person's object, never forced.
+
+        Args:
+            kind: in stored rows.
+            body: all our fields; one that we applied before and leave out is removed.
+            uid: of the object; without it, the call would create one.
+            dry_run: everything except the write, including admission.
+
+        Raises:
+            FieldConflict: other managers have fields that we would change.
+            UidMismatch: the object does not exist any more.
+        """
+        path = patched(kind, body["apiVersion"]).path("", body["metadata"]["name"])
+        sent = {**body, "metadata": {**body["metadata"], "uid": uid}}
+        query = _write_query(dry_run=dry_run) | {"force": "false"}
+        return _live(kind, self._call("PATCH", path, query, sent, _APPLY))
+
+    def patch(
+        self,
+        kind: str,
+        live: Manifest,
+        operations: Sequence[Manifest],
+        *,
+        dry_run: bool = False,
+    ) -> LiveObject:
+        """JSON patch of an object; nothing is written if a `test` operation fails.
+
+        Raises:
+            Invalid: a `test` operation failed, or the result is not valid.
+        """
+        path = patched(kind, live["apiVersion"]).path("", live["metadata"]["name"])
+        query = _write_query(dry_run=dry_run)
+        answer = self._call("PATCH", path, query, operations, _JSON_PATCH)
+        return _live(kind, answer)
+
     def delete(self, kind: str, name: str, namespace: str = "", *, uid: str) -> None:
         """Remove an object, if it is still the one with this uid.
 
@@ -183,10 +231,9 @@ class ClusterClient:
         status = decode(answer, dict[str, Any]).get("status") or {}
         return bool(status.get("allowed"))
 
-    def _list(self, kind: str, namespace: str, labels: str, fields: str) -> Listing:
+    def _list(self, kind: str, path: str, labels: str, fields: str) -> Listing:
         found: list[LiveObject] = []
         query = {"limit": str(PAGE)} | _selectors(labels=labels, fields=fields)
-        path = KINDS[kind].path(namespace)
         while True:
             page = decode(self._call("GET", path, query), _Page)
             found += [_live(kind, item) for item in page.items or ()]
@@ -199,7 +246,7 @@ class ClusterClient:
         method: str,
         path: str,
         query: Mapping[str, str] | None = None,
-        body: Manifest | None = None,
+        body: Manifest | Sequence[Manifest] | None = None,
         content_type: str = "",
     ) -> bytes:
         timeout_s = self.access.timeout_s
@@ -211,6 +258,21 @@ class ClusterClient:
 def connect(access: ClusterAccess) -> ClusterClient:
     """A client for an access; does not open a connection yet."""
     return ClusterClient(access)
+
+
+def _newest(kind: str, call: Callable[[ObjectKind], _Found]) -> _Found:
+    """A call in the newest version of a kind that the cluster has."""
+    *newer, oldest = KINDS[kind].versions
+    for one in newer:
+        try:
+            return call(one)
+        except NotFound:
+            continue
+    return call(oldest)
+
+
+def _write_query(*, dry_run: bool) -> dict[str, str]:
+    return {"fieldManager": MANAGER} | ({"dryRun": "All"} if dry_run else {})
 
 
 def _selectors(*, labels: str = "", fields: str = "") -> dict[str, str]:

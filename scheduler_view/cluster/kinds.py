@@ -1,7 +1,7 @@
-"""The kinds of objects that are read, and the two that are written."""
+"""The kinds of objects that are read, and those that are written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
@@ -28,17 +28,30 @@ OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # befor
 
 @dataclass(frozen=True, slots=True)
 class ObjectKind:
-    """The API path of objects of a kind."""
+    """The API path of objects of a kind.
+
+    Attributes:
+        older: earlier versions of the API, the newest first; for clusters without this one.
+        is_written: applied and deleted.
+        is_patched: only fields that GPU Ledger manages are changed; never created or deleted.
+    """
 
     version: str
     plural: str
     is_namespaced: bool = True
     is_written: bool = False
+    is_patched: bool = False
+    older: tuple[str, ...] = ()
 
     @property
     def group(self) -> str:
         """Empty for the core group."""
         return self.version.rpartition("/")[0]
+
+    @property
+    def versions(self) -> tuple["ObjectKind", ...]:
+        """The kind in each version of its API, the newest first."""
+        return self, *(replace(self, version=one, older=()) for one in self.older)
 
     def path(self, namespace: str = "", name: str = "") -> str:
         root = "/apis/" if self.group else "/api/"
@@ -75,25 +88,48 @@ KINDS: Mapping[str, ObjectKind] = {
     REPLICA_SET: ObjectKind("apps/v1", "replicasets"),
     DEPLOYMENT: ObjectKind("apps/v1", "deployments"),
     STATEFUL_SET: ObjectKind("apps/v1", "statefulsets"),
-    WORKLOAD: ObjectKind("kueue.x-k8s.io/v1beta1", "workloads"),
+    WORKLOAD: ObjectKind(
+        "kueue.x-k8s.io/v1beta2", "workloads", older=("kueue.x-k8s.io/v1beta1",)
+    ),
     OLD_CLAIM: ObjectKind("resource.k8s.io/v1beta1", "resourceclaims"),
     OLD_SLICE: ObjectKind(
         "resource.k8s.io/v1beta1", "resourceslices", is_namespaced=False
     ),
     **{
-        kind: ObjectKind(one.version, one.plural, one.is_namespaced)
-        for objects in queue_objects()
-        for kind, one in objects.kinds.items()
+        one.kind: ObjectKind(
+            one.endpoints[0].version,
+            one.endpoints[0].plural,
+            one.endpoints[0].is_namespaced,
+            is_patched=one.fields is not None,
+            older=tuple(older.version for older in one.endpoints[1:]),
+        )
+        for one in queue_objects()
     },
 }
 
 
 def written(kind: str) -> ObjectKind:
-    """A kind that may be written; all others are rejected.
+    """A kind that may be created and deleted; all others are rejected.
 
     Raises:
-        ValueError: this kind is never written.
+        ValueError: this kind is never created or deleted.
     """
     if not KINDS[kind].is_written:
         raise ValueError(f"{kind} objects are read-only for GPU Ledger")
     return KINDS[kind]
+
+
+def patched(kind: str, version: str) -> ObjectKind:
+    """A kind whose objects belong to others, and whose fields may be set.
+
+    Args:
+        kind: in stored rows: `KaiQueue`, not `Queue`.
+        version: of the API in the cluster.
+
+    Raises:
+        ValueError: no field of this kind is ever set.
+    """
+    for one in KINDS[kind].versions:
+        if one.is_patched and one.version == version:
+            return one
+    raise ValueError(f"{kind} objects of {version} are read-only for GPU Ledger")

@@ -3,7 +3,7 @@ library. Nothing is retried here: the caller knows whether a retry is safe.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class Session:
         method: str,
         path: str,
         query: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | Sequence[Any] | None = None,
         content_type: str = "",
         *,
         timeout_s: float | None = None,
@@ -70,7 +70,7 @@ class Session:
         method: str,
         path: str,
         query: Mapping[str, str] | None,
-        body: Mapping[str, Any] | None,
+        body: Mapping[str, Any] | Sequence[Any] | None,
         content_type: str,
         timeout_s: float,
     ) -> urllib3.HTTPResponse:

@@ -15,6 +15,8 @@ from scheduler_view.domain.plan.steps import (
     plan_steps,
 )
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
+from scheduler_view.domain.schedulers.queue_fields import Values
 
 Body = Mapping[str, Any]
 
@@ -61,6 +63,8 @@ def standing_of(
         live: the object in the cluster; None if it does not exist.
         added: resources that an administrator added.
     """
+    if key.kind in QUEUE_FIELDS:
+        return None if wanted is None else _queue_status(key, wanted["values"], live)
     if wanted is None:
         return None if live is None else _unasked(live, added)
     if live is None:
@@ -92,6 +96,27 @@ def writers(live: Manifest, fields: Iterable[str]) -> tuple[str, str]:
             names[manager] = None
             last = max(last, entry.get("time") or "")
     return ", ".join(names), last
+
+
+def _queue_status(key: ObjectKey, values: Values, live: Manifest | None) -> DriftStatus:
+    """Only the fields that GPU Ledger set are compared; the object is another manager's."""
+    fields = QUEUE_FIELDS[key.kind]
+    if live is None:
+        gone = tuple(FieldChange(field, value, None) for field, value in values.items())
+        return DriftStatus(DriftState.DIFFERS, gone, message="It was removed.")
+    now = {field: fields.value(live, field) for field in values}
+    changes = tuple(
+        FieldChange(field, value, now[field])
+        for field, value in values.items()
+        if not fields.same(field, value, now[field])
+    )
+    if not changes:
+        return DriftStatus(DriftState.IN_SYNC)
+    owned = [".".join(fields.owned(change.field)) for change in changes]
+    who, when = writers(live, owned)
+    return DriftStatus(
+        DriftState.DIFFERS, changes, who, when, _said(changes, who, when)
+    )
 
 
 def _unasked(live: Manifest, added: Added) -> DriftStatus | None:

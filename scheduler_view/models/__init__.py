@@ -21,7 +21,7 @@ from scheduler_view.models.queues import (
     WaitRecord,
     WaitSummary,
 )
-from scheduler_view.models.quota import QuotaTarget, Tier
+from scheduler_view.models.quota import QueueTarget, QuotaTarget, Tier
 from scheduler_view.models.waits import UnitWait
 from scheduler_view.models.waste import (
     HeldDay,
@@ -45,6 +45,7 @@ __all__ = [
     "ObservationRun",
     "PoolSample",
     "Preemption",
+    "QueueTarget",
     "QuotaTarget",
     "RecommendationDecision",
     "RecommendationState",

@@ -1,4 +1,4 @@
-"""The desired state of a cluster: quotas of teams, and priority tiers."""
+"""The desired state of a cluster: quotas of teams, priority tiers, and fields of queues."""
 
 import pghistory
 from django.db import models
@@ -86,3 +86,34 @@ class Tier(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.value}) in {self.cluster}"
+
+
+@pghistory.track()
+class QueueTarget(models.Model):
+    """The desired value of one field of a queue, or of another object of a scheduler.
+
+    Written by `actions.store_desired` when a change set is applied. `kind` is as in plans
+    (`ClusterQueue`, `KaiQueue`), `field` as in `domain.schedulers.queue_fields`. `version` is the
+    number of the change set that wrote it.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="queue_targets"
+    )
+    kind = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    field = models.CharField(max_length=600)
+    value = models.TextField(null=True)  # noqa: DJ001  # as typed; null: must not be set
+    version = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering = ["cluster", "kind", "name", "field"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "kind", "name", "field"],
+                name="queue_target_unique",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.field} of {self.name} is {self.value} in {self.cluster}"

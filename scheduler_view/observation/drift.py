@@ -27,6 +27,7 @@ from scheduler_view.domain.objects.desired import (
     desired_quotas,
 )
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.models import (
     ChangeSet,
     ChangeState,
@@ -34,11 +35,14 @@ from scheduler_view.models import (
     Drift,
     Observation,
 )
-from scheduler_view.planning.desired_state import DesiredState, desired_of
+from scheduler_view.planning.desired_state import (
+    DesiredState,
+    desired_of,
+)
 from scheduler_view.queries.resources import added_names
 
 log = structlog.get_logger(__name__)
-KINDS = (QUOTA, CLASS)
+KINDS = (QUOTA, CLASS, *QUEUE_FIELDS)
 LATER = "compare again"  # a basis that differs from that of every object
 BATCH = 1000  # rows of one statement
 _COLUMNS = ("state", "since", "changes", "who", "by_at", "message", "basis")
@@ -53,7 +57,10 @@ def desired_objects(desired: DesiredState) -> dict[ObjectKey, Body]:
     for tier in desired.tiers.values():
         name = tier.class_name
         found[class_key_of(name)] = desired_class(name, tier.spec, is_current=True)
-    return found
+    queues: dict[ObjectKey, dict[str, str | None]] = {}
+    for (kind, name, field), value in desired.queues.items():
+        queues.setdefault(ObjectKey(kind, "", name), {})[field] = value
+    return found | {key: {"values": values} for key, values in queues.items()}
 
 
 def find_drift(

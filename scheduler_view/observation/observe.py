@@ -28,8 +28,7 @@ from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.objects.stored_manifest import kept
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
-from scheduler_view.domain.schedulers import queue_objects
-from scheduler_view.domain.schedulers.adapter import QueueObjects
+from scheduler_view.domain.schedulers import QUEUE_OBJECTS
 from scheduler_view.models import Observation, ObservationRun
 from scheduler_view.queries.resources import added_names
 
@@ -80,30 +79,32 @@ def observe(
     return Seen(frozenset(changed), errors, count, listed)
 
 
-def observe_queues(cluster: Cluster, client: ClusterClient) -> None:
-    """Queue objects, by kind; nothing is stored for a cluster that never had any."""
-    for one in queue_objects():
+def observe_queues(
+    cluster: Cluster, client: ClusterClient, kinds: Iterable[str] = QUEUE_OBJECTS
+) -> set[ObjectKey]:
+    """Queue objects, by kind; nothing is stored for a cluster that never had any.
+
+    Returns the objects that are new, changed or deleted.
+    """
+    changed: set[ObjectKey] = set()
+    asked = list(kinds)
+    for index, kind in enumerate(asked):
         began = timezone.now()
+        objects: Sequence[LiveObject] | None = None
         try:
-            objects = _list_newest(client, one)
+            objects = client.list(kind).objects
+        except NotFound:  # the cluster does not have its API
+            pass
+        except Forbidden as error:
+            note_error(cluster, [kind], error)
+            continue
         except ClusterError as error:
-            note_error(cluster, [one.kind], error)
-            continue
-        runs = ObservationRun.objects.filter(cluster=cluster, kind=one.kind)
+            note_error(cluster, asked[index:], error)
+            break
+        runs = ObservationRun.objects.filter(cluster=cluster, kind=kind)
         if objects is not None or runs.exists():  # otherwise the scheduler was removed
-            store_all(cluster, one.kind, objects or (), began)
-
-
-def _list_newest(
-    client: ClusterClient, wanted: QueueObjects
-) -> Sequence[LiveObject] | None:
-    """The objects in the newest version of the API in a cluster; None if it has none."""
-    for kind in wanted.kinds:
-        try:
-            return client.list(kind).objects
-        except NotFound:
-            continue
-    return None
+            changed |= store_all(cluster, kind, objects or (), began)
+    return changed
 
 
 def store_all(

@@ -19,6 +19,7 @@ from scheduler_view.cluster.access import AccessRole, is_configured
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, WatchExpired
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.models import WaitRecord
 from scheduler_view.observation.drift import find_drift
 from scheduler_view.observation.observe import (
@@ -88,17 +89,20 @@ def look_once(
     """
     try:
         with connect(cluster, AccessRole.READER) as client:
-            seen = observe(cluster, client, kinds)
+            listed = [kind for kind in kinds if kind not in QUEUE_FIELDS]
+            seen = observe(cluster, client, listed)
+            changed = set(seen.changed)
+            changed |= observe_queues(cluster, client, QUEUE_FIELDS.keys() & set(kinds))
             if kinds == KINDS and not all(kind in seen.errors for kind in WATCHED):
-                observe_queues(cluster, client)
+                changed |= observe_queues(cluster, client)
                 observe_devices(cluster, client)
                 note_preemptions(cluster, client)
                 observe_waits(cluster, client, seen.listed, now())
     except ClusterError as error:  # no credentials: nothing was read
         message = note_error(cluster, kinds, error)
         return Seen(errors=dict.fromkeys(kinds, message))
-    if any(kind in kinds and kind not in seen.errors for kind in WATCHED):
-        find_drift(cluster, seen.changed, now())
+    if any(k in kinds and k not in seen.errors for k in (*WATCHED, *QUEUE_FIELDS)):
+        find_drift(cluster, changed, now())
     return seen
 
 

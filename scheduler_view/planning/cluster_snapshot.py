@@ -34,6 +34,7 @@ class ClusterSnapshot:
         ranges: the items of its LimitRanges.
         classes: every PriorityClass.
         offered: units of GPU resources of all nodes; None without permission to read them.
+        queues: objects of queues, by key.
         added: resources that an administrator added.
     """
 
@@ -42,7 +43,7 @@ class ClusterSnapshot:
     ranges: Mapping[str, Sequence[Mapping[str, Any]]]
     classes: Mapping[str, Manifest]
     offered: Mapping[str, int] | None = None
-    objects: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict)
+    queues: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
     added: Added = field(default_factory=dict)
 
     def observed(self, keys: Iterable[ObjectKey]) -> Observed:
@@ -55,7 +56,7 @@ class ClusterSnapshot:
         classes = {
             ObjectKey(CLASS, "", name): one for name, one in self.classes.items()
         }
-        known: dict[ObjectKey, Manifest] = {**quotas, **classes}
+        known: dict[ObjectKey, Manifest] = {**quotas, **classes, **self.queues}
         return Observed(
             {key: known.get(key) for key in keys}, self.places.uids, self.places.going
         )

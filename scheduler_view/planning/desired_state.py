@@ -1,14 +1,15 @@
-"""The result of a change set: desired quotas and tiers with its edits applied."""
+"""The result of a change set: desired quotas, tiers and queues with its edits applied."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from accounting.models import Cluster, Team
+from accounting.models import Cluster
 from scheduler_view.domain.objects.desired import DesiredQuota
 from scheduler_view.domain.plan.edit import (
     Edit,
     EditFault,
     EditsRefused,
+    QueueEdit,
     QuotaEdit,
     TierEdit,
 )
@@ -19,17 +20,19 @@ from scheduler_view.domain.tiers.tier import (
     next_class,
 )
 from scheduler_view.mapping import target_of, tier_of
-from scheduler_view.models import QuotaTarget, Tier
+from scheduler_view.models import QueueTarget, QuotaTarget, Tier
 
 TargetKey = tuple[str, str, str]  # team, resource, tier
+QueueKey = tuple[str, str, str]  # kind, name, field
 
 
 @dataclass(frozen=True, slots=True)
 class DesiredState:
-    """All desired quotas and tiers of one cluster."""
+    """All desired quotas, tiers and fields of queues of one cluster."""
 
     targets: Mapping[TargetKey, DesiredQuota]
     tiers: Mapping[str, TierState]
+    queues: Mapping[QueueKey, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +65,6 @@ class Classes:
     foreign_defaults: Collection[str] = ()
 
 
-class LostUpdate(Exception):
-    """Another person changed the base of these edits; the message has the current value."""
-
-    def __init__(self, differences: list[str]) -> None:
-        super().__init__("; ".join(differences))
-        self.differences = differences
-
-
 def desired_of(cluster: Cluster, teams: Collection[str] | None = None) -> DesiredState:
     """The current desired state, of all teams or of some; two queries."""
     targets = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
@@ -80,76 +75,15 @@ def desired_of(cluster: Cluster, teams: Collection[str] | None = None) -> Desire
     return DesiredState(
         {(one.team, one.resource, one.tier): one for one in found},
         {tier.spec.name: tier for tier in tiers},
+        desired_queues(cluster),
     )
 
 
-def with_versions(cluster: Cluster, edits: Sequence[Edit]) -> list[Edit]:
-    """Edits with their base version; rejects edits that are not valid.
-
-    Raises:
-        EditsRefused: an unknown team or tier.
-        LostUpdate: an edit names a version that is not the current one.
-    """
-    versions = versions_of(cluster, edits)
-    named = teams_of(edits)
-    teams = set(Team.objects.filter(slug__in=named).values_list("slug", flat=True))
-    tiers = {key[0] for key in versions if len(key) == 1}
-    tiers |= {e.spec.name for e in edits if isinstance(e, TierEdit) and not e.remove}
-    faults = []
-    for index, edit in enumerate(edits):
-        if isinstance(edit, QuotaEdit):
-            if edit.team not in teams:
-                text = f"{edit.team!r} is not a team slug"
-                faults.append(EditFault(index, "team", text))
-            if edit.tier and edit.tier not in tiers:
-                text = f"{edit.tier!r} is not a tier in {cluster}"
-                faults.append(EditFault(index, "tier", text))
-        elif edit.remove and edit.key not in versions:
-            text = f"{edit.spec.name!r} is not a tier in {cluster}"
-            faults.append(EditFault(index, "name", text))
-    if faults:
-        raise EditsRefused(faults)
-    lost = lost_updates(cluster, [e for e in edits if e.version is not None], versions)
-    if lost:
-        raise LostUpdate(lost)
-    return [replace(edit, version=versions.get(edit.key, 0)) for edit in edits]
-
-
-def teams_of(edits: Iterable[Edit]) -> set[str]:
-    """Slugs of the teams in edits."""
-    return {edit.team for edit in edits if isinstance(edit, QuotaEdit)}
-
-
-def versions_of(cluster: Cluster, edits: Iterable[Edit]) -> dict[tuple[str, ...], int]:
-    """The version of each tier and of the quotas of the named teams, by key of edit."""
-    quotas = QuotaTarget.objects.filter(
-        cluster=cluster, team__slug__in=teams_of(edits)
-    ).values_list("team__slug", "resource", "tier", "version")
-    tiers = Tier.objects.filter(cluster=cluster).values_list("name", "version")
-    found: dict[tuple[str, ...], int] = {
-        (team, resource, tier): version for team, resource, tier, version in quotas
-    }
-    return found | {(name,): version for name, version in tiers}
-
-
-def lost_updates(
-    cluster: Cluster,
-    edits: Sequence[Edit],
-    versions: Mapping[tuple[str, ...], int] | None = None,
-) -> list[str]:
-    """Edits whose base version is outdated, as sentences; empty if all are current."""
-    now = versions_of(cluster, edits) if versions is None else versions
-    desired: DesiredState | None = None
-    found = []
-    for edit in edits:
-        version = now.get(edit.key, 0)
-        if version == edit.version:
-            continue
-        desired = desired or desired_of(cluster, teams_of(edits))
-        what, value = _spoken(edit, desired)
-        by = f"by CS-{version} since" if version else "since"
-        found.append(f"{what} was changed {by}: it is {value} now")
-    return found
+def desired_queues(cluster: Cluster) -> dict[QueueKey, str | None]:
+    """Desired fields of queues of one cluster."""
+    rows = QueueTarget.objects.filter(cluster=cluster)
+    columns = rows.values_list("kind", "name", "field", "value")
+    return {(kind, name, field): value for kind, name, field, value in columns}
 
 
 def desired_change(
@@ -158,6 +92,7 @@ def desired_change(
     namespaces: Mapping[str, Sequence[str]],
     peaks: Mapping[TargetKey, Mapping[str, int]],
     classes: Classes,
+    live_queues: Mapping[QueueKey, str | None] | None = None,
 ) -> DesiredChange:
     """Before and after of edits.
 
@@ -167,17 +102,23 @@ def desired_change(
         namespaces: of each team, by its slug.
         peaks: the maximum that each namespace held, for quotas that are divided by use.
         classes: of the cluster.
+        live_queues: values in the cluster of the edited fields that do not lose their present
+            value when they are released.
 
     Raises:
         EditsRefused: a quota that cannot be divided, a second default, a tier in use.
     """
     before = desired_of(cluster)
     targets, tiers = dict(before.targets), dict(before.tiers)
+    queues = dict(before.queues)
     rules: dict[TargetKey, str] = {}
     faults: list[EditFault] = []
     for index, edit in enumerate(edits):
         if isinstance(edit, TierEdit):
             _lay_tier(edit, tiers, classes)
+            continue
+        if isinstance(edit, QueueEdit):
+            _lay_queue(edit, queues)
             continue
         if edit.gpus is None:
             targets.pop(edit.key, None)
@@ -191,11 +132,20 @@ def desired_change(
         targets[edit.key] = DesiredQuota(
             edit.team, edit.resource, edit.tier, edit.gpus, split
         )
-    after = DesiredState(targets, tiers)
+    after = DesiredState(targets, tiers, queues)
     faults += _together(edits, after, classes)
     if faults:
         raise EditsRefused(faults)
-    return DesiredChange(before, after, rules, _reverse(cluster, edits, before))
+    reverse = _reverse(cluster, edits, before, live_queues or {})
+    return DesiredChange(before, after, rules, reverse)
+
+
+def _lay_queue(edit: QueueEdit, queues: dict[QueueKey, str | None]) -> None:
+    key = (edit.object, edit.name, edit.field)
+    if edit.release:
+        queues.pop(key, None)
+    else:
+        queues[key] = edit.value
 
 
 def _lay_tier(edit: TierEdit, tiers: dict[str, TierState], classes: Classes) -> None:
@@ -256,7 +206,10 @@ def _together(
 
 
 def _reverse(
-    cluster: Cluster, edits: Sequence[Edit], before: DesiredState
+    cluster: Cluster,
+    edits: Sequence[Edit],
+    before: DesiredState,
+    live_queues: Mapping[QueueKey, str | None],
 ) -> list[Edit]:
     """Edits that restore the current state; their versions are set when stored."""
     rows = {
@@ -265,6 +218,9 @@ def _reverse(
     }
     found: list[Edit] = []
     for edit in edits:
+        if isinstance(edit, QueueEdit):
+            found.append(_reverse_queue(edit, before, live_queues))
+            continue
         if isinstance(edit, TierEdit):
             known = before.tiers.get(edit.spec.name)
             spec = known.spec if known else edit.spec
@@ -291,12 +247,15 @@ def _reverse(
     return found
 
 
-def _spoken(edit: Edit, desired: DesiredState) -> tuple[str, str]:
-    if isinstance(edit, TierEdit):
-        tier = desired.tiers.get(edit.spec.name)
-        value = f"value {tier.spec.value}" if tier else "not there"
-        return f"tier {edit.spec.name}", value
-    target = desired.targets.get(edit.key)
-    tier_text = f" in tier {edit.tier}" if edit.tier else ""
-    value = f"{target.gpus}" if target else "without a quota"
-    return f"the quota of {edit.team} for {edit.resource}{tier_text}", value
+def _reverse_queue(
+    edit: QueueEdit,
+    before: DesiredState,
+    live_queues: Mapping[QueueKey, str | None],
+) -> QueueEdit:
+    """The desired value before; if there was none, the one in the cluster, then not managed."""
+    key = (edit.object, edit.name, edit.field)
+    if key in before.queues:
+        value, release = before.queues[key], False
+    else:
+        value, release = live_queues.get(key), True
+    return replace(edit, value=value, release=release, version=None)

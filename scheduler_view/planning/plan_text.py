@@ -30,6 +30,7 @@ from scheduler_view.domain.plan.warnings import (
 from scheduler_view.domain.quotas.spend import UnitRates
 from scheduler_view.domain.wording import counted
 from scheduler_view.planning.planner import Computed
+from scheduler_view.planning.queue_text import effects_of_queues, warnings_of_queues
 from scheduler_view.queries.resource_use import (
     Ask,
     Use,
@@ -42,7 +43,11 @@ from scheduler_view.queries.supply import rates_of, supply_of
 
 def plan_text_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, Any]:
     """Summary, effects and warnings, as stored with a change set."""
-    effects = [*_quota_effects(cluster, plan, at), *_tier_effects(cluster, plan)]
+    effects = [
+        *_quota_effects(cluster, plan, at),
+        *_tier_effects(cluster, plan),
+        *effects_of_queues(plan),
+    ]
     moves = [
         move_of(edit, back, {})
         for edit, back in zip(plan.edits, plan.desired.reverse, strict=True)
@@ -50,7 +55,10 @@ def plan_text_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, An
     return {
         "summary": summary(moves, (tried.step.action for tried in plan.steps)),
         "effects": [asdict(effect) for effect in effects],
-        "warnings": [asdict(warning) for warning in _warnings(plan)],
+        "warnings": [
+            asdict(warning)
+            for warning in (*_warnings(plan), *warnings_of_queues(cluster, plan))
+        ],
         "teams": _teams(plan),
         "read_at": at.isoformat(),
     }

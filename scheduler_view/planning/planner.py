@@ -11,6 +11,7 @@ from datetime import datetime
 from accounting.models import Cluster, Team
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, FieldConflict
+from scheduler_view.cluster.queues import send_queue
 from scheduler_view.domain.objects.desired import (
     ObjectKey,
     class_key_of,
@@ -19,9 +20,10 @@ from scheduler_view.domain.objects.desired import (
     quota_key_of,
 )
 from scheduler_view.domain.objects.manifest import CLASS, Manifest, is_ours
-from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
+from scheduler_view.domain.plan.edit import Edit, QueueEdit, QuotaEdit, TierEdit
 from scheduler_view.domain.plan.steps import Action, DesiredObject, PlanStep, plan_steps
 from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.domain.tiers.tier import version_of
 from scheduler_view.planning.cluster_snapshot import (
     ClusterSnapshot,
@@ -37,6 +39,12 @@ from scheduler_view.planning.desired_state import (
     DesiredState,
     TargetKey,
     desired_change,
+)
+from scheduler_view.planning.queue_plans import (
+    QueuePlans,
+    plan_queues,
+    see_queues,
+    values_to_restore,
 )
 from scheduler_view.queries.namespaces import namespaces_by_team
 from scheduler_view.queries.resource_use import Ask, uses
@@ -66,6 +74,7 @@ class Computed:
 
     Attributes:
         namespaces: of each team, by slug, from the current bindings.
+        queues: the steps of queues, which are among `steps` too.
     """
 
     desired: DesiredChange
@@ -73,6 +82,7 @@ class Computed:
     sight: ClusterSnapshot
     namespaces: Mapping[str, Sequence[str]]
     edits: Sequence[Edit] = field(default_factory=tuple)
+    queues: QueuePlans = field(default_factory=QueuePlans)
 
 
 def compute(
@@ -96,20 +106,25 @@ def compute(
     """
     places, classes = see_places(reader), see_classes(reader)
     namespaces = _namespaces(places, at)
+    live_queues = see_queues(reader, edits)
     desired = desired_change(
         cluster,
         edits,
         namespaces,
         _peaks(cluster, edits, namespaces, at),
         _classes(edits, classes),
+        values_to_restore(edits, live_queues),
     )
+    queues = plan_queues(edits, desired, live_queues)
     wanted = _wanted(edits, desired, set(forced), classes)
     about = {one.key.namespace for one in wanted if one.key.namespace}
     sight = see(reader, places, classes, about, added_names())
+    sight = replace(sight, queues=live_queues)
     observed = sight.observed(one.key for one in wanted)
     steps = plan_steps(wanted, observed)
-    tried = _try_all(pusher, steps, observed.objects)
-    return Computed(desired, tried, sight, namespaces, edits)
+    objects = {**observed.objects, **live_queues}
+    tried = _try_all(pusher, [*steps, *queues.steps], objects)
+    return Computed(desired, tried, sight, namespaces, edits, queues)
 
 
 def _namespaces(places: Namespaces, at: datetime) -> dict[str, list[str]]:
@@ -185,6 +200,8 @@ def _touched(
                 names = target.split if target else ()
                 keys |= {quota_key_of(name, edit.tier) for name in names}
             continue
+        if isinstance(edit, QueueEdit):
+            continue
         name = edit.spec.name
         old, new = before.tiers.get(name), after.tiers.get(name)
         if old and new and sorted(old.classes) == sorted(new.classes):
@@ -257,7 +274,10 @@ def _try(
         note = "not checked: another class loses the default in the same change"
         return DryRunResult(replace(step, note=note), before)
     try:
-        pusher.apply(step.body, dry_run=True, force=step.force, uid=step.pin.uid)
+        if step.key.kind in QUEUE_FIELDS:
+            send_queue(pusher, step, before or {}, dry_run=True)
+        else:
+            pusher.apply(step.body, dry_run=True, force=step.force, uid=step.pin.uid)
     except FieldConflict as error:
         text = f"conflict with {error.owner} over {', '.join(error.fields)}"
         return DryRunResult(

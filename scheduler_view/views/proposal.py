@@ -20,7 +20,9 @@ from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.domain.wording import units
 from scheduler_view.forms import Asked
 from scheduler_view.models import ChangeSet
-from scheduler_view.planning.desired_state import LostUpdate
+from scheduler_view.planning.base_versions import (
+    LostUpdate,
+)
 from scheduler_view.queries.resources import added_names
 from scheduler_view.wakeup import ring
 

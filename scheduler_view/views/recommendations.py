@@ -16,7 +16,9 @@ from scheduler_view.actions import recommendations as actions
 from scheduler_view.actions.recommendations import DecisionRefused, may_decide
 from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.models import RecommendationState
-from scheduler_view.planning.desired_state import LostUpdate
+from scheduler_view.planning.base_versions import (
+    LostUpdate,
+)
 from scheduler_view.queries.waste.recommendations import (
     RecommendationRow,
     recommendation_rows,

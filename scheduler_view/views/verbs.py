@@ -17,7 +17,9 @@ from scheduler_view.actions.joining import leave_out
 from scheduler_view.domain.plan.edit import EditsRefused, stored_edit
 from scheduler_view.forms import ReasonForm
 from scheduler_view.models import ChangeSet, ChangeState
-from scheduler_view.planning.desired_state import LostUpdate
+from scheduler_view.planning.base_versions import (
+    LostUpdate,
+)
 from scheduler_view.queries.changes.change_sets import change_row
 from scheduler_view.rights import may_act
 from scheduler_view.wakeup import ring

@@ -2,7 +2,8 @@
 
 A quota's `resourceVersion` changes with every pod, because the status is part of the object, and
 there is no `generation` (measured on Kubernetes 1.34.4). So a plan pins the object's `uid`, a
-hash of its spec and a hash of the managers of its fields.
+hash of its spec and a hash of the managers of its fields. Queues of schedulers have a `generation`
+that a written status does not change: it is pinned too.
 """
 
 import hashlib
@@ -22,6 +23,7 @@ _WANTED = {
     QUOTA: ("spec",),
     CLASS: ("value", "preemptionPolicy", "globalDefault", "description"),
 }
+_QUEUE_WANTED = ("spec", "value", "description")
 _GIT = {
     "argocd": "Argo CD",
     "kustomize-controller": "Flux",
@@ -52,12 +54,14 @@ class Pin:
         spec: hash of its spec, its labels and whether it is being deleted.
         managers: hash of the managers of those fields.
         namespace_uid: of its namespace; empty for cluster-wide objects.
+        generation: of the object; 0 for kinds without one.
     """
 
     uid: str = ""
     spec: str = ""
     managers: str = ""
     namespace_uid: str = ""
+    generation: int = 0
 
     @property
     def is_absent(self) -> bool:
@@ -73,7 +77,7 @@ class Pin:
                 return "the object was created since this plan"
             gone = "removed" if now.is_absent else "removed and created again"
             return f"the object was {gone} since this plan"
-        if self.spec != now.spec:
+        if (self.spec, self.generation) != (now.spec, now.generation):
             return "the object was changed since this plan"
         if self.managers != now.managers:
             return "other managers have changed ownership of its fields since this plan"
@@ -84,8 +88,8 @@ def pin_of(live: Manifest | None, namespace_uid: str = "") -> Pin:
     """The pin of an object, or of a missing one."""
     if live is None:
         return Pin(namespace_uid=namespace_uid)
-    meta = live["metadata"]
-    wanted = {name: live.get(name) for name in _WANTED[kind_of(live)]}
+    meta, kind = live["metadata"], kind_of(live)
+    wanted = {name: live.get(name) for name in _WANTED.get(kind, _QUEUE_WANTED)}
     wanted["labels"] = meta.get("labels") or {}
     wanted["deleting"] = bool(meta.get("deletionTimestamp"))
     managers = sorted(
@@ -96,7 +100,9 @@ def pin_of(live: Manifest | None, namespace_uid: str = "") -> Pin:
         ]
         for entry in _entries(live)
     )
-    return Pin(meta["uid"], _digest(wanted), _digest(managers), namespace_uid)
+    generation = 0 if kind in _WANTED else int(meta.get("generation") or 0)
+    pinned = _digest(wanted), _digest(managers)
+    return Pin(meta["uid"], *pinned, namespace_uid, generation)
 
 
 def kind_of(live: Manifest) -> str:
@@ -116,6 +122,15 @@ def owners(live: Manifest) -> dict[Path, set[str]]:
         for path in _leaves(entry["fieldsV1"]):
             found.setdefault(path, set()).add(entry.get("manager", ""))
     return found
+
+
+def appliers(live: Manifest, path: Path) -> set[str]:
+    """Managers that set a field by server-side apply."""
+    return {
+        entry.get("manager", "")
+        for entry in _entries(live)
+        if entry.get("operation") == "Apply" and path in set(_leaves(entry["fieldsV1"]))
+    }
 
 
 def owned_keys(live: Manifest, manager: str = MANAGER) -> set[str]:

@@ -1,4 +1,4 @@
-"""The edits of a change set: quotas and tiers."""
+"""The edits of a change set: quotas, tiers and queues of schedulers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -75,7 +75,33 @@ class TierEdit:
         return (self.spec.name,)
 
 
-Edit = QuotaEdit | TierEdit
+@dataclass(frozen=True, slots=True)
+class QueueEdit:
+    """The value of one field of a queue or another object of a scheduler.
+
+    Attributes:
+        object: the kind, such as `ClusterQueue`, `VolcanoQueue`, `KaiQueue`.
+        name: of the object.
+        field: such as `a100/nvidia.com/gpu/nominalQuota`, `weight`.
+        value: as typed; None if it must not be set.
+        release: GPU Ledger does not manage the field afterwards; for fields that are applied,
+            `value` is None then, and the field is left to other managers.
+    """
+
+    object: str
+    name: str
+    field: str
+    value: str | None
+    release: bool = False
+    version: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """The key of the field."""
+        return "queue", self.object, self.name, self.field
+
+
+Edit = QuotaEdit | TierEdit | QueueEdit
 
 
 def edit_fields(edit: Edit) -> dict[str, Any]:
@@ -84,6 +110,8 @@ def edit_fields(edit: Edit) -> dict[str, Any]:
         values = {"kind": "tier", **asdict(edit.spec)}
         extra = {"in_place": edit.in_place, "remove": edit.remove}
         return values | extra | {"version": edit.version}
+    if isinstance(edit, QueueEdit):
+        return {"kind": "queue", **asdict(edit)}
     values = {"kind": "quota", **asdict(edit), "rule": edit.rule.value}
     if edit.split is None:
         values.pop("split")
@@ -96,6 +124,8 @@ def stored_edit(values: Mapping[str, Any]) -> Edit:
     if values["kind"] == "tier":
         outer = {name: rest.pop(name) for name in ("in_place", "remove", "version")}
         return TierEdit(TierSpec(**rest), **outer)
+    if values["kind"] == "queue":
+        return QueueEdit(**rest)
     return QuotaEdit(**rest | {"rule": SplitRule(rest["rule"])})
 
 

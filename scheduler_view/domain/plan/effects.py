@@ -24,6 +24,7 @@ class EffectCode(StrEnum):
     PRIORITY_KEPT = "priority_kept"
     PREEMPTION = "preemption"
     SPLIT = "split"
+    QUEUE = "queue"
 
 
 Say = Callable[[EffectCode, str], None]

@@ -11,6 +11,7 @@ from scheduler_view.domain.plan.edit import (
     Edit,
     EditFault,
     EditsRefused,
+    QueueEdit,
     QuotaEdit,
     TierEdit,
 )
@@ -22,6 +23,8 @@ from scheduler_view.domain.quotas.quota_key import (
     quota_key,
 )
 from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
+from scheduler_view.domain.schedulers.queue_fields import name_of, shown
 from scheduler_view.domain.tiers.tier import TierSpec, tier_faults
 
 QUOTA_FIELDS = (
@@ -43,6 +46,17 @@ TIER_FIELDS = (
     "description",
     "in_place",
     "remove",
+    "version",
+)
+LONGEST_VALUE = 2048  # characters; a description of Kueue has as many
+MOST_VALUE = 10**18  # bytes of memory fit
+QUEUE_EDIT_FIELDS = (
+    "kind",
+    "object",
+    "name",
+    "field",
+    "value",
+    "release",
     "version",
 )
 
@@ -141,8 +155,10 @@ def _edit(
         edit: Edit | None = _quota(reader, added)
     elif kind == "tier":
         edit = _tier(reader)
+    elif kind == "queue":
+        edit = _queue(reader, added)
     else:
-        reader.fail("kind", "must be quota or tier")
+        reader.fail("kind", "must be quota, tier or queue")
         return None
     return edit if len(faults) == before else None
 
@@ -223,3 +239,50 @@ def _tier(reader: _EditReader) -> TierEdit:
         in_place=reader.flag("in_place", default=False),
         version=reader.number("version"),
     )
+
+
+def _queue(reader: _EditReader, added: Added) -> QueueEdit:
+    reader.allow(QUEUE_EDIT_FIELDS)
+    kind = reader.text("object", longest=63)
+    fields = QUEUE_FIELDS.get(kind)
+    if kind and fields is None:
+        reader.fail("object", f"must be one of {', '.join(QUEUE_FIELDS)}")
+    name = reader.text("name", longest=253)
+    field = reader.text("field", longest=600)
+    release = reader.flag("release", default=False)
+    value = _value(reader)
+    if fields is None:
+        return QueueEdit(kind, name, field, value, release, reader.number("version"))
+    if name in fields.fixed:
+        reader.fail("name", f"the scheduler does not let {name} change")
+    is_left = release and fields.is_applied
+    if fault := fields.unknown(field, added):
+        reader.fail("field", fault)
+    elif is_left and value is not None:
+        reader.fail("value", "must be null with release: the field is left to others")
+    elif value is not None and (fault := fields.fault(field, value, added)):
+        reader.fail("value", fault)
+    elif value is None and name_of(field) in fields.required and not is_left:
+        reader.fail("value", f"{name_of(field)} cannot be removed")
+    return QueueEdit(kind, name, field, value, release, reader.number("version"))
+
+
+def _value(reader: _EditReader) -> str | None:
+    value = reader.values.get("value")
+    if "value" not in reader.values:
+        reader.fail("value", "is missing; use null for a field that must not be set")
+    elif value is None:
+        return None
+    elif isinstance(value, bool) or not isinstance(value, str | int | float):
+        reader.fail("value", "must be a number or a text")
+    elif isinstance(value, int) and abs(value) > MOST_VALUE:
+        reader.fail("value", f"is not between -{MOST_VALUE:,} and {MOST_VALUE:,}")
+    elif len(text := shown(value).strip()) > LONGEST_VALUE or not text.isprintable():
+        reader.fail(
+            "value", f"is longer than {LONGEST_VALUE} characters, or not printable"
+        )
+    elif not text:
+        reader.fail("value", "is missing; use null for a field that must not be set")
+    else:
+        return text
+    return None

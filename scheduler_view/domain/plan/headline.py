@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
+from scheduler_view.domain.plan.edit import Edit, QueueEdit, QuotaEdit, TierEdit
 from scheduler_view.domain.plan.steps import Action
 from scheduler_view.domain.wording import counted, units
 
@@ -23,6 +23,7 @@ class Verb(StrEnum):
     ADDED = "added"
     CHANGED = "changed"
     REMOVED = "removed"
+    RELEASED = "released"
     SET = "set"  # the previous value is not known
     KEPT = "unchanged"
 
@@ -113,7 +114,43 @@ class TierMove:
         return f"{who}: priority {self.before:,} → {self.after:,}"
 
 
-Move = QuotaMove | TierMove
+@dataclass(frozen=True, slots=True)
+class QueueMove:
+    """One field of a queue.
+
+    Attributes:
+        queue: `ClusterQueue vision`.
+        is_known: the previous value is known.
+        is_released: it is not managed afterwards.
+    """
+
+    queue: str
+    field: str
+    before: str | None
+    after: str | None
+    is_known: bool = True
+    is_released: bool = False
+
+    @property
+    def verb(self) -> Verb:
+        """What happens to it."""
+        if self.is_released:
+            return Verb.RELEASED
+        return Verb.CHANGED if self.is_known else Verb.SET
+
+    @property
+    def text(self) -> str:
+        """`ClusterQueue vision, a100/nvidia.com/gpu/nominalQuota: 4 → 8`."""
+        who = f"{self.queue}, {self.field}"
+        after = "not set" if self.after is None else self.after
+        if self.is_released:
+            return f"{who}: no longer managed"
+        if not self.is_known:
+            return f"{who}: {after}"
+        return f"{who}: {'not set' if self.before is None else self.before} → {after}"
+
+
+Move = QuotaMove | TierMove | QueueMove
 
 
 def move_of(edit: Edit, back: Edit | None, names: Mapping[str, str]) -> Move:
@@ -129,6 +166,16 @@ def move_of(edit: Edit, back: Edit | None, names: Mapping[str, str]) -> Move:
             was = back.spec.value
         after = None if edit.remove else edit.spec.value
         return TierMove(edit.spec.name, was, after, back is not None)
+    if isinstance(edit, QueueEdit):
+        is_known = isinstance(back, QueueEdit)
+        return QueueMove(
+            f"{edit.object} {edit.name}",
+            edit.field,
+            back.value if isinstance(back, QueueEdit) else None,
+            edit.value,
+            is_known,
+            edit.release,
+        )
     name = names.get(edit.team, edit.team)
     before = back if isinstance(back, QuotaEdit) else None
     return QuotaMove(
@@ -151,7 +198,8 @@ def title(moves: Sequence[Move]) -> str:
     if len(moves) <= SPELLED:
         return "; ".join(move.text for move in moves) or "Nothing"
     quotas = [move for move in moves if isinstance(move, QuotaMove)]
-    tiers = len(moves) - len(quotas)
+    queues = sum(isinstance(move, QueueMove) for move in moves)
+    tiers = len(moves) - len(quotas) - queues
     teams = {move.team for move in quotas}
     parts = []
     if quotas:
@@ -159,6 +207,8 @@ def title(moves: Sequence[Move]) -> str:
         parts.append(f"{counted(len(quotas), 'quota')} of {whose}")
     if tiers:
         parts.append(counted(tiers, "tier"))
+    if queues:
+        parts.append(counted(queues, "value") + " of queues")
     return ", ".join(parts)
 
 
@@ -166,9 +216,9 @@ def summary(moves: Iterable[Move], actions: Iterable[Action]) -> str:
     """`1 quota raised, 1 tier changed: 2 objects changed, 1 unchanged`."""
     of_moves: dict[tuple[str, Verb], int] = {}
     for move in moves:
-        noun = "quota" if isinstance(move, QuotaMove) else "tier"
+        noun = _NOUNS[type(move)]
         of_moves[noun, move.verb] = of_moves.get((noun, move.verb), 0) + 1
-    order = [(noun, verb) for noun in ("quota", "tier") for verb in Verb]
+    order = [(noun, verb) for noun in _NOUNS.values() for verb in Verb]
     first = [
         f"{counted(of_moves[key], key[0])} {key[1]}" for key in order if key in of_moves
     ]
@@ -183,6 +233,7 @@ def summary(moves: Iterable[Move], actions: Iterable[Action]) -> str:
     return ": ".join(part for part in (", ".join(first), ", ".join(second)) if part)
 
 
+_NOUNS = {QuotaMove: "quota", TierMove: "tier", QueueMove: "queue value"}
 DONE = {
     Action.CREATE: "created",
     Action.CHANGE: "changed",

@@ -16,6 +16,7 @@ from scheduler_view.domain.quotas.quota_key import (
     is_mig,
     resource_of,
 )
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.domain.wording import listed
 
 
@@ -29,6 +30,8 @@ class WarningCode(StrEnum):
     TIGHTER_QUOTA = "tighter_quota"
     SECOND_DEFAULT = "second_default"
     LIMIT_RANGE = "limit_range"
+    LIMITED_TWICE = "limited_twice"
+    QUEUE_RULE = "queue_rule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,8 @@ def object_warnings(steps: Iterable[PlanStep], observed: Observed) -> list[PlanW
             found.append(PlanWarning(WarningCode.GIT_OWNER, text, *place))
         for name, managers in step.others.items():
             change = next((c for c in step.changes if c.field == name), None)
-            if change is None or tool:
-                continue
+            if change is None or tool or step.key.kind in QUEUE_FIELDS:
+                continue  # a queue's plan says why it is blocked
             text = (
                 f"{name} of {step.key} is also managed by {', '.join(managers)} with the value "
                 f"{change.before}. The change is rejected unless you select the object."

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from scheduler_view.domain.schedulers import kai, kueue, native, volcano
 from scheduler_view.domain.schedulers.adapter import QueueObjects, SchedulerAdapter
+from scheduler_view.domain.schedulers.queue_fields import QueueFields
 
 SCHEDULERS: Mapping[str, SchedulerAdapter] = {
     one.name: one
@@ -11,9 +12,28 @@ SCHEDULERS: Mapping[str, SchedulerAdapter] = {
 }
 
 
+QUEUE_OBJECTS: Mapping[str, QueueObjects] = {
+    one.kind: one for adapter in SCHEDULERS.values() for one in adapter.objects
+}
+QUEUE_FIELDS: Mapping[str, QueueFields] = {
+    kind: one.fields for kind, one in QUEUE_OBJECTS.items() if one.fields is not None
+}
+"""The kinds of objects of which GPU Ledger may set fields."""
+
+
 def queue_objects() -> list[QueueObjects]:
     """The kinds of queue objects of all schedulers."""
-    return [one.objects for one in SCHEDULERS.values() if one.objects is not None]
+    return list(QUEUE_OBJECTS.values())
+
+
+def scheduler_of(kind: str) -> SchedulerAdapter:
+    """The adapter that has a kind of objects."""
+    return next(
+        one
+        for one in SCHEDULERS.values()
+        for objects in one.objects
+        if objects.kind == kind
+    )
 
 
 def adapter_of(name: str) -> SchedulerAdapter:

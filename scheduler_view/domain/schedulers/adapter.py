@@ -4,11 +4,12 @@ Metrics of queues are in `accounting/sources/catalogue/queues.py`, with the name
 scheduler.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from accounting.domain.inventory.scheduler_queues import QueueFacts
+from scheduler_view.domain.schedulers.queue_fields import QueueFields
 
 Manifest = Mapping[str, Any]
 
@@ -27,13 +28,14 @@ class QueueObjects:
     """Objects with which a scheduler describes its queues.
 
     Attributes:
-        kind: name in stored rows.
+        kind: name in stored rows and plans; unique, unlike `Queue` of two APIs.
         endpoints: the newest version first; if a cluster does not have it, the next is tried.
         stored: the part of an object that is stored.
         facts: the figures of a queue, from its name, its stored part and its observation time;
             None if metrics have them.
         served: the queue of an object's namespace, from its stored part; None if objects do not
             have it.
+        fields: the fields that GPU Ledger may set; None if objects are only read.
     """
 
     kind: str
@@ -41,14 +43,7 @@ class QueueObjects:
     stored: Callable[[Manifest], dict[str, Any]]
     facts: Callable[[str, Manifest, int], QueueFacts] | None = None
     served: Callable[[Manifest], str] | None = None
-
-    @property
-    def kinds(self) -> dict[str, Endpoint]:
-        """Each endpoint with a separate name; the newest has the name of the kind."""
-        return {
-            self.kind if i == 0 else f"{self.kind} {one.version}": one
-            for i, one in enumerate(self.endpoints)
-        }
+    fields: QueueFields | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +54,10 @@ class SchedulerAdapter:
         name: in metrics, REST and stored rows.
         title: on pages.
         counts_any_gpu: its queues count GPUs of any kind together.
-        objects: of its queues; None if it has only metrics.
+        objects: that describe its queues; empty if it has only metrics.
     """
 
     name: str
     title: str
     counts_any_gpu: bool = False
-    objects: QueueObjects | None = None
+    objects: Sequence[QueueObjects] = ()

@@ -3,20 +3,34 @@
 Source: the custom resource definition of its Queue (`scheduling.run.ai/v2`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from accounting.domain.inventory.scheduler_queues import UNLIMITED, QueueFacts
 from scheduler_view.domain.quotas.quantity import QuantityError, parse_quantity
+from scheduler_view.domain.quotas.quota_key import Added
 from scheduler_view.domain.schedulers.adapter import (
     Endpoint,
     Manifest,
     QueueObjects,
     SchedulerAdapter,
 )
+from scheduler_view.domain.schedulers.queue_fields import (
+    QueueFields,
+    SentAs,
+    at_path,
+    integer_fault,
+    number_of,
+    quantity_fault,
+    shown,
+)
 
 NAME = "kai"
+AMOUNTS = ("gpu/quota", "gpu/limit", "gpu/overQuotaWeight")
+FIELDS = (*AMOUNTS, "priority")
+INT32 = 2**31 - 1
+_QUOTA = ("spec", "resources", "gpu", "quota")
 
 
 def stored(manifest: Manifest) -> dict[str, Any]:
@@ -98,14 +112,81 @@ def _shown(value: Fraction | None) -> int | float | None:
     return int(value) if value.denominator == 1 else float(round(value, 3))
 
 
+def _owned(field: str) -> tuple[str, ...]:
+    if field == "priority":
+        return ("spec", "priority")
+    return ("spec", "resources", *field.split("/"))
+
+
+def _raw(_: str, value: str) -> int | float:
+    number = parse_quantity(value)
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _unknown(field: str, _: Added) -> str:
+    return "" if field in FIELDS else f"must be one of {', '.join(FIELDS)}"
+
+
+def _fault(field: str, value: str, _: Added) -> str:
+    if field == "priority":
+        return integer_fault(value, -INT32 - 1, INT32)
+    number = _number(value)
+    if number == -1 and field != AMOUNTS[2]:
+        return ""  # no limit
+    fault = quantity_fault(value)
+    return f"{fault}; -1 means unlimited" if number is not None and fault else fault
+
+
+def _doubts(manifest: Manifest, others: Sequence[Manifest]) -> list[str]:
+    """KAI accepts quotas of children that exceed the one of their parent."""
+    parent_name = at_path(manifest, ("spec", "parentQueue"))
+    found = []
+    for parent in others:
+        name = parent["metadata"]["name"]
+        most = number_of(at_path(parent, _QUOTA))
+        if name not in (parent_name, manifest["metadata"]["name"]) or not most:
+            continue
+        own = [one for one in others if at_path(one, ("spec", "parentQueue")) == name]
+        quotas = [number_of(at_path(one, _QUOTA)) or 0 for one in own]
+        total = sum((max(one, 0) for one in quotas), Fraction(0))
+        if most > 0 and total > most:
+            found.append(
+                f"The quotas of the queues below {name} add up to {shown(float(total))} GPUs, "
+                f"more than its quota of {shown(float(most))}."
+            )
+    return found
+
+
+def _used(manifest: Manifest, part: str) -> str | None:
+    found = _gpus((manifest.get("status") or {}).get("allocated")) if part else None
+    return None if found is None else shown(float(found))
+
+
 ADAPTER = SchedulerAdapter(
     NAME,
     "KAI",
     counts_any_gpu=True,
-    objects=QueueObjects(
-        kind="KaiQueue",  # `Queue` of scheduling.run.ai; other APIs use that name too
-        endpoints=(Endpoint("scheduling.run.ai/v2", "queues", is_namespaced=False),),
-        stored=stored,
-        facts=facts,
+    objects=(
+        QueueObjects(
+            kind="KaiQueue",  # `Queue` of scheduling.run.ai; other APIs use that name too
+            endpoints=(
+                Endpoint("scheduling.run.ai/v2", "queues", is_namespaced=False),
+            ),
+            stored=stored,
+            facts=facts,
+            fields=QueueFields(
+                SentAs.APPLY,
+                names=lambda _, __: list(FIELDS),
+                path=lambda field, _: _owned(field),
+                raw=_raw,
+                unknown=_unknown,
+                fault=_fault,
+                owned=_owned,
+                resource=lambda field: "" if field in AMOUNTS[:2] else None,
+                rules=lambda _, __: [],
+                doubts=_doubts,
+                used=_used,
+            ),
+        ),
     ),
 )

@@ -27,7 +27,9 @@ from scheduler_view.actions.foreground import (
 from scheduler_view.cluster.errors import ClusterError
 from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
-from scheduler_view.planning.desired_state import LostUpdate
+from scheduler_view.planning.base_versions import (
+    LostUpdate,
+)
 from scheduler_view.planning.plan_text import plan_text_of
 from scheduler_view.planning.planner import Computed
 

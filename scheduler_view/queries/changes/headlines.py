@@ -5,7 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from django.apps import apps
 
 from accounting.models import Team
-from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit, stored_edit
+from scheduler_view.domain.plan.edit import (
+    Edit,
+    QueueEdit,
+    QuotaEdit,
+    TierEdit,
+    stored_edit,
+)
 from scheduler_view.domain.plan.headline import Move, move_of, title
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.tiers.tier import TierSpec
@@ -15,7 +21,7 @@ Key = tuple[int, int, tuple[str, ...]]  # cluster, version, key of the edit
 
 
 def moves_of(rows: Sequence[ChangeSet]) -> dict[int, list[Move]]:
-    """The changes of change sets, by number, in the order of their edits; three queries.
+    """The changes of change sets, by number, in the order of their edits; four queries.
 
     An edit names its base version, and that version stays in the history: so a title does not
     change when the change set is applied.
@@ -24,7 +30,9 @@ def moves_of(rows: Sequence[ChangeSet]) -> dict[int, list[Move]]:
     versions = {
         edit.version for found in edits.values() for edit in found if edit.version
     }
-    before = {**_quotas(versions), **_tiers(versions)} if versions else {}
+    before: dict[Key, Edit] = {}
+    if versions:
+        before = {**_quotas(versions), **_tiers(versions), **_queues(versions)}
     names = dict(Team.objects.values_list("slug", "name"))
     return {
         row.pk: [
@@ -36,7 +44,7 @@ def moves_of(rows: Sequence[ChangeSet]) -> dict[int, list[Move]]:
 
 
 def titles_of(numbers: Iterable[int]) -> dict[int, str]:
-    """The titles of change sets, by number; four queries."""
+    """The titles of change sets, by number; five queries."""
     rows = list(ChangeSet.objects.filter(pk__in=numbers))
     moves = moves_of(rows)
     found = {}
@@ -50,6 +58,8 @@ def _back(cluster: int, edit: Edit, before: Mapping[Key, Edit]) -> Edit | None:
     if edit.version == 0:  # there was none
         if isinstance(edit, TierEdit):
             return TierEdit(edit.spec, remove=True)
+        if isinstance(edit, QueueEdit):
+            return None  # its plan shows the value in the cluster
         return QuotaEdit(
             edit.team, edit.resource, None, edit.tier, edit.rule, edit.weights
         )
@@ -76,3 +86,14 @@ def _tiers(versions: Iterable[int]) -> dict[Key, Edit]:
         (cluster, version, (name,)): TierEdit(TierSpec(name, value))
         for cluster, version, name, value in rows.values_list(*names)
     }
+
+
+def _queues(versions: Iterable[int]) -> dict[Key, Edit]:
+    events = apps.get_model("scheduler_view", "QueueTargetEvent")
+    rows = events.objects.filter(version__in=versions).order_by("pgh_id")
+    names = ("cluster_id", "version", "kind", "name", "field", "value")
+    found: dict[Key, Edit] = {}
+    for cluster, version, *values in rows.values_list(*names):
+        edit = QueueEdit(*values)
+        found[cluster, version, edit.key] = edit
+    return found

@@ -33,14 +33,16 @@ Queue = tuple[str, str]  # scheduler, name
 def served(cluster_id: int) -> dict[Queue, set[str]]:
     """Namespaces by their queue."""
     found: dict[Queue, set[str]] = {}
-    for scheduler in SCHEDULERS.values():
-        objects = scheduler.objects
-        if objects is None or objects.served is None:
-            continue
-        rows = Observation.objects.filter(cluster_id=cluster_id, kind=objects.kind)
+    serving = [
+        (scheduler.name, objects.kind, objects.served)
+        for scheduler in SCHEDULERS.values()
+        for objects in scheduler.objects
+        if objects.served is not None
+    ]
+    for name, kind, queue_of in serving:
+        rows = Observation.objects.filter(cluster_id=cluster_id, kind=kind)
         for namespace, manifest in rows.values_list("namespace", "manifest"):
-            queue = scheduler.name, objects.served(manifest)
-            found.setdefault(queue, set()).add(namespace)
+            found.setdefault((name, queue_of(manifest)), set()).add(namespace)
     return found
 
 

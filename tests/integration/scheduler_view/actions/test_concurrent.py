@@ -19,7 +19,9 @@ from scheduler_view.actions.change_sets import ChangedMeanwhile, Draft, create, 
 from scheduler_view.actions.store_desired import store
 from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import ChangeSet, QuotaTarget
-from scheduler_view.planning.desired_state import LostUpdate
+from scheduler_view.planning.base_versions import (
+    LostUpdate,
+)
 from tests.budgets import examples, seconds
 from tests.integration.scheduler_view.actions.office import REASON, quota
 

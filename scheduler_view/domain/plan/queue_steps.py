@@ -1,0 +1,224 @@
+"""The steps of queues: which fields of an object change, and how they are sent.
+
+Objects of queues belong to other people: nothing is created or deleted, and no field of another
+manager is taken over. `spec.resourceGroups` of a ClusterQueue changes hands as a whole with one
+number (measured on Kubernetes 1.34.4), so it is refused if another manager applies it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler_view.domain.objects.desired import ObjectKey
+from scheduler_view.domain.objects.difference import FieldChange
+from scheduler_view.domain.objects.manifest import (
+    MANAGER,
+    Manifest,
+    appliers,
+    owners,
+    pin_of,
+)
+from scheduler_view.domain.plan.steps import Action, PlanStep
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
+from scheduler_view.domain.schedulers.queue_fields import (
+    QueueFields,
+    Values,
+    at_path,
+    set_path,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredQueue:
+    """The fields of one object after a change.
+
+    Attributes:
+        key: its kind is in `QUEUE_FIELDS`.
+        values: every field that is set; None for one that must not be set.
+        given_up: fields that are no longer managed: they are left out of what we apply.
+    """
+
+    key: ObjectKey
+    values: Values
+    given_up: frozenset[str] = frozenset()
+
+
+class StalePatch(Exception):
+    """An object is not as planned any more; the message says what differs."""
+
+
+def queue_step(wanted: DesiredQueue, live: Manifest) -> PlanStep:
+    """The step of one object that exists."""
+    fields = QUEUE_FIELDS[wanted.key.kind]
+    step = _applied if fields.is_applied else _patched
+    return step(wanted, live, fields)
+
+
+def removed_step(key: ObjectKey) -> PlanStep:
+    """The step of an object that does not exist and of which nothing is desired."""
+    return PlanStep(key, Action.KEEP, None, pin_of(None))
+
+
+def _patched(wanted: DesiredQueue, live: Manifest, fields: QueueFields) -> PlanStep:
+    changed = fields.changed(live, wanted.values)
+    changes = _changes(wanted.values, live, fields)
+    body = _head(live) | {"spec": {"resourceGroups": at_path(changed, _GROUPS)}}
+    theirs = sorted(appliers(live, _GROUPS) - {MANAGER})
+    action = Action.CHANGE if changes else Action.KEEP
+    blocked = ""
+    if changes and theirs:
+        blocked = (
+            f"{', '.join(theirs)} applies spec.resourceGroups as a whole; a changed number would "
+            "take all of it over. Change it there."
+        )
+    return PlanStep(
+        wanted.key,
+        action,
+        body,
+        pin_of(live),
+        changes,
+        others={".".join(_GROUPS): tuple(theirs)} if theirs else {},
+        blocked=blocked,
+    )
+
+
+def _applied(wanted: DesiredQueue, live: Manifest, fields: QueueFields) -> PlanStep:
+    managers = owners(live)
+    set_now = {f: v for f, v in wanted.values.items() if v is not None}
+    body = _head(live)
+    for field, value in set_now.items():
+        set_path(body, fields.owned(field), fields.raw(field, value))
+    left_out = [
+        *(field for field, value in wanted.values.items() if value is None),
+        *wanted.given_up,
+    ]
+    # A field that others set too keeps its value when we leave it out.
+    ours_alone = [f for f in left_out if managers.get(fields.owned(f)) == {MANAGER}]
+    after: Values = set_now | dict.fromkeys(ours_alone)
+    changes = _changes(after, live, fields)
+    is_released = any(MANAGER in managers.get(fields.owned(f), ()) for f in left_out)
+    others = {
+        field: tuple(sorted(theirs))
+        for field in set_now
+        if (theirs := managers.get(fields.owned(field), set()) - {MANAGER})
+    }
+    return PlanStep(
+        wanted.key,
+        Action.CHANGE if changes or is_released else Action.KEEP,
+        body,
+        pin_of(live),
+        changes,
+        others=others,
+        blocked=_kept_by_others(wanted.values, live, fields),
+    )
+
+
+def _kept_by_others(values: Values, live: Manifest, fields: QueueFields) -> str:
+    """Why a field cannot be removed: other managers set it."""
+    managers = owners(live)
+    for field, value in values.items():
+        theirs = managers.get(fields.owned(field), set()) - {MANAGER}
+        if value is None and theirs and fields.value(live, field) is not None:
+            return f"{field} is set by {', '.join(sorted(theirs))}; it must be removed there"
+    return ""
+
+
+def is_done(step: PlanStep, live: Manifest | None) -> bool:
+    """True if an object has the result of its step."""
+    fields = QUEUE_FIELDS[step.key.kind]
+    if live is None or step.body is None:
+        return False
+    return all(
+        fields.same(c.field, fields.value(live, c.field), c.after) for c in step.changes
+    )
+
+
+def patch_of(step: PlanStep, live: Manifest) -> list[dict[str, Any]]:
+    """The JSON patch of a step: `test` operations on identity, names and numbers, then values.
+
+    Args:
+        step: of a kind that is sent as a patch.
+        live: the object as just read.
+
+    Raises:
+        StalePatch: another object, or names or numbers that are not as planned.
+    """
+    fields = QUEUE_FIELDS[step.key.kind]
+    if live["metadata"]["uid"] != step.pin.uid:
+        raise StalePatch("the object was removed and created again since this plan")
+    marks = fields.marks(live)
+    if marks != fields.marks(step.body or {}):
+        raise StalePatch("its flavors or resources were changed since this plan")
+    tests = [_operation("test", ("metadata", "uid"), step.pin.uid)]
+    tests += [_operation("test", path, name) for path, name in marks]
+    writes = []
+    for change in step.changes:
+        path = fields.path(change.field, live)
+        if path is None:
+            raise StalePatch(f"{change.field} was removed since this plan")
+        now = fields.value(live, change.field)
+        if not fields.same(change.field, now, change.before):
+            raise StalePatch(
+                f"{change.field} is {now}, not {change.before} as in this plan"
+            )
+        tests.append(_operation("test", path, at_path(live, path)))
+        writes.append(_write(fields, change, path))
+    return [*tests, *writes]
+
+
+def _write(
+    fields: QueueFields, change: FieldChange, path: Sequence[str | int]
+) -> dict[str, Any]:
+    if change.after is None:
+        return {"op": "remove", "path": _pointer(path)}
+    verb = "add" if change.before is None else "replace"
+    return _operation(verb, path, fields.raw(change.field, change.after))
+
+
+def _operation(verb: str, path: Sequence[str | int], value: Any) -> dict[str, Any]:
+    return {"op": verb, "path": _pointer(path), "value": value}
+
+
+def _pointer(path: Sequence[str | int]) -> str:
+    steps = (str(step).replace("~", "~0").replace("/", "~1") for step in path)
+    return "".join(f"/{step}" for step in steps)
+
+
+def _changes(
+    after: Values, live: Manifest, fields: QueueFields
+) -> tuple[FieldChange, ...]:
+    before = {field: fields.value(live, field) for field in after}
+    return tuple(
+        FieldChange(field, before[field], value)
+        for field, value in after.items()
+        if not fields.same(field, before[field], value)
+    )
+
+
+def _head(live: Manifest) -> dict[str, Any]:
+    """What identifies an object in a body; no labels, which belong to others."""
+    return {
+        "apiVersion": live["apiVersion"],
+        "kind": live["kind"],
+        "metadata": {"name": live["metadata"]["name"]},
+    }
+
+
+def faults_of(
+    wanted: DesiredQueue, live: Manifest, others: Mapping[str, Manifest]
+) -> list[str]:
+    """Rules of the scheduler's webhook that an object breaks only after a change.
+
+    Args:
+        wanted: after the change.
+        live: the object.
+        others: all objects of the kind after the change, by name.
+    """
+    rules = QUEUE_FIELDS[wanted.key.kind].rules
+    name = wanted.key.name
+    before = rules(live, list((dict(others) | {name: live}).values()))
+    after = rules(others[name], list(others.values()))
+    return [fault for fault in after if fault not in before]
+
+
+_GROUPS = ("spec", "resourceGroups")

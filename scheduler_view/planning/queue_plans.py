@@ -1,0 +1,165 @@
+"""The part of a plan that is about queues: reads their objects, checks edits, makes steps."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scheduler_view.cluster.client import ClusterClient
+from scheduler_view.cluster.errors import NotFound
+from scheduler_view.domain.objects.desired import ObjectKey
+from scheduler_view.domain.objects.manifest import Manifest
+from scheduler_view.domain.plan.edit import Edit, EditFault, EditsRefused, QueueEdit
+from scheduler_view.domain.plan.queue_steps import (
+    DesiredQueue,
+    faults_of,
+    queue_step,
+    removed_step,
+)
+from scheduler_view.domain.plan.steps import PlanStep
+from scheduler_view.domain.schedulers import QUEUE_FIELDS, QUEUE_OBJECTS
+from scheduler_view.planning.desired_state import DesiredChange, QueueKey
+
+Live = Mapping[ObjectKey, Manifest]
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlans:
+    """Steps of queues, with what they were made from.
+
+    Attributes:
+        live: every object of the kinds of the edits.
+        doubts: what is valid, but may not work as expected: (object, sentence).
+    """
+
+    steps: Sequence[PlanStep] = ()
+    live: Live = field(default_factory=dict)
+    doubts: Sequence[tuple[ObjectKey, str]] = ()
+
+
+def see_queues(client: ClusterClient, edits: Iterable[Edit]) -> Live:
+    """Every object of the kinds that edits are about; none for an API that is missing.
+
+    Raises:
+        ClusterError: the cluster cannot be read.
+    """
+    found: dict[ObjectKey, Manifest] = {}
+    for kind in sorted({e.object for e in edits if isinstance(e, QueueEdit)}):
+        try:
+            listed = client.list(kind).objects
+        except NotFound:
+            continue
+        version = QUEUE_OBJECTS[kind].endpoints[0].version
+        for one in listed:
+            # Items of a list of custom resources have their own version and kind.
+            manifest = {"apiVersion": version} | dict(one.manifest)
+            found[ObjectKey(kind, "", one.name)] = manifest
+    return found
+
+
+def values_to_restore(edits: Iterable[Edit], live: Live) -> dict[QueueKey, str | None]:
+    """The values in the cluster that an undo sets again, if they were not managed before.
+
+    An applied field has no value to set again: it is left to its other managers, or removed.
+    """
+    found: dict[QueueKey, str | None] = {}
+    for edit in edits:
+        if isinstance(edit, QueueEdit) and not QUEUE_FIELDS[edit.object].is_applied:
+            one = live.get(ObjectKey(edit.object, "", edit.name))
+            fields = QUEUE_FIELDS[edit.object]
+            value = None if one is None else fields.value(one, edit.field)
+            found[edit.object, edit.name, edit.field] = value
+    return found
+
+
+def plan_queues(
+    edits: Sequence[Edit], desired: DesiredChange, live: Live
+) -> QueuePlans:
+    """The steps of queue edits, object by object.
+
+    Raises:
+        EditsRefused: an object or a field does not exist, or a rule would be broken.
+    """
+    wanted = _wanted(edits, desired)
+    faults = _missing(edits, live)
+    if faults:
+        raise EditsRefused(faults)
+    after = {
+        key: QUEUE_FIELDS[key.kind].changed(live[key], one.values)
+        for key, one in wanted.items()
+        if key in live
+    }
+    doubts: list[tuple[ObjectKey, str]] = []
+    for key, changed in after.items():
+        others = _of_kind(key.kind, {**live, **after})
+        first = next(i for i, e in enumerate(edits) if _key_of(e) == key)
+        faults += [
+            EditFault(first, "value", f"{key.name}: {text}")
+            for text in faults_of(wanted[key], live[key], others)
+        ]
+        said = QUEUE_FIELDS[key.kind].doubts(changed, list(others.values()))
+        doubts += [(key, text) for text in said]
+    if faults:
+        raise EditsRefused(faults)
+    steps = [
+        queue_step(one, live[key]) if key in live else removed_step(key)
+        for key, one in sorted(wanted.items())
+    ]
+    return QueuePlans(steps, live, list(dict.fromkeys(doubts)))
+
+
+def _key_of(edit: Edit) -> ObjectKey | None:
+    if isinstance(edit, QueueEdit):
+        return ObjectKey(edit.object, "", edit.name)
+    return None
+
+
+def _wanted(
+    edits: Sequence[Edit], desired: DesiredChange
+) -> dict[ObjectKey, DesiredQueue]:
+    """All our fields of each edited object, as a quota has all of our keys."""
+    found: dict[ObjectKey, DesiredQueue] = {}
+    for edit in edits:
+        if not isinstance(edit, QueueEdit):
+            continue
+        key = ObjectKey(edit.object, "", edit.name)
+        if key not in found:
+            values = {
+                field: value
+                for (kind, name, field), value in desired.after.queues.items()
+                if (kind, name) == (key.kind, key.name)
+            }
+            found[key] = DesiredQueue(key, values)
+        if edit.release:
+            found[key] = _released(found[key], edit)
+    return found
+
+
+def _released(wanted: DesiredQueue, edit: QueueEdit) -> DesiredQueue:
+    """Without a field that is no longer managed; a patch still sets its last value."""
+    if QUEUE_FIELDS[edit.object].is_applied:
+        given_up = wanted.given_up | {edit.field}
+        return DesiredQueue(wanted.key, wanted.values, given_up)
+    values = dict(wanted.values) | {edit.field: edit.value}
+    return DesiredQueue(wanted.key, values, wanted.given_up)
+
+
+def _missing(edits: Sequence[Edit], live: Live) -> list[EditFault]:
+    faults = []
+    for index, edit in enumerate(edits):
+        if not isinstance(edit, QueueEdit):
+            continue
+        found = live.get(ObjectKey(edit.object, "", edit.name))
+        if found is None:
+            if not edit.release:
+                text = f"the cluster has no {edit.object} {edit.name!r}"
+                faults.append(EditFault(index, "name", text))
+            continue
+        fields = QUEUE_FIELDS[edit.object]
+        if fields.path(edit.field, found) is None and not edit.release:
+            names = ", ".join(fields.names(found, ())) or "none"
+            text = f"{edit.field} is not a field of {edit.name}; it has {names}"
+            faults.append(EditFault(index, "field", text))
+    return faults
+
+
+def _of_kind(kind: str, live: Live) -> dict[str, Manifest]:
+    return {key.name: one for key, one in live.items() if key.kind == kind}
