@@ -20,6 +20,7 @@ urlpatterns = [
     path("quotas/yaml", quotas.quota_yaml, name="quota-yaml"),
     path("quotas/change", quotas.propose, name="quota-propose"),
     path("quotas/settle", settle.settle, name="quota-settle"),
+    path("quotas/settle-queue", settle.settle_queue, name="queue-settle"),
     path("queues", queues.queue_page, name="queues"),
     path("queues/<int:number>", queues.queue_unit, name="queue-unit"),
     path("changes", changes.change_list, name="changes"),

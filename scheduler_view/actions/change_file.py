@@ -1,4 +1,4 @@
-"""A change of quotas and tiers as a file, for use with Git.
+"""A change of quotas, tiers and queues as a file, for use with Git.
 
 cluster: north
 reason: Half of it is idle since the re-index ended. OPS-4812
@@ -7,6 +7,8 @@ quotas:
   - {team: vision, resource: nvidia.com/mig-1g.10gb, gpus: 14, split: by_use}
 tiers:
   - {name: batch, value: 2000, preempts: false}
+queues:
+  - {object: ClusterQueue, name: vision, field: a100/nvidia.com/gpu/nominalQuota, value: 12}
 starts_at: 2026-12-01          # optional
 ends_at: 2026-12-08            # optional: a loan that reverts automatically
 force: [ResourceQuota team-search/gpu-ledger]
@@ -36,17 +38,18 @@ _NAMES = {"split": "rule", "default": "is_default"}  # names of the split rules 
 
 
 class _Sections(Section):
-    """The file; each quota and tier is checked as an edit."""
+    """The file; each quota, tier and queue is checked as an edit."""
 
     cluster: Annotated[Text, existing("cluster", "known are {known}")]
     reason: Annotated[Text, Field(max_length=200)]
     quotas: tuple[dict[str, Any], ...] = ()
     tiers: tuple[dict[str, Any], ...] = ()
+    queues: tuple[dict[str, Any], ...] = ()
     starts_at: Instant | None = None
     ends_at: Instant | None = None
     force: tuple[Annotated[Text, Field(max_length=400)], ...] = ()
 
-    @field_validator("quotas", "tiers")
+    @field_validator("quotas", "tiers", "queues")
     @classmethod
     def _has_no_kind(
         cls, items: tuple[dict[str, Any], ...]
@@ -83,6 +86,7 @@ def read_change(
     items = {
         **{("quotas", i): _edit(one, "quota") for i, one in enumerate(wanted.quotas)},
         **{("tiers", i): _edit(one, "tier") for i, one in enumerate(wanted.tiers)},
+        **{("queues", i): _edit(one, "queue") for i, one in enumerate(wanted.queues)},
     }
     try:
         edits = edits_from([*items.values()], added_names())

@@ -16,9 +16,11 @@ STORAGE_CLASS = "StorageClass"
 JOB, REPLICA_SET = "Job", "ReplicaSet"
 DEPLOYMENT, STATEFUL_SET = "Deployment", "StatefulSet"
 WORKLOAD = "Workload"
+VOLCANO_POD_GROUP, KAI_POD_GROUP = "VolcanoPodGroup", "KaiPodGroup"
 READ_FOR_WAITS = (
     *(QUOTA, CLASS, NAMESPACE, LIMIT_RANGE, NODE, POD),
     *(JOB, REPLICA_SET, DEPLOYMENT, STATEFUL_SET, WORKLOAD),
+    *(VOLCANO_POD_GROUP, KAI_POD_GROUP),
     *(CLAIM, SLICE, CLAIM_TEMPLATE, DEVICE_CLASS),
     *(VOLUME_CLAIM, VOLUME, STORAGE_CLASS),
 )
@@ -91,6 +93,8 @@ KINDS: Mapping[str, ObjectKind] = {
     WORKLOAD: ObjectKind(
         "kueue.x-k8s.io/v1beta2", "workloads", older=("kueue.x-k8s.io/v1beta1",)
     ),
+    VOLCANO_POD_GROUP: ObjectKind("scheduling.volcano.sh/v1beta1", "podgroups"),
+    KAI_POD_GROUP: ObjectKind("scheduling.run.ai/v2alpha2", "podgroups"),
     OLD_CLAIM: ObjectKind("resource.k8s.io/v1beta1", "resourceclaims"),
     OLD_SLICE: ObjectKind(
         "resource.k8s.io/v1beta1", "resourceslices", is_namespaced=False

@@ -13,6 +13,7 @@ from accounting.web.paging import paged
 from accounting.web.permissions import Visitor, signed_in, visitor_of
 from scheduler_view.domain.plan.edit import stored_edit
 from scheduler_view.domain.plan.steps import Action
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.models import ChangeState, StepState
 from scheduler_view.queries.changes.change_row import ChangeRow, StepRow
 from scheduler_view.queries.changes.change_sets import change_row, change_rows, states
@@ -201,7 +202,12 @@ def _line(step: StepRow, change: ChangeRow, *, side: bool) -> PlanStepLine:
     difference = diffs.side_by_side(step) if side else diffs.unified(step)
     is_ticked = step.title in change.forced
     # Only a conflict over fields can be forced; a missing namespace cannot.
-    may_tick = bool(step.blocked) and (bool(step.others) or step.before is not None)
+    # Nothing is taken over in a queue, which belongs to other people.
+    may_tick = (
+        bool(step.blocked)
+        and (bool(step.others) or step.before is not None)
+        and step.kind not in QUEUE_FIELDS
+    )
     return PlanStepLine(
         step, difference, diffs.after_text(step), may_tick or is_ticked, is_ticked
     )

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from scheduler_view.domain.objects.manifest import CLASS
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.queries.changes.change_row import StepRow
 
 HARD, LABELS, SELECTOR = "spec.hard.", "metadata.labels.", "spec.scopeSelector"
@@ -93,6 +94,9 @@ def _after(step: StepRow) -> dict[str, Any] | None:
         return None
     if step.before is None or step.action == "replace":
         return dict(step.body)
+    if step.kind in QUEUE_FIELDS:
+        values = {field: after for field, _, after in step.changes}
+        return QUEUE_FIELDS[step.kind].changed(_shown(step.before), values)
     found = copy.deepcopy(_shown(step.before))
     for field, _, value in step.changes:
         if field.startswith(HARD):

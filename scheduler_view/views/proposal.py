@@ -129,6 +129,9 @@ def _fault(asked: Asked, index: int, field: str, text: str) -> str:
     edit = asked.edits[index]
     if edit.get("kind") == "tier":
         parts = [f"Tier {edit.get('name', '')}"]
+    elif edit.get("kind") == "queue":
+        parts = [f"{edit.get('object', '')} {edit.get('name', '')}"]
+        parts.append(str(edit.get("field", "")))
     else:
         slug, resource = str(edit.get("team") or ""), str(edit.get("resource") or "")
         team = Team.objects.filter(slug=slug).first()

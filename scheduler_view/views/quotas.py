@@ -21,12 +21,14 @@ from scheduler_view.queries.changes.change_row import ChangeRow
 from scheduler_view.queries.changes.change_sets import change_rows
 from scheduler_view.queries.changes.drafts import OpenDraft, default_draft, open_drafts
 from scheduler_view.queries.objects import quota_objects
+from scheduler_view.queries.queue_values import queue_parts
 from scheduler_view.queries.quotas import (
     QuotaRow,
     ResourceRow,
     quota_rows,
     resource_rows,
 )
+from scheduler_view.queries.supply import supply_of
 from scheduler_view.queries.sync import ObservationRow, observation_rows
 from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
@@ -36,6 +38,11 @@ from scheduler_view.views.edits import changed_quotas, with_rules
 from scheduler_view.views.parameters import parameter
 from scheduler_view.views.proposal import Unfit
 from scheduler_view.views.proposal import propose as propose_change
+from scheduler_view.views.queue_lines import (
+    QueueLine,
+    changed_queue_values,
+    queue_lines,
+)
 
 UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
 COLUMNS = (
@@ -100,6 +107,12 @@ class ClusterPart:
     new: Mapping[str, str]
     drafts: Sequence[OpenDraft]
     held_up: Sequence[WaitingUnitRow]
+    queue_lines: Sequence[QueueLine] = ()
+
+    @property
+    def queue_anchor(self) -> str:
+        """Distinguishes its forms of queues from those of quotas."""
+        return f"queue-{self.name}"
 
     @property
     def lends(self) -> bool:
@@ -184,6 +197,9 @@ def _page(
             new=dict(typed.items()) if one.name == refused else {},
             held_up=[row for row in held_up if row.cluster == one.name],
             drafts=[draft for draft in drafts if draft.cluster == one.name],
+            queue_lines=_queue_lines(one, typed if one.name == refused else {})
+            if scope.sees_all
+            else [],
         )
         for one in clusters
         if not chosen or one.name == chosen
@@ -200,6 +216,11 @@ def _page(
     }
     status = 422 if refused else 200
     return render(request, "scheduler_view/quotas.html", context, status=status)
+
+
+def _queue_lines(cluster: Cluster, typed: Mapping[str, Any]) -> list[QueueLine]:
+    resources = sorted(supply_of(cluster).capacity)
+    return queue_lines(queue_parts(cluster.name, resources), typed)
 
 
 def _lines(
@@ -239,7 +260,8 @@ def propose(request: HttpRequest) -> HttpResponse:
     form = PlanForm(request.POST)
     faults: list[str] = []
     if form.is_valid():
-        asked = form.asked(with_rules(cluster, changed_quotas(request.POST)))
+        edits = with_rules(cluster, changed_quotas(request.POST))
+        asked = form.asked([*edits, *changed_queue_values(request.POST)])
         try:
             made = propose_change(cluster, asked, visitor, request.user, plans=True)
         except Unfit as error:

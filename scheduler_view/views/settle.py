@@ -1,4 +1,4 @@
-"""Resolves a difference of a quota: plan to restore it, or adopt the cluster's values."""
+"""Resolves a difference of a quota or a queue: restores it, or adopts the cluster's values."""
 
 from typing import Any
 
@@ -9,10 +9,12 @@ from django.shortcuts import get_object_or_404, redirect
 from accounting.models import Cluster
 from accounting.rights import ADMINISTRATION
 from accounting.web.permissions import posted, visitor_of
-from scheduler_view.domain.objects.desired import quota_key_of
+from scheduler_view.domain.objects.desired import ObjectKey, quota_key_of
 from scheduler_view.domain.quotas.split import SplitRule
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.forms import Asked
 from scheduler_view.models import QuotaTarget
+from scheduler_view.queries.queue_values import adopting_edits, managed_edits
 from scheduler_view.queries.quotas import live_split
 from scheduler_view.queries.sync import sync_rows, worst
 from scheduler_view.views.parameters import parameter
@@ -40,9 +42,30 @@ def settle(request: HttpRequest) -> HttpResponse:
     row = worst(sync_rows(cluster.name), keys)
     who = f" by {row.who}" if row and row.who else ""
     reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[:LONGEST]
+    return _proposed(request, cluster, Asked([asked(target)], reason))
+
+
+@posted(ADMINISTRATION, belongs_to="quotas")
+def settle_queue(request: HttpRequest) -> HttpResponse:
+    """The same for the fields of a queue that GPU Ledger manages."""
+    posted = request.POST
+    cluster = get_object_or_404(Cluster, name=parameter(posted, "cluster"))
+    kind, name = parameter(posted, "kind"), parameter(posted, "queue")
+    found = {"restore": managed_edits, "adopt": adopting_edits}.get(
+        posted.get("verb", "")
+    )
+    if found is None or kind not in QUEUE_FIELDS:
+        raise Http404("no such verb")
+    row = sync_rows(cluster.name).get(ObjectKey(kind, "", name))
+    who = f" by {row.who}" if row and row.who else ""
+    reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[:LONGEST]
+    return _proposed(request, cluster, Asked(found(cluster, kind, name), reason))
+
+
+def _proposed(request: HttpRequest, cluster: Cluster, asked: Asked) -> HttpResponse:
+    """The page of a new change set; or the page of quotas, with the faults."""
     try:
-        wanted = Asked([asked(target)], reason)
-        made = propose(cluster, wanted, visitor_of(request), request.user, plans=True)
+        made = propose(cluster, asked, visitor_of(request), request.user, plans=True)
     except Unfit as error:
         for fault in error.faults:
             messages.error(request, fault)

@@ -3,7 +3,7 @@
 
 const WAIT_S = 5;
 const editForms = () => all("form[data-edits]");
-const fieldsOf = (form) => [...form.elements].filter((field) => /^[qr]\|/.test(field.name));
+const fieldsOf = (form) => [...form.elements].filter((field) => /^[qrn]\|/.test(field.name));
 const isEdited = (field) =>
   field.type === "checkbox" ? field.checked : field.value.trim() !== field.dataset.was;
 
@@ -15,8 +15,9 @@ function countEdits(form) {
     if (field.type === "checkbox") row.classList.toggle("leaving", field.checked);
     if (isEdited(field)) rows.add(row);
   }
-  for (const row of all("tr[data-quota]")) {
-    if (row.closest("section") === form.closest("section")) row.classList.toggle("edited", rows.has(row));
+  for (const field of fieldsOf(form)) {
+    const row = field.closest("tr");
+    row.classList.toggle("edited", rows.has(row));
   }
   const fresh = all('[name="new-team"]').filter((field) => field.form === form && field.value).length;
   const count = rows.size + fresh;

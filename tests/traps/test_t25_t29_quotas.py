@@ -15,8 +15,10 @@ from accounting.models import Namespace, Node, Pod, PodHold
 from portal.demo.kube_api.server import serving
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
-from scheduler_view.cluster.kinds import written
+from scheduler_view.cluster.kinds import patched, written
 from scheduler_view.domain.plan.edit import EditsRefused
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
+from scheduler_view.domain.schedulers.queue_fields import SentAs
 from tests.control_plane.admin import quota_path
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import GPU_KEY, simulated_world
@@ -156,7 +158,11 @@ def test_t29b_another_owner_is_named_and_not_forced(office: Office) -> None:
     assert office.hard() == {GPU_KEY: "5"}
 
 
-def test_t29c_nothing_of_kueue_is_written() -> None:
-    """A queue's list of groups is one unit: to write one quota would drop the others."""
+def test_t29c_a_list_of_kueue_is_never_applied() -> None:
+    """A queue's list of groups is one unit: to apply one quota would drop the others."""
+    for kind in ("LocalQueue", "ClusterQueue"):
+        with pytest.raises(ValueError, match="read-only for GPU Ledger"):
+            written(kind)
+    assert QUEUE_FIELDS["ClusterQueue"].sent_as == SentAs.PATCH
     with pytest.raises(ValueError, match="read-only for GPU Ledger"):
-        written("LocalQueue")
+        patched("LocalQueue", "kueue.x-k8s.io/v1beta2")

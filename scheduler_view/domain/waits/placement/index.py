@@ -134,7 +134,7 @@ class WorldIndex:
         return {
             (one.namespace, one.controller.kind, one.controller.name): one.queue_reason
             for one in self.world.controllers
-            if one.kind == "Workload" and one.controller is not None
+            if one.kind in ("Workload", "PodGroup") and one.controller is not None
         }
 
     @cached_property

@@ -16,6 +16,10 @@ from scheduler_view.domain.waits.world.lenient import (
 from scheduler_view.domain.waits.world.pod_spec import PodSpec, pod_spec
 from scheduler_view.domain.waits.world.pods import ControllerRef, controller_of
 
+# reasons of KAI that are about its queues, not about nodes
+KAI_QUEUE_REASONS = frozenset(
+    {"NonPreemptibleOverQuota", "OverLimit", "QueueDoesNotExist"}
+)
 MAKERS = frozenset({"Job", "ReplicaSet", "StatefulSet"})
 
 
@@ -163,7 +167,10 @@ def _failure(manifest: Manifest) -> str:
 
 
 def _queue_reason(kind: str, manifest: Manifest) -> str:
-    """Why Kueue has not let a workload in; empty for other kinds and after it did."""
+    """Why a queue has not let work in; empty for other kinds and after it did."""
+    if kind == "PodGroup":
+        reasons = _kai_reasons(manifest)
+        return reasons[0] if reasons else ""
     if kind != "Workload":
         return ""
     conditions = {
@@ -176,6 +183,18 @@ def _queue_reason(kind: str, manifest: Manifest) -> str:
     return ""
 
 
+def _kai_reasons(manifest: Manifest) -> list[str]:
+    """Why KAI does not place a pod group."""
+    return [
+        text(reason, "reason")
+        for one in items(manifest, "status", "schedulingConditions")
+        if text(one, "type") == "UnschedulableOnNodePool"
+        and text(one, "status") != "False"
+        for reason in items(one, "reasons")
+        if text(reason, "reason")
+    ]
+
+
 def _condition(manifest: Manifest, name: str) -> Manifest | None:
     for one in items(manifest, "status", "conditions"):
         if text(one, "type") == name:
@@ -184,12 +203,14 @@ def _condition(manifest: Manifest, name: str) -> Manifest | None:
 
 
 def _is_held(kind: str, spec: Manifest, manifest: Manifest) -> bool:
-    """An entry of Kueue that is not admitted, or of Volcano that is not in its queue."""
+    """An entry of Kueue that is not admitted, or of Volcano or KAI that its queue holds back."""
     if kind == "Workload":
         admitted = _condition(manifest, "Admitted")
         return admitted is None or text(admitted, "status") != "True"
-    phase = text(manifest, "status", "phase")
-    return kind == "PodGroup" and bool(text(spec, "queue")) and phase == "Pending"
+    if kind != "PodGroup" or not text(spec, "queue"):
+        return False
+    is_pending = text(manifest, "status", "phase") == "Pending"
+    return is_pending or bool(KAI_QUEUE_REASONS & set(_kai_reasons(manifest)))
 
 
 def _admitted_ms(kind: str, manifest: Manifest) -> int | None:

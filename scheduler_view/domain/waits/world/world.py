@@ -49,6 +49,7 @@ CONTROLLER_KINDS = (
     *("JobSet", "LeaderWorkerSet", "RayJob", "RayCluster", "RayService"),
     *("TrainJob", "PyTorchJob", "MPIJob", "VolcanoJob", "PodGroup", "Workload"),
 )
+_ALSO_NAMED = {"PodGroup": ("VolcanoPodGroup", "KaiPodGroup")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,8 @@ def read_world(
         controllers=tuple(
             controller_object(kind, one)
             for kind in CONTROLLER_KINDS
-            for one in objects.get(kind, ())
+            for name in (kind, *_ALSO_NAMED.get(kind, ()))
+            for one in objects.get(name, ())
         ),
         namespaces={
             text(one, "metadata", "name"): labels(one, "metadata", "labels")

@@ -1,8 +1,10 @@
 """Queues as their administrators write them, and edits of them."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from scheduler_view.actions.change_sets import undo
 from scheduler_view.models import ChangeSet, Drift
 from scheduler_view.observation.watch import look_once
 from tests.control_plane.admin import GPU, Admin
@@ -82,6 +84,10 @@ class QueueOffice:
         self.make("ClusterQueue", name, spec=spec)
         return name
 
+    @staticmethod
+    def hours(count: int) -> timedelta:
+        return timedelta(hours=count)
+
     def look(self) -> None:
         """The observer reads the cluster."""
         look_once(self.office.cluster, now=self.office.now)
@@ -92,8 +98,6 @@ class QueueOffice:
 
     def undone(self, change_set: ChangeSet) -> ChangeSet:
         """Undone, planned, approved and applied."""
-        from scheduler_view.actions.change_sets import undo  # noqa: PLC0415
-
         draft = undo(
             change_set, actor="ana", reason="It was too much.", at=self.office.now()
         )
