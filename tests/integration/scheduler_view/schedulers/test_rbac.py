@@ -1,6 +1,7 @@
 """The optional manifests of deploy/rbac/schedulers on a real API server."""
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,10 @@ def _wait_in_force(admin: Admin, pusher: Admin, path: str, version: str) -> None
     head = {"apiVersion": version, "kind": kind, "metadata": {"name": "probe"}}
     admin.create(path, head | {"spec": {}})
 
+    numbers = count()
+
     def is_in_force() -> bool:
-        change = {"metadata": {"labels": {"a": "b"}}}
+        change = {"metadata": {"labels": {"tried": str(next(numbers))}}}
         try:
             pusher.call(
                 "PATCH", f"{path}/probe", change, "application/merge-patch+json"
