@@ -40,6 +40,7 @@ def facts_of(
     if main.cause is WaitCause.QUEUE and main.name:
         found["queue"] = main.name
         reason = index.queue_reasons.get((unit.namespace, unit.kind, unit.name))
+        reason = reason or (unit.top.queue_reason if unit.top else "")
         found |= {"queue_reason": reason} if reason else {}
     if main.cause is WaitCause.NOT_TRIED:
         found["scheduler"] = main.name

@@ -5,6 +5,7 @@ from dataclasses import replace
 from scheduler_view.domain.waits.cause import Stage, WaitCause
 from scheduler_view.domain.waits.explanation import Evidence
 from scheduler_view.domain.waits.finding import PodFinding
+from scheduler_view.domain.waits.instants import held_group
 from scheduler_view.domain.waits.placement.demand import Demand
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.placement.verdicts import (
@@ -70,6 +71,9 @@ class Findings:
         )
         if pod.spec.gates:
             return _gated(unit, base, pod)
+        group = held_group(self.index, unit)
+        if group is not None:
+            return replace(base, cause=WaitCause.QUEUE, name=group.queue)
         fault = self._claim_fault(base, pod)
         if fault is not None:
             return fault

@@ -95,6 +95,12 @@ def is_held(index: WorldIndex, unit: WorkUnit) -> bool:
     )  # fmt: skip
 
 
+def held_group(index: WorldIndex, unit: WorkUnit) -> ControllerObject | None:
+    """The pod group of a unit that its queue holds back, in Volcano or KAI; else None."""
+    groups = (one for one in _around(index, unit) if one.kind == "PodGroup")
+    return next((one for one in groups if one.is_held), None)
+
+
 def _admitted(
     index: WorldIndex, unit: WorkUnit, created: int | None, *, was_held: bool
 ) -> int | None:
