@@ -12,6 +12,7 @@ urlpatterns = [
         ("quotas", "quotas", lists.QuotasView.as_view()),
         ("tiers", "tiers", lists.TiersView.as_view()),
         ("queues", "queues", waits.QueuesView.as_view()),
+        ("queue-values", "queue-values", waits.QueueValuesView.as_view()),
         ("waiting", "waiting", waits.WaitingView.as_view()),
         ("queued-units", "queued-units", queues.QueuedUnitsView.as_view()),
         ("resource-pools", "resource-pools", queues.ResourcePoolsView.as_view()),

@@ -159,6 +159,26 @@ class TierRowSerializer(RowSerializer):
     version = serializers.IntegerField(help_text="pass it with an edit")
 
 
+class QueueValueRowSerializer(RowSerializer):
+    """One field of a queue, or of another object of a scheduler."""
+
+    cluster = serializers.CharField()
+    scheduler = serializers.CharField()
+    object = serializers.CharField(source="kind", help_text="pass it with an edit")
+    name = serializers.CharField(source="queue")
+    field = serializers.CharField(help_text="pass it with an edit")
+    value = TextOrNullField(help_text="as desired if managed, else as in the cluster")
+    live = TextOrNullField(help_text="in the cluster; null if it is not set")
+    used = TextOrNullField(help_text="as its scheduler reports; null if not reported")
+    is_managed = serializers.BooleanField(help_text="set by a change set")
+    version = serializers.IntegerField(help_text="pass it with an edit")
+    sync = serializers.ChoiceField(
+        source="sync_state",
+        choices=("in_sync", "differs", "not_managed", "not_compared"),
+        help_text="state of the object in the cluster at the last observation",
+    )
+
+
 class ChangeRowSerializer(RowSerializer):
     """One change set in a list."""
 

@@ -28,6 +28,7 @@ SCOPES = (
     "read:kube-state-jobs",
     "read:quotas",
     "read:queues",
+    "read:queue-values",
     "read:waiting",
     "read:queued-units",
     "read:resource-pools",

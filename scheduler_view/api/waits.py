@@ -12,6 +12,7 @@ from accounting.api.schema import lists
 from accounting.rights import WHOLE_FLEET
 from accounting.serializers.queues import QueueRowSerializer
 from scheduler_view import serializers
+from scheduler_view.queries.queue_values import value_rows
 from scheduler_view.queries.quotas import among
 from scheduler_view.queries.waits.preempted import preempted_key, preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
@@ -30,6 +31,20 @@ class QueuesView(RowsView):
         """List queues. Teams share queues, so only finance and administrators can see them."""
         rows = among(all_queue_rows(), self.selection(request).filters)
         return self.listed(request, rows, QueueRowSerializer)
+
+
+class QueueValuesView(RowsView):
+    """Values of queues."""
+
+    subject = "queue-values"
+    right = WHOLE_FLEET
+    parameters = ("cluster",)
+
+    @lists(serializers.QueueValueRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """List fields of queues that change sets can change, as last observed."""
+        rows = among(value_rows(), self.selection(request).filters)
+        return self.listed(request, rows, serializers.QueueValueRowSerializer)
 
 
 class WaitingView(RowsView):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounting.models import Cluster
+from scheduler_view.domain.drift import DriftState
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.quotas.quota_key import resource_of
 from scheduler_view.domain.schedulers import QUEUE_FIELDS, scheduler_of
@@ -110,6 +111,55 @@ def queue_parts(cluster: str, resources: Sequence[str] = ()) -> list[QueuePart]:
                 )
             )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class QueueValueRow:
+    """One field with its object, for REST and reports; fields as in `QueuePart`."""
+
+    cluster: str
+    scheduler: str
+    kind: str
+    queue: str
+    field: str
+    value: str | None
+    live: str | None
+    used: str | None
+    version: int
+    sync_state: str
+
+    @property
+    def is_managed(self) -> bool:
+        """GPU Ledger set it."""
+        return bool(self.version)
+
+
+def value_rows() -> list[QueueValueRow]:
+    """Every field of every cluster; for people who see all teams."""
+    names = Cluster.objects.order_by("name").values_list("name", flat=True)
+    return [
+        QueueValueRow(
+            part.cluster,
+            part.scheduler,
+            part.kind,
+            part.queue,
+            one.field,
+            one.value,
+            one.live,
+            part.used,
+            one.version,
+            _sync_state(part, one),
+        )
+        for name in names
+        for part in queue_parts(name)
+        for one in part.values
+    ]
+
+
+def _sync_state(part: QueuePart, one: QueueFieldValue) -> str:
+    if not one.version:
+        return DriftState.NOT_MANAGED
+    return part.sync.state if part.sync else "not_compared"
 
 
 def managed_edits(cluster: Cluster, kind: str, name: str) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from accounting.management.commands import report
 from accounting.queries.selection import Selection, SelectionError, refuse_others
 from accounting.serializers.queues import QueueRowSerializer
 from accounting.serializers.row import RowSerializer
+from scheduler_view.queries.queue_values import value_rows
 from scheduler_view.queries.queues.pools import pool_rows
 from scheduler_view.queries.queues.queued_units import queued_rows
 from scheduler_view.queries.queues.wait_times import wait_time_rows
@@ -26,6 +27,7 @@ from scheduler_view.queue_serializers import (
 )
 from scheduler_view.serializers import (
     PreemptionRowSerializer,
+    QueueValueRowSerializer,
     QuotaRowSerializer,
     TierRowSerializer,
     WaitingUnitRowSerializer,
@@ -37,6 +39,7 @@ FILTERS = {
     "quotas": ("cluster", "team"),
     "tiers": ("cluster",),
     "queues": ("cluster",),
+    "queue-values": ("cluster",),
     "waiting": ("cluster", "team"),
     "preemptions": ("cluster", "team"),
     "queued-units": ("cluster", "team"),
@@ -58,7 +61,7 @@ class Command(report.Command):
 
     help = (
         "Show usage, the ledger, holds, data issues, queues, budgets, charges, quotas, priority "
-        "tiers, waiting work, its queues, preemptions or wasted GPU time."
+        "tiers, values of queues, waiting work, its queues, preemptions or wasted GPU time."
     )
     kinds = (*report.Command.kinds, *(k for k in FILTERS if k != "queues"), "waste")
 
@@ -104,6 +107,7 @@ _ROWS: dict[str, tuple[_Read, type[RowSerializer]]] = {
     "quotas": (lambda: quota_rows(EVERYTHING, timezone.now()), QuotaRowSerializer),
     "tiers": (tier_rows, TierRowSerializer),
     "queues": (all_queue_rows, QueueRowSerializer),
+    "queue-values": (value_rows, QueueValueRowSerializer),
     "waiting": (
         lambda: waiting_rows(EVERYTHING, timezone.now()),
         WaitingUnitRowSerializer,

@@ -13,7 +13,8 @@ from django.test import Client
 
 from scheduler_view.models import ChangeSet, QueueTarget
 from tests.control_plane.admin import GPU
-from tests.integration.scheduler_view.actions.agreement import somebody
+from tests.integration.accounting.support import report
+from tests.integration.scheduler_view.actions.agreement import rest, somebody
 from tests.integration.scheduler_view.schedulers.queues import (
     BORROWING,
     NOMINAL,
@@ -172,6 +173,30 @@ def test_rest_edits_fields_and_names_faults(queues: QueueOffice) -> None:
             answer = sent(client, queues, nominal(name, 12) | wrong)
             assert answer.status_code in (400, 422)
             assert text in answer.content.decode()
+
+
+def test_rest_and_the_report_list_the_same_values(queues: QueueOffice) -> None:
+    name, office = queues.make_cluster_queue(), queues.office
+    made = office.applied(nominal(name, 12))
+    with somebody() as client:
+        found = rest(client, "queue-values", office.cluster.name)
+    assert report("queue-values", cluster=office.cluster.name) == found
+    row = {row["field"]: row for row in found}[NOMINAL]
+    assert row == {
+        "cluster": office.cluster.name,
+        "scheduler": "kueue",
+        "object": KIND,
+        "name": name,
+        "field": NOMINAL,
+        "value": "12",
+        "live": "12",
+        "used": None,
+        "is_managed": True,
+        "version": made.pk,
+        "sync": "in_sync",
+    }
+    others = {row["sync"] for row in found if row["field"] != NOMINAL}
+    assert others == {"not_managed"}
 
 
 FILE = """\
