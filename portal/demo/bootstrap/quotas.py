@@ -13,7 +13,13 @@ from django.utils import timezone
 from accounting.models import Cluster, Team
 from portal.demo.bootstrap.setup import CLUSTER, PEOPLE
 from portal.demo.metrics.labels import DEPARTMENT
-from portal.demo.scenario.organization import NAMESPACES, QUOTAS, TIERS
+from portal.demo.scenario.organization import (
+    NAMESPACES,
+    NEVER_PREEMPTS,
+    QUOTAS,
+    TIERS,
+    scaled_limit,
+)
 from portal.demo.scenario.story import Story
 from scheduler_view.actions import change_sets, due_work
 from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
@@ -86,7 +92,15 @@ def reason_of(story: Story) -> str:
 
 def _edits(story: Story, at: datetime) -> list[Edit]:
     found: list[Edit] = [
-        TierEdit(TierSpec(name, value, description=_WORDS[name]), version=0)
+        TierEdit(
+            TierSpec(
+                name,
+                value,
+                preempts=name not in NEVER_PREEMPTS,
+                description=_WORDS[name],
+            ),
+            version=0,
+        )
         for name, value in TIERS.items()
     ]
     slugs = dict(Team.objects.values_list("pk", "slug"))
@@ -95,8 +109,8 @@ def _edits(story: Story, at: datetime) -> list[Edit]:
         weights: dict[str, dict[str, int]] = {}
         for namespace in namespaces:
             for resource, units in QUOTAS.get(namespace, {}).items():
-                scaled = max(round(units * story.scale), min(units, 8))
-                weights.setdefault(resource, {})[namespace] = scaled
+                limit = scaled_limit(units, story.scale)
+                weights.setdefault(resource, {})[namespace] = limit
         found.extend(
             QuotaEdit(
                 slugs[team],

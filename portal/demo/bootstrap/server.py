@@ -1,8 +1,9 @@
 """The simulated cluster on a loopback port: exporters and kube-state-metrics over HTTP.
 
 `/nodes/<place>/metrics` is the exporter of the node in a slot,
-`/kube-state/metrics` is kube-state-metrics, `/healthz` shows that the server is up. An exporter
-that is down in the scenario responds with 503. Each response has the state of the current moment.
+`/kube-state/metrics` is kube-state-metrics, `/kueue/metrics` Kueue's controller, `/healthz` shows
+that the server is up. An exporter that is down in the scenario responds with 503. Each response has
+the state of the current moment.
 The Kubernetes API has a separate port, and two tokens in the home folder.
 """
 
@@ -25,13 +26,14 @@ from portal.demo.kube_api.server import SimulatedApiServer
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
 from portal.demo.metrics.exposition import kube_text, node_text
+from portal.demo.metrics.queues import queue_text
 from portal.demo.scenario.edits import load
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.fleet import Pool, pools_of
 from portal.demo.scenario.story import Story
 
 HOST = "127.0.0.1"
-KUBE_PATH = "/kube-state/metrics"
+KUBE_PATH, QUEUE_PATH = "/kube-state/metrics", "/kueue/metrics"
 READER_TOKEN, PUSHER_TOKEN = "api-reader.token", "api-pusher.token"  # files
 FOLLOW_S = 2.0  # between two reads of changes in the API
 _NODE_PATH = re.compile(r"/nodes/([a-z0-9-]+)/metrics")
@@ -85,10 +87,11 @@ class SimulatedCluster:
             return HTTPStatus.OK, "ok\n"
         with self._lock:
             now_s = self._advance()
-            if path == KUBE_PATH:
-                if not self.engine.is_kube_seen(now_s):
-                    return HTTPStatus.SERVICE_UNAVAILABLE, "restarting\n"
-                return HTTPStatus.OK, kube_text(self.engine, now_s)
+            if path == KUBE_PATH and not self.engine.is_kube_seen(now_s):
+                return HTTPStatus.SERVICE_UNAVAILABLE, "restarting\n"
+            if path in (KUBE_PATH, QUEUE_PATH):
+                text = kube_text if path == KUBE_PATH else queue_text
+                return HTTPStatus.OK, text(self.engine, now_s)
             found = _NODE_PATH.fullmatch(path)
             if found is None:
                 return HTTPStatus.NOT_FOUND, "nothing here\n"

@@ -26,6 +26,7 @@ from portal.demo.bootstrap.server import (
     HOST,
     KUBE_PATH,
     PUSHER_TOKEN,
+    QUEUE_PATH,
     READER_TOKEN,
     places,
 )
@@ -96,6 +97,7 @@ def configuration(story: Story, port: int, api: ApiAddress | None = None) -> str
         KUBERNETES=json.dumps(api.settings if api else {}),
         EXPORTERS=json.dumps(exporters[False]),
         AMD_EXPORTERS=json.dumps(exporters[True]),
+        KUEUE=json.dumps([f"{base}{QUEUE_PATH}"]),
         KUBE_STATE=json.dumps([f"{base}{KUBE_PATH}"]),
         CHANGE=change.isoformat(),
         SINCE=datetime.fromtimestamp(story.start_s, UTC).isoformat(),

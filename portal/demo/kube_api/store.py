@@ -116,9 +116,14 @@ class Store:
             return copy.deepcopy(made)
 
     def put(self, key: Key, made: Manifest) -> None:
-        """Store an object as its controller has it now, without admission."""
+        """Store an object as its controller has it now, without admission.
+
+        One that is being deleted stays until its controller drops it.
+        """
         with self.changed:
-            self._settle(key, copy.deepcopy(made))
+            self._put(key, copy.deepcopy(made))
+            if key[0] in (POD, QUOTA):
+                self._count(key[1])
 
     def drop(self, key: Key) -> None:
         """Remove an object that its controller has deleted."""

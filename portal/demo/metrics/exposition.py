@@ -40,6 +40,7 @@ HELP = {
     "gpu_package_power": "Package power (in W).",
     "gpu_energy_consumed": "Energy consumed (in uJ).",
 }
+START_S = 20  # from the bind until a container runs
 COUNTERS = {
     "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
     "DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL",
@@ -87,7 +88,8 @@ def phase_at(pod: SimulatedPod, at_s: int) -> str:
     """Pending until a container runs, a few seconds after the bind."""
     if pod.has_finished(at_s):
         return pod.phase
-    started = pod.bound_s is not None and pod.bound_s + 20 <= at_s
+    started = pod.bound_s is not None and pod.bound_s + START_S <= at_s
+    started = started and not pod.request.image
     return "Running" if started else "Pending"
 
 

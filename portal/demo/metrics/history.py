@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from portal.demo.metrics.exporter import rows
-from portal.demo.metrics.exposition import namespaces
+from portal.demo.metrics.exposition import START_S, namespaces
 from portal.demo.metrics.labels import (
     Constant,
     node_facts,
@@ -184,7 +184,7 @@ class _Writer:
         self._phases(pod, created, bound, gone)
 
     def _phases(self, pod: SimulatedPod, created: int, bound: int, gone: int) -> None:
-        started = min(bound + 20, gone)
+        started = gone if pod.request.image else min(bound + START_S, gone)
         done = gone if pod.ended_s is None or not pod.phase else pod.ended_s
         done = min(max(done, created), gone)
         started = min(started, done)

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 
 from portal.demo.scenario.fleet import NodeObject, resource_of
 from portal.demo.scenario.gpu_partitioning import PartitionUnit
-from portal.demo.scenario.pod import SimulatedPod, WorkloadType
+from portal.demo.scenario.pod import Request, SimulatedPod, WorkloadType
 
 WORKLOAD_TYPE = "ml.example.com/workload-type"
 OWNER = "ml.example.com/owner"
 DEPARTMENT = "example.com/department"
+LIMIT = "max-duration"  # how long a pod may hold its GPUs
+JOB_NAME = "batch.kubernetes.io/job-name"
+JOB_INDEX = "batch.kubernetes.io/job-completion-index"
 CONTAINER = {
     WorkloadType.TRAINING: "trainer",
     WorkloadType.INFERENCE: "server",
@@ -110,10 +113,22 @@ def pod_facts(pod: SimulatedPod) -> Iterator[Constant]:
         "owner_is_controller": "true",
     }
     yield Constant("kube_pod_owner", owner, "1")
+    labels = pod_labels(request)
+    yield Constant("kube_pod_labels", {**identity, **_sanitised(labels)}, "1")
+
+
+def pod_labels(request: Request) -> dict[str, str]:
+    """The Kubernetes labels of a pod."""
     labels = {WORKLOAD_TYPE: request.kind.value}
     if request.person:
         labels[OWNER] = request.person
-    yield Constant("kube_pod_labels", {**identity, **_sanitised(labels)}, "1")
+    if request.limit:
+        labels[LIMIT] = request.limit
+    if request.owner.kind == "Job":
+        labels[JOB_NAME] = request.owner.name
+    if request.index is not None:
+        labels[JOB_INDEX] = str(request.index)
+    return labels
 
 
 def pod_owners(pod: SimulatedPod) -> Iterator[Constant]:

@@ -51,12 +51,48 @@ def utilization(story: Story, pod: SimulatedPod, unit: int, times_s: Times) -> V
         level = service_utilization(story, service, times_s)
         found: Values = np.clip(level * (1 + 0.5 * jitter), 0, 1)
         return found
-    return _run(pod, times_s, jitter)
+    if pod.request.image or _is_unused(pod, unit):
+        return np.zeros(len(times_s))
+    if pod.job is None and not pod.request.tail_s:
+        return _run(pod, times_s - (pod.bound_s or 0), jitter)
+    total: Values = np.zeros(len(times_s))
+    for start_s, end_s in working(pod):
+        inside = (times_s >= start_s) & (times_s < end_s)
+        if inside.any():
+            total[inside] = _run(pod, times_s[inside] - start_s, jitter[inside])
+    return total
 
 
-def _run(pod: SimulatedPod, times_s: Times, jitter: Values) -> Values:
-    """A job: busy, with pauses for evaluation and checkpoints."""
-    age = times_s - (pod.bound_s or 0)
+def working(pod: SimulatedPod) -> Sequence[tuple[int, float]]:
+    """When the process of a job works: from its bind, or while all members are bound.
+
+    Each entry is a start and an end in seconds; infinity while it is not known.
+    """
+    request = pod.request
+    if pod.job is not None:
+        return [
+            (start_s, np.inf if end_s is None else end_s)
+            for start_s, end_s in pod.job.together
+        ]
+    start_s = pod.bound_s or 0
+    end_s = np.inf
+    if request.tail_s and request.run_s is not None:
+        end_s = start_s + max(request.run_s // 2, request.run_s - request.tail_s)
+    return [(start_s, end_s)]
+
+
+def _is_unused(pod: SimulatedPod, unit: int) -> bool:
+    """True for the last units of a pod that never uses them."""
+    used = max(1, len(pod.units) - pod.request.unused)
+    return unit in pod.units[used:]
+
+
+def _run(pod: SimulatedPod, age: Times, jitter: Values) -> Values:
+    """A job: busy, with pauses for evaluation and checkpoints.
+
+    Args:
+        age: seconds since its work began.
+    """
     period = 40 * MINUTE_S + pod.key % (70 * MINUTE_S)
     pause = 3 * MINUTE_S + pod.key % (4 * MINUTE_S)
     is_paused = (age % period) > (period - pause)
@@ -117,8 +153,14 @@ def energy_joules(
         for pod in seat.pods:
             bound = pod.bound_s or 0
             end = np.inf if pod.ended_s is None else pod.ended_s
-            held = np.clip(np.minimum(times_s, end) - bound, 0, None)
-            total = total + span * seat.unit.share * pod.request.utilization * held
+            if pod.request.image:
+                continue  # nothing runs
+            for start, stop in working(pod) if pod.job else [(bound, np.inf)]:
+                last = np.minimum(times_s, min(end, stop))
+                worked = np.clip(last - max(bound, start), 0, None)
+                total = (
+                    total + span * seat.unit.share * pod.request.utilization * worked
+                )
     return total
 
 

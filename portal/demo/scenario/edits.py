@@ -6,9 +6,11 @@ applies after a restart of the demo, and in the history of the time in between.
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from portal.demo.scenario.organization import NEVER
 
 FILE = "demo-edits.json"
 
@@ -18,17 +20,21 @@ Limits = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Quotas and priority classes from a moment on.
+    """Quotas and priority classes from a moment on; fields that are absent keep the scenario's.
 
     Attributes:
         at_s: Unix seconds.
         limits: the smallest `hard` of each namespace and resource.
         priorities: value by PriorityClass name.
+        never: PriorityClasses that do not preempt.
+        queues: nominal quota and borrowing limit by ClusterQueue.
     """
 
     at_s: int
     limits: Limits
     priorities: Mapping[str, int]
+    never: Sequence[str] = NEVER
+    queues: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 def load(home: Path) -> list[Edit]:

@@ -8,18 +8,17 @@ import heapq
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from portal.demo.scenario.edits import Edit, Limits
+from portal.demo.scenario.edits import Edit
 from portal.demo.scenario.fleet import (
     REPLACEMENT_S,
     NodeObject,
+    TimeSpan,
     first_nodes,
     kube_outages,
-    resource_of,
     spot_node,
 )
 from portal.demo.scenario.habits import (
@@ -30,22 +29,31 @@ from portal.demo.scenario.habits import (
     service_pod,
     training,
 )
-from portal.demo.scenario.noise import code_of, key_of, noise, uuid_of
-from portal.demo.scenario.organization import CLASSES, QUOTAS, SERVICES
+from portal.demo.scenario.jobs import Jobs
+from portal.demo.scenario.noise import key_of, noise, uuid_of
+from portal.demo.scenario.organization import CLASSES, NEVER, SERVICES
+from portal.demo.scenario.placement import SeatMap
 from portal.demo.scenario.pod import (
     QuotaRefusal,
     Request,
     Seat,
     SimulatedPod,
     WorkloadType,
+    again,
 )
+from portal.demo.scenario.queues import QueueQuota
+from portal.demo.scenario.quota_use import QuotaUse
+from portal.demo.scenario.standing import canaries, cordons, mistakes
 from portal.demo.scenario.story import DAY_S, Story, local_day
 
 RETRY_S = 300  # a controller whose pod was refused by a quota retries
+JOB_RETRY_S = 600  # of a Job with many pods
 EVICTION_S = 30  # grace period of pods on a drained or reclaimed node
+PREEMPTION_S = 120  # grace period of preempted pods: they store a checkpoint
 LOST_WORK = 0.1  # lost work of a failed run: since its last checkpoint
 
 Event = tuple[int, int, Callable[..., None], tuple[Any, ...]]
+Waiting = tuple[int, int, int, SimulatedPod]  # rank, creation, count
 
 
 class Engine:
@@ -54,31 +62,41 @@ class Engine:
     def __init__(self, story: Story, edits: Sequence[Edit] = ()) -> None:
         self.story = story
         self.classes: Mapping[str, int] = CLASSES  # value by PriorityClass name
-        self.limits: Limits = {}  # of namespaces whose quotas a person has set
+        self.never: Sequence[str] = NEVER  # PriorityClasses that do not preempt
         self.now_s = story.start_s
-        self.nodes: dict[str, NodeObject] = {}
         self.pods: list[SimulatedPod] = []  # in order of creation
-        self.seats: dict[str, list[Seat]] = {}  # by node name
-        self.refusals: dict[
-            tuple[str, str], QuotaRefusal
-        ] = {}  # of waiting controllers
+        self.preempted: list[SimulatedPod] = []  # in order of their preemption
         self.kube_outages = kube_outages(story)
         self._events: list[Event] = []
         self._count = 0
-        self._free: dict[tuple[str, str], list[Seat]] = {}  # by node name and pool
-        self._pools: dict[str, list[NodeObject]] = defaultdict(list)
-        self._waiting: dict[str, list[tuple[int, int, int, SimulatedPod]]] = (
-            defaultdict(list)
-        )
+        self._map = SeatMap()
+        self._waiting: dict[str, list[Waiting]] = defaultdict(list)
         self._notebooks = Notebooks(story)
         self._replicas: dict[str, list[SimulatedPod]] = defaultdict(list)
-        self._used: dict[tuple[str, str], int] = defaultdict(int)  # as quotas count
+        self._quotas = QuotaUse(story)
+        self.jobs = Jobs(self)
         for node in first_nodes(story):
-            self._at(node.joined_s, self._join, node)
+            self.at(node.joined_s, self._join, node)
         for edit in edits:
-            self._at(edit.at_s, self.edit, edit)
-        self._at(story.start_s, self._day, local_day(story.start_s))
-        self._at(story.start_s, self._autoscale)
+            self.at(edit.at_s, self.edit, edit)
+        self.at(story.start_s, self._day, local_day(story.start_s))
+        self.at(story.start_s, self._autoscale)
+        self.jobs.begin()
+
+    @property
+    def nodes(self) -> dict[str, NodeObject]:
+        """Every node so far, by name."""
+        return self._map.nodes
+
+    @property
+    def seats(self) -> dict[str, list[Seat]]:
+        """Units of every node so far, by its name."""
+        return self._map.seats
+
+    @property
+    def refusals(self) -> dict[tuple[str, str], QuotaRefusal]:
+        """Controllers whose pods a quota refuses, by namespace and name."""
+        return self._quotas.refusals
 
     def advance(self, until_s: int) -> None:
         """Process all events up to and including a moment."""
@@ -112,32 +130,46 @@ class Engine:
         """True while kube-state-metrics responds."""
         return not any(span.contains(at_s) for span in self.kube_outages)
 
-    def shortfall(self, pod: SimulatedPod) -> tuple[int, int]:
-        """Nodes of a waiting pod's pools with too few free GPUs, and all other nodes."""
-        pools = pod.request.pools
-        fitting = {node.name for pool in pools for node in self._pools[pool]}
-        return len(fitting), len(self.nodes_at(self.now_s)) - len(fitting)
+    def shortfall(self, pod: SimulatedPod) -> tuple[int, int, int]:
+        """Nodes of a waiting pod's pools with too few free GPUs, cordoned ones, and all others."""
+        request = pod.request
+        pools = () if request.model else request.pools
+        nodes = self._map.nodes_of(pools).values()
+        cordoned = sum(node.is_cordoned(self.now_s) for node in nodes)
+        others = len(self.nodes_at(self.now_s)) - len(nodes)
+        return len(nodes) - cordoned, cordoned, others
 
     def edit(self, edit: Edit) -> None:
-        """Apply an edit of quotas and priority classes."""
-        self.limits, self.classes = edit.limits, edit.priorities
+        """Apply an edit of quotas, priority classes and queues."""
+        self._quotas.limits, self.classes = edit.limits, edit.priorities
+        self.never = edit.never
+        if edit.queues:
+            self.jobs.queues.quotas = {
+                name: QueueQuota(*amounts) for name, amounts in edit.queues.items()
+            }
+            self.jobs.admit()
 
-    def _at(self, at_s: int, act: Callable[..., None], *arguments: object) -> None:
+    def at(self, at_s: int, act: Callable[..., None], *arguments: object) -> None:
+        """Do something at a moment."""
         self._count += 1
         heapq.heappush(self._events, (at_s, self._count, act, arguments))
 
     # --- the calendar
 
     def _day(self, day: int) -> None:
-        """Plan the requests of people and CronJobs on a local day."""
+        """Plan the requests of people and CronJobs on a local day, and maintenance."""
         self._plan(training(self.story, day))
         self._plan(nightlies(self.story, day))
         self._plan(self._notebooks.day(day))
-        self._at(self.now_s + DAY_S, self._day, day + 1)
+        self._plan(mistakes(self.story, day))
+        self._plan(canaries(self.story, day))
+        for place, start_s, end_s in cordons(self.story, day):
+            self.at(start_s, self._cordon, place, end_s)
+        self.at(self.now_s + DAY_S, self._day, day + 1)
 
     def _plan(self, requests: Iterable[tuple[int, Request]]) -> None:
         for at_s, request in requests:
-            self._at(max(at_s, self.now_s), self._ask, request)
+            self.at(max(at_s, self.now_s), self.ask, request)
 
     def _autoscale(self) -> None:
         """Scale every service to its wanted size: the newest pods are removed first."""
@@ -149,102 +181,72 @@ class Engine:
             old = [pod for pod in pods if pod.request.owner != fitting]
             kept = [pod for pod in pods if pod.request.owner == fitting]
             for pod in [*old, *kept[wanted:]]:
-                self._stop(pod)
+                self.stop(pod)
             self._replicas[service.name] = kept[:wanted]
             for _ in range(wanted - len(kept)):
                 number = len(self.pods)  # a separate name for each replica
                 request = service_pod(self.story, service, self.now_s, number)
                 self._replicas[service.name].append(self._create(request))
-        self._at(self.now_s + AUTOSCALE_S, self._autoscale)
+        self.at(self.now_s + AUTOSCALE_S, self._autoscale)
 
     # --- nodes
 
     def _join(self, node: NodeObject) -> None:
-        self.nodes[node.name] = node
-        units = node.shape.units(node.pool.gpus)
-        seats = [Seat(node, index, unit) for index, unit in enumerate(units)]
-        self.seats[node.name] = seats
-        for pool in _pools_of(seats):
-            free = [seat for seat in seats if node.pool_of(seat.unit) == pool]
-            self._free[node.name, pool] = free
-            self._pools[pool].append(node)
+        pools = self._map.join(node)
         if node.left_s is not None:
-            self._at(node.left_s - EVICTION_S, self._drain, node)
-        for pool in _pools_of(seats):
+            self.at(node.left_s - EVICTION_S, self._drain, node)
+        for pool in pools:
             self._schedule(pool)
+
+    def _cordon(self, place: str, end_s: int) -> None:
+        for node in self.nodes.values():
+            if node.place == place and node.is_there(self.now_s):
+                node.cordons.append(TimeSpan(self.now_s, end_s))
+                for pool in self._map.pools_of(node):
+                    self.at(end_s, self._schedule, pool)
 
     def _drain(self, node: NodeObject) -> None:
         """Remove a node: its pods fail or are deleted, and are requested again."""
-        for pool in _pools_of(self.seats[node.name]):
-            self._pools[pool].remove(node)
-            self._free[node.name, pool] = []
-        lost = {
-            seat.holder for seat in self.seats[node.name] if seat.holder is not None
-        }
-        for pod in sorted(lost, key=lambda pod: pod.key):
-            self._lose(pod)
+        for pod in self._map.leave(node):
+            self._lose(pod, "Failed" if pod.request.run_s is not None else "")
         if node.lifecycle == "spot" and node.left_s is not None:
             joined, turn = node.left_s + REPLACEMENT_S, node.generation + 1
             successor = spot_node(self.story, node.pool, node.place, turn, joined)
-            self._at(joined, self._join, successor)
+            self.at(joined, self._join, successor)
 
-    def _lose(self, pod: SimulatedPod) -> None:
+    def _lose(self, pod: SimulatedPod, phase: str) -> None:
+        """End a pod that its controller replaces."""
+        self.finish(pod, self.now_s, phase)
+        self._replace(pod)
+
+    def _replace(self, pod: SimulatedPod) -> None:
+        """A pod has ended early: its controller creates another one."""
         request = pod.request
-        ran = self.now_s - (pod.bound_s or self.now_s)
-        is_run = request.run_s is not None
-        self._finish(pod, self.now_s, "Failed" if is_run else "")
         if request.kind == WorkloadType.INFERENCE:
             return  # its controller notices with the next check
-        left = None
+        left, ran = None, self.now_s - (pod.bound_s or self.now_s)
         if request.run_s is not None:
             left = max(600, request.run_s - int(ran * (1 - LOST_WORK)))
-        self._at(self.now_s + 20, self._ask, _again(request, left))
+        self.at(self.now_s + 20, self.ask, again(request, left))
 
     # --- pods
 
-    def _ask(self, request: Request) -> None:
+    def ask(self, request: Request) -> None:
         """Create a pod, unless a quota refuses it: then its controller retries."""
-        if request.stop_s is not None and request.stop_s <= self.now_s + RETRY_S:
+        stop_s = request.stop_s
+        is_late = stop_s is not None and stop_s <= self.now_s + RETRY_S
+        if is_late or self.jobs.has_ended(request):
+            self._quotas.settle(request)
             return
-        if self._is_refused(request):
-            self._note_refusal(request)
-            self._at(self.now_s + RETRY_S, self._ask, request)
+        if self._quotas.refuses(request, self.now_s):
+            self._quotas.note(request, self.now_s)
+            retry_s = JOB_RETRY_S if request.series else RETRY_S
+            self.at(self.now_s + retry_s, self.ask, request)
             return
-        self.refusals.pop((request.namespace, request.owner.name), None)
+        self._quotas.settle(request)
         self._create(request)
 
-    def _note_refusal(self, request: Request) -> None:
-        """Record the API server's response to the controller; its event counts."""
-        resource = resource_of(request.pools[0])
-        used = self._used[request.namespace, resource]
-        hard = self.limits.get(request.namespace, {}).get(resource)
-        if hard is None:
-            return  # in the scenario, before a person set quotas through the API
-        key = request.namespace, request.owner.name
-        before = self.refusals.get(key)
-        self.refusals[key] = QuotaRefusal(
-            request,
-            before.first_s if before else self.now_s,
-            self.now_s,
-            before.count + 1 if before else 1,
-            used,
-            hard,
-        )
-
-    def _is_refused(self, request: Request) -> bool:
-        """True while a quota does not allow one more such pod."""
-        resource = resource_of(request.pools[0])
-        used = self._used[request.namespace, resource]
-        if request.namespace in self.limits:
-            hard = self.limits[request.namespace].get(resource)
-            return hard is not None and used + request.gpus > hard
-        hard = QUOTAS[request.namespace].get(resource)
-        if hard is None or not self.story.is_reformed(self.now_s):
-            return False
-        limit = max(request.gpus, round(hard * self.story.scale))
-        return used + request.gpus > limit
-
-    def _class_of(self, tier: str) -> str:
+    def class_of(self, tier: str) -> str:
         """The newest version of a tier's PriorityClass; empty if there is none."""
         versions = [
             int(name.rpartition("-v")[2])
@@ -253,101 +255,103 @@ class Engine:
         ]
         return f"{tier}-v{max(versions)}" if tier and versions else ""
 
+    def _priority(self, pod: SimulatedPod) -> int:
+        return self.classes.get(pod.class_name, 0)
+
     def _create(self, request: Request) -> SimulatedPod:
         uid = uuid_of(self.story.seed, request.namespace, request.name, request.serial)
         key = key_of(uid)
         share = 0.35 + 0.6 * float(noise(key, np.array([1], np.int64))[0])
-        class_name = self._class_of(request.tier)
+        class_name = self.class_of(request.tier)
         pod = SimulatedPod(request, uid, key, self.now_s, share, class_name)
+        self.jobs.made(pod)
         self.pods.append(pod)
-        self._used[request.namespace, resource_of(request.pools[0])] += request.gpus
+        self._quotas.add(request)
         if request.stop_s is not None:
-            self._at(request.stop_s, self._stop, pod)
+            self.at(request.stop_s, self.stop, pod)
         if not self._place(pod):
-            rank = -self.classes.get(pod.class_name, 0)
-            for pool in request.pools:
+            rank = -self._priority(pod)
+            for pool in () if request.model else request.pools:
                 insort(self._waiting[pool], (rank, self.now_s, self._count, pod))
             self._count += 1
+            self._preempt(pod)
         return pod
 
     def _place(self, pod: SimulatedPod) -> bool:
-        """Bind a pod to a node with free GPUs; the first pool that has one is used."""
+        """Bind a pod to a node with free GPUs; packed after the change, spread before it."""
+        is_packed = self.story.is_reformed(self.now_s)
+        found = self._map.find(pod.request, self.now_s, is_packed=is_packed)
+        if found is None:
+            return False
+        free_s = self._map.take(pod, *found)
+        pod.bound_s = max(free_s, self.now_s + 1 + pod.key % 3)
+        pod.nominated = None
         request = pod.request
-        for pool in request.pools:
-            fitting = [
-                node
-                for node in self._pools[pool]
-                if len(self._free[node.name, pool]) >= request.gpus
-            ]
-            if fitting:
-                self._bind(pod, self._best(fitting, pool), pool)
-                return True
-        return False
-
-    def _best(self, fitting: list[NodeObject], pool: str) -> NodeObject:
-        """Spread over nodes at first, the default; packed after the change."""
-        sign = 1 if self.story.is_reformed(self.now_s) else -1
-        return min(
-            fitting, key=lambda n: (sign * len(self._free[n.name, pool]), n.name)
-        )
-
-    def _bind(self, pod: SimulatedPod, node: NodeObject, pool: str) -> None:
-        request = pod.request
-        free = self._free[node.name, pool]
-        seats, self._free[node.name, pool] = free[: request.gpus], free[request.gpus :]
-        for seat in seats:
-            seat.holder = pod
-            seat.pods.append(pod)
-        pod.node, pod.units = node, tuple(seat.index for seat in seats)
-        pod.bound_s = self.now_s + 1 + pod.key % 3
-        if request.run_s is not None:
+        if pod.job is not None:
+            self.jobs.bound(pod)
+        elif request.run_s is not None:
             phase = "Failed" if pod.key % 29 == 0 else "Succeeded"
-            self._at(pod.bound_s + request.run_s, self._finish_run, pod, phase)
+            self.at(pod.bound_s + request.run_s, self._finish_run, pod, phase)
+        return True
+
+    def _preempt(self, pod: SimulatedPod) -> None:
+        """End pods of lower priority for a pod that waits, if its class may do so."""
+        if not pod.class_name or pod.class_name in self.never or pod.request.model:
+            return
+        found = self._map.victims(pod, self._priority, self.now_s)
+        if found is None:
+            return
+        pod.nominated, victims = found
+        for one in victims:
+            one.preempted_s, one.preemptor = self.now_s, pod
+        self.preempted.extend(victims)
+        self.at(self.now_s + PREEMPTION_S, self._evict, pod, victims)
+
+    def _evict(self, pod: SimulatedPod, victims: Sequence[SimulatedPod]) -> None:
+        """The grace period of preempted pods is over: all of them end before others are placed."""
+        live = [one for one in victims if one.ended_s is None]
+        pools = [pool for one in live for pool in self._end(one, self.now_s, "")]
+        for one in live:
+            self._replace(one)
+        for pool in dict.fromkeys(pools):
+            self._schedule(pool)
+        pod.nominated = None
 
     def _finish_run(self, pod: SimulatedPod, phase: str) -> None:
-        if pod.ended_s is None:
-            self._finish(pod, self.now_s, phase)
+        if pod.ended_s is not None:
+            return
+        self.finish(pod, self.now_s, phase)
+        if pod.request.series is not None:
+            self.jobs.follow_up(pod.request.series)
 
-    def _stop(self, pod: SimulatedPod) -> None:
+    def stop(self, pod: SimulatedPod) -> None:
         """Delete a pod that runs, waits or is already gone."""
         if pod.ended_s is None:
-            self._finish(pod, max(self.now_s, pod.bound_s or 0), "")
+            self.finish(pod, max(self.now_s, pod.bound_s or 0), "")
 
-    def _finish(self, pod: SimulatedPod, at_s: int, phase: str) -> None:
+    def finish(self, pod: SimulatedPod, at_s: int, phase: str) -> None:
+        """End a pod; what waits may use its GPUs."""
+        for pool in self._end(pod, at_s, phase):
+            self._schedule(pool)
+
+    def _end(self, pod: SimulatedPod, at_s: int, phase: str) -> list[str]:
         at_s = max(at_s, pod.bound_s or at_s)
         pod.end(at_s, phase)
+        self.jobs.ended(pod)
         request = pod.request
-        self._used[request.namespace, resource_of(request.pools[0])] -= request.gpus
-        if pod.node is None:
-            return
-        for index in pod.units:
-            seat = self.seats[pod.node.name][index]
-            pool = pod.node.pool_of(seat.unit)
-            seat.holder = None
-            if pod.node in self._pools[pool]:  # it is not being removed
-                self._free[pod.node.name, pool].append(seat)  # used last
-        for pool in _pools_of(self.seats[pod.node.name][i] for i in pod.units):
-            self._schedule(pool)
+        self._quotas.add(request, -1)
+        return self._map.release(pod)
 
     def _schedule(self, pool: str) -> None:
         """Assign free GPUs to waiting pods, by priority, then by age."""
-        still: list[tuple[int, int, int, SimulatedPod]] = []
+        still: list[Waiting] = []
+        failed: set[tuple[tuple[str, ...], int]] = set()
         for item in self._waiting[pool]:
             pod = item[3]
-            if pod.node is None and pod.ended_s is None and not self._place(pod):
+            if pod.node is not None or pod.ended_s is not None:
+                continue
+            demand = pod.request.pools, pod.request.gpus
+            if demand in failed or not self._place(pod):
+                failed.add(demand)
                 still.append(item)
         self._waiting[pool] = still
-
-
-def _pools_of(seats: Iterable[Seat]) -> list[str]:
-    """Each pool once, in the order of the seats."""
-    return list(dict.fromkeys(seat.node.pool_of(seat.unit) for seat in seats))
-
-
-def _again(request: Request, run_s: int | None) -> Request:
-    """The same request for a new pod: a StatefulSet keeps the name, a Job does not."""
-    serial, name = f"{request.serial}+", request.name
-    if request.owner.kind == "Job":
-        stem = name.rpartition("-")[0]
-        name = f"{stem}-{code_of(5, request.owner.name, name, serial)}"
-    return replace(request, name=name, serial=serial, run_s=run_s)

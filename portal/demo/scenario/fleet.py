@@ -116,6 +116,7 @@ class NodeObject:
     strays: tuple[tuple[int, TimeSpan], ...] = ()  # slot busy without a pod
     generation: int = 0  # of spot nodes: their number in the slot
     shape: PartitionLayout = WHOLE
+    cordons: list[TimeSpan] = field(default_factory=list)  # for maintenance
 
     def is_there(self, at_s: int) -> bool:
         """True while the node object exists."""
@@ -124,6 +125,10 @@ class NodeObject:
     def is_read(self, at_s: int) -> bool:
         """True while the node exists and its exporter responds."""
         return self.is_there(at_s) and not any(s.contains(at_s) for s in self.outages)
+
+    def is_cordoned(self, at_s: int) -> bool:
+        """True while the scheduler must not use it."""
+        return any(span.contains(at_s) for span in self.cordons)
 
     def uuid(self, slot: int, at_s: int) -> str:
         """The GPU in a slot."""

@@ -41,6 +41,7 @@ BATCH_UTILIZATION = (0.7, 0.84)
 NOTEBOOK_UTILIZATION = (0.4, 0.6)  # while a cell runs
 SERVICE_TARGET = 0.6  # target utilization of the autoscaler
 GROWTH = 1.6  # load of services after the change
+UNUSED_SHARE, TAIL_SHARE = 0.04, 0.08  # of training jobs
 _THURSDAY = 3  # weekday of 1 January 1970
 LONGEST_RUN_S = 4 * DAY_S
 AUTOSCALE_S = HOUR_S // 2  # how often a service is scaled to its load
@@ -85,6 +86,7 @@ def _job(
     run_s = int(trainer.hours * HOUR_S * chance.lognormvariate(0, 0.8))
     if is_reformed:  # the same work on GPUs that are used better
         run_s = int(run_s * TRAINING_UTILIZATION[0] / TRAINING_UTILIZATION[1])
+    unused, tail_s = _flaws(story, job)
     return Request(
         namespace=trainer.namespace,
         name=f"{job}-{code_of(5, story.seed, job, day)}",
@@ -97,7 +99,17 @@ def _job(
         tier="training" if is_reformed else "",
         utilization=_spread(TRAINING_UTILIZATION[is_reformed], chance),
         run_s=min(LONGEST_RUN_S, max(600, run_s)),
+        unused=unused if is_reformed else 0,
+        tail_s=tail_s if is_reformed else 0,
     )
+
+
+def _flaws(story: Story, job: str) -> tuple[int, int]:
+    """Of some jobs: GPUs that they never use; seconds until their process exits when it is done."""
+    chance = random_of(story.seed, "flaws", job)
+    unused = int(chance.random() < UNUSED_SHARE)
+    tail_s = int(chance.uniform(25, 90) * 60) if chance.random() < TAIL_SHARE else 0
+    return unused, tail_s
 
 
 def people_of(namespace: str) -> list[str]:

@@ -107,11 +107,12 @@ class Trainer:
 _AMD = ("mi300x",)
 _A100 = ("a100-80",)
 _A100_THIRDS = ("a100-80-mig/3g.40gb",)
+_A100_40_PARTS = ("a100-40-mig/1g.5gb",)
 _ANY_A100 = ("a100-80", "a100-40")
 _A100_SPOT = ("a100-80-spot", "a100-80")
 _A100_40_SPOT = ("a100-40-spot", "a100-40", "a100-80-spot")
 TRAINERS = (
-    Trainer("lm-train", "pretrain", 2.5, 3.6, (8,), 26, ("h100",), ("h100",)),
+    Trainer("lm-train", "pretrain", 2.5, 0, (8,), 26, ("h100",), ("h100",)),
     Trainer("lm-train", "port-rocm", 1.2, 1.8, (4, 4, 8), 14, _AMD, _AMD),
     Trainer("lm-train", "finetune", 13, 19, (1, 1, 1, 2, 2, 4), 8, _A100, _A100_SPOT),
     Trainer(
@@ -124,7 +125,7 @@ TRAINERS = (
     Trainer("search-lab", "reranker", 7, 12, (1, 1, 2), 5, _ANY_A100, _A100_40_SPOT),
     Trainer("search-lab", "distiller", 0, 9, (1,), 4, _ANY_A100, _A100_THIRDS),
     Trainer("recsys-lab", "two-tower", 7, 12, (1, 2), 5, _ANY_A100, _A100_40_SPOT),
-    Trainer("forecast", "demand", 5, 8, (1,), 3, ("a100-40",), ("a10g-spot", "a10g")),
+    Trainer("forecast", "demand", 5, 8, (1,), 3, ("a100-40",), _A100_40_PARTS),
 )
 
 
@@ -154,7 +155,7 @@ WHOLE_GPU = "nvidia.com/gpu"
 QUOTAS = {  # limit of a namespace after the change, by resource
     "lm-train": {WHOLE_GPU: 84, "amd.com/gpu": 16},
     "lm-lab": {WHOLE_GPU: 8},
-    "vision-train": {WHOLE_GPU: 48},
+    "vision-train": {WHOLE_GPU: 72},
     "vision-lab": {
         WHOLE_GPU: 8,
         "nvidia.com/mig-1g.10gb": 16,
@@ -162,13 +163,13 @@ QUOTAS = {  # limit of a namespace after the change, by resource
     },
     "speech": {WHOLE_GPU: 32},
     "search-prod": {WHOLE_GPU: 34},
-    "search-lab": {WHOLE_GPU: 16, "nvidia.com/mig-3g.40gb": 6},
+    "search-lab": {WHOLE_GPU: 20, "nvidia.com/mig-3g.40gb": 6},
     "recsys-prod": {WHOLE_GPU: 32},
     "recsys-lab": {WHOLE_GPU: 16},
     "fraud": {WHOLE_GPU: 18},
-    "robotics-sim": {WHOLE_GPU: 16},
-    "forecast": {WHOLE_GPU: 24},
-    UNMAPPED: {WHOLE_GPU: 2},
+    "robotics-sim": {WHOLE_GPU: 24},
+    "forecast": {WHOLE_GPU: 32},
+    UNMAPPED: {WHOLE_GPU: 4},
 }
 TIERS = {  # value of the PriorityClass by tier, after the change
     "interactive": 10_000,
@@ -177,3 +178,13 @@ TIERS = {  # value of the PriorityClass by tier, after the change
     "scavenger": 100,
 }
 CLASSES = {f"{tier}-v1": value for tier, value in TIERS.items()}
+NEVER_PREEMPTS = (
+    "training",
+    "scavenger",
+)  # tiers: their work waits until GPUs are free
+NEVER = tuple(f"{tier}-v1" for tier in NEVER_PREEMPTS)
+
+
+def scaled_limit(units: int, scale: float) -> int:
+    """A quota in a fleet of another size: enough for one large job."""
+    return max(round(units * scale), min(units, 8))

@@ -1,10 +1,11 @@
 """One simulated pod, from its creation to the deletion of its object, and its seats."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from portal.demo.scenario.fleet import NodeObject
 from portal.demo.scenario.gpu_partitioning import PartitionUnit
+from portal.demo.scenario.noise import code_of
 
 FINISHED_S = 900  # ttlSecondsAfterFinished: how long a finished Job's pod exists
 
@@ -37,6 +38,13 @@ class Request:
         run_s: duration after the bind; None: until it is stopped.
         stop_s: when it is stopped, running or not; None: never.
         utilization: of its GPUs while it is active, 0 to 1.
+        series: name, slot and number of work of which the next follows when this one ends.
+        index: of the member of an Indexed Job; None for other pods.
+        limit: its label `max-duration`; empty: none.
+        image: what cannot be pulled, so that it never runs; empty: its image is there.
+        model: the only model that it accepts; empty: those of its pools.
+        unused: of its units, how many it never uses.
+        tail_s: at its end, how long its process does not use its GPUs.
     """
 
     namespace: str
@@ -51,17 +59,26 @@ class Request:
     utilization: float
     run_s: int | None = None
     stop_s: int | None = None
+    series: tuple[str, int, int] | None = None
+    index: int | None = None
+    limit: str = ""
+    image: str = ""
+    model: str = ""
+    unused: int = 0
+    tail_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaRefusal:
-    """A controller whose pod a quota refused, and the number of times.
+    """A controller whose pods a quota refused, and the number of times.
 
     Attributes:
+        missing: names of the pods that it could not make, by serial.
         used, hard: of its quota at the last refusal.
     """
 
     request: Request
+    missing: frozenset[str]
     first_s: int
     last_s: int
     count: int
@@ -79,12 +96,16 @@ class SimulatedPod:
     created_s: int
     memory_share: float  # of each GPU's memory
     class_name: str = ""  # its PriorityClass
+    job: "SimulatedJob | None" = None  # of which it is a member
     bound_s: int | None = None
     node: NodeObject | None = None
     units: tuple[int, ...] = field(default=())  # indices among those of its node
     ended_s: int | None = None
     phase: str = ""  # Succeeded or Failed; empty: it was deleted
     gone_s: int | None = None
+    preempted_s: int | None = None  # since when it is ending for another pod
+    preemptor: "SimulatedPod | None" = None
+    nominated: NodeObject | None = None  # where pods end for it
 
     def is_seen(self, at_s: int) -> bool:
         """True while the API server has the object."""
@@ -93,6 +114,14 @@ class SimulatedPod:
     def is_bound(self, at_s: int) -> bool:
         """True from the bind on."""
         return self.bound_s is not None and self.bound_s <= at_s
+
+    def is_ending(self, at_s: int) -> bool:
+        """True during the grace period of a preemption."""
+        return self.preempted_s is not None and self.preempted_s <= at_s
+
+    def is_stuck(self, at_s: int) -> bool:
+        """True while its image cannot be pulled."""
+        return bool(self.request.image) and self.is_bound(at_s)
 
     def holds(self, at_s: int) -> bool:
         """True while it holds its GPUs."""
@@ -107,6 +136,64 @@ class SimulatedPod:
         self.ended_s = at_s
         self.phase = phase
         self.gone_s = at_s + (FINISHED_S if phase else 0)
+
+
+@dataclass(slots=True, eq=False)
+class SimulatedJob:
+    """A Job whose pods are of use only together, held back by a queue until there is quota.
+
+    Attributes:
+        requests: of its members.
+        queue: its LocalQueue; empty: none.
+        left_s: work that remains once all members are bound.
+        admitted_s: when its pods may be made; None while its queue holds it back.
+        together: when all members were bound: start, and end or None.
+    """
+
+    requests: tuple[Request, ...]
+    queue: str
+    created_s: int
+    left_s: int
+    uid: str
+    admitted_s: int | None = None
+    ended_s: int | None = None
+    pods: list[SimulatedPod] = field(default_factory=list)  # of all attempts
+    members: dict[int, SimulatedPod] = field(default_factory=dict)  # that are bound
+    together: list[tuple[int, int | None]] = field(default_factory=list)
+
+    @property
+    def namespace(self) -> str:
+        """Where it is."""
+        return self.requests[0].namespace
+
+    @property
+    def name(self) -> str:
+        """Of the Job."""
+        return self.requests[0].owner.name
+
+    @property
+    def gpus(self) -> int:
+        """Units that all members request."""
+        return sum(one.gpus for one in self.requests)
+
+    @property
+    def is_complete(self) -> bool:
+        """True while all members are bound and work."""
+        return bool(self.together) and self.together[-1][1] is None
+
+    def is_shown(self, at_s: int) -> bool:
+        """True while the API server has the object."""
+        ended = self.ended_s is not None and self.ended_s + FINISHED_S <= at_s
+        return self.created_s <= at_s and not ended
+
+
+def again(request: Request, run_s: int | None) -> Request:
+    """The same request for a new pod: a StatefulSet keeps the name, a Job does not."""
+    serial, name = f"{request.serial}+", request.name
+    if request.owner.kind == "Job":
+        stem = name.rpartition("-")[0]
+        name = f"{stem}-{code_of(5, request.owner.name, name, serial)}"
+    return replace(request, name=name, serial=serial, run_s=run_s)
 
 
 @dataclass(slots=True)
