@@ -12,7 +12,7 @@ from scheduler_view.domain.queues.pools import (
 )
 from scheduler_view.domain.queues.queued import QueuedUnit
 from scheduler_view.domain.waits.cause import Stage, WaitCause
-from scheduler_view.domain.waits.placement.index import NodeRoom
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
 
 NOT_LET_IN = frozenset({Stage.REFUSED, Stage.HELD_BACK})
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request, is_gpu
-from scheduler_view.domain.waits.placement.index import NodeRoom, WorldIndex
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.world.pods import KEEP_NODE, PodObject
 
 RETURNS = frozenset({"DaemonSet", "Node"})  # their pods keep no node

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 from scheduler_view.domain.queues.pools import is_available
 from scheduler_view.domain.waits.cause import WaitCause, mask_of
-from scheduler_view.domain.waits.placement.index import NodeRoom
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.verdicts import Verdicts
 
 _COUNTED = mask_of(
@@ -49,13 +49,14 @@ Placed = tuple[Shape, str]  # with its node
 
 def shape_of(verdicts: Verdicts, resource: str) -> Shape:
     """The shape of a demand: available nodes where nothing but free amounts can be short."""
+    nodes = verdicts.candidates.positions[(verdicts.masks & ~_COUNTED) == 0]
     return Shape(
         resource,
         verdicts.demand.spec.requests,
         frozenset(
             room.node.name
-            for room, mask in zip(verdicts.rooms, verdicts.masks, strict=True)
-            if not mask & ~_COUNTED and is_available(room.node)
+            for room in verdicts.table.at(nodes)
+            if is_available(room.node)
         ),
     )
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scheduler_view.domain.waits.placement.demand import matches_node
-from scheduler_view.domain.waits.placement.index import NodeRoom, WorldIndex
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.world.nodes import ClusterNode
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 

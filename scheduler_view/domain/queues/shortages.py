@@ -39,6 +39,6 @@ def shortage_of(explainer: Explainer, unit: WorkUnit) -> QuotaShortage | None:
         if refusal is not None and refusal.requested <= refusal.hard:
             need = refusal.used + refusal.requested - refusal.hard
             counted = Blockers(explainer.index, unit).counted(unit.namespace, refusal)
-            held = tuple((pod.uid, amount) for pod, amount in counted)
+            held = tuple((pod.uid, amount) for pod, amount, _ in counted)
             return QuotaShortage(max(0, need), held)
     return None

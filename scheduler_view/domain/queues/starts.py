@@ -21,7 +21,7 @@ from scheduler_view.domain.queues.remaining import (
 )
 from scheduler_view.domain.queues.shortages import QuotaShortage
 from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.placement.index import NodeRoom
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
 
 ESTIMATED = frozenset(
     {

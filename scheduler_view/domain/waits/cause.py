@@ -1,6 +1,7 @@
 """The words of explanations: stages, causes, preemption and overlays (scheduling.md S4-S11)."""
 
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Stage(StrEnum):
@@ -95,6 +96,7 @@ def first_of(mask: int) -> WaitCause | None:
     return PER_NODE[(mask & -mask).bit_length() - 1] if mask else None
 
 
+@lru_cache(maxsize=4096)
 def causes_of(mask: int) -> tuple[WaitCause, ...]:
     """The causes of a set, in table order."""
     return tuple(cause for cause in PER_NODE if mask & BIT[cause])

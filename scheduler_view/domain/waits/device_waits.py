@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
-from scheduler_view.domain.waits.blockers import Blockers, HolderSet
+from scheduler_view.domain.waits.blockers import Blockers
 from scheduler_view.domain.waits.explanation import Remedy, remedy
 from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.placement.index import NodeRoom, WorldIndex
+from scheduler_view.domain.waits.placement.holders import HolderSet
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.remedies.on_nodes import ended
 
 

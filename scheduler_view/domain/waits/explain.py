@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from scheduler_view.domain.quotas.quota_key import resource_of
-from scheduler_view.domain.waits.blockers import Blockers, HolderSets
+from scheduler_view.domain.waits.blockers import Blockers
 from scheduler_view.domain.waits.cause import Stage, WaitCause
 from scheduler_view.domain.waits.device_waits import DeviceWait, device_wait
 from scheduler_view.domain.waits.explanation import PodCounts, WaitExplanation
@@ -17,6 +17,7 @@ from scheduler_view.domain.waits.overlays import (
     overlays_of,
 )
 from scheduler_view.domain.waits.placement.gpu_requests import GpuRequest, gpu_request
+from scheduler_view.domain.waits.placement.holders import HolderSets
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.preemption import preemption_of
 from scheduler_view.domain.waits.refusals import refusal_of_maker

@@ -1,20 +1,27 @@
 """Numbers and names that belong to a cause: the quota, the free units, the taint, the volume."""
 
 from collections.abc import Iterable
+from heapq import nsmallest
 
 from scheduler_view.domain.quotas.quota_key import is_mig
-from scheduler_view.domain.waits.blockers import Blockers, HolderSet
+from scheduler_view.domain.waits.blockers import Blockers
 from scheduler_view.domain.waits.cause import BIT, WaitCause
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.placement.demand import untolerated
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
+from scheduler_view.domain.waits.placement.holders import HolderSet
 from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.verdicts import Verdicts, free_of
+from scheduler_view.domain.waits.placement.verdicts import (
+    Verdicts,
+    free_of,
+    short_of,
+)
 from scheduler_view.domain.waits.remedies.before_nodes import quota_facts
 from scheduler_view.domain.waits.remedies.remedies import WaitCase
 from scheduler_view.domain.waits.units import WorkUnit
 
 Found = dict[str, object]
+MOST_NODES = 32  # whose free units are named; the total is of all
 
 
 def facts_of(
@@ -87,7 +94,11 @@ def _of_nodes(
     spec = verdicts.demand.spec
     if cause is WaitCause.FRAGMENTED:
         free = free_of(verdicts.with_mask(BIT[WaitCause.FRAGMENTED]), resource)
-        return {"free": free, "free_total": sum(free.values())}
+        most = nsmallest(MOST_NODES, free, key=lambda name: (-free[name], name))
+        return {
+            "free": {name: free[name] for name in sorted(most)},
+            "free_total": sum(free.values()),
+        }
     if cause is WaitCause.NO_FREE_GPU and is_mig(resource):
         return {"free_other": _free_profiles(index, resource)}
     if cause is WaitCause.CPU_MEMORY:
@@ -105,34 +116,33 @@ def _volume(cause: WaitCause, verdicts: Verdicts) -> Found:
     if cause is WaitCause.VOLUME_IN_USE:
         names = list(verdicts.demand.spec.volumes)
     elif cause is WaitCause.VOLUME_ZONE:
-        names = [n for room in verdicts.rooms for n in volumes.elsewhere(room.node)]
+        names = _first(volumes.elsewhere(room.node) for room in verdicts.rooms)
     elif cause is WaitCause.VOLUME_UNBOUND:
-        names = [n for room in verdicts.rooms for n in volumes.unbound(room.node)]
+        names = _first(volumes.unbound(room.node) for room in verdicts.rooms)
     else:
         return {}
     return {"volume": names[0]} if names else {}
 
 
+def _first(found: Iterable[list[str]]) -> list[str]:
+    return next((names for names in found if names), [])
+
+
 def _short(verdicts: Verdicts) -> list[str]:
     """Resources other than GPUs that are short where this is the only cause, or the first."""
-    rooms = [
-        room
-        for room, mask in zip(verdicts.rooms, verdicts.masks, strict=True)
-        if mask & -mask == BIT[WaitCause.CPU_MEMORY]
+    masks, positions = verdicts.masks, verdicts.candidates.positions
+    nodes = positions[(masks & -masks) == BIT[WaitCause.CPU_MEMORY]]
+    others = [
+        one for one in verdicts.demand.spec.requests if one[0] not in verdicts.resources
     ]
-    return sorted(
-        {
-            name
-            for room in rooms
-            for name, need in verdicts.demand.spec.requests
-            if name not in verdicts.resources and need > room.free.get(name, 0)
-        }
-    )
+    short = zip(others, short_of(verdicts.table, others), strict=True)
+    return sorted(name for (name, _), where in short if where[nodes].any())
 
 
 def _taints(verdicts: Verdicts) -> list[Found]:
     spec = verdicts.demand.spec
-    unique = {t for room in verdicts.rooms for t in untolerated(spec, room.node)}
+    known = {room.node.taints: room.node for room in verdicts.rooms}
+    unique = {one for node in known.values() for one in untolerated(spec, node)}
     return [
         {"key": one.key, "value": one.value, "effect": one.effect}
         for one in sorted(unique, key=lambda one: (one.key, one.value, one.effect))

@@ -1,11 +1,11 @@
 """What makes a wait worse than its cause shows (scheduling.md S11)."""
 
-from scheduler_view.domain.waits.blockers import Blockers, HolderSet, pods_of
+from scheduler_view.domain.waits.blockers import Blockers, pods_of
 from scheduler_view.domain.waits.cause import Overlay, Stage, WaitCause
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.findings import Findings
+from scheduler_view.domain.waits.placement.holders import HolderSet
 from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.pods import PodObject
 
 
 def deadlocked_with(
@@ -64,14 +64,10 @@ def inverted_sets(
     if own <= findings.index.lowest_priority:
         return []
     blockers = Blockers(findings.index, unit)
-
-    def is_lower(pod: PodObject) -> bool:
-        return world.priority_of(pod.spec) < own
-
     if finding.refusal is not None:
-        return blockers.of_quota(unit.namespace, finding.refusal, is_lower).best
+        return blockers.of_quota(unit.namespace, finding.refusal, own).best
     if finding.verdicts is not None:
-        return blockers.on_nodes(finding.verdicts, is_lower).best
+        return blockers.on_nodes(finding.verdicts, own).best
     return []
 
 

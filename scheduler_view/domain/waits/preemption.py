@@ -7,7 +7,8 @@ from scheduler_view.domain.waits.cause import (
     mask_of,
 )
 from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.placement.index import NodeRoom, WorldIndex
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.placement.node_table import LARGEST
 from scheduler_view.domain.waits.placement.verdicts import Verdicts
 
 _ENDS_HELP = mask_of(
@@ -50,23 +51,13 @@ def preemption_of(index: WorldIndex, finding: PodFinding) -> PreemptionOutcome:
 
 
 def _by_nodes(index: WorldIndex, verdicts: Verdicts) -> PreemptionOutcome:
-    found = PreemptionOutcome.NOT_HELPFUL
-    own = index.world.priority_of(verdicts.demand.spec)
-    for room, mask in zip(verdicts.rooms, verdicts.masks, strict=True):
-        if not mask or mask & ~_ENDS_HELP:
-            continue
-        has_lower = room.lowest is not None and room.lowest < own
-        if found is PreemptionOutcome.NO_VICTIMS and not has_lower:
-            continue
-        if _could_hold(room, verdicts):
-            found = PreemptionOutcome.NO_VICTIMS
-            if has_lower:
-                return PreemptionOutcome.NOT_ENOUGH
-    return found
-
-
-def _could_hold(room: NodeRoom, verdicts: Verdicts) -> bool:
-    offered = room.node.allocatable
-    return all(
-        need <= offered.get(name, 0) for name, need in verdicts.demand.spec.requests
-    )
+    masks, table, spec = verdicts.masks, verdicts.table, verdicts.demand.spec
+    can_help = (masks != 0) & ((masks & ~_ENDS_HELP) == 0)
+    nodes = verdicts.candidates.positions[can_help]
+    for name, need in spec.requests:
+        nodes = nodes[table.allocatable(name)[nodes] >= min(need, LARGEST)]
+    if not len(nodes):
+        return PreemptionOutcome.NOT_HELPFUL
+    if (table.lowest[nodes] < index.world.priority_of(spec)).any():
+        return PreemptionOutcome.NOT_ENOUGH
+    return PreemptionOutcome.NO_VICTIMS

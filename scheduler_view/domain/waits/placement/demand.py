@@ -13,11 +13,13 @@ class Demand:
 
     Attributes:
         labels: those that some rule of affinity or spread reads, sorted.
+        reads_pods: whether a rule between pods is about it; else it has no labels.
     """
 
     namespace: str
     spec: PodSpec
     labels: tuple[tuple[str, str], ...] = ()
+    reads_pods: bool = True
 
     @cached_property
     def label_map(self) -> dict[str, str]:
@@ -38,6 +40,11 @@ def matches_node(spec: PodSpec, node: ClusterNode) -> bool:
 def untolerated(spec: PodSpec, node: ClusterNode) -> list[Taint]:
     """Taints that keep the pod away, without a cordon's."""
     return [one for one in node.taints if not one.is_tolerated(spec.tolerations)]
+
+
+def is_tolerated(spec: PodSpec, taints: tuple[Taint, ...]) -> bool:
+    """Whether none of a node's taints keeps the pod away."""
+    return all(one.is_tolerated(spec.tolerations) for one in taints)
 
 
 def tolerates_cordon(spec: PodSpec) -> bool:

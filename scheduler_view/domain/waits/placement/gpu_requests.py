@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scheduler_view.domain.quotas.quota_key import Added, resource_of
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
@@ -29,10 +30,15 @@ class GpuRequest:
 
 def is_gpu(resource: str, added: Added) -> bool:
     """Whether a resource is of GPUs, or is probably meant to be."""
+    return _is_gpu(resource, tuple(sorted(added.items())))
+
+
+@lru_cache(maxsize=4096)
+def _is_gpu(resource: str, names: tuple[tuple[str, str], ...]) -> bool:
     if _PART.fullmatch(resource):
         return False
     return (
-        resource_of(resource, added) == resource
+        resource_of(resource, dict(names)) == resource
         or _LIKE_A_GPU.fullmatch(resource) is not None
     )
 

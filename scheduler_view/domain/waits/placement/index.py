@@ -2,48 +2,39 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from scheduler_view.domain.waits.placement.gpu_requests import is_gpu
+from scheduler_view.domain.waits.placement.holders import Holders
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
+from scheduler_view.domain.waits.placement.node_table import NodeTable, Positions
 from scheduler_view.domain.waits.units import WorkUnit, find_units
 from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.devices import DeviceClaim
 from scheduler_view.domain.waits.world.events import EventObject
-from scheduler_view.domain.waits.world.nodes import ClusterNode
 from scheduler_view.domain.waits.world.pod_spec import PodSpec, PodTerm
 from scheduler_view.domain.waits.world.pods import PodObject
 from scheduler_view.domain.waits.world.world import World
 
 
-class NodeRoom:
-    """One node with the pods on it.
+@dataclass(frozen=True)
+class Candidates:
+    """The nodes that have the GPU resources of a demand (S6), in the order of their names.
 
     Attributes:
-        free: thousandths by resource; below 0 if more is reserved than there is.
-        slots: pods that still fit by their number.
-        lowest: the lowest priority of a pod on it; None for a node without pods.
-        ranked: pods that may be ended by what they hold, best first, by resource; filled on demand.
+        positions: in the table.
     """
 
-    __slots__ = ("free", "lowest", "node", "pods", "ports", "ranked", "slots")
+    table: NodeTable
+    positions: Positions
 
-    def __init__(
-        self, node: ClusterNode, pods: Iterable[PodObject], world: World
-    ) -> None:
-        self.node = node
-        self.ranked: dict[str, list[tuple[PodObject, int]]] = {}
-        self.pods = tuple(pods)
-        self.free = dict(node.allocatable)
-        self.ports: set[tuple[int, str]] = set()
-        for pod in self.pods:
-            self.ports |= pod.spec.host_ports
-            for name, amount in pod.spec.requests:
-                self.free[name] = self.free.get(name, 0) - amount
-        self.lowest = min(
-            (world.priority_of(pod.spec) for pod in self.pods), default=None
-        )
-        limit = node.allocatable.get("pods")
-        self.slots = limit // 1000 - len(self.pods) if limit is not None else 1
+    @cached_property
+    def rooms(self) -> list[NodeRoom]:
+        """The nodes themselves."""
+        return self.table.at(self.positions)
 
 
 class WorldIndex:
@@ -55,12 +46,30 @@ class WorldIndex:
         for pod in world.pods:
             if pod.holds:
                 on[pod.node].append(pod)
-        self.known_sets: dict[int, object] = {}  # of blockers, by identity of verdicts
         self.placed = [pod for pods in on.values() for pod in pods]
         self.rooms = {
             node.name: NodeRoom(node, on.get(node.name, ()), world)
             for node in sorted(world.nodes, key=lambda node: node.name)
         }
+        self.table = NodeTable(list(self.rooms.values()))
+        self.holders = Holders(world, self.table)
+        self._candidates: dict[tuple[str, ...], Candidates] = {}
+
+    @cached_property
+    def pods_in(self) -> Mapping[str, list[PodObject]]:
+        """All pods by their namespace."""
+        found: dict[str, list[PodObject]] = defaultdict(list)
+        for pod in self.world.pods:
+            found[pod.namespace].append(pod)
+        return found
+
+    @cached_property
+    def placed_in(self) -> Mapping[str, list[PodObject]]:
+        """Pods on nodes by their namespace."""
+        found: dict[str, list[PodObject]] = defaultdict(list)
+        for pod in self.placed:
+            found[pod.namespace].append(pod)
+        return found
 
     @cached_property
     def lowest_priority(self) -> int:
@@ -91,17 +100,18 @@ class WorldIndex:
                     found[name].append(room)
         return found
 
-    def candidates(self, resources: Iterable[str]) -> list[NodeRoom]:
+    def candidates(self, resources: Iterable[str]) -> Candidates:
         """Nodes that have all these GPU resources; all nodes if none is named (S6)."""
-        found: list[NodeRoom] | None = None
-        for name in resources:
-            having = self.rooms_with.get(name, [])
-            if found is None:
-                found = having
-            else:
-                names = {room.node.name for room in having}
-                found = [room for room in found if room.node.name in names]
-        return list(self.rooms.values()) if found is None else found
+        key = tuple(resources)
+        if key not in self._candidates:
+            table = self.table
+            found = np.ones(len(table), dtype=np.bool_)
+            for name in key:
+                known = name in self.rooms_with
+                has = (table.capacity(name) > 0) | (table.allocatable(name) > 0)
+                found &= has & known
+            self._candidates[key] = Candidates(table, np.flatnonzero(found))
+        return self._candidates[key]
 
     @cached_property
     def _events(self) -> Mapping[tuple[str, str, str, str], list[EventObject]]:
@@ -182,6 +192,43 @@ class WorldIndex:
             for term in pod.spec.anti_affinity:
                 found[term, pod.namespace].append(pod)
         return found
+
+    @cached_property
+    def _kept_away_by(self) -> Mapping[tuple[str, str], list[tuple[PodTerm, str]]]:
+        """Terms of placed pods by a label that they select exactly; others by empty texts."""
+        found: dict[tuple[str, str], list[tuple[PodTerm, str]]] = defaultdict(list)
+        for term, namespace in self.kept_away:
+            selects = term.selector.requirements if term.selector else ()
+            exact = (
+                (one.key, one.values[0])
+                for one in selects
+                if one.operator == "In" and len(one.values) == 1
+            )
+            found[next(exact, ("", ""))].append((term, namespace))
+        return found
+
+    def keeping_away(
+        self, labels: Mapping[str, str], namespace: str
+    ) -> list[tuple[PodTerm, str]]:
+        """Anti-affinity terms of placed pods that are about a pod with these labels."""
+        known = self._kept_away_by
+        maybe = [*known.get(("", ""), ())]
+        for label in labels.items():
+            maybe += known.get(label, ())
+        return [
+            (term, own)
+            for term, own in maybe
+            if term.selector is not None
+            and term.selector.matches(labels)
+            and self.in_namespaces(term, own, namespace)
+        ]
+
+    def reads_pods(self, pod: PodObject) -> bool:
+        """Whether a rule between pods decides where a pod may run: its own, or a placed pod's."""
+        spec = pod.spec
+        if spec.affinity or spec.anti_affinity or spec.spread:
+            return True
+        return bool(self.keeping_away(pod.labels, pod.namespace))
 
 
 def _keys_of(spec: PodSpec) -> Iterator[str]:

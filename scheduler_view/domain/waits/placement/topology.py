@@ -1,15 +1,17 @@
 """Rules between pods: topology spread, pod affinity and anti-affinity, prepared for one demand."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scheduler_view.domain.waits.cause import BIT, WaitCause
-from scheduler_view.domain.waits.placement.demand import (
-    Demand,
-    matches_node,
-    untolerated,
-)
-from scheduler_view.domain.waits.placement.index import NodeRoom, WorldIndex
+from scheduler_view.domain.waits.placement.demand import Demand, is_tolerated
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
+from scheduler_view.domain.waits.placement.node_table import Flags
 from scheduler_view.domain.waits.world.nodes import ClusterNode
 from scheduler_view.domain.waits.world.pod_spec import PodTerm, SpreadRule
 from scheduler_view.domain.waits.world.pods import PodObject
@@ -24,48 +26,47 @@ class TopologyRules:
 
     def __init__(self, index: WorldIndex, demand: Demand) -> None:
         self._index, self._demand = index, demand
-        self._spread = [(rule, *self._counts(rule)) for rule in demand.spec.spread]
-        self._near = [
-            (term.topology_key, self._values(term)) for term in demand.spec.affinity
-        ]
+        spec = demand.spec
+        self._near = [(term.topology_key, self._values(term)) for term in spec.affinity]
         if not any(values for _, values in self._near) and all(
-            self._matches_itself(term) for term in demand.spec.affinity
+            self._matches_itself(term) for term in spec.affinity
         ):
             self._near = []  # the first of a group may run anywhere
-        self._apart = [
-            (term.topology_key, self._values(term))
-            for term in demand.spec.anti_affinity
-        ]
-        self._away = list(self._kept_away())
+        self._away = (
+            index.keeping_away(demand.label_map, demand.namespace)
+            if demand.reads_pods
+            else []
+        )
 
     @property
     def is_empty(self) -> bool:
         """Whether no node is affected."""
-        return not (self._spread or self._near or self._apart or self._away)
+        spec = self._demand.spec
+        return not (spec.spread or spec.anti_affinity or self._near or self._away)
 
-    def mask(self, node: ClusterNode) -> int:
-        """The causes that hold on a node."""
-        found = 0
-        labels = node.labels
-        if any(self._skews(node, *one) for one in self._spread):
-            found |= _SPREAD
-        if any(labels.get(key) not in values for key, values in self._near):
-            found |= _AFFINITY
-        if any(
-            labels.get(key) in values for key, values in (*self._apart, *self._away)
-        ):
-            found |= _ANTI
+    @cached_property
+    def masks(self) -> NDArray[np.int32]:
+        """The causes that hold on each node."""
+        table, spec = self._index.table, self._demand.spec
+        found = np.zeros(len(table), dtype=np.int32)
+        for rule in spec.spread:
+            found[self._skewed(rule)] |= _SPREAD
+        for key, values in self._near:
+            found[~table.label(key).among(values)] |= _AFFINITY
+        apart = [(term.topology_key, self._values(term)) for term in spec.anti_affinity]
+        apart += [
+            (one[0].topology_key, self._places(one[0], self._index.kept_away[one]))
+            for one in self._away
+        ]
+        for key, values in apart:
+            found[table.label(key).among(values)] |= _ANTI
         return found
 
     def keepers(self, room: NodeRoom) -> list[PodObject]:
         """Placed pods that keep the demand off a node by anti-affinity."""
         demand, index = self._demand, self._index
         near = [(term, self._matching(term)) for term in demand.spec.anti_affinity]
-        near += [
-            (term, iter(pods))
-            for (term, namespace), pods in index.kept_away.items()
-            if self._is_meant(term, namespace)
-        ]
+        near += [(one[0], iter(index.kept_away[one])) for one in self._away]
         found = {
             pod.uid: pod
             for term, pods in near
@@ -86,21 +87,18 @@ class TopologyRules:
         own, index = self._demand.namespace, self._index
         if term.selector is None:
             return
-        for pod in index.placed:
-            if term.selector.matches(pod.labels) and index.in_namespaces(
-                term, own, pod.namespace
-            ):
-                yield pod
+        for namespace, pods in index.placed_in.items():
+            if index.in_namespaces(term, own, namespace):
+                yield from (pod for pod in pods if term.selector.matches(pod.labels))
 
     def _values(self, term: PodTerm) -> set[str]:
         """Values of the topology key where a matching pod runs."""
-        found = set()
-        for pod in self._matching(term):
-            room = self._index.rooms.get(pod.node)
-            value = room.node.labels.get(term.topology_key) if room else None
-            if value is not None:
-                found.add(value)
-        return found
+        return self._places(term, self._matching(term))
+
+    def _places(self, term: PodTerm, pods: Iterable[PodObject]) -> set[str]:
+        rooms = (self._index.rooms.get(pod.node) for pod in pods)
+        found = (r.node.labels.get(term.topology_key) for r in rooms if r is not None)
+        return {one for one in found if one is not None}
 
     def _matches_itself(self, term: PodTerm) -> bool:
         own = self._demand.namespace
@@ -110,71 +108,43 @@ class TopologyRules:
             and self._index.in_namespaces(term, own, own)
         )
 
-    def _is_meant(self, term: PodTerm, namespace: str) -> bool:
-        """Whether an anti-affinity term of a placed pod is about this demand."""
-        demand = self._demand
-        return (
-            term.selector is not None
-            and term.selector.matches(demand.label_map)
-            and self._index.in_namespaces(term, namespace, demand.namespace)
-        )
-
-    def _kept_away(self) -> Iterator[tuple[str, set[str]]]:
-        for (term, namespace), pods in self._index.kept_away.items():
-            if self._is_meant(term, namespace):
-                rooms = [self._index.rooms.get(pod.node) for pod in pods]
-                labels = [r.node.labels.get(term.topology_key) for r in rooms if r]
-                yield term.topology_key, {one for one in labels if one is not None}
-
-    def _counts(self, rule: SpreadRule) -> tuple[Counter[str], int, int]:
-        """Matching pods by value of the key, the minimum, and whether this pod counts itself."""
-        demand, index = self._demand, self._index
-        counts: Counter[str] = Counter()
-        values: dict[str, str] = {}
-        for room in index.rooms.values():
-            value = room.node.labels.get(rule.topology_key)
-            if value is not None and self._counts_node(rule, room.node):
-                counts.setdefault(value, 0)
-                values[room.node.name] = value
-        for pod in index.placed:
-            place = values.get(pod.node)
-            if (
-                place is not None
-                and pod.is_live
-                and pod.namespace == demand.namespace
-                and rule.selector is not None
-                and rule.selector.matches(pod.labels)
-                and all(
-                    pod.labels.get(key) == demand.label_map.get(key)
-                    for key in rule.match_keys
-                )
-            ):
-                counts[place] += 1
+    def _skewed(self, rule: SpreadRule) -> Flags:
+        """Nodes where one pod more would exceed the spread."""
+        table, demand = self._index.table, self._demand
+        column, counted = table.label(rule.topology_key), self._counted_nodes(rule)
+        domains = {column.values[code] for code in set(column.codes[counted].tolist())}
+        counts: Counter[str] = Counter(dict.fromkeys(domains, 0))
+        for pod in self._index.placed_in.get(demand.namespace, ()):
+            place = table.position.get(pod.node)
+            if place is not None and counted[place] and self._is_counted(rule, pod):
+                counts[column.values[column.codes[place]]] += 1
         least = min(counts.values(), default=0)
         if len(counts) < rule.min_domains:
             least = 0
-        counts_itself = rule.selector is not None and rule.selector.matches(
-            demand.label_map
-        )
-        return counts, least, int(counts_itself)
+        own = rule.selector is not None and rule.selector.matches(demand.label_map)
+        most = rule.max_skew + least - int(own)
+        return column.where(lambda value: value is None or counts[value] > most)
 
-    def _counts_node(self, rule: SpreadRule, node: ClusterNode) -> bool:
-        spec = self._demand.spec
-        if any(one.topology_key not in node.labels for one in spec.spread):
-            return False
-        if rule.honors_affinity and not matches_node(spec, node):
-            return False
-        return not (
-            rule.honors_taints and (node.is_cordoned or untolerated(spec, node))
+    def _is_counted(self, rule: SpreadRule, pod: PodObject) -> bool:
+        return (
+            pod.is_live
+            and rule.selector is not None
+            and rule.selector.matches(pod.labels)
+            and all(
+                pod.labels.get(key) == self._demand.label_map.get(key)
+                for key in rule.match_keys
+            )
         )
 
-    def _skews(
-        self,
-        node: ClusterNode,
-        rule: SpreadRule,
-        counts: Counter[str],
-        least: int,
-        own: int,
-    ) -> bool:
-        value = node.labels.get(rule.topology_key)
-        return value is None or counts[value] + own - least > rule.max_skew
+    def _counted_nodes(self, rule: SpreadRule) -> Flags:
+        """Nodes whose pods count: with all the keys, and as the rule honors the rest."""
+        table, spec = self._index.table, self._demand.spec
+        found = np.ones(len(table), dtype=np.bool_)
+        for one in spec.spread:
+            found &= table.label(one.topology_key).where(lambda v: v is not None)
+        if rule.honors_affinity:
+            found &= table.matches(spec)
+        if rule.honors_taints:
+            found &= ~table.is_cordoned
+            found &= table.by_taints(lambda taints: is_tolerated(spec, taints)) == 1
+        return found

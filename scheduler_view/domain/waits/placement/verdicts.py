@@ -1,19 +1,31 @@
-"""What keeps a pod off each node that could have its GPUs: table B (scheduling.md S6, S7)."""
+"""What keeps a pod off each node that could have its GPUs: table B (scheduling.md S6, S7).
+
+All nodes are checked at once, as columns; what follows from the requirements of a pod alone is
+computed once for all pods with the same.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property, reduce
 
-from scheduler_view.domain.waits.cause import BIT, WaitCause, first_of, mask_of
-from scheduler_view.domain.waits.placement.demand import (
-    Demand,
-    matches_node,
-    tolerates_cordon,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from scheduler_view.domain.waits.cause import BIT, WaitCause, causes_of, mask_of
+from scheduler_view.domain.waits.placement.demand import Demand, tolerates_cordon
 from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
-from scheduler_view.domain.waits.placement.index import NodeRoom, WorldIndex
+from scheduler_view.domain.waits.placement.index import Candidates, WorldIndex
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
+from scheduler_view.domain.waits.placement.node_table import (
+    LARGEST,
+    Flags,
+    NodeTable,
+    Positions,
+)
 from scheduler_view.domain.waits.placement.topology import TopologyRules
 from scheduler_view.domain.waits.placement.volume_rules import VolumeRules
 from scheduler_view.domain.waits.world.nodes import NOT_READY, Taint
+from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
 
 _SELECTOR = BIT[WaitCause.NO_MATCHING_NODE]
@@ -23,7 +35,10 @@ _TOO_BIG, _UNHEALTHY = BIT[WaitCause.TOO_BIG], BIT[WaitCause.GPU_UNHEALTHY]
 _NO_GPU, _FRAGMENTED = BIT[WaitCause.NO_FREE_GPU], BIT[WaitCause.FRAGMENTED]
 _OTHER, _SLOTS = BIT[WaitCause.CPU_MEMORY], BIT[WaitCause.POD_SLOTS]
 _PORT = BIT[WaitCause.HOST_PORT]
+_ORDER = {cause: place for place, cause in enumerate(WaitCause)}
 SHORT_OF_GPUS = mask_of(WaitCause.NO_FREE_GPU, WaitCause.FRAGMENTED)
+
+Masks = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -32,147 +47,160 @@ class Verdicts:
 
     Attributes:
         resources: GPU resources that the demand requests, in thousandths.
+        masks: in the order of the candidates.
         firsts: the first cause of each candidate; None for one that nothing keeps away.
     """
 
     demand: Demand
     resources: dict[str, int]
-    rooms: list[NodeRoom]
-    masks: list[int]
+    candidates: Candidates
+    masks: Masks
     topology: TopologyRules
     volumes: VolumeRules
     firsts: frozenset[WaitCause | None] = field(default_factory=frozenset)
+    _positions: dict[tuple[int, ...], Positions] = field(default_factory=dict)
+
+    @property
+    def table(self) -> NodeTable:
+        """All nodes of the cluster."""
+        return self.candidates.table
+
+    @property
+    def rooms(self) -> list[NodeRoom]:
+        """The candidates, in the order of their names."""
+        return self.candidates.rooms
 
     @property
     def cause(self) -> WaitCause:
         """The latest first cause: the node that came furthest decides (S7)."""
-        if not self.rooms:
+        if not len(self.masks):
             return WaitCause.RESOURCE_UNKNOWN
         if None in self.firsts:
             return WaitCause.RETRY_PENDING
-        order = list(WaitCause)
-        return max((one for one in self.firsts if one), key=order.index)
+        return max((one for one in self.firsts if one), key=_ORDER.__getitem__)
 
     @property
     def contributing(self) -> frozenset[WaitCause]:
         """The other first causes."""
-        return frozenset(one for one in self.firsts if one and one is not self.cause)
+        cause = self.cause
+        return frozenset(one for one in self.firsts if one and one is not cause)
+
+    @cached_property
+    def kinds(self) -> list[int]:
+        """The sets of causes that there are, each once."""
+        return [int(one) for one in np.unique(self.masks)]
+
+    def positions_with(self, *masks: int) -> Positions:
+        """Where in the table the candidates with exactly one of these sets are."""
+        if masks not in self._positions:
+            found = np.zeros(len(self.masks), dtype=np.bool_)
+            for one in masks:
+                found |= self.masks == one
+            self._positions[masks] = self.candidates.positions[found]
+        return self._positions[masks]
 
     def with_mask(self, *masks: int) -> list[NodeRoom]:
         """Candidates with exactly one of these sets."""
-        return [r for r, m in zip(self.rooms, self.masks, strict=True) if m in masks]
+        return self.table.at(self.positions_with(*masks))
 
 
 def verdicts_of(index: WorldIndex, demand: Demand) -> Verdicts:
     """The verdict of each candidate of a demand."""
-    spec = demand.spec
-    gpus = gpus_of(spec, index.world.added)
-    rooms = index.candidates(sorted(gpus))
-    others = [(n, need) for n, need in spec.requests if n not in gpus]
-    checks = _NodeChecks(demand, list(gpus.items()), others)
+    gpus = gpus_of(demand.spec, index.world.added)
+    candidates = index.candidates(sorted(gpus))
     topology, volumes = TopologyRules(index, demand), VolumeRules(index, demand)
-    masks = [checks.mask(room) for room in rooms]
-    if not topology.is_empty or not volumes.is_empty:
-        masks = [
-            mask | volumes.mask(room.node) | topology.mask(room.node)
-            for mask, room in zip(masks, rooms, strict=True)
-        ]
-    masks = _with_fragmented(masks, rooms, gpus)
-    return Verdicts(
-        demand,
-        gpus,
-        rooms,
-        masks,
-        topology,
-        volumes,
-        frozenset(first_of(mask) for mask in set(masks)),
-    )
+    masks = _node_masks(index.table, demand.spec, gpus)
+    if not topology.is_empty:
+        masks |= topology.masks
+    if not volumes.is_empty:
+        masks |= volumes.masks
+    masks = masks[candidates.positions]
+    _mark_fragmented(masks, candidates, gpus)
+    return Verdicts(demand, gpus, candidates, masks, topology, volumes, _firsts(masks))
 
 
-class _NodeChecks:
-    """The checks of a node that need nothing but the node and the pods on it."""
-
-    def __init__(
-        self, demand: Demand, gpus: list[tuple[str, int]], others: list[tuple[str, int]]
-    ) -> None:
-        self._spec, self._gpus, self._others = demand.spec, gpus, others
-        self._selects = bool(demand.spec.node_selector) or (
-            demand.spec.node_terms is not None
-        )
-        self._cordon = 0 if tolerates_cordon(demand.spec) else _CORDON
-        self._taints: dict[tuple[Taint, ...], int] = {}
-
-    def mask(self, room: NodeRoom) -> int:
-        node, spec = room.node, self._spec
-        found = 0
-        if self._selects and not matches_node(spec, node):
-            found |= _SELECTOR
-        if node.taints:
-            found |= self._taint_mask(node.taints)
-        if node.is_cordoned:
-            found |= self._cordon
-        for name, need in self._gpus:
-            if need > room.free.get(name, 0):
-                found |= _gpu_mask(room, name, need)
-        for name, need in self._others:
-            if need > room.free.get(name, 0):
-                found |= _OTHER
-        if room.slots < 1:
-            found |= _SLOTS
-        if spec.host_ports and not room.ports.isdisjoint(spec.host_ports):
-            found |= _PORT
-        return found
-
-    def _taint_mask(self, taints: tuple[Taint, ...]) -> int:
-        known = self._taints.get(taints)
-        if known is None:
-            known = 0
-            for one in taints:
-                if not one.is_tolerated(self._spec.tolerations):
-                    known |= _LOST if one.key in NOT_READY else _TAINT
-            self._taints[taints] = known
-        return known
+def _firsts(masks: Masks) -> frozenset[WaitCause | None]:
+    lowest = int(np.bitwise_or.reduce(masks & -masks, initial=0))
+    found: frozenset[WaitCause | None] = frozenset(causes_of(lowest))
+    return found if masks.all() else found | {None}
 
 
-def _gpu_mask(room: NodeRoom, name: str, need: int) -> int:
-    """Why a node does not have the GPUs: its size, their health, or their holders."""
-    offered = room.node.allocatable.get(name, 0)
-    if need <= offered:
-        return _NO_GPU
-    capacity = room.node.capacity.get(name, 0)
-    if need > capacity:
-        return _TOO_BIG
-    held = offered - room.free.get(name, 0)
-    return _UNHEALTHY | (_NO_GPU if need > capacity - held else 0)
-
-
-def _with_fragmented(
-    masks: list[int], rooms: list[NodeRoom], gpus: dict[str, int]
-) -> list[int]:
-    """`fragmented` instead of `no_free_gpu` where the free units of such nodes are enough."""
-    short = [
-        i for i, mask in enumerate(masks) if first_of(mask) is WaitCause.NO_FREE_GPU
-    ]
-    if not short or any(
-        sum(max(0, rooms[i].free.get(name, 0)) for i in short) < need
-        for name, need in gpus.items()
-    ):
-        return masks
-    found = list(masks)
-    for i in short:
-        found[i] = found[i] & ~_NO_GPU | _FRAGMENTED
+def _node_masks(table: NodeTable, spec: PodSpec, gpus: dict[str, int]) -> Masks:
+    """The causes that need nothing but the node and the pods on it."""
+    found = table.by_taints(lambda taints: _taint_mask(spec, taints))
+    if spec.node_selector or spec.node_terms is not None:
+        found[~table.matches(spec)] |= _SELECTOR
+    if not tolerates_cordon(spec):
+        found[table.is_cordoned] |= _CORDON
+    for name, need in gpus.items():
+        found |= _gpu_masks(table, name, min(need, LARGEST))
+    for one in short_of(table, [one for one in spec.requests if one[0] not in gpus]):
+        found[one] |= _OTHER
+    found[table.slots < 1] |= _SLOTS
+    if spec.host_ports:
+        found[_with_ports(table, spec)] |= _PORT
     return found
 
 
-def demand_of(index: WorldIndex, pod: PodObject) -> Demand:
-    """The demand of a pod; without its namespace where no rule reads it."""
-    keys, spec = index.selected_keys, pod.spec
-    labels = sorted((k, v) for k, v in pod.labels.items() if k in keys)
-    is_read = (
-        *(spec.affinity, spec.anti_affinity, spec.spread, spec.volumes, spec.claims),
-        index.kept_away,
+def short_of(table: NodeTable, requests: Iterable[tuple[str, int]]) -> Iterable[Flags]:
+    """For each request, the nodes where less is free."""
+    return (min(need, LARGEST) > table.free(name) for name, need in requests)
+
+
+def _with_ports(table: NodeTable, spec: PodSpec) -> Flags:
+    ports = spec.host_ports
+    return np.array(
+        [not r.ports.isdisjoint(ports) for r in table.rooms], dtype=np.bool_
     )
-    return Demand(pod.namespace if any(is_read) else "", spec, tuple(labels))
+
+
+def _taint_mask(spec: PodSpec, taints: tuple[Taint, ...]) -> int:
+    found = (
+        _LOST if one.key in NOT_READY else _TAINT
+        for one in taints
+        if not one.is_tolerated(spec.tolerations)
+    )
+    return reduce(int.__or__, found, 0)
+
+
+def _gpu_masks(table: NodeTable, name: str, need: int) -> Masks:
+    """Why nodes do not have the GPUs: their size, their health, or their holders."""
+    free, offered, capacity = (
+        table.free(name),
+        table.allocatable(name),
+        table.capacity(name),
+    )
+    is_held = need > capacity - (offered - free)
+    ill = np.where(is_held, _UNHEALTHY | _NO_GPU, _UNHEALTHY)
+    lacking = np.where(need > capacity, _TOO_BIG, ill)
+    found = np.where(need <= offered, _NO_GPU, lacking)
+    return np.where(need > free, found, 0).astype(np.int32)
+
+
+def _mark_fragmented(
+    masks: Masks, candidates: Candidates, gpus: dict[str, int]
+) -> None:
+    """`fragmented` instead of `no_free_gpu` where the free units of such nodes are enough."""
+    short = (masks & -masks) == _NO_GPU
+    if not short.any():
+        return
+    where = candidates.positions[short]
+    for name, need in gpus.items():
+        free = np.maximum(candidates.table.free(name)[where], 0)
+        if float(free.sum(dtype=np.float64)) < need:
+            return
+    masks[short] = masks[short] & ~_NO_GPU | _FRAGMENTED
+
+
+def demand_of(index: WorldIndex, pod: PodObject) -> Demand:
+    """The demand of a pod; without its namespace and labels where no rule reads them."""
+    spec = pod.spec
+    if not index.reads_pods(pod):
+        namespace = pod.namespace if spec.volumes or spec.claims else ""
+        return Demand(namespace, spec, reads_pods=False)
+    keys = index.selected_keys
+    labels = sorted((k, v) for k, v in pod.labels.items() if k in keys)
+    return Demand(pod.namespace, spec, tuple(labels))
 
 
 def free_of(rooms: Iterable[NodeRoom], resource: str) -> dict[str, int]:

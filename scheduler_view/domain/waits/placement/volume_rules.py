@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scheduler_view.domain.waits.cause import BIT, WaitCause
 from scheduler_view.domain.waits.placement.demand import Demand
 from scheduler_view.domain.waits.placement.index import WorldIndex
@@ -53,6 +56,7 @@ class VolumeRules:
         self._zones: list[tuple[str, Terms]] = []
         self._choices: list[tuple[str, list[Terms | None]]] = []
         self._everywhere = 0
+        self._table = index.table
         self.users: list[PodObject] = []
         world = index.world
         for name in demand.spec.volumes:
@@ -73,13 +77,19 @@ class VolumeRules:
         """Whether no node is affected."""
         return not (self._zones or self._choices or self._everywhere)
 
-    def mask(self, node: ClusterNode) -> int:
-        """The causes that hold on a node."""
-        found = self._everywhere
-        if self.elsewhere(node):
-            found |= _ZONE
-        if self.unbound(node):
-            found |= _UNBOUND
+    @property
+    def masks(self) -> NDArray[np.int32]:
+        """The causes that hold on each node."""
+        table = self._table
+        found = np.full(len(table), self._everywhere, dtype=np.int32)
+        for _, terms in self._zones:
+            found[~table.any_term(terms)] |= _ZONE
+        for _, choices in self._choices:
+            if None not in choices:
+                usable = np.zeros(len(table), dtype=np.bool_)
+                for one in choices:
+                    usable |= table.any_term(one or ())
+                found[~usable] |= _UNBOUND
         return found
 
     def elsewhere(self, node: ClusterNode) -> list[str]:
@@ -110,8 +120,8 @@ class VolumeRules:
 def _users(index: WorldIndex, claim: VolumeClaim) -> list[PodObject]:
     return [
         pod
-        for pod in index.placed
-        if pod.namespace == claim.namespace and claim.name in pod.spec.volumes
+        for pod in index.placed_in.get(claim.namespace, ())
+        if claim.name in pod.spec.volumes
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from scheduler_view.domain.waits.cause import WaitCause, causes_of, mask_of
 from scheduler_view.domain.waits.explanation import Remedy, WaitChange
 from scheduler_view.domain.waits.placement.demand import untolerated
-from scheduler_view.domain.waits.placement.index import NodeRoom
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.verdicts import Verdicts
 from scheduler_view.domain.waits.world.nodes import NOT_READY
 from scheduler_view.domain.waits.world.pods import PodObject
@@ -38,9 +38,9 @@ def node_remedies(verdicts: Verdicts, ends: Ends) -> list[Remedy]:
         ends: pods of a node whose end frees what is short there; none if they may not end.
     """
     found: list[Remedy] = []
-    for mask in sorted(minimal_masks(verdicts.masks), reverse=True):
-        rooms = verdicts.with_mask(mask) if mask else []
-        for room in rooms[:MOST_NODES]:
+    for mask in sorted(minimal_masks(verdicts.kinds), reverse=True):
+        nodes = verdicts.positions_with(mask)[: MOST_NODES if mask else 0]
+        for room in verdicts.table.at(nodes):
             parts = [_change(verdicts, room, c) for c in causes_of(mask & ~_HELD)]
             if mask & _HELD:
                 pods = ends(room, mask & _HELD)

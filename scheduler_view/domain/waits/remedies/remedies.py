@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from scheduler_view.domain.quotas.quota_key import is_mig
-from scheduler_view.domain.waits.blockers import Blockers, HolderSet
+from scheduler_view.domain.waits.blockers import Blockers
 from scheduler_view.domain.waits.cause import (
     BIT,
     Overlay,
@@ -16,11 +16,12 @@ from scheduler_view.domain.waits.cause import (
 from scheduler_view.domain.waits.explanation import Remedy, remedy
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.findings import Findings
-from scheduler_view.domain.waits.placement.demand import Demand
 from scheduler_view.domain.waits.placement.gpu_requests import GpuRequest
+from scheduler_view.domain.waits.placement.holders import HolderSet
 from scheduler_view.domain.waits.placement.verdicts import (
     SHORT_OF_GPUS,
     Verdicts,
+    short_of,
     verdicts_of,
 )
 from scheduler_view.domain.waits.remedies.before_nodes import (
@@ -109,7 +110,7 @@ def _on_nodes(case: WaitCase, verdicts: Verdicts) -> Iterator[Remedy]:
         yield from _moved(case, verdicts)
     yield from _scaled(case)
     yield from _by_priority(case)
-    if any(mask and not mask & ~SHORT_OF_GPUS for mask in verdicts.masks):
+    if any(mask and not mask & ~SHORT_OF_GPUS for mask in verdicts.kinds):
         units = _units(case) * max(1, len(case.unit.waiting))
         yield remedy("add_gpus", node="any", resource=_resource(case), units=units)
     else:
@@ -141,26 +142,22 @@ def _scaled(case: WaitCase) -> Iterator[Remedy]:
 def _smaller(case: WaitCase, verdicts: Verdicts) -> Iterator[Remedy]:
     """The largest free block, of GPUs and of each other resource that alone is short."""
     spec = verdicts.demand.spec
-    short = verdicts.with_mask(*_SHORT_MASKS)
+    table, short = verdicts.table, verdicts.positions_with(*_SHORT_MASKS)
     if len(verdicts.resources) == 1:
         name = next(iter(verdicts.resources))
-        units = max((r.free.get(name, 0) // 1000 for r in short), default=0)
+        units = int(table.free(name)[short].max(initial=0)) // 1000
         if units > 0:
             yield remedy("shrink_request", units=units)
         yield from _other_profiles(case, verdicts, name)
+    nodes = verdicts.positions_with(BIT[WaitCause.CPU_MEMORY])
     for name, need in spec.requests:
         if name in verdicts.resources:
             continue
-        free = [
-            room.free.get(name, 0)
-            for room in verdicts.with_mask(BIT[WaitCause.CPU_MEMORY])
-            if all(
-                room.free.get(other, 0) >= asked
-                for other, asked in spec.requests
-                if other != name
-            )
-        ]
-        most = max(free, default=0)
+        others = [one for one in spec.requests if one[0] != name]
+        has_rest = nodes
+        for is_short in short_of(table, others):
+            has_rest = has_rest[~is_short[has_rest]]
+        most = int(table.free(name)[has_rest].max(initial=0))
         if 0 < most < need:
             yield remedy("shrink_request", resource=name, to=quantity(most))
 
@@ -170,7 +167,7 @@ _SHORT_MASKS = (BIT[WaitCause.NO_FREE_GPU], BIT[WaitCause.FRAGMENTED])
 
 def _other_profiles(case: WaitCase, verdicts: Verdicts, name: str) -> Iterator[Remedy]:
     """Another MIG profile that is free, where this one is not."""
-    if is_mig(name) and any(mask & SHORT_OF_GPUS for mask in verdicts.masks):
+    if is_mig(name) and any(mask & SHORT_OF_GPUS for mask in verdicts.kinds):
         for other in sorted(case.findings.index.rooms_with):
             if is_mig(other) and other != name and _would_start(case, name, other):
                 yield remedy("change_request", resource=other)
@@ -196,7 +193,7 @@ def _would_start(case: WaitCase, name: str, other: str) -> bool:
     requests = {n: a for n, a in demand.spec.requests if n != name}
     requests[other] = requests.get(other, 0) + verdicts.resources[name]
     spec = replace(demand.spec, requests=tuple(sorted(requests.items())))
-    changed = Demand(demand.namespace, spec, demand.labels)
+    changed = replace(demand, spec=spec)
     return None in verdicts_of(case.findings.index, changed).firsts
 
 
@@ -204,8 +201,8 @@ def _moved(case: WaitCase, verdicts: Verdicts) -> Iterator[Remedy]:
     """A pod that leaves enough behind and fits on another node."""
     name = next(iter(verdicts.resources), "")
     need = verdicts.demand.spec.request(name)
-    rooms = verdicts.with_mask(BIT[WaitCause.FRAGMENTED])
-    for room in rooms[:MOST_SETS]:
+    nodes = verdicts.positions_with(BIT[WaitCause.FRAGMENTED])[:MOST_SETS]
+    for room in verdicts.table.at(nodes):
         for pod in room.pods:
             is_enough = room.free.get(name, 0) + pod.spec.request(name) >= need
             if is_enough and pod.is_live and _fits_elsewhere(case, pod):
@@ -214,10 +211,8 @@ def _moved(case: WaitCase, verdicts: Verdicts) -> Iterator[Remedy]:
 
 def _fits_elsewhere(case: WaitCase, pod: PodObject) -> bool:
     found = case.findings.verdicts(pod)
-    return any(
-        not mask and room.node.name != pod.node
-        for room, mask in zip(found.rooms, found.masks, strict=True)
-    )
+    own = found.table.position.get(pod.node, -1)
+    return bool((found.positions_with(0) != own).any())
 
 
 def _by_priority(case: WaitCase) -> Iterator[Remedy]:
@@ -241,7 +236,7 @@ def _by_priority(case: WaitCase) -> Iterator[Remedy]:
 def _new_node(case: WaitCase, verdicts: Verdicts) -> Remedy:
     """A node of the shape that the pod needs."""
     spec = verdicts.demand.spec
-    if all(first_of(mask) is WaitCause.NO_MATCHING_NODE for mask in verdicts.masks):
+    if all(first_of(mask) is WaitCause.NO_MATCHING_NODE for mask in verdicts.kinds):
         labels = dict(spec.node_selector)
         for term in (spec.node_terms or ())[:1]:
             for one in term.labels:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
-from typing import Any
+from typing import Any, TypeGuard
 
 from scheduler_view.domain.quotas.quantity import QuantityError, parse_quantity
 
@@ -16,8 +16,12 @@ NOTHING: Manifest = {}
 def part(value: object, *path: str) -> Manifest:
     """The mapping at a path; empty if there is none."""
     for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value if isinstance(value, Mapping) else NOTHING
+        value = value.get(name) if _is_mapping(value) else None
+    return value if _is_mapping(value) else NOTHING
+
+
+def _is_mapping(value: object) -> TypeGuard[Manifest]:
+    return type(value) is dict or isinstance(value, Mapping)  # the first is much faster
 
 
 def items(value: object, *path: str) -> list[Manifest]:
@@ -25,7 +29,7 @@ def items(value: object, *path: str) -> list[Manifest]:
     found = part(value, *path[:-1]).get(path[-1])
     if not isinstance(found, list):
         return []
-    return [one for one in found if isinstance(one, Mapping)]
+    return [one for one in found if _is_mapping(one)]
 
 
 def text(value: object, *path: str) -> str:
