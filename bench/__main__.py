@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P10, P16 to P18, G1, G2, C1 to C3, K1, K2, backfill, and alternatives.
+"""`make bench`: P1 to P10, P16 to P21, G1, G2, C1 to C3, K1, K2, backfill, and alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -38,6 +38,7 @@ def main() -> int:
             plan,
             rollups,
             simulator,
+            waits,
             writes,
         )
 
@@ -57,6 +58,7 @@ def main() -> int:
             attribution.figures(wanted),
             exports.figures(wanted),
             simulator.figures(wanted),
+            waits.figures(wanted),
             drift.figures(wanted),
             plan.figures(wanted),
             backfill.figures(wanted, options.hours),

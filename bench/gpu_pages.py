@@ -51,8 +51,8 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
         )
         for at in windows
     )
-    client = _finance()
-    with _as_server(), override_settings(ALLOWED_HOSTS=["testserver"]):
+    client = finance("bench")
+    with as_server(), override_settings(ALLOWED_HOSTS=["testserver"]):
         for what, path, limit in (
             ("the page of GPUs", PAGE, 300),
             ("the first page of the list of GPUs", LIST, 300),
@@ -66,7 +66,7 @@ def figures(wanted: set[str]) -> Iterator[Figure]:
 
 
 @contextmanager
-def _as_server() -> Iterator[None]:
+def as_server() -> Iterator[None]:
     """The garbage collector as in `portal.wsgi`; other benches keep Python's defaults."""
     before = gc.get_threshold()
     tune_collector()
@@ -82,8 +82,9 @@ def _figure(what: str, seconds: list[float], limit_ms: float) -> Figure:
     return Figure("G2", what, taken, limit_ms, "ms", at_most=True)
 
 
-def _finance() -> Client:
-    user = User.objects.create_user("bench", "bench@example.com")
+def finance(name: str) -> Client:
+    """A new person who may read all, signed in."""
+    user = User.objects.create_user(name, f"{name}@example.com")
     Person.objects.update_or_create(
         user=user, defaults={"role": OrganisationRole.FINANCE}
     )
