@@ -147,7 +147,7 @@ def _others(findings: list[PodFinding]) -> set[WaitCause]:
 def _sets(unit: WorkUnit, main: PodFinding, blockers: Blockers) -> HolderSets:
     if main.refusal is not None:
         return blockers.of_quota(unit.namespace, main.refusal)
-    if main.verdicts is not None and main.cause is not WaitCause.RETRY_PENDING:
+    if main.verdicts is not None and main.is_by_nodes:
         return blockers.on_nodes(main.verdicts)
     return HolderSets()
 

@@ -10,6 +10,13 @@ from scheduler_view.domain.waits.refusals import AdmissionRefusal
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
 
+_BEFORE_NODES = frozenset(
+    {
+        *(WaitCause.VOLUME_MISSING, WaitCause.DEVICE_CLASS_MISSING),
+        *(WaitCause.CLAIM_UNALLOCATABLE, WaitCause.RETRY_PENDING),
+    }
+)
+
 
 @dataclass(frozen=True)
 class PodFinding:
@@ -32,3 +39,10 @@ class PodFinding:
     name: str = ""
     evidence: tuple[Evidence, ...] = ()
     facts: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_by_nodes(self) -> bool:
+        """Whether nodes decide: the end of pods is of no use where a volume or class is missing."""
+        if self.verdicts is None or self.cause in _BEFORE_NODES:
+            return False
+        return not (self.cause is WaitCause.VOLUME_UNBOUND and self.name)

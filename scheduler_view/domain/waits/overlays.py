@@ -66,7 +66,7 @@ def inverted_sets(
     blockers = Blockers(findings.index, unit)
     if finding.refusal is not None:
         return blockers.of_quota(unit.namespace, finding.refusal, own).best
-    if finding.verdicts is not None:
+    if finding.verdicts is not None and finding.is_by_nodes:
         return blockers.on_nodes(finding.verdicts, own).best
     return []
 

@@ -184,6 +184,18 @@ def test_a_volume_before_nodes(claims: list[Any], cause: str, change: Any) -> No
     assert changes(found) == [change]
 
 
+def test_nobody_holds_what_a_missing_volume_is_waited_for() -> None:
+    """The node is full too, but the end of its pod lets nothing start."""
+    found = explained(
+        Node=[node("n1")], Pod=[pod("held", 8, "n1"), pod("w", 4, spec=VOLUMES)]
+    )
+    assert (found.cause.value, found.blockers, found.overlays) == (
+        "volume_missing",
+        (),
+        (),
+    )
+
+
 def test_a_kind_that_may_not_be_read_proves_nothing() -> None:
     found = explained(
         unread=("PersistentVolumeClaim",),
