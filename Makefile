@@ -92,6 +92,9 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 	elif [ -n "$(OPENB_SEEDS)" ]; then \
 		export OPENB_SEEDS="$(OPENB_SEEDS)"; \
 		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/acceptance/test_openb_policies.py; \
+	elif [ -n "$(PENDING_CASES)" ]; then \
+		export PENDING_CASES="$(PENDING_CASES)"; \
+		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/acceptance/test_pending_live.py; \
 	elif [ -n "$(EXAMPLES)" ]; then \
 		export EXAMPLES="$(EXAMPLES)"; \
 		exec $(DEVELOPMENT) pytest -q -n auto --dist worksteal $(DRAWN); \

@@ -50,16 +50,16 @@ def observe_waits(
     if run is not None and run.seen_at is not None and run.seen_at > now - NOT_BEFORE:
         return 0
     try:
-        found, unread = _read(cluster, client, listed)
+        found, unread = read_objects(cluster, client, listed)
     except ClusterError as error:  # it does not respond: earlier rows are kept
         note_error(cluster, [WAITS], error)
         return 0
-    objects = {kind: _manifests(live) for kind, live in found.items()}
+    objects = {kind: manifests_of(live) for kind, live in found.items()}
     world = read_world(objects, to_ms(now), unread=unread, added=added_names())
     return store_waits(cluster, _with_history(cluster, world), now)
 
 
-def _read(
+def read_objects(
     cluster: Cluster, client: ClusterClient, listed: Listed
 ) -> tuple[dict[str, Sequence[LiveObject]], set[str]]:
     """The objects of each kind, and the kinds that may not be listed or do not exist."""
@@ -94,8 +94,8 @@ def _forget_error(cluster: Cluster, kind: str) -> None:
     runs.update(error="", code=None, is_allowed=True)
 
 
-def _manifests(objects: Iterable[LiveObject]) -> Iterator[Mapping[str, Any]]:
-    """Decoded one by one: a large cluster's manifests are never in memory together."""
+def manifests_of(objects: Iterable[LiveObject]) -> Iterator[Mapping[str, Any]]:
+    """Their JSON, decoded one by one: a large cluster's manifests are never in memory together."""
     for one in objects:
         yield msgspec.json.decode(one.raw)
 

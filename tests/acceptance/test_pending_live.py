@@ -1,0 +1,206 @@
+"""Recorded cases of pending work again, on a real control plane, side by side.
+
+Covered: one case of each cause (`make test`), or all whose first remedy was tried
+(`make soak PENDING_CASES=all`): the objects are made, our reader lists them, and the explanation is
+compared with `expected.json`: stage, cause, contributing causes, preemption, overlays, first set of
+blockers, first change. Then the first change is carried out, and pods bind. Not here: the texts
+(`test_pending_cases.py`); a cluster without nodes; changes of pods that have to be made again.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounting.domain.core.interval import to_ms
+from accounting.models import Cluster
+from scheduler_view.domain.waits.explain import Explainer
+from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.domain.waits.world.world import read_world
+from scheduler_view.observation.waits import manifests_of, read_objects
+from tests import shared_data
+from tests.acceptance.test_pending_cases import EXPECTED, FOLDER, NAME, contains, is_set
+from tests.control_plane.admin import Admin
+from tests.control_plane.first_remedy import carry_out, has_started
+from tests.control_plane.recorded_case import (
+    RecordedCase,
+    build,
+    finish,
+    renamed,
+)
+from tests.control_plane.server import ADMIN, ControlPlane, control_plane
+from tests.control_plane.world import World, world_of
+from tests.processes import wait_until
+
+pytestmark = [
+    pytest.mark.control_plane,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not EXPECTED, reason=shared_data.missing(NAME)),
+]
+IS_SOAK = os.environ.get("PENDING_CASES") == "all"
+LEFT_OUT = frozenset({"no-nodes", "freed-but-not-tried-again"})
+"""No other case may have nodes; the pod that it waited for was not recorded."""
+NOT_TRIED = frozenset(
+    {
+        *("shrink_request", "change_request", "drop_selector"),  # the pod is made again
+        *("create_claim", "create_resource_claim", "create_claim_template"),
+        *("create_device_class", "publish_devices", "change_claim_selector"),
+        "provide_volume",
+    }
+)
+"""Changes that need an object that was not recorded."""
+AT_ONCE = 16
+
+
+def chosen() -> list[str]:
+    """All whose remedy was tried, or one of each cause."""
+    tried = [
+        name
+        for name, one in sorted(EXPECTED.items())
+        if one.get("first_remedy_verified") and name not in LEFT_OUT
+    ]
+    if IS_SOAK:
+        return tried
+    return sorted({EXPECTED[name]["cause"]: name for name in reversed(tried)}.values())
+
+
+CASES = {
+    name: renamed(
+        name, json.loads((FOLDER / f"{name}.json").read_text()), EXPECTED[name], number
+    )
+    for number, name in enumerate(chosen())
+}
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with control_plane(tmp_path_factory.mktemp("pending")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def built(plane: ControlPlane) -> Mapping[str, str]:
+    """Every case; by case the error of one that could not be built."""
+    admin = Admin(plane.url, ADMIN, str(plane.ca_file))
+
+    def one(case: RecordedCase) -> str:
+        try:
+            build(admin, case)
+        except Exception as error:  # reported by the test of its case
+            return f"{type(error).__name__}: {error}"
+        return ""
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = dict(zip(CASES, pool.map(one, CASES.values()), strict=True))
+    plane.freeze("kwok")
+    for case in CASES.values():
+        if case.needs_slow_kubelets and not found[case.name]:
+            finish(admin, case)
+    return found
+
+
+@pytest.fixture(scope="module")
+def resources() -> Mapping[str, str]:
+    return {
+        name: one for case in CASES.values() for name, one in case.resources.items()
+    }
+
+
+def explained(world: World, resources: Mapping[str, str]) -> dict[str, WaitExplanation]:
+    """What our reader sees and how it is explained."""
+    cluster, _ = Cluster.objects.get_or_create(name="live")
+    with world.client(timeout_s=30) as client:
+        found, unread = read_objects(cluster, client, {})
+    objects = {kind: manifests_of(live) for kind, live in found.items()}
+    at = to_ms(timezone.now())
+    world_now = read_world(objects, at, unread=unread, added=resources)
+    return {one.subject: one for one in Explainer(world_now).waiting()}
+
+
+def difference(one: WaitExplanation | None, expected: Mapping[str, Any]) -> str:
+    """What is not as expected; empty if nothing."""
+    if one is None:
+        return "it is not explained"
+    found = {
+        "stage": one.stage.value,
+        "cause": one.cause.value,
+        "contributing": [cause.value for cause in one.contributing],
+        "preemption": one.preemption.value,
+        "overlays": [overlay.value for overlay in one.overlays],
+    }
+    for key, value in found.items():
+        if value != expected[key]:
+            return f"{key}: {value}, expected {expected[key]}"
+    first = one.blockers[0].pods if one.blockers else ()
+    if not any(is_set(globs, first) for globs in expected["blockers"]["any_of"]):
+        return f"blockers: {first}, expected {expected['blockers']['any_of']}"
+    named = [remedy.as_value() for remedy in one.starts_if]
+    if not any(contains(expected["starts_if"][0], change) for change in named):
+        return f"starts_if: {named}, expected {expected['starts_if'][0]}"
+    return ""
+
+
+@pytest.mark.django_db
+def test_every_case_is_explained_as_declared(
+    plane: ControlPlane,
+    built: Mapping[str, str],
+    resources: Mapping[str, str],
+    tmp_path: Path,
+) -> None:
+    assert {name: error for name, error in built.items() if error} == {}
+    world = world_of(plane, tmp_path, "reader")
+    left: dict[str, str] = {}
+
+    def are_explained() -> bool:
+        found = explained(world, resources)
+        left.clear()
+        for name, case in CASES.items():
+            wrong = difference(found.get(case.expected["subject"]), case.expected)
+            if wrong:
+                left[name] = wrong
+        return not left
+
+    try:
+        wait_until(are_explained, 30)  # nodes without kubelets are lost after 50 s
+    except AssertionError:
+        pytest.fail("\n".join(f"{name}: {wrong}" for name, wrong in left.items()))
+    finally:
+        plane.thaw("kwok")
+
+
+def test_the_first_change_lets_pods_start(
+    plane: ControlPlane, built: Mapping[str, str]
+) -> None:
+    """After the comparison: a change ends what a case shows."""
+    del built
+    admin = Admin(plane.url, ADMIN, str(plane.ca_file))
+    changed = [
+        case
+        for case in CASES.values()
+        if carry_out(admin, case, case.expected["starts_if"][0])
+    ]
+    left = {case.name for case in changed}
+
+    def have_started() -> bool:
+        left.difference_update(
+            case.name
+            for case in changed
+            if case.name in left and has_started(admin, case)
+        )
+        return not left
+
+    try:
+        wait_until(have_started, 400 if IS_SOAK else 90)
+    except AssertionError:
+        pytest.fail(f"no pod started: {sorted(left)}")
+    unknown = {
+        EXPECTED[name]["starts_if"][0]["change"]
+        for name in CASES
+        if name not in {case.name for case in changed}
+    }
+    assert unknown <= NOT_TRIED
