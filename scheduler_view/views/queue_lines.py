@@ -22,7 +22,12 @@ class QueueInput:
     @property
     def was(self) -> str:
         """The shown value; empty if it is not set."""
-        return self.value.value or ""
+        return _shown(self.value)
+
+    @property
+    def is_editable(self) -> bool:
+        """False for a text of several lines, which an input would change."""
+        return self.was.isprintable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +55,14 @@ def queue_lines(
 def _input(
     part: QueuePart, value: QueueFieldValue, typed: Mapping[str, Any]
 ) -> QueueInput:
-    was = value.value or ""
+    was = _shown(value)
     name = "|".join(("n", part.kind, part.queue, value.field, str(value.version), was))
     return QueueInput(value, name, str(typed.get(name, was)))
+
+
+def _shown(value: QueueFieldValue) -> str:
+    """As an input sends it: without spaces around it."""
+    return (value.value or "").strip()
 
 
 def changed_queue_values(posted: QueryDict) -> list[dict[str, Any]]:

@@ -119,6 +119,19 @@ def test_a_wrong_number_keeps_what_was_typed(queues: QueueOffice) -> None:
         assert 'value="-3"' in html
 
 
+def test_a_text_of_several_lines_is_shown_and_not_edited(queues: QueueOffice) -> None:
+    """An input would join its lines, and the next edit would send them."""
+    name = queues.name("class")
+    text = "For nights.\nAsk first."
+    queues.make("WorkloadPriorityClass", name, value=7, description=text)
+    queues.look()
+    with somebody() as client:
+        (row,) = rows(page(client, queues))
+    assert "|value|0|7" in row
+    assert "|description|" not in row
+    assert "Ask first." in row
+
+
 def test_an_empty_input_removes_a_limit(queues: QueueOffice) -> None:
     name, office = queues.make_cluster_queue(), queues.office
     office.applied(edit(KIND, name, BORROWING, 5))

@@ -111,6 +111,36 @@ def test_a_queue_that_was_made_again_is_another_one(queues: QueueOffice) -> None
     assert "removed and created again" in change_set.error
 
 
+def test_a_step_that_arrived_is_not_sent_again(queues: QueueOffice) -> None:
+    """The worker was killed between sending and storing: the result is read back."""
+    name, office = queues.make_cluster_queue(), queues.office
+    change_set = office.agreed(nominal(name, 12))
+    change_set.steps.update(state="sent")
+    queues.admin.edit(
+        queues.path(KIND, name), {"spec": {"resourceGroups": groups("12")}}
+    )
+    before = queues.live(KIND, name)
+    office.apply(change_set)
+    assert change_set.state == "applied"
+    assert "read back" in change_set.steps.get().message
+    assert queues.live(KIND, name) == before
+
+
+def test_a_queue_that_is_gone_is_given_up(queues: QueueOffice) -> None:
+    name, office = queues.make_cluster_queue(), queues.office
+    office.applied(nominal(name, 12))
+    queues.admin.delete(queues.path(KIND, name))
+    queues.look()
+    drift = queues.drift(KIND, name)
+    assert drift is not None
+    assert (drift.state, drift.message) == ("differs", "It was removed.")
+    office.applied(nominal(name, None, release=True) | {"value": "4"})
+    queues.look()
+    assert queues.drift(KIND, name) is None
+    with pytest.raises(RefusedByServer):
+        queues.live(KIND, name)  # nothing is created
+
+
 @pytest.mark.parametrize("is_other_number", [True, False])
 def test_a_write_between_reading_and_patching_is_read_again(
     queues: QueueOffice, is_other_number: bool
