@@ -1,5 +1,6 @@
 """Spend and use over a period: rows for charts."""
 
+from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -7,7 +8,7 @@ from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.reports.hour_of_week import WeekHour, fold_week
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import total_of
-from accounting.queries.selection import Selection
+from accounting.queries.selection import Amounts, Selection
 from accounting.queries.usage.coverage import hours_with_data
 from accounting.queries.usage.usage import usage_rows
 
@@ -41,7 +42,8 @@ def week_hours(
     `elapsed` is the part of the selection's period that can have data.
     """
     cluster = next(iter(selection.filters.get("cluster", ())), "")
-    rows = usage_rows(selection, ("hour",))
+    time_only = replace(selection, amounts=Amounts.MEASURED)
+    rows = usage_rows(time_only, ("hour",))
     hours = ((datetime.fromisoformat(row.key["hour"]), row) for row in rows)
     return fold_week(
         hours,
