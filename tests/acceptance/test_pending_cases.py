@@ -25,7 +25,7 @@ FACTS = (
     *("gates", "queue", "missing", "volume", "limit", "taints", "short", "devices"),
     *("selector", "node", "scheduler"),
 )
-NOT_NAMED = {("fragmented", "move_pod")}  # the pod is bound to its node by a selector
+NOT_NAMED = {("fragmented", "move_pod")}  # bound by a selector: decision 34
 
 
 def _expected() -> dict[str, Any]:
