@@ -103,3 +103,57 @@ def test_an_event_about_a_namesake_is_not_about_this_pod() -> None:
 def test_a_controller_that_is_gone() -> None:
     found = explained(Node=[node("n", 0)], Pod=[pod("p", meta=owned("Rollout", "r"))])
     assert found.subject == "Rollout/lab/r"
+
+
+def test_events_that_have_expired() -> None:
+    """A refusal that nothing tells of any more is not guessed, but is not silent either."""
+    quota = {
+        "metadata": {"name": "gpu", "namespace": "lab"},
+        "spec": {"hard": {f"requests.{GPU}": "0"}},
+        "status": {"used": {f"requests.{GPU}": "0"}},
+    }
+    found = explained(Node=[node("n")], Job=[job("j")], ResourceQuota=[quota])
+    assert (found.stage, found.cause, found.evidence) == ("held_back", "other", ())
+
+
+def test_objects_that_were_deleted_while_others_were_read() -> None:
+    """A node with its pods, the volume of a claim, and a priority class are gone."""
+    claim = {
+        "metadata": {"name": "data", "namespace": "lab"},
+        "spec": {"volumeName": "gone"},
+        "status": {"phase": "Bound"},
+    }
+    volumes = [{"persistentVolumeClaim": {"claimName": "data"}}]
+    spec = {"volumes": volumes, "priority": None, "priorityClassName": "gone"}
+    found = explained(
+        Node=[node("n")],
+        Pod=[pod("held", 8, "gone"), pod("own", 8, "n"), pod("w", 8, spec=spec)],
+        PersistentVolumeClaim=[claim],
+    )
+    assert (found.cause, found.blockers[0].pods, found.priority) == (
+        "no_free_gpu",
+        ("lab/own",),
+        0,
+    )
+
+
+@pytest.mark.parametrize("at", ["2099-01-01T00:00:00Z", "1969-12-31T23:59:59Z"])
+def test_clocks_that_are_apart(at: str) -> None:
+    """The API server's clock is far ahead, or was at zero: ages are wrong, causes are not."""
+    event = refused(
+        "Job", "j", "exceeded quota: q, requested: a=1, used: a=1, limited: a=1"
+    )
+    event["lastTimestamp"] = at
+    waiting = job("j", meta={"creationTimestamp": at})
+    found = explained(Node=[node("n")], Job=[waiting], Event=[event])
+    assert (found.stage, found.cause) == ("refused", "quota_other")
+    assert found.since_ms is not None
+
+
+def test_amounts_and_priorities_that_no_column_can_hold() -> None:
+    large = {"cpu": "9e30", GPU: "8"}
+    held = pod("held", 8, "n", spec={"priority": 10**30})
+    waiting = pod("w", 8, spec={"priority": -(10**30)})
+    waiting["spec"]["containers"][0]["resources"]["requests"] = large
+    found = explained(Node=[node("n", offers={"memory": "9e30"})], Pod=[held, waiting])
+    assert (found.cause, found.preemption) == ("no_free_gpu", "not_helpful")

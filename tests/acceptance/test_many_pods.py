@@ -1,0 +1,20 @@
+"""A cluster of 50,000 pods: every unit that waits is explained.
+
+Not here: whether each answer is right (`test_many_nodes.py`, with a loop over nodes), and speed
+(`make bench`, P19).
+"""
+
+from bench.waiting_cluster import NOW_MS, decoded, waiting_cluster
+from scheduler_view.domain.waits.explain import Explainer
+from scheduler_view.domain.waits.world.world import read_world
+
+
+def test_every_unit_of_a_cluster_of_50_000_pods_is_explained() -> None:
+    objects = waiting_cluster(3_000, 33_500)
+    assert len(objects["Pod"]) > 50_000
+    explainer = Explainer(read_world(decoded(objects), NOW_MS))
+    explained = {one.subject: one for one in explainer.waiting()}
+    waiting = {unit.subject for unit in explainer.index.units if unit.waiting}
+    assert set(explained) == waiting
+    assert {one.cause for one in explained.values()} >= {"fragmented", "too_big"}
+    assert all(one.starts_if for one in explained.values() if one.cause != "other")
