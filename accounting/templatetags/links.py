@@ -43,8 +43,14 @@ def sort_th(
 def page_url(
     context: Mapping[str, Any], number: int, by: int, name: str = "page"
 ) -> str:
-    """The address of the previous or next page."""
-    url: str = context["state"].url(**{name or "page": str(number + by)})
+    """The address of the previous or next page; pages without a range keep their parameters."""
+    target, page = name or "page", str(number + by)
+    state = context["state"]
+    if state is None:
+        query = context["request"].GET.copy()
+        query[target] = page
+        return f"?{query.urlencode()}"
+    url: str = state.url(**{target: page})
     return url
 
 

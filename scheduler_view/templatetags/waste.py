@@ -32,12 +32,11 @@ def give_back(context: Mapping[str, Any]) -> dict[str, Any]:
         read_team=team.id,
     )
     scope = state.visitor.scope
+    rows = [row for row in report.rows if not row.is_at_risk]  # nothing to give back
     return {
         "state": state,
         "team": team,
         "report": report,
-        "lines": [
-            {"row": row, "text": rule_text(row.rule)} for row in report.rows[:SHOWN]
-        ],
+        "lines": [{"row": row, "text": rule_text(row.rule)} for row in rows[:SHOWN]],
         "leads": scope.sees_all or team.id in scope.lead_of,
     }

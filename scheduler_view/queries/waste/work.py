@@ -178,24 +178,34 @@ _FREE = """
           AND NOT (h.pod_id = ANY(%(pods)s))), 0)
     FROM accounting_node n
     JOIN LATERAL (
-        SELECT f.capacity FROM accounting_nodefact f
+        SELECT f.capacity, f.model, f.labels ->> 'label_nvidia_com_gpu_product' AS product
+        FROM accounting_nodefact f
         WHERE f.node_id = n.id AND f.valid_from <= to_timestamp(%(at)s / 1000.0)
         ORDER BY f.valid_from DESC LIMIT 1
     ) f ON true
-    WHERE n.cluster_id = %(cluster)s AND EXISTS (
+    WHERE n.cluster_id = %(cluster)s
+      AND (f.model, coalesce(f.product, '')) IN (
+        SELECT h.model, coalesce(h.labels ->> 'label_nvidia_com_gpu_product', '')
+        FROM accounting_nodefact h WHERE h.node_id = ANY(%(nodes)s))
+      AND EXISTS (
         SELECT FROM accounting_gpupresence g WHERE g.node_id = n.id
           AND g.start_ms <= %(at)s AND (g.end_ms IS NULL OR g.end_ms > %(at)s))
 """
 
 
 def _free_at(cluster: Cluster, held: Collection[_PodRow]) -> Mapping[str, int]:
-    """Free units of a gang's resource by node when its first member was bound, without it."""
+    """Free units of a gang's resource by node when its first member was bound, without it.
+
+    Only nodes of the products on which it was bound: a shared GPU or another model has the
+    same resource, and the pods need not fit there.
+    """
     resource = next(iter(held)).resources[0]
     values: dict[str, Any] = {
         "cluster": cluster.pk,
         "resource": resource,
         "at": min(row.bound_ms for row in held if row.bound_ms is not None),
         "pods": [row.pod for row in held],
+        "nodes": [row.node for row in held],
     }
     with connection.cursor() as cursor:
         cursor.execute(_FREE, values)

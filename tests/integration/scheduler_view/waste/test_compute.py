@@ -13,12 +13,21 @@ from accounting import failpoints
 from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.interval import to_ms
 from accounting.failpoints import WASTE_NAMES, FailpointError
-from accounting.models import PodAttribution, PodHold, UnitPrice
+from accounting.models import (
+    Gpu,
+    GpuPresence,
+    Node,
+    NodeFact,
+    PodAttribution,
+    PodHold,
+    UnitPrice,
+)
 from scheduler_view.models import HeldDay, WasteDay, WasteFinding
 from scheduler_view.queries.waste.due_days import due_days
 from scheduler_view.waste.compute import compute_due
 from tests.integration.scheduler_view.waste.fleet import (
     HOUR,
+    MODEL,
     START,
     Fleet,
     make_fleet,
@@ -164,6 +173,39 @@ def test_an_indexed_job_is_a_gang(fleet: Fleet) -> None:
     fleet.roll_up()
     compute_due(fleet.cluster)
     assert [row[1:4] for row in stored()] == [("gang_incomplete", "vision", 1_800_000)]
+
+
+@pytest.mark.parametrize(("product", "rules"), [(MODEL, ["spread"]), ("shared", [])])
+def test_only_nodes_of_its_product_could_have_held_a_gang(
+    fleet: Fleet, product: str, rules: list[str]
+) -> None:
+    # two pods on nodes of one GPU each; a third node has 32 units of the same resource
+    nodes = [fleet.node]
+    label = "label_nvidia_com_gpu_product"
+    for name, units, of in (("n2", 1, MODEL), ("n3", 32, product)):
+        node = Node.objects.create(cluster=fleet.cluster, name=name)
+        capacity = {"nvidia.com/gpu": units}
+        NodeFact.objects.create(
+            node=node,
+            valid_from=START,
+            model=MODEL,
+            capacity=capacity,
+            labels={label: of},
+        )
+        nodes.append(node)
+    NodeFact.objects.filter(node=fleet.node).update(
+        capacity={"nvidia.com/gpu": 1}, labels={label: MODEL}
+    )
+    for n, node in enumerate(nodes):
+        gpu = Gpu.objects.create(cluster=fleet.cluster, uuid=f"GPU-n{n}", model=MODEL)
+        GpuPresence.objects.create(gpu=gpu, node=node, start_ms=to_ms(START))
+    index = {"label_batch_kubernetes_io_job_completion_index": "0"}
+    fleet.hold("a-0", "b" * 12, workload="a", labels=index)
+    other = fleet.hold("a-1", "b" * 12, workload="a", labels=index)
+    PodHold.objects.filter(pod=other).update(node=nodes[1])
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    assert sorted({row[1] for row in stored()}) == rules
 
 
 def test_a_label_limits_a_hold(fleet: Fleet) -> None:

@@ -174,6 +174,22 @@ def test_rest_lists_them_for_leads(fleet: Fleet) -> None:
     assert row["state"] == "open"
 
 
+def test_more_recommendations_than_a_page_has(fleet: Fleet) -> None:
+    for n in range(60):
+        work = Workload.objects.create(
+            cluster=fleet.cluster,
+            namespace=fleet.namespace,
+            kind="Job",
+            name=f"sweep-{n}",
+        )
+        _found(fleet, work, LAST, gpus=2)
+    admin = person("root", "admin")
+    first = admin.get("/recommendations?state=all")
+    assert first.status_code == 200
+    assert "state=all&amp;page=2" in first.content.decode()
+    assert admin.get("/recommendations?state=all&page=2").status_code == 200
+
+
 def test_without_findings_there_is_nothing_to_recommend(sign_in: SignIn) -> None:
     WasteFinding.objects.all().delete()
     assert "Nothing to recommend" in text(sign_in("ana").get("/recommendations"))
