@@ -118,32 +118,36 @@ class Mirror:
     def _events(self, now_s: int) -> Iterator[Shown]:
         """The events of refused and of preempted pods."""
         for refusal in self.engine.refusals.values():
-            if refusal.last_s > now_s - EVENT_TTL_S:
+            if refusal.last_s > now_s - EVENT_TTL_S and self._has_quota(refusal):
                 yield _event(refusal_event(refusal), refusal)
         for pod in reversed(self.engine.preempted):
             if (pod.preempted_s or 0) <= now_s - EVENT_TTL_S:
                 break
             yield _event(preemption_event(pod), pod.uid)
 
+    def _has_quota(self, refusal: QuotaRefusal) -> bool:
+        """False before a person has set the quotas of the scenario through the API."""
+        return refusal.request.namespace in self.engine.limits
+
     def _jobs(self, now_s: int) -> Iterator[Shown]:
         """Jobs whose pods are of use only together, and the Workloads of those in a queue."""
         queues = self.engine.jobs.queues
         for job in self.engine.jobs.shown(now_s):
             state: tuple[object, ...] = job.admitted_s, job.ended_s
-            key, made = job_object(job)
-            yield key, state, partial(_same, made)
+            tier = self.engine.class_of(job.requests[0].tier)
+            key, made = job_object(job, tier)
+            yield key, (*state, tier), partial(_same, made)
             if job.queue and job.ended_s is None:
-                tier = self.engine.class_of(job.requests[0].tier)
                 value = self.engine.classes.get(tier, 0)
                 lacks = 0 if job.admitted_s is not None else queues.lacks(job)
-                key, made = workload_object(queues, job, value)
-                yield key, (*state, lacks), partial(_same, made)
+                key, made = workload_object(queues, job, tier, value)
+                yield key, (*state, lacks, value), partial(_same, made)
 
     def _controllers(self, now_s: int) -> Iterator[Shown]:
         """The controllers of pods, and of those that a quota refuses: they want both."""
         counts: Counter[tuple[str, str, str]] = Counter()
         requests: dict[tuple[str, str, str], Request] = {}
-        refused: list[QuotaRefusal] = list(self.engine.refusals.values())
+        refused = [one for one in self.engine.refusals.values() if self._has_quota(one)]
         for pod in self._open:
             is_live = pod.is_seen(now_s) and not pod.has_finished(now_s)
             if is_live and not pod.is_ending(now_s) and pod.job is None:
@@ -158,8 +162,9 @@ class Mirror:
                 self._born.setdefault(place, refusal.first_s)
         for place, request in requests.items():
             count, born = counts[place], self._born[place]
-            for key, made in controllers(request, count, born):
-                yield key, count, partial(_same, made)
+            tier = self.engine.class_of(request.tier)
+            for key, made in controllers(request, count, born, tier):
+                yield key, (count, tier), partial(_same, made)
 
     def _show_queues(self) -> None:
         """The status of the ClusterQueues; their quotas are what people wrote."""

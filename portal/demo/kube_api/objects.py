@@ -137,7 +137,7 @@ def controller_uid(namespace: str, kind: str, name: str) -> str:
 
 
 def controllers(
-    request: Request, count: int, created_s: int
+    request: Request, count: int, created_s: int, class_name: str
 ) -> list[tuple[Key, Manifest]]:
     """The controller of a pod, and the one above it if it is a Deployment.
 
@@ -145,9 +145,11 @@ def controllers(
         request: of one of its pods.
         count: pods that it wants.
         created_s: when it was created.
+        class_name: PriorityClass of the pods that it makes.
     """
     owner, namespace = request.owner, request.namespace
     found = []
+    template = pod_template(request, class_name)
     meta: dict[str, Any] = {
         "namespace": namespace,
         "creationTimestamp": instant(created_s),
@@ -157,23 +159,31 @@ def controllers(
         above = {"kind": kind, "name": name, "controller": True}
         above["uid"] = controller_uid(namespace, kind, name)
         if kind in KINDS:
-            found.append(_controller(kind, name, request, count, dict(meta)))
+            found.append(_controller(kind, name, template, count, dict(meta)))
         meta["ownerReferences"] = [above]
-    found.append(_controller(owner.kind, owner.name, request, count, meta))
+    found.append(_controller(owner.kind, owner.name, template, count, meta))
     return found
 
 
 def _controller(
-    kind: str, name: str, request: Request, count: int, meta: dict[str, Any]
+    kind: str, name: str, template: Manifest, count: int, meta: dict[str, Any]
 ) -> tuple[Key, Manifest]:
-    template = {"metadata": {"labels": pod_labels(request)}, "spec": pod_spec(request)}
+    namespace = meta["namespace"]
     spec: dict[str, Any] = {_REPLICAS.get(kind, "replicas"): count}
     if kind == "Deployment":
         rolling = {"maxSurge": "25%", "maxUnavailable": "25%"}
         spec["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
-    uid = controller_uid(request.namespace, kind, name)
+    uid = controller_uid(namespace, kind, name)
     one = made(kind, uid, name, meta, spec={**spec, "template": template})
-    return (kind, request.namespace, name), one
+    return (kind, namespace, name), one
+
+
+def pod_template(request: Request, class_name: str) -> Manifest:
+    """What a controller makes its pods from."""
+    spec = pod_spec(request)
+    if class_name:
+        spec["priorityClassName"] = class_name
+    return {"metadata": {"labels": pod_labels(request)}, "spec": spec}
 
 
 def pod_spec(request: Request) -> dict[str, Any]:

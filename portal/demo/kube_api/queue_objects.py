@@ -7,10 +7,9 @@ from portal.demo.kube_api.objects import (
     controller_uid,
     instant,
     made,
-    pod_spec,
+    pod_template,
 )
 from portal.demo.kube_api.store import Key, Manifest
-from portal.demo.metrics.labels import pod_labels
 from portal.demo.scenario.fleet import resource_of
 from portal.demo.scenario.noise import code_of, uuid_of
 from portal.demo.scenario.organization import WHOLE_GPU
@@ -94,11 +93,10 @@ def queue_status(queues: Queues, spec: ClusterQueueSpec) -> dict[str, Any]:
     }
 
 
-def job_object(job: SimulatedJob) -> tuple[Key, Manifest]:
+def job_object(job: SimulatedJob, class_name: str) -> tuple[Key, Manifest]:
     """An Indexed Job, suspended while its queue holds it back."""
-    first, count = job.requests[0], len(job.requests)
+    count = len(job.requests)
     labels = {QUEUE_LABEL: job.queue} if job.queue else {}
-    template = {"metadata": {"labels": pod_labels(first)}, "spec": pod_spec(first)}
     status: dict[str, Any] = {"conditions": []}
     if job.queue:
         at_s = job.created_s if job.admitted_s is None else job.admitted_s
@@ -122,7 +120,7 @@ def job_object(job: SimulatedJob) -> tuple[Key, Manifest]:
             "completions": count,
             "completionMode": "Indexed",
             "suspend": bool(job.queue) and job.admitted_s is None,
-            "template": template,
+            "template": pod_template(job.requests[0], class_name),
         },
         status=status,
     )
@@ -130,7 +128,7 @@ def job_object(job: SimulatedJob) -> tuple[Key, Manifest]:
 
 
 def workload_object(
-    queues: Queues, job: SimulatedJob, priority: int
+    queues: Queues, job: SimulatedJob, class_name: str, priority: int
 ) -> tuple[Key, Manifest]:
     """The Workload of a Job: waiting for quota, or admitted."""
     name = f"job-{job.name}-{code_of(5, 'workload', job.uid)}"
@@ -171,7 +169,7 @@ def workload_object(
     pods = {
         "name": "main",
         "count": len(job.requests),
-        "template": {"spec": pod_spec(first)},
+        "template": pod_template(first, class_name),
     }
     one = made(
         WORKLOAD,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from portal.demo.scenario.edits import Edit
+from portal.demo.scenario.edits import Edit, Limits
 from portal.demo.scenario.fleet import (
     REPLACEMENT_S,
     NodeObject,
@@ -92,6 +92,11 @@ class Engine:
     def seats(self) -> dict[str, list[Seat]]:
         """Units of every node so far, by its name."""
         return self._map.seats
+
+    @property
+    def limits(self) -> Limits:
+        """Quotas of namespaces for which a person has set them."""
+        return self._quotas.limits
 
     @property
     def refusals(self) -> dict[tuple[str, str], QuotaRefusal]:

@@ -157,7 +157,7 @@ QUOTAS = {  # limit of a namespace after the change, by resource
     "lm-lab": {WHOLE_GPU: 8},
     "vision-train": {WHOLE_GPU: 72},
     "vision-lab": {
-        WHOLE_GPU: 8,
+        WHOLE_GPU: 5,
         "nvidia.com/mig-1g.10gb": 16,
         "nvidia.com/mig-2g.20gb": 8,
     },

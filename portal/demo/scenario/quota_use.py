@@ -33,20 +33,21 @@ class QuotaUse:
         """True while a quota does not allow one more such pod."""
         resource = resource_of(request.pools[0])
         used = self._used[request.namespace, resource]
-        if request.namespace in self.limits:
-            hard = self.limits[request.namespace].get(resource)
-            return hard is not None and used + request.gpus > hard
-        hard = QUOTAS[request.namespace].get(resource)
+        hard = self._limit(request.namespace, resource, now_s)
+        return hard is not None and used + request.gpus > hard
+
+    def _limit(self, namespace: str, resource: str, now_s: int) -> int | None:
+        """The quota of a namespace: what a person has set, else the scenario's; None: none."""
+        if namespace in self.limits:
+            return self.limits[namespace].get(resource)
+        hard = QUOTAS[namespace].get(resource)
         if hard is None or not self.story.is_reformed(now_s):
-            return False
-        return used + request.gpus > scaled_limit(hard, self.story.scale)
+            return None
+        return scaled_limit(hard, self.story.scale)
 
     def note(self, request: Request, now_s: int) -> None:
         """Record the API server's response to the controller; its event counts."""
         resource = resource_of(request.pools[0])
-        hard = self.limits.get(request.namespace, {}).get(resource)
-        if hard is None:
-            return  # in the scenario, before a person set quotas through the API
         key = request.namespace, request.owner.name
         before = self.refusals.get(key)
         self.refusals[key] = QuotaRefusal(
@@ -56,7 +57,7 @@ class QuotaUse:
             now_s,
             before.count + 1 if before else 1,
             self._used[request.namespace, resource],
-            hard,
+            self._limit(request.namespace, resource, now_s) or 0,
         )
 
     def settle(self, request: Request) -> None:

@@ -54,18 +54,18 @@ JOBS = (
     Standing("pretrain", "lm-train", ("h100",), 8, 2, 18, 2, queue="pretrain"),
     Standing("instruct", "lm-train", ("h100",), 8, 1, 7, 2, queue="pretrain"),
     Standing("video-model", "vision-train", ("h100",), 8, 2, 12, 2, queue="large"),
-    Standing("render-scenes", "vision-lab", ("a100-80-spot",), 8, 1, 4, 1),
+    Standing("render-scenes", "vision-train", ("a100-40-spot",), 8, 1, 2, 1),
     Standing("mine-tracks", "vision-train", ("a10g-spot",), 4, 2, 5, 1, patience_h=9),
     Standing("rollouts", "robotics-sim", ("a10g-spot",), 4, 2, 6, 1, patience_h=9),
     Standing("policy-eval", "robotics-sim", ("t4",), 4, 1, 2, 1, patience_h=20),
 )
 ARRAYS = (  # one pod a job: each is of use alone
-    Standing("backtest", "forecast", ("t4",), 2, 1, 9, 9, "scavenger", limit="12h"),
+    Standing("backtest", "forecast", ("t4",), 2, 1, 9, 8, "scavenger", limit="12h"),
     Standing(
         "label-images", "vision-train", ("t4",), 1, 1, 6, 8, "scavenger", limit="8h"
     ),
     Standing("ablation", "search-lab", ("l4",), 1, 1, 3, 5, "scavenger"),
-    Standing("embed-frames", "vision-lab", ("l4-shared",), 1, 1, 10, 10, "scavenger"),
+    Standing("embed-frames", "vision-lab", ("l4-shared",), 1, 1, 10, 7, "scavenger"),
 )
 BY_NAME = {one.name: one for one in (*JOBS, *ARRAYS)}
 
@@ -86,7 +86,8 @@ def next_job(
     name, slot, number = series
     standing = BY_NAME[name]
     chance = random_of(story.seed, "next", name, slot, number)
-    pause_s = 20 if standing in ARRAYS else int(chance.uniform(2, 35) * MINUTE_S)
+    longest = 15 if standing in ARRAYS else 35  # minutes
+    pause_s = int(chance.uniform(1, longest) * MINUTE_S)
     at_s = now_s + pause_s
     return at_s, members(story, standing, slot, number + 1, at_s)
 

@@ -9,11 +9,17 @@ import pytest
 
 from portal.demo.kube_api.mirror import Mirror
 from portal.demo.kube_api.store import Store
-from portal.demo.scenario.edits import load
+from portal.demo.scenario.edits import Edit, load
 from portal.demo.scenario.engine import Engine
-from portal.demo.scenario.organization import NAMESPACES
+from portal.demo.scenario.organization import CLASSES, NAMESPACES, QUOTAS
 from portal.demo.scenario.story import DAY_S, Story
-from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
+from scheduler_view.cluster.kinds import (
+    EVENT,
+    NAMESPACE,
+    NODE,
+    POD,
+    READ_FOR_WAITS,
+)
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
@@ -147,7 +153,7 @@ SHORT = {"no_free_gpu", "fragmented", "too_big"}
 
 
 def explained(mirror: Mirror, now_s: int) -> list[WaitExplanation]:
-    kinds = (*(NODE, POD, EVENT, NAMESPACE, QUOTA, CLASS), "Job", "ReplicaSet")
+    kinds = (*READ_FOR_WAITS, EVENT)
     objects = {kind: mirror.store.all_of(kind, "")[0] for kind in kinds}
     return list(Explainer(read_world(objects, now_s * 1000)).waiting())
 
@@ -213,3 +219,28 @@ def test_a_controller_that_a_quota_refuses_leaves_the_event_of_a_real_one(
     engine.refusals.clear()
     mirror.show(later)
     assert mirror.store.all_of(EVENT, "")[0] == []
+
+
+def test_a_day_has_each_cause_of_the_story(tmp_path: Path) -> None:
+    """Each is explained from the API's objects alone."""
+    story = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=308)
+    limits = {namespace: dict(units) for namespace, units in QUOTAS.items()}
+    engine = Engine(story, [Edit(story.change_s, limits, CLASSES)])
+    mirror = Mirror(engine, tmp_path)
+    found: Counter[str] = Counter()
+    for hour in range(0, 24, 2):
+        now_s = NOW_S - 2 * DAY_S + hour * 3600 + 1560  # a canary is a minute old
+        engine.advance(now_s)
+        mirror.show(now_s)
+        waits = explained(mirror, now_s)
+        found.update(one.cause for one in waits)
+        found.update(overlay for one in waits for overlay in one.overlays)
+        causes = {one.cause for one in waits}
+        assert causes >= {"queue", "quota"}, "not at any hour"
+        held = next(one for one in waits if one.cause == "queue")
+        assert held.priority_class == "training-v1"
+        assert "more needed" in held.evidence[0].text
+    assert set(found) >= {
+        *("no_free_gpu", "fragmented", "preempting", "cordoned", "no_matching_node"),
+        *("image_pull", "gang_partial", "priority_inversion", "holds_while_starting"),
+    }
