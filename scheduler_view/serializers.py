@@ -88,6 +88,9 @@ class HolderRowSerializer(RowSerializer):
     priority_class = serializers.CharField(allow_blank=True)
     is_own = serializers.BooleanField(help_text="a replica of the waiting work")
     since = SecondsField(allow_null=True)
+    idle_since = SecondsField(
+        allow_null=True, help_text="null if they are in use, or that is not known"
+    )
 
 
 class WaitingUnitRowSerializer(RowSerializer):

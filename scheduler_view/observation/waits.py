@@ -29,6 +29,7 @@ from scheduler_view.models import ObservationRun, UnitWait
 from scheduler_view.observation.observe import note_error
 from scheduler_view.observation.queues import store_queues
 from scheduler_view.queries.resources import added_names
+from scheduler_view.queries.waits.held_activity import held_activity
 
 WAITS = "UnitWait"  # the kind of their observation run
 NOT_BEFORE = timedelta(minutes=1)  # a unit is explained at most once a minute
@@ -101,7 +102,7 @@ def manifests_of(objects: Iterable[LiveObject]) -> Iterator[Mapping[str, Any]]:
 
 
 def _with_history(cluster: Cluster, world: World) -> World:
-    """The world with since when nothing has blocked a unit, as stored."""
+    """The world with since when nothing has blocked a unit, and how busy its holders are."""
     rows = UnitWait.objects.filter(
         cluster=cluster, cause__in=(WaitCause.RETRY_PENDING, WaitCause.OTHER)
     )
@@ -112,7 +113,8 @@ def _with_history(cluster: Cluster, world: World) -> World:
         for row in rows.only("kind", "namespace", "name", "content")
         if row.content.get("free_since")
     }
-    return replace(world, free_since_ms=since)
+    holds = held_activity(cluster.pk, datetime.fromtimestamp(world.now_ms / 1000, UTC))
+    return replace(world, free_since_ms=since, holds=holds)
 
 
 def store_waits(cluster: Cluster, world: World, now: datetime) -> int:

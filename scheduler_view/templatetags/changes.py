@@ -1,6 +1,7 @@
 """Parts of the pages of quotas and change sets: bars, reasons, names of resources."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -107,6 +108,19 @@ def wait_overlay(overlay: str) -> str:
 def wait_change(change: Mapping[str, Any]) -> str:
     """A change that would let work start, as a short text."""
     return change_text(change)
+
+
+@register.filter
+def wait_changes(changes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Changes of which each is enough; those with the same words once, with their number.
+
+    Pods of teams that the person may not read have no names.
+    """
+    texts = Counter(change_text(change) for change in changes)
+    return [
+        text if count == 1 else f"{text} (any of {count})"
+        for text, count in texts.items()
+    ]
 
 
 @register.filter

@@ -24,6 +24,7 @@ from scheduler_view.queries.queues.pools import (
     PoolHours,
     PoolRow,
     pool_hours,
+    pool_key,
     pool_rows,
 )
 from scheduler_view.queries.queues.queued_units import (
@@ -124,6 +125,7 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
     error = estimate_errors().get((record.cluster_id, pool))
     context = {
         "unit": record,
+        "pool_key": pool_key(record.cluster.name, record.resource, record.model),
         "wait": wait if record.ended_at is None else None,
         "steps": _steps(record),
         "estimates": error.estimates if error else 0,

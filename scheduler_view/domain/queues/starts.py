@@ -75,6 +75,8 @@ def estimate_starts(
     The estimate is the play with the median of what holds have left; the range has the plays
     with its tenth and its ninetieth percentile.
 
+    What a queue holds back although it would fit now has none: its quota is not free GPUs.
+
     Args:
         units: in the order of S17.
         shortages: of units that a quota refuses.
@@ -104,6 +106,7 @@ def estimate_starts(
         )
         for one in waits
         if one.cause in ESTIMATED and (at := middle.get(one.subject)) is not None
+        if one.cause is not WaitCause.QUEUE or at > now_ms
     }
 
 

@@ -41,7 +41,7 @@ def unit_facts(index: WorldIndex, unit: WorkUnit) -> dict[str, str | int | None]
     ]
     resource, model = _pool(index, unit)
     return {
-        "tier": pods[0].spec.priority_class[:253] if pods else "",
+        "tier": spec.priority_class[:253] if spec is not None else "",
         "priority": None if spec is None else world.priority_of(spec),
         "pod_units": max(units, default=0),
         "backoff_limit": max(retries, default=None),

@@ -157,8 +157,9 @@ def _order(one: tuple[Stage, WaitCause]) -> tuple[int, int]:
 
 
 def _since(unit: WorkUnit) -> int | None:
-    made = [unit.top.created_ms] if unit.top else []
-    made += [pod.created_ms for pod in (unit.waiting or unit.bound)]
+    pods = unit.waiting or unit.bound
+    made = [unit.top.created_ms] if unit.top and not (unit.is_lasting and pods) else []
+    made += [pod.created_ms for pod in pods]
     return min((one for one in made if one is not None), default=None)
 
 

@@ -127,7 +127,7 @@ class WaitExplanation:
         blocker_sets: how many sets there are.
         starts_if: each is enough.
         facts: numbers and names that belong to the cause.
-        since_ms: when the unit was made; None if unknown.
+        since_ms: when the unit was made, of a service when its pods were; None if unknown.
         inverted: the best sufficient set of lower priority only; None without one.
     """
 

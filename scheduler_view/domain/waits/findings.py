@@ -89,7 +89,8 @@ class Findings:
         if maker.is_suspended:
             queue = queue_of(unit)
             cause = WaitCause.QUEUE if queue else WaitCause.SUSPENDED
-            return replace(base, cause=cause, name=queue)
+            said = self._of_queue(maker) if queue else ()
+            return replace(base, cause=cause, name=queue, evidence=said)
         refusal = refusal_of_maker(self.index, unit, maker)
         world = self.index.world
         if "Pod" in world.unread and (
@@ -106,6 +107,15 @@ class Findings:
                 evidence=(_said(refusal),),
             )
         return None if unit.pods else base
+
+    def _of_queue(self, maker: ControllerObject) -> tuple[Evidence, ...]:
+        """What a queue says of work that it has not let in."""
+        key = maker.namespace, maker.kind, maker.name
+        entry = self.index.queue_entries.get(key)
+        if entry is None or not entry.queue_message:
+            return ()
+        about = f"{entry.kind}/{entry.namespace}/{entry.name}"
+        return (Evidence(about, "status.conditions.message", entry.queue_message),)
 
     def of_starting(self, pod: PodObject) -> PodFinding:
         """Why a pod that has a node has not begun."""

@@ -74,7 +74,8 @@ def instants_of(
         was_held: it was not admitted when it was last observed; if it is admitted now and
             nothing shows since when, it is since this observation.
     """
-    created = [unit.top.created_ms] if unit.top else []
+    is_made = unit.top is not None and not (unit.is_lasting and unit.pods)
+    created = [unit.top.created_ms] if unit.top and is_made else []
     created += [pod.created_ms for pod in unit.pods]
     begin = min((one for one in created if one is not None), default=None)
     return WaitInstants(

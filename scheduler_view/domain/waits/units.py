@@ -14,6 +14,7 @@ GANG_KINDS = frozenset(
     {"PodGroup", "LeaderWorkerSet", "JobSet", "TrainJob", "PyTorchJob", "MPIJob"}
     | {"VolcanoJob", "RayCluster"}
 )
+LASTING = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 _NOT_A_UNIT = frozenset({"CronJob", "Workload", "PodGroup"})  # owners above a unit
 _JOBSET = "jobset.sigs.k8s.io/jobset-name"
 _LWS, _LWS_GROUP = (
@@ -80,6 +81,11 @@ class WorkUnit:
                 live[one.controller.name] += 1
         found = [(m, (m.wanted or 0) - live[m.name]) for m in self.makers]
         return tuple((maker, count) for maker, count in found if count > 0)
+
+    @property
+    def is_lasting(self) -> bool:
+        """A service: it replaces its pods and stays, so its age is not the age of their wait."""
+        return self.kind in LASTING
 
     @property
     def missing_count(self) -> int:

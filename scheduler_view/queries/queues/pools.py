@@ -48,12 +48,17 @@ class PoolRow:
     @property
     def key(self) -> str:
         """For an address: cluster, resource and model."""
-        return f"{self.cluster}|{self.resource}|{self.model}"
+        return pool_key(self.cluster, self.resource, self.model)
 
     @property
     def blocked_by_policy(self) -> int:
         """Units that wait refused or held back although they would fit."""
         return min(self.refused + self.held_back, self.fitting_held)
+
+
+def pool_key(cluster: str, resource: str, model: str) -> str:
+    """A pool in an address."""
+    return f"{cluster}|{resource}|{model}"
 
 
 def pool_rows(scope: Scope, now: datetime, *, cluster: str = "") -> list[PoolRow]:

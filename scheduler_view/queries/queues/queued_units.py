@@ -8,13 +8,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, F, Min, Q, QuerySet, Sum
+from django.db.models import (
+    Case,
+    Count,
+    F,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    When,
+)
+from django.db.models.functions import Coalesce
 
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
 from scheduler_view.domain.waits.cause import Stage
-from scheduler_view.models import WaitRecord
+from scheduler_view.domain.waits.units import LASTING
+from scheduler_view.models import UnitWait, WaitRecord
 from scheduler_view.queries.namespaces import owners
 
 OTHERS = ""  # the team of units that the person may not read
@@ -30,6 +43,7 @@ class QueuedUnitRow:
         position, count: rank in its pool and units that wait there; None while it starts.
         start_at: estimated; None if it has no estimate.
         low_at, high_at: the range of the estimate.
+        since: when it was created; of a service, when the pods that wait were.
     """
 
     number: int
@@ -51,6 +65,7 @@ class QueuedUnitRow:
     start_at: datetime | None
     low_at: datetime | None
     high_at: datetime | None
+    since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +76,7 @@ class QueueGroupRow:
         team: empty for teams that the person may not read, together.
         work: units of work.
         units: GPUs that they request.
-        since: creation of the oldest one.
+        since: when the oldest one began to wait.
     """
 
     team: str
@@ -133,6 +148,19 @@ def _waiting(cluster: Cluster) -> QuerySet[WaitRecord]:
     return waits.exclude(stage=Stage.STARTING.value)
 
 
+_OF_PODS = UnitWait.objects.filter(
+    cluster=OuterRef("cluster"),
+    kind=OuterRef("kind"),
+    namespace=OuterRef("namespace"),
+    name=OuterRef("name"),
+).values("since")[:1]
+SINCE = Case(
+    When(kind__in=LASTING, then=Coalesce(Subquery(_OF_PODS), F("created_at"))),
+    default=F("created_at"),
+)
+"""Since when a unit waits: a service is older than its pods that wait."""
+
+
 class _QueueReading:
     """What waits in clusters, and whose it is; the owners of namespaces are read once."""
 
@@ -169,9 +197,10 @@ class _QueueReading:
                     if slug != OTHERS and team in ("", slug)
                 ]
             )
-            .order_by(F("created_at").asc(nulls_last=True), "pk")[:limit]
+            .annotate(waits_since=SINCE)
+            .order_by(F("waits_since").asc(nulls_last=True), "pk")[:limit]
         ]
-        rows.sort(key=lambda row: (row.created_at or self._now, row.number))
+        rows.sort(key=lambda row: (row.since or self._now, row.number))
         return rows[:limit]
 
     def groups(self, team: str) -> list[QueueGroupRow]:
@@ -180,8 +209,9 @@ class _QueueReading:
         for cluster, teams in self._teams.items():
             for group in (
                 _waiting(cluster)
+                .annotate(waits_since=SINCE)
                 .values("namespace", "tier", "resource", "model")
-                .annotate(work=Count("pk"), sum=Sum("units"), since=Min("created_at"))
+                .annotate(work=Count("pk"), sum=Sum("units"), since=Min("waits_since"))
             ):
                 row = QueueGroupRow(
                     teams.get(group["namespace"], OTHERS),
@@ -220,4 +250,5 @@ def _row(cluster: Cluster, team: str, one: WaitRecord) -> QueuedUnitRow:
         one.start_at,
         one.low_at,
         one.high_at,
+        getattr(one, "waits_since", one.created_at),
     )

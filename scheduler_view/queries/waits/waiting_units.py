@@ -12,7 +12,7 @@ from typing import Any
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
-from scheduler_view.models import ObservationRun, UnitWait
+from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
 from scheduler_view.queries.namespaces import owners
 
 WAITS = "UnitWait"
@@ -28,6 +28,8 @@ class HolderRow:
         units: of `resource`.
         is_own: a replica of the waiting unit.
         since: since when it has held them; None if unknown.
+        idle_since: None if they are in use, or that is not known.
+        number: of the page of its unit; None if it has none, or may not be read.
     """
 
     team: str
@@ -38,6 +40,8 @@ class HolderRow:
     priority_class: str
     is_own: bool
     since: datetime | None
+    idle_since: datetime | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class WaitingUnitRow:
         starts_if: changes of which each is enough.
         message: of the scheduler or the API server.
         seen_at: as of when.
+        number: of its page; None before its wait was recorded.
     """
 
     cluster: str
@@ -76,6 +81,7 @@ class WaitingUnitRow:
     starts_if: list[Change]
     message: str
     seen_at: datetime | None = None
+    number: int | None = None
 
 
 def waiting_rows(
@@ -137,6 +143,7 @@ class _Reader:
         self._owners = owners(cluster.pk, sorted(names), now)
         run = ObservationRun.objects.filter(cluster=cluster, kind=WAITS).first()
         self._seen_at = run.seen_at if run else None
+        self._numbers = _numbers(cluster, waits)
 
     def may_read(self, namespace: str) -> bool:
         number = self._owners.get(namespace)
@@ -172,6 +179,7 @@ class _Reader:
             starts_if=[self._shown(change) for change in content["starts_if"]],
             message=next((said["text"] for said in content["evidence"]), ""),
             seen_at=self._seen_at,
+            number=self._numbers.get((wait.kind, wait.namespace, wait.name)),
         )
 
     def _team(self, namespace: str) -> str:
@@ -181,7 +189,8 @@ class _Reader:
     def _holder(self, held: Mapping[str, Any]) -> HolderRow:
         namespace = _namespace(held["pod"])
         is_shown = self.may_read(namespace)
-        since = held["since_ms"]
+        kind, _, path = held["unit"].partition("/")
+        unit = kind, namespace, path.partition("/")[2]
         return HolderRow(
             self._team(namespace),
             held["pod"] if is_shown else "",
@@ -190,7 +199,9 @@ class _Reader:
             held["units"],
             held["priority_class"],
             held["is_own"],
-            None if since is None else datetime.fromtimestamp(since / 1000, UTC),
+            _instant(held["since_ms"]),
+            _instant(held.get("idle_since_ms")),
+            self._numbers.get(unit) if is_shown else None,
         )
 
     def _shown(self, change: Change) -> Change:
@@ -210,6 +221,26 @@ class _Reader:
             return change
         teams = sorted({self._team(_namespace(one)) for one in named})
         return {"change": change["change"], "count": len(named), "teams": teams}
+
+
+def _instant(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def _numbers(
+    cluster: Cluster, waits: Iterable[UnitWait]
+) -> Mapping[tuple[str, str, str], int]:
+    """The pages of units that wait, and of those that hold what they wait for."""
+    names = {wait.name for wait in waits}
+    names |= {
+        held["unit"].rpartition("/")[2]
+        for wait in waits
+        for found in wait.content["blockers"]
+        for held in found["blockers"]
+    }
+    rows = WaitRecord.objects.filter(cluster=cluster, ended_at=None, name__in=names)
+    found = rows.values_list("kind", "namespace", "name", "pk")
+    return {(kind, namespace, name): number for kind, namespace, name, number in found}
 
 
 def _namespace(path: str) -> str:

@@ -36,7 +36,7 @@ class ControllerObject:
         max_unavailable: pods that a rollout may end first; None for other kinds.
         failure: why a Deployment's pods were not made; empty without a failure.
         queue: that it waits in; empty if its kind names none.
-        queue_reason: why the queue has not let it in.
+        queue_reason, queue_message: why the queue has not let it in.
         is_held: a queue's entry that is not admitted.
         admitted_ms: when a queue admitted it, or a suspended Job began; None if it shows neither.
         backoff_limit: how often a Job makes failed pods again; None for other kinds.
@@ -61,6 +61,7 @@ class ControllerObject:
     failure: str = ""
     queue: str = ""
     queue_reason: str = ""
+    queue_message: str = ""
     is_held: bool = False
     admitted_ms: int | None = None
     backoff_limit: int | None = None
@@ -94,7 +95,8 @@ def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
         else None,
         failure=_failure(manifest),
         queue=text(spec, "queueName") or text(spec, "queue"),
-        queue_reason=_queue_reason(kind, manifest),
+        queue_reason=_of_queue(kind, manifest, "reason"),
+        queue_message=_of_queue(kind, manifest, "message"),
         is_held=_is_held(kind, spec, manifest),
         admitted_ms=_admitted_ms(kind, manifest),
         backoff_limit=whole(spec, "backoffLimit") if kind == "Job" else None,
@@ -166,10 +168,14 @@ def _failure(manifest: Manifest) -> str:
     return ""
 
 
-def _queue_reason(kind: str, manifest: Manifest) -> str:
-    """Why a queue has not let work in; empty for other kinds and after it did."""
+def _of_queue(kind: str, manifest: Manifest, field: str) -> str:
+    """Why a queue has not let work in; empty for other kinds and after it did.
+
+    Args:
+        field: of the condition: `reason`, or `message`; KAI's reasons have no message.
+    """
     if kind == "PodGroup":
-        reasons = _kai_reasons(manifest)
+        reasons = _kai_reasons(manifest) if field == "reason" else []
         return reasons[0] if reasons else ""
     if kind != "Workload":
         return ""
@@ -179,7 +185,7 @@ def _queue_reason(kind: str, manifest: Manifest) -> str:
     for name in ("QuotaReserved", "Admitted"):
         one = conditions.get(name)
         if one is not None and text(one, "status") == "False":
-            return text(one, "reason")
+            return text(one, field)
     return ""
 
 

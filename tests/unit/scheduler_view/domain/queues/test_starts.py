@@ -9,7 +9,7 @@ from scheduler_view.domain.queues.remaining import HIGH, LOW, MEDIAN, HoldDurati
 from scheduler_view.domain.queues.shortages import QuotaShortage
 from scheduler_view.domain.queues.starts import RunningHold, estimate_starts
 from tests.unit.scheduler_view.domain.queues.queue_worlds import HOUR_MS, Queues
-from tests.unit.scheduler_view.domain.waits.worlds import GPU, NOW_MS, node, pod
+from tests.unit.scheduler_view.domain.waits.worlds import GPU, NOW_MS, job, node, pod
 
 HOURS = (3, 3, 4, 5, 5, 6, 8, 9, 10, 12)
 OF_WORKLOAD, OF_TEAM = ("workload", "vision", "train"), ("team", "vision", "training")
@@ -85,6 +85,21 @@ def test_a_pod_that_is_ending_ends_now_and_other_causes_have_no_estimate() -> No
     found = starts(queues, [ending])
     assert found["w"].start_ms == NOW_MS
     assert "far" not in found
+
+
+def test_what_a_queue_holds_back_although_it_fits_has_no_estimate() -> None:
+    queue = {"labels": {"kueue.x-k8s.io/queue-name": "batch"}}
+    held = [
+        job("fits", suspend=True, meta=queue),
+        job("more", suspend=True, meta=queue),
+    ]
+    for one in held:
+        one["spec"]["template"] = {"spec": pod("x", 4)["spec"]}
+    queues = Queues({"Node": [node("a", 8)], "Pod": [pod("old", 4, "a")], "Job": held})
+    assert {unit.cause for unit in queues.units} == {"queue"}
+    found = starts(queues, [hold("old", 4, "a")])
+    assert set(found) == {"more"}
+    assert found["more"].start_ms == NOW_MS + 3 * HOUR_MS
 
 
 def test_a_quota_opens_when_enough_of_its_pods_have_ended() -> None:

@@ -121,6 +121,7 @@ def test_the_reason_of_a_queue_is_kept() -> None:
         "type": "QuotaReserved",
         "status": "False",
         "reason": "WaitingForQuota",
+        "message": "insufficient unused quota, 8 more needed",
     }
     workload = {
         "metadata": {"name": "job-j", "namespace": "lab"} | owned("Job", "j"),
@@ -129,6 +130,8 @@ def test_the_reason_of_a_queue_is_kept() -> None:
     }
     found = explained(Job=[job("j", suspend=True, meta=QUEUE)], Workload=[workload])
     assert found.facts == {"queue": "batch", "queue_reason": "WaitingForQuota"}
+    (said,) = found.evidence
+    assert (said.object, said.text) == ("Workload/lab/job-j", condition["message"])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.instants import (
     WaitInstants,
     WaitParts,
@@ -84,6 +85,28 @@ def test_a_gang_is_bound_and_started_with_its_last_member() -> None:
     assert (whole.bound_ms, whole.started_ms) == (ms("10:35:00"), ms("10:36:00"))
     loose = train(parallelism=2, completions=2)
     assert found(both, [loose]).bound_ms == ms("10:10:00")
+
+
+def test_a_service_waits_since_its_pods_were_made() -> None:
+    """It replaces its pods and stays, so it is older than the wait of its pods (S3)."""
+    old = {"name": "web", "namespace": "lab", "uid": "uid-web"}
+    deployment = {
+        "metadata": old | {"creationTimestamp": at("02:00:00")},
+        "spec": {"replicas": 2},
+    }
+    pods = [
+        pod(name, 1, node_name, meta={
+            "name": name, "namespace": "lab", "uid": name,
+            "creationTimestamp": at(made), **owned("Deployment", "web"),
+        })
+        for name, node_name, made in (("a", "a", "09:00:00"), ("b", "", "10:00:00"))
+    ]  # fmt: skip
+    world = world_of(Node=[node("a", 1)], Pod=pods, Deployment=[deployment])
+    index = WorldIndex(world)
+    (unit,) = index.units
+    assert instants_of(index, unit).created_ms == ms("09:00:00")
+    (wait,) = Explainer(world).waiting()
+    assert wait.since_ms == ms("10:00:00")
 
 
 def test_what_is_held_is_not_admitted_and_after_it_the_watch_tells_when() -> None:

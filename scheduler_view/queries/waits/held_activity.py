@@ -1,0 +1,62 @@
+"""How busy pods that hold GPUs were in the last hours, from the facts of the ledger."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from accounting.domain.core.interval import WINDOW_MS
+from scheduler_view.domain.waits.world.world import HoldFacts
+from scheduler_view.domain.waste.activity import IDLE_BELOW_PERCENT
+from scheduler_view.domain.waste.idle import EPISODE_MS
+
+LOOK_BACK = timedelta(hours=6)  # who is idle for longer is idle since then
+HOUR = timedelta(hours=1)
+
+
+def held_activity(cluster_id: int, now: datetime) -> Mapping[str, HoldFacts]:
+    """Busy time of the last hour, and since when it is idle, by uid of a pod.
+
+    Idle as in scheduling.md S28: windows with less than 5 % of busy time, for half an hour or
+    longer. A window that was not observed does not count as idle.
+    """
+    values: dict[str, Any] = {
+        "cluster": cluster_id,
+        "hour": now - HOUR,
+        "start": now - LOOK_BACK,
+        "percent": IDLE_BELOW_PERCENT,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_ACTIVITY, values)
+        rows: list[tuple[str, int, int, int]] = cursor.fetchall()
+    return {
+        uid: HoldFacts(
+            int(busy_ms),
+            idle_ms if end_ms - idle_ms >= EPISODE_MS else None,
+        )
+        for uid, busy_ms, idle_ms, last_ms in rows
+        for end_ms in (last_ms + WINDOW_MS,)
+    }
+
+
+_ACTIVITY = """
+    WITH windows AS (
+        SELECT pod_id, window_start, sum(busy_ms) AS busy, sum(idle_ms) AS idle,
+               sum(unknown_ms) AS unknown
+        FROM usage_window
+        WHERE cluster_id = %(cluster)s AND window_start >= %(start)s AND pod_id > 0
+        GROUP BY pod_id, window_start
+    ), judged AS (
+        SELECT *, busy * 100 < (busy + idle) * %(percent)s
+                  AND unknown <= busy + idle AS is_idle
+        FROM windows
+    )
+    SELECT p.uid, coalesce(sum(busy) FILTER (WHERE window_start >= %(hour)s), 0)::bigint,
+           (1000 * extract(epoch FROM coalesce(
+               max(window_start) FILTER (WHERE NOT is_idle) + interval '5 minutes',
+               min(window_start))))::bigint,
+           (1000 * extract(epoch FROM max(window_start)))::bigint
+    FROM judged JOIN accounting_pod p ON p.id = judged.pod_id
+    GROUP BY p.uid
+"""
