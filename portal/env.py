@@ -129,6 +129,12 @@ class Environment(BaseSettings):
     are read again, and not longer than hours are kept.
     """
 
+    spot_pods: Annotated[int, Field(ge=1, le=10_000)] = 4
+    """The most pods at the same time of work that could run on spot (scheduling.md S31)."""
+
+    spot_hours: Annotated[int, Field(ge=1, le=10_000)] = 24
+    """Work whose longest hold is shorter than this could run on spot (scheduling.md S31)."""
+
     anomaly_minimum: Annotated[Decimal, Field(ge=0, lt=10**12)] = Decimal(50)
     """The smallest difference of an unusual day, in the billing currency (money.md M40)."""
 

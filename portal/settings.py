@@ -284,6 +284,8 @@ EXPORT_FOLDER = ENVIRONMENT.export_folder or HOME.home / "exports"
 
 INGEST_HOURS_AT_ONCE = ENVIRONMENT.ingest_hours_at_once
 FACT_DAYS = ENVIRONMENT.fact_days
+SPOT_PODS = ENVIRONMENT.spot_pods
+SPOT_HOURS = ENVIRONMENT.spot_hours
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace(
     "?db=", "?virtual_host="

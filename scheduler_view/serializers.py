@@ -356,12 +356,16 @@ class WasteRowSerializer(RowSerializer):
     rule = serializers.ChoiceField(choices=[rule.value for rule in WasteRule])
     number = serializers.CharField(help_text="of the rule in docs/scheduling.md")
     is_at_risk = serializers.BooleanField(help_text="no saving is claimed")
+    is_in_totals = serializers.BooleanField(
+        help_text="false if its time may be in other rows as well, or no saving is claimed"
+    )
     cluster = serializers.CharField()
     team = TextOrNullField(help_text="null for free time of a node")
     namespace = TextOrNullField()
     workload_kind = TextOrNullField(source="kind")
     workload = TextOrNullField()
-    node = TextOrNullField(help_text="null for held time")
+    node = TextOrNullField(help_text="null for held time and free time of a pool")
+    pool = TextOrNullField(help_text="resource and model, for free time of a pool")
     findings = serializers.IntegerField()
     pods = serializers.IntegerField()
     first_from = MomentField(
@@ -372,6 +376,10 @@ class WasteRowSerializer(RowSerializer):
     gpu_ms = serializers.IntegerField(help_text="share-weighted milliseconds")
     gpu_hours = GpuHoursField(source="gpu_ms")
     amount = MoneyField(allow_null=True, help_text="null without a price")
+    amount_low = MoneyField(
+        allow_null=True,
+        help_text="the least that it may come to; `amount` is the most",
+    )
     amount_per_day = MoneyField(
         allow_null=True, help_text="the amount divided by `measured_days`"
     )

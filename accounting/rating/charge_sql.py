@@ -237,7 +237,7 @@ def with_prices(finer: tuple[str, ...] = ()) -> str:
 ), priced AS MATERIALIZED (
     SELECT c.*, line.id AS price_id, line.rate, paid.cost AS cost,
            own.id AS gpu_price_id, own.rate AS gpu_rate, paid.cost AS gpu_cost,
-           line.currency
+           line.currency, paid.currency AS cost_currency
     FROM combination c
     LEFT JOIN LATERAL ({LINE_PRICE}) line ON true
     LEFT JOIN LATERAL ({OWN_PRICE}) own ON true

@@ -51,6 +51,9 @@ LINE_PRICE = _best("rate")
 OWN_PRICE = _best("rate", "p.profile = '' AND p.tier = ''")
 """A SELECT of the price of the whole GPU of the row `c`, for any holder of its parts."""
 
+SPOT_PRICE = _best("rate", "p.lifecycle = 'spot' AND p.currency = c.currency")
+"""A SELECT of the price for spot nodes of the row `c`, in its currency."""
+
 LINE_PRICE_WITHOUT = _best("rate", "p.id <> c.without")
 """The same as `LINE_PRICE`, without the price `c.without`."""
 

@@ -6,18 +6,21 @@ from typing import Any
 from django import template
 
 from accounting.domain.core.money import minor_places
+from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.wording import evidence_text, rule_text
 from scheduler_view.queries.waste.rows import waste_report
 
 register = template.Library()
 
 SHOWN = 5  # rows on the page of a team
+ENDURED = frozenset({WasteRule.INVERSION, WasteRule.STARVED, WasteRule.PREEMPTED})
+"""What the scheduler did to a team: nothing to give back."""
 
 
 @register.filter
-def waste_evidence(evidence: Mapping[str, int]) -> str:
+def waste_evidence(evidence: Mapping[str, Any]) -> str:
     """What a rule compared, as text."""
-    return evidence_text(dict(evidence))
+    return evidence_text(evidence)
 
 
 @register.inclusion_tag("scheduler_view/_give_back.html", takes_context=True)
@@ -32,7 +35,11 @@ def give_back(context: Mapping[str, Any]) -> dict[str, Any]:
         read_team=team.id,
     )
     scope = state.visitor.scope
-    rows = [row for row in report.rows if not row.is_at_risk]  # nothing to give back
+    rows = [
+        row
+        for row in report.rows
+        if not row.is_at_risk and WasteRule(row.rule) not in ENDURED
+    ]
     return {
         "state": state,
         "team": team,

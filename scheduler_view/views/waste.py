@@ -15,9 +15,13 @@ from accounting.rights import WASTE
 from accounting.web.page_state import PageState
 from accounting.web.paging import paged
 from accounting.web.permissions import page
-from scheduler_view.domain.waste.wording import NOT_MEASURED, RuleText, rule_text
+from scheduler_view.domain.waste.wording import NEEDS_API, RuleText, rule_text
 from scheduler_view.queries.waste.evidence import EvidenceRow, evidence_of
-from scheduler_view.queries.waste.rows import WasteRow, waste_report
+from scheduler_view.queries.waste.observed import clusters_not_observed
+from scheduler_view.queries.waste.rows import (
+    WasteRow,
+    waste_report,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ def waste(request: HttpRequest) -> HttpResponse:
         "report": report,
         "page": shown,
         "lines": with_evidence(shown.lines, state),
-        "not_measured": NOT_MEASURED,
+        "needs_api": NEEDS_API,
+        "not_observed": clusters_not_observed(state.cluster or ""),
     }
     return render(request, "scheduler_view/waste.html", context)
 
@@ -87,7 +92,7 @@ def with_evidence(lines: Sequence[WasteLine], state: PageState) -> list[WasteLin
 
 def _source_url(row: WasteRow, state: PageState) -> str:
     """The explanation of the idle cost of a row's work on these days."""
-    if row.node:
+    if row.node or row.pool or not row.gpu_ms:
         return ""
     query = {
         "what": "idle_charge",

@@ -6,9 +6,9 @@ it twice changes nothing.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
-from decimal import Decimal
+from itertools import groupby
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -17,28 +17,39 @@ from accounting.domain.core.interval import to_ms
 from accounting.failpoints import reach
 from accounting.locks import lock
 from accounting.models import Cluster, Pod
-from accounting.queries.usage.windows import free_nodes, held_windows
-from scheduler_view.domain.waste.find import find
-from scheduler_view.domain.waste.finding import Finding
-from scheduler_view.domain.waste.fragmentation import (
+from accounting.queries.usage.windows import free_nodes, free_windows, held_windows
+from scheduler_view.domain.waste.find import find, overlapping
+from scheduler_view.domain.waste.finding import (
+    OF_FREE_TIME,
+    OF_HOLDS,
+    WasteRule,
+)
+from scheduler_view.domain.waste.free.fragmentation import (
     FreeWindows,
     fragmented,
+)
+from scheduler_view.domain.waste.free.free_time import (
+    FreeWindow,
+    NodeFree,
+    free_findings,
 )
 from scheduler_view.domain.waste.held_time import WindowTime, runs_by_pod
 from scheduler_view.mapping import runs_to_json
 from scheduler_view.models import HeldDay, WasteDay, WasteFinding
 from scheduler_view.queries.waste.due_days import DueDay, due_days
+from scheduler_view.queries.waste.free_time import ObservedDay, observed_day
 from scheduler_view.queries.waste.work import (
     Work,
     first_kept_day,
     usual_pods,
     work_of,
 )
+from scheduler_view.waste.daily import store_daily
+from scheduler_view.waste.finding_rows import ROWS_AT_ONCE, finding_rows
 
 RUNS_KEPT = timedelta(days=92)
 FINDINGS_KEPT = timedelta(days=397)  # as hours of usage
 UNITS_AT_ONCE = 200
-ROWS_AT_ONCE = 2_000
 
 
 def compute_due(cluster: Cluster, for_s: float = 300) -> int:
@@ -62,6 +73,7 @@ def compute_day(cluster: Cluster, due: DueDay) -> None:
         pods = _store_runs(cluster, due)
         _store_held(cluster, pods)
         _store_free(cluster, due)
+        store_daily(cluster, due, _until_ms(cluster))
         WasteDay.objects.update_or_create(
             cluster=cluster,
             day=due.day,
@@ -107,11 +119,15 @@ def _store_held(cluster: Cluster, pods: Iterable[int]) -> None:
     if since is None:
         return
     for numbers in _batches(workloads):
-        stored = WasteFinding.objects.filter(cluster=cluster, day__gte=since)
+        stored = WasteFinding.objects.filter(
+            cluster=cluster, day__gte=since, rule__in=OF_HOLDS
+        )
         stored.filter(workload_id__in=numbers).delete()
         _insert(cluster, work_of(cluster, numbers, [], until_ms), since, until_ms)
     for numbers in _batches(alone):
-        stored = WasteFinding.objects.filter(cluster=cluster, day__gte=since)
+        stored = WasteFinding.objects.filter(
+            cluster=cluster, day__gte=since, rule__in=OF_HOLDS
+        )
         stored.filter(workload=None, pod_id__in=numbers).delete()
         _insert(cluster, work_of(cluster, [], numbers, until_ms), since, until_ms)
 
@@ -121,8 +137,9 @@ def _insert(
 ) -> None:
     rows = []
     for work in found:
-        for finding in find(work.holds, work.gang, until_ms):
-            for row in _rows(cluster, finding):
+        found_in = find(work.holds, work.gang, until_ms)
+        for finding in [*found_in, *overlapping(work.holds, until_ms)]:
+            for row in finding_rows(cluster, finding):
                 row.workload_id, row.pod_id = work.workload, finding.subject
                 if row.day >= since:
                     rows.append(row)
@@ -131,42 +148,54 @@ def _insert(
 
 def _store_free(cluster: Cluster, due: DueDay) -> None:
     """Replace the findings of a day's free time."""
-    WasteFinding.objects.filter(cluster=cluster, day=due.day, pod=None).delete()
+    WasteFinding.objects.filter(
+        cluster=cluster, day=due.day, rule__in=OF_FREE_TIME
+    ).delete()
     classes = usual_pods(cluster, to_ms(due.end))
-    by_node: dict[int, list[FreeWindows]] = {}
-    for one in free_nodes(cluster.pk, due.start, due.end):
-        by_node.setdefault(one.node, []).append(
-            FreeWindows(one.model, one.free_ms, one.windows, one.rate, one.currency)
-        )
     bounds = to_ms(due.start), min(to_ms(due.end), _until_ms(cluster))
+    day = due.day.toordinal()
+    seen = observed_day(cluster, due.start, due.end)
+    found = [
+        finding
+        for node, windows in _unobserved(cluster, due, seen).items()
+        if (finding := fragmented(node, day, bounds, windows, classes)) is not None
+    ]
+    found += free_findings(_observed(cluster, due, seen), day, bounds, classes)
     rows = []
-    for node, windows in by_node.items():
-        finding = fragmented(node, due.day.toordinal(), bounds, windows, classes)
-        if finding is not None:
-            for row in _rows(cluster, finding):
-                row.node_id = node
-                rows.append(row)
+    for finding in found:
+        of_pool = finding.rule in (WasteRule.POLICY, WasteRule.NOT_ALLOCATABLE)
+        for row in finding_rows(cluster, finding):
+            row.node_id = None if of_pool else finding.subject
+            row.pool = seen.pools[finding.subject] if of_pool else ""
+            rows.append(row)
     WasteFinding.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
 
 
-def _rows(cluster: Cluster, finding: Finding) -> list[WasteFinding]:
-    """The rows of a finding: one for each day, team and currency."""
-    return [
-        WasteFinding(
-            cluster=cluster,
-            day=date.fromordinal(key.day),
-            rule=finding.rule.value,
-            team_id=key.team or None,
-            start_ms=finding.start_ms,
-            end_ms=finding.end_ms,
-            gpu_ms=one.gpu_ms,
-            raw=Decimal(one.raw.numerator) / Decimal(one.raw.denominator),
-            unpriced_ms=one.unpriced_ms,
-            currency=key.currency,
-            evidence=dict(finding.evidence),
+def _unobserved(
+    cluster: Cluster, due: DueDay, seen: ObservedDay
+) -> dict[int, list[FreeWindows]]:
+    """The free windows of nodes of which only the ledger knows, by node."""
+    by_node: dict[int, list[FreeWindows]] = {}
+    for one in free_nodes(cluster.pk, due.start, due.end):
+        if one.node not in seen.nodes:
+            by_node.setdefault(one.node, []).append(
+                FreeWindows(one.model, one.free_ms, one.windows, one.rate, one.currency)
+            )
+    return by_node
+
+
+def _observed(cluster: Cluster, due: DueDay, seen: ObservedDay) -> Iterator[NodeFree]:
+    """Nodes of which observations showed something, with their free windows."""
+    found = free_windows(cluster.pk, due.start, due.end, seen.nodes)
+    for node, windows in groupby(found, key=lambda one: one.node):
+        known = seen.nodes[node]
+        yield NodeFree(
+            node,
+            tuple(FreeWindow(*one[1:]) for one in windows),
+            tuple(known.policy),
+            tuple(known.unused),
+            tuple(known.kept),
         )
-        for key, one in finding.slices.items()
-    ]
 
 
 def _until_ms(cluster: Cluster) -> int:

@@ -1,6 +1,6 @@
 """Five-minute windows of one cluster and range, each with its team and price."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from datetime import datetime
 from decimal import Decimal
@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 from django.db import connection, transaction
 
 from accounting.rating.charge_sql import parameters
-from accounting.rating.window_sql import FREE_WINDOWS, HELD_WINDOWS
+from accounting.rating.window_sql import (
+    FREE_WINDOWS,
+    FREE_WINDOWS_OF_NODES,
+    HELD_WINDOWS,
+)
 
 ROWS_AT_ONCE = 20_000
 
@@ -51,6 +55,24 @@ class FreeNode(NamedTuple):
     currency: str
 
 
+class FreeNodeWindow(NamedTuple):
+    """One window of a node with free time.
+
+    Attributes:
+        free_ms: by GPU, largest first.
+        rate, cost: of the whole GPU, per GPU-hour; None without a price.
+    """
+
+    node: int
+    start_ms: int
+    model: str
+    free_ms: tuple[int, ...]
+    rate: Decimal | None
+    currency: str
+    cost: Decimal | None
+    cost_currency: str
+
+
 def held_windows(
     cluster_id: int, start: datetime, end: datetime
 ) -> Iterator[HeldWindow]:
@@ -63,6 +85,18 @@ def free_nodes(cluster_id: int, start: datetime, end: datetime) -> Iterator[Free
     """Free time by node."""
     for row in _streamed(FREE_WINDOWS, parameters(cluster_id, start, end)):
         yield FreeNode(row[0], row[1], tuple(map(int, row[2])), *row[3:])
+
+
+def free_windows(
+    cluster_id: int, start: datetime, end: datetime, nodes: Collection[int]
+) -> Iterator[FreeNodeWindow]:
+    """Free time of some nodes, by node and window; none is read for no nodes."""
+    if not nodes:
+        return
+    values = parameters(cluster_id, start, end) | {"nodes": list(nodes)}
+    for row in _streamed(FREE_WINDOWS_OF_NODES, values):
+        node, start_ms, model, free_ms, *prices = row
+        yield FreeNodeWindow(node, start_ms, model, tuple(map(int, free_ms)), *prices)
 
 
 def _streamed(query: str, values: dict[str, Any]) -> Iterator[tuple[Any, ...]]:

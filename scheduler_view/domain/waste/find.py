@@ -13,6 +13,7 @@ from scheduler_view.domain.waste.idle import (
     tail,
 )
 from scheduler_view.domain.waste.pieces import Claim, taken
+from scheduler_view.domain.waste.preemption_loss import preemption_loss
 
 
 def find(holds: Sequence[HeldTime], gang: Gang | None, until_ms: int) -> list[Finding]:
@@ -32,6 +33,12 @@ def find(holds: Sequence[HeldTime], gang: Gang | None, until_ms: int) -> list[Fi
         for hold in holds
         for finding in taken(hold, _claims(hold, waiting, apart, until_ms))
     ]
+
+
+def overlapping(holds: Sequence[HeldTime], until_ms: int) -> list[Finding]:
+    """Findings of holds whose time may be in others as well: S30."""
+    found = (preemption_loss(hold, until_ms) for hold in holds)
+    return [one for one in found if one is not None]
 
 
 def _claims(

@@ -28,6 +28,23 @@ class WasteRule(StrEnum):
     RIGHT_SIZE = "right_size"  # S33
 
 
+OF_HOLDS = frozenset(
+    {
+        *(WasteRule.GANG, WasteRule.NEVER_BUSY, WasteRule.TAIL, WasteRule.IDLE),
+        *(WasteRule.IDLE_GPUS, WasteRule.TOO_LONG, WasteRule.SPREAD),
+        WasteRule.PREEMPTED,
+    }
+)
+"""Found in the holds of a work unit, over all days that are kept of it."""
+OF_FREE_TIME = frozenset(
+    {
+        *(WasteRule.POLICY, WasteRule.FRAGMENTED, WasteRule.KEPT_NODE),
+        WasteRule.NOT_ALLOCATABLE,
+    }
+)
+"""Found in the free time of one day; nobody's."""
+
+
 class SliceKey(NamedTuple):
     """Whose time a slice is: a billing day (ordinal), a team (0: none), a currency ("": none)."""
 
@@ -44,11 +61,13 @@ class Slice:
         gpu_ms: share-weighted milliseconds.
         raw: milliseconds x rate per GPU-hour, exact; divide by 3,600,000 for the amount.
         unpriced_ms: of `gpu_ms`, without a price.
+        raw_low: the least that `raw` may be; None if it is exact.
     """
 
     gpu_ms: int = 0
     raw: Fraction = Fraction(0)
     unpriced_ms: int = 0
+    raw_low: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,9 @@ class HeldTime:
         kind: of its workload: Job, Deployment, ...
         limit_ms: the longest time that it may hold them; None without a limit.
         runs: in any order.
+        preempted_ms: when the scheduler preempted it; None if it did not.
+        checkpoint_ms: how often it writes checkpoints; None if it does not say so.
+        lifecycle: of its node when it was bound: spot, on-demand, ...
     """
 
     pod: int
@@ -74,6 +77,9 @@ class HeldTime:
     kind: str
     runs: tuple[HeldRun, ...]
     limit_ms: int | None = None
+    preempted_ms: int | None = None
+    checkpoint_ms: int | None = None
+    lifecycle: str = ""
 
     @property
     def parts(self) -> frozenset[str]:

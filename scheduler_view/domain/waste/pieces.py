@@ -1,6 +1,6 @@
 """Time that no finding has taken yet: each millisecond can be taken once."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,15 +36,7 @@ class Pieces:
 
     def __init__(self, hold: HeldTime) -> None:
         self._pod = hold.pod
-        last = max((run.end_ms for run in hold.runs), default=hold.bound_ms)
-        end = last if hold.ended_ms is None else hold.ended_ms
-        # the first and the last window are held in part only: all of their time is there
-        self._left = [
-            replace(run, start_ms=start, end_ms=stop)
-            for run in hold.runs
-            if (start := max(run.start_ms, hold.bound_ms))
-            < (stop := min(run.end_ms, end))
-        ]
+        self._left = _held_runs(hold)
 
     def take(self, claim: Claim) -> Finding | None:
         """The finding of a claim; None if nothing is left of its time."""
@@ -76,6 +68,40 @@ def taken(hold: HeldTime, claims: Iterable[Claim]) -> list[Finding]:
     """The findings of claims, which take time in this order."""
     pieces = Pieces(hold)
     return [found for claim in claims if (found := pieces.take(claim)) is not None]
+
+
+def _held_runs(hold: HeldTime) -> list[HeldRun]:
+    """Runs without what is before the bind and after the end.
+
+    The first and the last window are held in part only: all of their time is there.
+    """
+    last = max((run.end_ms for run in hold.runs), default=hold.bound_ms)
+    end = last if hold.ended_ms is None else hold.ended_ms
+    return [
+        replace(run, start_ms=start, end_ms=stop)
+        for run in hold.runs
+        if (start := max(run.start_ms, hold.bound_ms)) < (stop := min(run.end_ms, end))
+    ]
+
+
+def within(hold: HeldTime, start_ms: int, end_ms: int) -> Iterator[HeldRun]:
+    """The parts of a hold's runs in a range, also those that findings took."""
+    for run in _held_runs(hold):
+        if run.start_ms < end_ms and start_ms < run.end_ms:
+            yield _cut(run, start_ms, end_ms)[1]
+
+
+def outside(hold: HeldTime, ranges: Iterable[tuple[int, int]]) -> Iterator[HeldRun]:
+    """The parts of a hold's runs that are in none of some ranges.
+
+    Args:
+        ranges: start and end of each, in order of time.
+    """
+    at = hold.bound_ms
+    for start, end in ranges:
+        yield from within(hold, at, start)
+        at = max(at, end)
+    yield from within(hold, at, max((run.end_ms for run in hold.runs), default=at))
 
 
 def _meets(run: HeldRun, claim: Claim) -> bool:

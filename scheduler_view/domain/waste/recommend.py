@@ -36,6 +36,9 @@ EFFORTS = {
     WasteRule.TOO_LONG: Effort.SMALL,
     WasteRule.IDLE_GPUS: Effort.MEDIUM,
     WasteRule.GANG: Effort.MEDIUM,
+    WasteRule.KEPT_NODE: Effort.MEDIUM,
+    WasteRule.SPOT: Effort.MEDIUM,
+    WasteRule.RIGHT_SIZE: Effort.MEDIUM,
     WasteRule.FRAGMENTED: Effort.LARGE,
 }
 """Rules that lead to a recommendation; the others claim no saving."""
@@ -51,11 +54,18 @@ class WeekWaste:
     Attributes:
         days: measured days of the week.
         gpu_ms, raw: as of findings.
+        raw_low: the least that `raw` may be; None if it is exact.
     """
 
     days: int
     gpu_ms: int
     raw: Fraction
+    raw_low: Fraction | None = None
+
+    @property
+    def low(self) -> Fraction:
+        """The least that it comes to."""
+        return self.raw if self.raw_low is None else self.raw_low
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +90,8 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     found = sum(1 for week in measured if week.gpu_ms)
     if not found:
         return None
-    per_day = [week.raw / week.days for week in measured]
+    least = min(week.low / week.days for week in measured)
+    most = max(week.raw / week.days for week in measured)
     gpus = Fraction(
         sum(week.gpu_ms for week in measured),
         sum(week.days for week in measured) * DAY_MS,
@@ -88,9 +99,7 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     confidence = Confidence.LOW if found == 1 else Confidence.MEDIUM
     if found == WEEKS:
         confidence = Confidence.HIGH
-    return Saving(
-        min(per_day) * MONTH_DAYS, max(per_day) * MONTH_DAYS, gpus, confidence
-    )
+    return Saving(least * MONTH_DAYS, most * MONTH_DAYS, gpus, confidence)
 
 
 def measured_saving(

@@ -1,6 +1,8 @@
 """The rules of waste as short texts of pages and files."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from scheduler_view.domain.waste.finding import WasteRule
 
@@ -65,7 +67,8 @@ RULE_TEXTS = {
     WasteRule.TOO_LONG: RuleText(
         "S23",
         "Longer than its limit",
-        "The GPUs were held longer than the label max-duration of the pod allows.",
+        "The GPUs were held longer than the label max-duration of the pod, else its "
+        "activeDeadlineSeconds, allows.",
         "busy and idle time after the limit",
         "End the work, or raise its limit.",
     ),
@@ -76,6 +79,15 @@ RULE_TEXTS = {
         "busy and idle time at risk; no saving is claimed",
         "Prefer nodes that are close together (topology constraints, or a packing policy).",
     ),
+    WasteRule.POLICY: RuleText(
+        "S24",
+        "Free while work is held back",
+        "Free GPUs would have been enough for work that a quota, a queue, a suspension or a gate "
+        "held back, or that the scheduler had not tried again.",
+        "free time of the GPUs that this work could have used, by what was observed at the border "
+        "of each five minutes",
+        "Raise or share the quota that refuses the work, or let the queue borrow.",
+    ),
     WasteRule.FRAGMENTED: RuleText(
         "S25",
         "Free, but not usable",
@@ -84,22 +96,82 @@ RULE_TEXTS = {
         "free time, weighted by how frequent each kind of pod is",
         "Pack small pods together, or move them, so that whole nodes become free.",
     ),
+    WasteRule.KEPT_NODE: RuleText(
+        "S32",
+        "Empty node kept",
+        "No pod held GPUs of the node for at least 30 minutes, and a pod that is not of a "
+        "DaemonSet kept the node from being removed.",
+        "free time of its GPUs that no other finding has, at their cost",
+        "Move the pod to a node without GPUs, or allow that it is evicted.",
+    ),
+    WasteRule.INVERSION: RuleText(
+        "S21",
+        "Waited behind lower priority",
+        "Pods of lower priority alone held enough GPUs for the work, and were not preempted.",
+        "observed time of as many of their GPUs as the work waited for",
+        "Let the priority class of the work preempt, or put a quota on lower priorities.",
+    ),
+    WasteRule.STARVED: RuleText(
+        "S22",
+        "Starved",
+        "The work waited longer than a day, and than ten times what 95% of the work of its tier "
+        "and pool waited, while work of no higher priority that was created later was bound.",
+        "no time: the units that overtook it",
+        "Check what its pods require, or raise its priority.",
+    ),
+    WasteRule.NOT_ALLOCATABLE: RuleText(
+        "S26",
+        "Free, but nothing that waits fits",
+        "GPUs were free while work waited, and none of it could use them.",
+        "free time of these GPUs; it may be in other findings as well",
+        "Look at what the waiting work requires: models, whole nodes, CPU, memory.",
+    ),
+    WasteRule.PREEMPTED: RuleText(
+        "S30",
+        "Lost by preemption",
+        "The pod was preempted. What it computed since its last checkpoint is lost; without the "
+        "label checkpoint-interval, that is between nothing and all of its busy time.",
+        "busy time of the attempt, at most one checkpoint interval for each GPU",
+        "Write checkpoints more often, or run it where it is not preempted.",
+    ),
+    WasteRule.SPOT: RuleText(
+        "S31",
+        "Could run on spot",
+        "Batch or training work that is started again after a failure, with few pods and short "
+        "holds, ran on on-demand nodes.",
+        "observed time on on-demand nodes; the amount is what spot would have saved, less what "
+        "preemptions cost where spot is used now",
+        "Let it run on spot nodes.",
+    ),
+    WasteRule.RIGHT_SIZE: RuleText(
+        "S33",
+        "Larger than needed",
+        "Over seven days, at least 95% of them observed, the work used a part of its GPUs that a "
+        "smaller MIG profile, or fewer GPUs, would have had. Idle findings are left out.",
+        "the part of its observed time that the smaller size does not need",
+        "Request the smaller size.",
+    ),
 }
 
 AT_RISK = frozenset({WasteRule.SPREAD})
-"""Rules without a claimed saving: their time is not part of totals."""
+"""Rules whose time is at risk: no saving is claimed."""
 
-NOT_MEASURED = (
-    ("S21", "Priority inversion", "Explanations of past waits are not kept."),
-    ("S22", "Starvation", "Bind times of past work are not kept by pool."),
-    ("S24", "Thrashing", "Past waits are not kept."),
-    ("S26", "Free, but not allocatable", "Past waits are not kept."),
-    ("S30", "Lost by preemption", "Not computed yet."),
-    ("S31", "Eligible for spot", "Not computed yet."),
-    ("S32", "Empty node kept", "Pods without GPUs are not recorded."),
-    ("S33", "Right size", "Not computed yet."),
+OVERLAPPING = frozenset(
+    {
+        *(WasteRule.INVERSION, WasteRule.STARVED, WasteRule.NOT_ALLOCATABLE),
+        *(WasteRule.PREEMPTED, WasteRule.SPOT, WasteRule.RIGHT_SIZE),
+    }
 )
-"""Number, title and reason of the rules that have no findings."""
+"""Rules whose time may be in other findings as well."""
+
+NOT_IN_TOTALS = AT_RISK | OVERLAPPING
+
+NEEDS_API = (
+    *("S21", "S22", "S24", "S26", "S32"),
+    "activeDeadlineSeconds of S23",
+    "retries of Jobs of S31",
+)
+"""What is known only from the objects of a cluster; from metrics alone it is silent."""
 
 
 def rule_text(rule: str) -> RuleText:
@@ -107,24 +179,63 @@ def rule_text(rule: str) -> RuleText:
     return RULE_TEXTS[WasteRule(rule)]
 
 
-def evidence_text(evidence: dict[str, int]) -> str:
+def evidence_text(evidence: Mapping[str, Any]) -> str:
     """What a rule compared, as one short text; empty without evidence."""
-    parts = []
-    if "idle_gpus" in evidence:
-        parts.append(f"{evidence['idle_gpus']} of {evidence['held_gpus']} GPUs")
-    if "idle_windows" in evidence:
-        parts.append(f"{_duration(evidence['idle_windows'] * 5)} of idle windows")
-    if "size" in evidence:
-        parts.append(f"{evidence['bound']} of {evidence['size']} members bound")
-    if "limit_ms" in evidence:
-        held, limit = (evidence[key] // 60_000 for key in ("held_ms", "limit_ms"))
-        parts.append(f"held {_duration(held)}, limit {_duration(limit)}")
-    if "fewest_nodes" in evidence:
-        parts.append(f"{evidence['nodes']} nodes instead of {evidence['fewest_nodes']}")
-    if "classes" in evidence:
-        hours = evidence["free_ms"] / 3_600_000
-        parts.append(f"of {hours:,.1f} free GPU-hours")
+    parts = [write(evidence) for key, write in _EVIDENCE.items() if key in evidence]
     return ", ".join(parts)
+
+
+def _limit(found: Mapping[str, Any]) -> str:
+    held, limit = (_hours(found[key]) for key in ("held_ms", "limit_ms"))
+    return f"held {held}, limit {limit}"
+
+
+def _lost(found: Mapping[str, Any]) -> str:
+    if not found["checkpoint_ms"]:
+        return f"between 0 and {_hours(found['busy_ms'])} of busy GPU time"
+    return (
+        f"a checkpoint every {_hours(found['checkpoint_ms'])}: "
+        f"{_hours(found['busy_ms'] // 2)} of busy GPU time expected"
+    )
+
+
+def _starved(found: Mapping[str, Any]) -> str:
+    overtaken = found["overtaken"]
+    noun = "unit" if overtaken == 1 else "units"
+    return (
+        f"waited {_hours(found['waited_ms'])}, more than {_hours(found['usual_ms'])}; "
+        f"{overtaken} {noun} created later {'was' if overtaken == 1 else 'were'} bound"
+    )
+
+
+def _size(found: Mapping[str, Any]) -> str:
+    wide = found["safe_size"]
+    other = "" if wide == found["size"] else f" (for its busiest five minutes: {wide})"
+    return f"{found['held_size']} held, {found['size']} is enough{other}"
+
+
+_EVIDENCE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "idle_gpus": lambda e: f"{e['idle_gpus']} of {e['held_gpus']} GPUs",
+    "idle_windows": lambda e: f"{_duration(e['idle_windows'] * 5)} of idle windows",
+    "bound": lambda e: f"{e['bound']} of {e['size']} members bound",
+    "limit_ms": _limit,
+    "fewest_nodes": lambda e: f"{e['nodes']} nodes instead of {e['fewest_nodes']}",
+    "classes": lambda e: f"of {e['free_ms'] / 3_600_000:,.1f} free GPU-hours",
+    "units": lambda e: f"up to {e['units']} units at once",
+    "kept_by": lambda e: f"kept by {e['kept_by']}",
+    "lower_units": lambda e: (
+        f"waited for {e['waited_units']} units with priority {e['priority']}; pods of lower "
+        f"priority held {e['lower_units']}"
+    ),
+    "overtaken": _starved,
+    "busy_ms": _lost,
+    "longest_ms": lambda e: f"its longest hold lasted {_hours(e['longest_ms'])}",
+    "held_size": _size,
+}
+
+
+def _hours(duration_ms: int) -> str:
+    return _duration(duration_ms // 60_000)
 
 
 def _duration(minutes: int) -> str:

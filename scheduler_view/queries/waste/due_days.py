@@ -19,10 +19,11 @@ from scheduler_view.models import WasteDay
 
 RUNNING_DAY_EVERY = timedelta(hours=1)
 
-# Facts, teams and prices of a day are in its hours; windows show changes inside of an hour.
+# Facts, teams and prices of a day are in its hours; windows show changes inside of an hour. The
+# rest is what observations keep of pools, nodes and waits.
 _DIGEST = """
     SELECT md5(concat_ws(
-        '-',
+        '-', '2',  -- of the rules: another number makes every day due again
         (SELECT concat_ws('.', count(*), bit_xor(hashtextextended(h::text, 0)))
          FROM usage_hour h
          WHERE h.cluster_id = %(cluster)s
@@ -36,7 +37,24 @@ _DIGEST = """
                         d.ended_by), 0))
          FROM accounting_podhold d JOIN accounting_pod p ON p.id = d.pod_id
          WHERE p.cluster_id = %(cluster)s AND d.bound_ms < %(end_ms)s
-           AND (d.ended_ms IS NULL OR d.ended_ms >= %(start_ms)s))
+           AND (d.ended_ms IS NULL OR d.ended_ms >= %(start_ms)s)),
+        (SELECT bit_xor(hashtextextended(concat_ws('.', s.resource, s.model, s.policy_nodes,
+                        s.unused_nodes, s.since, least(s.until, %(end)s)), 0))
+         FROM scheduler_view_poolsample s
+         WHERE s.cluster_id = %(cluster)s AND s.until > %(start)s AND s.since < %(end)s
+           AND (s.policy_nodes <> '{}' OR s.unused_nodes <> '{}')),
+        (SELECT bit_xor(hashtextextended(concat_ws('.', k.node, k.pods, k.since,
+                        least(k.until, %(end)s)), 0))
+         FROM scheduler_view_keptnode k
+         WHERE k.cluster_id = %(cluster)s AND k.until > %(start)s AND k.since < %(end)s),
+        (SELECT bit_xor(hashtextextended(concat_ws('.', t.wait_id, t.lower_pods, t.units,
+                        t.since, least(t.until, %(end)s)), 0))
+         FROM scheduler_view_waitstretch t JOIN scheduler_view_waitrecord r ON r.id = t.wait_id
+         WHERE r.cluster_id = %(cluster)s AND t.lower_units IS NOT NULL
+           AND t.until > %(start)s AND t.since < %(end)s),
+        (SELECT bit_xor(hashtextextended(concat_ws('.', e.pod_uid, e.at), 0))
+         FROM scheduler_view_preemption e
+         WHERE e.cluster_id = %(cluster)s AND e.at >= %(start)s AND e.at < %(end)s)
     ))
 """
 _BOUNDS = """

@@ -39,15 +39,18 @@ _EVIDENCE = f"""
                (array_agg(f.evidence::text ORDER BY f.gpu_ms DESC, f.id))[1],
                row_number() OVER (
                    PARTITION BY f.rule, f.currency, f.team_id, f.workload_id, f.node_id,
+                       f.unit, f.pool,
                        CASE WHEN f.workload_id IS NULL THEN f.pod_id END
                    ORDER BY sum(f.gpu_ms) DESC, f.start_ms, p.name) AS place
         FROM scheduler_view_wastefinding f
         LEFT JOIN accounting_pod p ON p.id = f.pod_id
         WHERE f.day >= %(first)s AND f.day < %(after)s
           AND (f.workload_id = ANY(%(workloads)s) OR f.node_id = ANY(%(nodes)s)
+               OR (f.unit || f.pool <> '' AND hashtextextended(f.unit || f.pool, 0)
+                   = ANY(%(others)s))
                OR (f.workload_id IS NULL AND f.pod_id = ANY(%(pods)s)))
         GROUP BY f.rule, f.currency, f.team_id, f.workload_id, f.pod_id, f.node_id, p.name,
-                 f.start_ms, f.end_ms
+                 f.unit, f.pool, f.start_ms, f.end_ms
     ) found WHERE place <= %(most)s ORDER BY place
 """  # noqa: S608  # composed of constants
 RowKey = tuple[str, str, tuple[int, ...]]
@@ -58,12 +61,14 @@ def evidence_of(
 ) -> dict[RowKey, list[EvidenceRow]]:
     """The largest findings of rows, by rule, currency and key; one query."""
     workloads, pods, nodes = ([row.key[n] for row in rows] for n in (1, 2, 3))
+    others = [row.key[4] for row in rows]
     values: dict[str, Any] = {
         "first": days.first,
         "after": days.after,
         "workloads": [number for number in workloads if number],
         "pods": [number for number in pods if number],
         "nodes": [number for number in nodes if number],
+        "others": [number for number in others if number],
         "most": SHOWN_FINDINGS,
     }
     found: dict[RowKey, list[EvidenceRow]] = {}

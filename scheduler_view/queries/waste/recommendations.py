@@ -166,7 +166,8 @@ class _SavingsReader:
             if self._subject(row) == subject and row.currency == currency
         ]
         raw = sum((Fraction(row.raw) for row in rows), Fraction(0))
-        return WeekWaste(report.measured, sum(row.gpu_ms for row in rows), raw)
+        low = sum((Fraction(row.raw_low) for row in rows), Fraction(0))
+        return WeekWaste(report.measured, sum(row.gpu_ms for row in rows), raw, low)
 
     def _row(
         self,
@@ -193,7 +194,7 @@ class _SavingsReader:
         )
 
     def _subject(self, row: WasteRow) -> Subject:
-        team, workload, _, node = row.key
+        team, workload, _, node, _ = row.key
         return self._cluster.pk, row.rule, team, workload, node
 
     def with_decision(

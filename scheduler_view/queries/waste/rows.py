@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Max
 
 from accounting.access import Scope
-from accounting.domain.billing.charge import charge_list
+from accounting.domain.billing.charge import charge_list, charge_of
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.domain.core.interval import to_instant
 from accounting.domain.core.money import NOTHING, Money
@@ -22,7 +22,8 @@ from accounting.queries.selection import (
     is_on_days,
 )
 from accounting.rating.billing_settings import billing_day
-from scheduler_view.domain.waste.wording import AT_RISK, rule_text
+from scheduler_view.domain.waste.finding import WasteRule
+from scheduler_view.domain.waste.wording import AT_RISK, NOT_IN_TOTALS, rule_text
 from scheduler_view.models import WasteDay
 
 SHOWN_DAYS = timedelta(days=28)  # without `from` and `to`
@@ -35,12 +36,16 @@ class WasteRow:
     Attributes:
         team: slug; `unmapped` for held time without a team, empty for free time.
         kind, workload: of the work unit; empty for free time.
+        pool: resource and model, for free time of a pool; then `node` is empty.
         findings, pods: how many.
         start, end: of the first and the last finding; they may reach beyond the days.
         gpu_ms, amount: of the chosen days only; `amount` is None without a price.
         unpriced_ms: the part of `gpu_ms` that no amount includes.
         raw: of the same time, milliseconds x rate, exact.
-        key: numbers of team, workload, pod (without a workload) and node; 0 for none.
+        raw_low, amount_low: the least that it may come to; the same as `raw` and `amount` where
+            the rule gives no range.
+        key: numbers of team, workload, pod (without a workload), node, and unit or pool; 0 for
+            none.
         is_at_risk: no saving is claimed.
     """
 
@@ -53,6 +58,7 @@ class WasteRow:
     kind: str
     workload: str
     node: str
+    pool: str
     findings: int
     pods: int
     start: datetime
@@ -60,7 +66,9 @@ class WasteRow:
     gpu_ms: int
     unpriced_ms: int
     amount: Decimal | None
+    amount_low: Decimal | None
     raw: Decimal
+    raw_low: Decimal
     currency: str
     days: int
     key: tuple[int, ...]
@@ -76,6 +84,21 @@ class WasteRow:
         return self.rule in AT_RISK
 
     @property
+    def is_in_totals(self) -> bool:
+        """False if its time may be in other rows as well, or no saving is claimed."""
+        return WasteRule(self.rule) not in NOT_IN_TOTALS
+
+    @property
+    def subject(self) -> str:
+        """The work, node or pool that it is about."""
+        return self.workload or self.node or self.pool
+
+    @property
+    def has_range(self) -> bool:
+        """True if the amount is the most that it may come to."""
+        return self.amount_low != self.amount
+
+    @property
     def amount_per_day(self) -> Decimal | None:
         """The amount divided by the measured days."""
         return None if self.amount is None else self.amount / max(self.days, 1)
@@ -88,7 +111,7 @@ class WasteReport:
     Attributes:
         rows: largest amount first.
         measured: days of the range whose findings are computed.
-        totals: of all rows with a claimed saving, one for each currency.
+        totals: of all rows that are in totals, one for each currency.
         gpu_ms, unpriced_ms: of the same rows; no amount includes `unpriced_ms`.
         computed_at: when the latest of these days was computed; None if none is.
     """
@@ -103,22 +126,28 @@ class WasteReport:
 
 KEY = """ARRAY[coalesce(f.team_id, 0), coalesce(f.workload_id, 0),
               CASE WHEN f.workload_id IS NULL THEN coalesce(f.pod_id, 0) ELSE 0 END,
-              coalesce(f.node_id, 0)]"""
+              coalesce(f.node_id, 0),
+              CASE WHEN f.unit || f.pool = '' THEN 0
+                   ELSE hashtextextended(f.unit || f.pool, 0) END]"""
 _OF_ROW = (
     *("rule", "cluster", "slug", "team", "slot", "namespace", "kind", "workload"),
-    *("node", "currency", "is_free", "key"),
+    *("node", "pool", "currency", "is_free", "key"),
 )
 _BY = ", ".join(_OF_ROW)
 _ROWS = f"""
     SELECT {_BY}, count(DISTINCT (pod_id, start_ms, end_ms)), count(DISTINCT pod_id),
-           min(start_ms), max(end_ms), sum(gpu_ms)::bigint, sum(unpriced_ms)::bigint, sum(raw)
+           min(start_ms), max(end_ms), sum(gpu_ms)::bigint, sum(unpriced_ms)::bigint,
+           sum(raw_low), sum(raw)
     FROM (
         SELECT f.rule, c.name AS cluster, coalesce(t.slug, '') AS slug,
                coalesce(t.name, '') AS team, coalesce(t.colour_slot, 0) AS slot,
-               coalesce(n.name, '') AS namespace, coalesce(w.kind, '') AS kind,
-               coalesce(w.name, p.name, '') AS workload, coalesce(d.name, '') AS node,
-               f.currency, f.node_id IS NOT NULL AS is_free, {KEY} AS key, f.pod_id,
-               f.start_ms, f.end_ms, f.gpu_ms, f.unpriced_ms, f.raw
+               coalesce(n.name, split_part(f.unit, '/', 2)) AS namespace,
+               coalesce(w.kind, split_part(f.unit, '/', 1)) AS kind,
+               coalesce(w.name, p.name, split_part(f.unit, '/', 3)) AS workload,
+               coalesce(d.name, '') AS node, f.pool, f.currency,
+               f.node_id IS NOT NULL OR f.pool <> '' AS is_free, {KEY} AS key, f.pod_id,
+               f.start_ms, f.end_ms, f.gpu_ms, f.unpriced_ms, f.raw,
+               coalesce(f.raw_low, f.raw) AS raw_low
         FROM scheduler_view_wastefinding f
         JOIN accounting_cluster c ON c.id = f.cluster_id
         LEFT JOIN accounting_team t ON t.id = f.team_id
@@ -131,7 +160,7 @@ _ROWS = f"""
           AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
           AND (%(teams)s::bigint[] IS NULL OR coalesce(f.team_id, 0) = ANY(%(teams)s))
           AND (%(slugs)s::text[] IS NULL
-               OR CASE WHEN f.node_id IS NULL THEN coalesce(t.slug, 'unmapped') END
+               OR CASE WHEN f.node_id IS NULL AND f.pool = '' THEN coalesce(t.slug, 'unmapped') END
                   = ANY(%(slugs)s))
     ) found
     GROUP BY {_BY}
@@ -172,7 +201,7 @@ def waste_report(
         found = cursor.fetchall()
     measured, computed_at = _measured(days, clusters)
     rows = _rows(found, places, measured)
-    claimed = [row for row in rows if not row.is_at_risk]
+    claimed = [row for row in rows if row.is_in_totals]
     sums: dict[str, Money] = {}
     for row in claimed:
         if row.amount is not None:
@@ -202,7 +231,9 @@ def _rows(
     )
     rows = []
     for i, (row, of_row) in enumerate(zip(found, keyed, strict=True)):
-        findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, raw = row[len(_OF_ROW) :]
+        findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, low, raw = row[
+            len(_OF_ROW) :
+        ]
         is_free = of_row["is_free"]
         amount = amounts.get(i)
         rows.append(
@@ -216,6 +247,7 @@ def _rows(
                 of_row["kind"],
                 of_row["workload"],
                 of_row["node"],
+                of_row["pool"],
                 findings,
                 pods,
                 to_instant(start_ms),
@@ -223,13 +255,23 @@ def _rows(
                 gpu_ms,
                 unpriced_ms,
                 None if amount is None else amount.amount,
+                _low(amount, low, raw, places),
                 raw,
+                low,
                 of_row["currency"],
                 measured,
                 tuple(of_row["key"]),
             )
         )
     return rows
+
+
+def _low(
+    amount: Money | None, low: Decimal, raw: Decimal, places: int
+) -> Decimal | None:
+    if amount is None or low == raw:
+        return None if amount is None else amount.amount
+    return charge_of(low, places)
 
 
 def _measured(days: DayRange, clusters: Collection[str]) -> tuple[int, datetime | None]:

@@ -11,20 +11,22 @@ from typing import Any
 from django.db import connection
 from django.db.models import Min, Q
 
-from accounting.domain.core.interval import DAY_MS
+from accounting.domain.core.interval import DAY_MS, to_ms
 from accounting.domain.units.resources import sanitised
-from accounting.models import Cluster, EndedBy, PodHold
+from accounting.models import Cluster, EndedBy, NodeFact, PodHold
 from scheduler_view.domain.waste.duration import limit_of
-from scheduler_view.domain.waste.fragmentation import PodClass, popular
+from scheduler_view.domain.waste.free.fragmentation import PodClass, popular
 from scheduler_view.domain.waste.gangs import Gang, Member
 from scheduler_view.domain.waste.held_time import HeldRun, HeldTime
 from scheduler_view.mapping import runs_from_json
 from scheduler_view.models import HeldDay
+from scheduler_view.queries.waste.past_waits import deadlines_of
 
 GANG_KINDS = frozenset(
     {"JobSet", "MPIJob", "PyTorchJob", "TFJob", "TrainJob", "XGBoostJob", "JAXJob"}
 )
 LIMIT_LABEL = "label_max_duration"
+CHECKPOINT_LABEL = "label_checkpoint_interval"
 INDEX_LABEL = "label_batch_kubernetes_io_job_completion_index"
 CLASS_DAYS = 28  # of pods that count as usual
 ABSENT_MS = 600_000  # a pod without samples for so long no longer exists
@@ -59,6 +61,9 @@ class _PodRow:
     bound_ms: int | None = None
     ended_ms: int | None = None
     ended_by: str = ""
+    namespace: str = ""
+    name: str = ""
+    preempted_ms: int | None = None
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -78,12 +83,16 @@ _PODS = """
            coalesce(array_agg(DISTINCT h.resource) FILTER (WHERE h.id IS NOT NULL), '{}'),
            min(h.node_id), coalesce(sum(h.units), 0)::int, min(h.bound_ms),
            CASE WHEN bool_and(h.ended_ms IS NOT NULL) THEN max(h.ended_ms) END,
-           coalesce(max(h.ended_by), '')
+           coalesce(max(h.ended_by), ''), n.name, coalesce(w.name, p.name),
+           (extract(epoch FROM min(r.at)) * 1000)::bigint
     FROM accounting_pod p
+    JOIN accounting_namespace n ON n.id = p.namespace_id
+    LEFT JOIN scheduler_view_preemption r
+        ON r.cluster_id = p.cluster_id AND r.pod_uid = p.uid
     LEFT JOIN accounting_workload w ON w.id = p.workload_id
     LEFT JOIN accounting_podhold h ON h.pod_id = p.id
     WHERE p.workload_id = ANY(%(workloads)s) OR p.id = ANY(%(pods)s)
-    GROUP BY p.id, w.kind
+    GROUP BY p.id, w.kind, w.name, n.name
     ORDER BY p.workload_id, p.id
 """
 
@@ -100,6 +109,7 @@ def work_of(
         cursor.execute(_PODS, {"workloads": list(workloads), "pods": list(pods)})
         rows = [_pod_row(row) for row in cursor.fetchall()]
     runs = _runs(cluster, [row.pod for row in rows])
+    limits = _Limits(cluster, rows)
     units: dict[tuple[int | None, int], list[_PodRow]] = defaultdict(list)
     for row in rows:
         own = row.pod if row.workload is None else 0
@@ -108,7 +118,7 @@ def work_of(
         Work(
             workload,
             tuple(
-                _held(row, runs[row.pod])
+                limits.held(row, runs[row.pod])
                 for row in of_unit
                 if row.bound_ms is not None and row.pod in runs
             ),
@@ -126,10 +136,41 @@ def _runs(cluster: Cluster, pods: Collection[int]) -> Mapping[int, list[HeldRun]
     return found
 
 
-def _held(row: _PodRow, runs: Iterable[HeldRun]) -> HeldTime:
-    limit = limit_of(row.labels.get(LIMIT_LABEL, ""))
-    bound = row.made_ms if row.bound_ms is None else row.bound_ms
-    return HeldTime(row.pod, bound, row.ended_ms, row.kind, tuple(runs), limit)
+class _Limits:
+    """What limits holds, and what is known of preempted ones."""
+
+    def __init__(self, cluster: Cluster, rows: Sequence[_PodRow]) -> None:
+        self._deadlines = deadlines_of(cluster, {row.name for row in rows})
+        nodes = {row.node for row in rows if row.preempted_ms is not None}
+        facts = NodeFact.objects.filter(node__in=nodes).order_by("valid_from")
+        self._facts: dict[int, list[NodeFact]] = defaultdict(list)
+        for fact in facts:
+            self._facts[fact.node_id].append(fact)
+
+    def held(self, row: _PodRow, runs: Iterable[HeldRun]) -> HeldTime:
+        limit = limit_of(row.labels.get(LIMIT_LABEL, ""))
+        if limit is None:
+            kind = row.kind or "Pod"
+            seconds = self._deadlines.get((kind, row.namespace, row.name))
+            limit = None if seconds is None else seconds * 1000
+        bound = row.made_ms if row.bound_ms is None else row.bound_ms
+        return HeldTime(
+            row.pod,
+            bound,
+            row.ended_ms,
+            row.kind,
+            tuple(runs),
+            limit,
+            row.preempted_ms,
+            limit_of(row.labels.get(CHECKPOINT_LABEL, "")),
+            self._lifecycle(row, bound),
+        )
+
+    def _lifecycle(self, row: _PodRow, bound_ms: int) -> str:
+        """Of the node when the pod was bound; its first facts also count before them."""
+        found = self._facts.get(row.node or 0, [])
+        before = [f for f in found if to_ms(f.valid_from) <= bound_ms]
+        return (before or found[:1])[-1].lifecycle if found else ""
 
 
 def _gang(cluster: Cluster, rows: Collection[_PodRow], until_ms: int) -> Gang | None:

@@ -30,6 +30,8 @@ NAMES = (
     "EXPORT_FOLDER",
     "FACT_DAYS",
     "ANOMALY_MINIMUM",
+    "SPOT_HOURS",
+    "SPOT_PODS",
     "INGEST_HOURS_AT_ONCE",
     "ORGANIZATION_ID",
     "ORGANIZATION_NAME",
@@ -252,6 +254,18 @@ def test_facts_are_kept_for_a_week_to_thirteen_months(
     assert read_environment().fact_days == 90
     monkeypatch.setenv("FACT_DAYS", days)
     with pytest.raises(ConfigurationError, match="FACT_DAYS"):
+        read_environment()
+
+
+@pytest.mark.parametrize("name", ["SPOT_PODS", "SPOT_HOURS"])
+def test_work_for_spot_is_limited_by_whole_numbers(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    found = read_environment()
+    assert (found.spot_pods, found.spot_hours) == (4, 24)
+    monkeypatch.setenv(name, "0")
+    with pytest.raises(ConfigurationError, match=name):
         read_environment()
 
 

@@ -24,6 +24,7 @@ from accounting.models import (
     Workload,
 )
 from accounting.rating.billing_settings import billing_day
+from scheduler_view.models import PoolSample
 from tests.unit.scheduler_view.domain.waste.fleets import LETTERS
 
 MODEL = "NVIDIA-H100-80GB-HBM3"
@@ -91,6 +92,13 @@ class Fleet:
         )
         self.write(pod, *letters, at=at)
         return pod
+
+    def use_node(self, name: str, *, lifecycle: str) -> None:
+        """From now on, pods and GPUs are on another node."""
+        self.node = Node.objects.create(cluster=self.cluster, name=name)
+        NodeFact.objects.create(
+            node=self.node, valid_from=START, model=MODEL, lifecycle=lifecycle
+        )
 
     def write(self, pod: Pod, *letters: str, at: datetime) -> None:
         """The facts of a pod, on GPUs of its own."""
@@ -163,3 +171,31 @@ def make_fleet(until: datetime) -> Fleet:
         for slug in ("vision", "search")
     }
     return Fleet(cluster, node, namespace, teams, until)
+
+
+def sample(
+    fleet: Fleet,
+    since: datetime,
+    until: datetime,
+    *,
+    policy: Mapping[str, int] | None = None,
+    unused: Mapping[str, int] | None = None,
+) -> PoolSample:
+    """What was observed of the pool of whole GPUs."""
+    return PoolSample.objects.create(
+        cluster=fleet.cluster,
+        resource="nvidia.com/gpu",
+        model=MODEL,
+        since=since,
+        until=until,
+        waiting=0,
+        refused=0,
+        held_back=0,
+        work=1,
+        capacity=8,
+        available=8,
+        fitting=0,
+        fitting_held=0,
+        policy_nodes=dict(policy or {}),
+        unused_nodes=dict(unused or {}),
+    )

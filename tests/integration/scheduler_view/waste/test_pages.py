@@ -41,8 +41,7 @@ def test_an_administrator_sees_every_team_and_free_time(sign_in: SignIn) -> None
     assert "old-experiment" in page, "of an unmapped namespace"
     assert "Free, but not usable" in page
     assert "rule S29, docs/scheduling.md" in page
-    assert "Not measured: " in page
-    assert "S32, Empty node kept: Pods without GPUs are not recorded." in page
+    assert "Not measured for north, whose objects are not observed: S21, S22" in page
 
 
 def test_a_lead_sees_only_their_team(sign_in: SignIn) -> None:

@@ -13,7 +13,7 @@ from accounting.domain.billing.charge import charge_of
 from scheduler_view.domain.waste.duration import limit_of
 from scheduler_view.domain.waste.find import find
 from scheduler_view.domain.waste.finding import Finding, WasteRule
-from scheduler_view.domain.waste.fragmentation import (
+from scheduler_view.domain.waste.free.fragmentation import (
     FreeWindows,
     PodClass,
     fragmented,
