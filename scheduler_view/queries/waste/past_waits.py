@@ -53,28 +53,35 @@ def inverted_units(
             lower_units__gt=0,
             lower_since__isnull=False,
         )
+        .annotate(first=Min("wait__stretches__since"))
         .select_related("wait")
         .order_by("wait", "since")
     )
     uids = {uid for row in rows for uid in row.lower_pods}
     found = Pod.objects.filter(cluster=cluster, uid__in=uids)
     numbers = dict(found.values_list("uid", "pk"))
-    of_wait: dict[WaitRecord, list[WaitStretch]] = defaultdict(list)
+    of_wait: dict[WaitRecord, list[InvertedStretch]] = defaultdict(list)
     for row in rows:
-        of_wait[row.wait].append(row)
+        is_first = row.since == row.first
+        of_wait[row.wait].append(_stretch(row, numbers, start, end, is_first=is_first))
     return [
         InvertedUnit(
             wait.pk,
             (wait.kind, wait.namespace, wait.name),
             None if wait.created_at is None else to_ms(wait.created_at),
-            tuple(_stretch(row, numbers, start, end) for row in own),
+            tuple(own),
         )
         for wait, own in of_wait.items()
     ]
 
 
 def _stretch(
-    row: WaitStretch, numbers: Mapping[str, int], start: datetime, end: datetime
+    row: WaitStretch,
+    numbers: Mapping[str, int],
+    start: datetime,
+    end: datetime,
+    *,
+    is_first: bool,
 ) -> InvertedStretch:
     since = row.lower_since or row.since
     return InvertedStretch(
@@ -85,6 +92,7 @@ def _stretch(
         row.lower_units or 0,
         to_ms(since),
         tuple(numbers[uid] for uid in row.lower_pods if uid in numbers),
+        is_first=is_first,
     )
 
 

@@ -23,6 +23,7 @@ class InvertedStretch:
         lower_units: that these pods held together.
         lower_since_ms: when the last of them was bound.
         pods: their numbers.
+        is_first: nothing of the wait was observed before it.
     """
 
     start_ms: int
@@ -32,6 +33,7 @@ class InvertedStretch:
     lower_units: int
     lower_since_ms: int
     pods: tuple[int, ...]
+    is_first: bool = True
 
     @property
     def taken(self) -> int:
@@ -71,7 +73,8 @@ def _groups(
     group: list[InvertedStretch] = []
     for one in stretches:
         start = one.start_ms
-        if since_ms is not None and 0 <= start - since_ms <= OBSERVED_AFTER_MS:
+        is_early = since_ms is not None and 0 <= start - since_ms <= OBSERVED_AFTER_MS
+        if since_ms is not None and is_early and one.is_first:
             start = since_ms
         start = max(start, one.lower_since_ms)
         if start >= one.end_ms:

@@ -93,10 +93,26 @@ def test_a_unit_that_waited_behind_lower_priority_is_a_finding(fleet: Fleet) -> 
         lower_since=START,
         lower_pods=[low.uid],
     )
-    [found] = computed(fleet, "inversion")
+    # a later, shorter wait behind the same pods, whose first minutes nothing held up
+    other = record(fleet, "later", START + 3 * HOUR, priority=50_000)
+    behind = {"stage": "unschedulable", "cause": "no_free_gpu", "priority": 50_000}
+    begin = START + 3 * HOUR + MINUTE
+    for since, lower in ((begin, None), (begin + 4 * MINUTE, 8)):
+        WaitStretch.objects.create(
+            wait=other,
+            since=since,
+            until=since + 4 * MINUTE,
+            units=2,
+            lower_units=lower,
+            lower_since=START,
+            lower_pods=[low.uid],
+            **behind,
+        )
+    found, short = computed(fleet, "inversion")
+    assert (short.unit, short.gpu_ms) == ("Job/lab/later", 2 * 4 * 60_000)
     assert (found.gpu_ms, charge_of(found.raw)) == (14_400_000, Decimal("10.000000"))
     assert found.team == fleet.teams["vision"], "of the team that waited"
-    [row] = rows("inversion")
+    row, _ = rows("inversion")
     assert (row.kind, row.namespace, row.workload) == ("Job", "lab", "high")
     assert (row.subject, row.is_in_totals, row.amount) == (
         "high",

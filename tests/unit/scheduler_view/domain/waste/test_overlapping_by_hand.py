@@ -54,7 +54,8 @@ def amounts(found: Finding | None) -> tuple[int, Decimal, Decimal | None]:
 
 def stretch(begin: int, end: int, **more: int) -> InvertedStretch:
     """Two units waited for; pod 1 holds eight since 8:00."""
-    values = {"units": 2, "lower_units": 8, "lower_since_ms": at(8)} | more
+    values: dict[str, Any] = {"units": 2, "lower_units": 8, "lower_since_ms": at(8)}
+    values |= more
     return InvertedStretch(begin, end, 50_000, pods=(1,), **values)
 
 
@@ -83,6 +84,11 @@ def test_an_inversion_begins_with_the_later_of_wait_and_bind() -> None:
         (at(9), at(9, 30), 2 * 30 * MINUTE),
         (at(9, 45), at(10), 2 * 15 * MINUTE),
     ]
+    # other pods from 9:04 on: the minutes before are of the first ones only
+    early = replace(second, start_ms=at(9, 4), lower_since_ms=at(8), is_first=False)
+    short = replace(first, end_ms=at(9, 4))
+    [one] = inversions(UNIT, TEAM, at(9), [short, early], {1: held})
+    assert (one.start_ms, one.end_ms, one.gpu_ms) == (at(9), at(10), 2 * HOUR)
     late = inversions(UNIT, TEAM, at(8, 30), [first], {1: held})
     assert late[0].start_ms == at(9, 1), "what was before is not known"
 
