@@ -50,7 +50,8 @@ _USED = """
         JOIN usage_window u ON u.pod_id = p.pod_id AND u.cluster_id = %(cluster)s
             AND u.window_start >= %(first)s AND u.window_start < %(end)s
         JOIN accounting_gpu g ON g.id = u.gpu_id
-        LEFT JOIN intensity_window i ON i.cluster_id = u.cluster_id
+        LEFT JOIN intensity_window i ON i.cluster_id = %(cluster)s
+            AND i.window_start >= %(first)s AND i.window_start < %(end)s
             AND i.window_start = u.window_start AND i.gpu_id = u.gpu_id
             AND i.instance = u.instance AND i.pod_id = u.pod_id AND i.node_id = u.node_id
         GROUP BY p.workload_id, u.pod_id, u.window_start
