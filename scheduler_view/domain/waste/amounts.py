@@ -11,7 +11,7 @@ from scheduler_view.domain.waste.finding import Finding, Slice, SliceKey, WasteR
 
 
 @dataclass(slots=True)
-class Amounts:
+class FindingSum:
     """What one finding has so far; `start_ms` and `end_ms` are of its first and last time."""
 
     slices: dict[SliceKey, Slice] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """What preempted pods had computed and lost (scheduling.md S30)."""
 
-from scheduler_view.domain.waste.amounts import Amounts
+from scheduler_view.domain.waste.amounts import FindingSum
 from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
 from scheduler_view.domain.waste.held_time import HeldTime
 from scheduler_view.domain.waste.pieces import within
@@ -20,7 +20,7 @@ def preemption_loss(hold: HeldTime, until_ms: int) -> Finding | None:
     start = hold.bound_ms
     if hold.checkpoint_ms:
         start = max(start, end - hold.checkpoint_ms)
-    amounts = Amounts()
+    amounts = FindingSum()
     for run in within(hold, start, end):
         key = SliceKey(run.day, run.team, run.currency)
         amounts.add(key, run.busy_ms, run.rate, (run.start_ms, run.end_ms))

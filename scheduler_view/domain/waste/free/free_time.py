@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from accounting.domain.core.interval import WINDOW_MS
-from scheduler_view.domain.waste.amounts import Amounts
+from scheduler_view.domain.waste.amounts import FindingSum
 from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
 from scheduler_view.domain.waste.free.fragmentation import (
     FreeWindows,
@@ -87,7 +87,7 @@ class NodeFree:
 
 @dataclass(slots=True)
 class _OfPool:
-    amounts: Amounts = field(default_factory=Amounts)
+    amounts: FindingSum = field(default_factory=FindingSum)
     units: Counter[int] = field(default_factory=Counter)  # by window
 
 
@@ -188,7 +188,7 @@ def _kept(
     ranges = list(long_ranges(node.kept))
     if not ranges:
         return None
-    amounts = Amounts()
+    amounts = FindingSum()
     lost: dict[tuple[str, tuple[int, ...]], int] = {}
     for window, parts in zip(node.windows, left, strict=True):
         end = window.start_ms + WINDOW_MS

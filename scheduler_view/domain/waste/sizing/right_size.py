@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from accounting.domain.units.mig_profiles import parse, profiles_of, slices_of
-from scheduler_view.domain.waste.amounts import Amounts
+from scheduler_view.domain.waste.amounts import FindingSum
 from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
 
 COVERED = Fraction(95, 100)  # of held time
@@ -135,7 +135,7 @@ def size_finding(
     Args:
         span_ms: of the day.
     """
-    amounts = Amounts()
+    amounts = FindingSum()
     spare = 1 - size.share
     for one in times:
         gpu_ms = one.gpu_ms * spare.numerator // spare.denominator

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from accounting.domain.billing.charge import raw_of
-from scheduler_view.domain.waste.amounts import Amounts
+from scheduler_view.domain.waste.amounts import FindingSum
 from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
 
 TYPES = frozenset({"batch", "training"})
@@ -100,7 +100,7 @@ def spot_saving(
     Args:
         span_ms: of the day.
     """
-    amounts = Amounts()
+    amounts = FindingSum()
     for one in times:
         if one.rate is None or one.spot_rate is None:
             key = SliceKey(one.day, one.team, "")

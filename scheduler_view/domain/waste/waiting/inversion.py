@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from scheduler_view.domain.waste.amounts import Amounts
+from scheduler_view.domain.waste.amounts import FindingSum
 from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
 from scheduler_view.domain.waste.held_time import HeldTime
 from scheduler_view.domain.waste.pieces import within
@@ -93,7 +93,7 @@ def _finding(
     group: Sequence[InvertedStretch],
     holds: Mapping[int, HeldTime],
 ) -> Finding | None:
-    amounts = Amounts()
+    amounts = FindingSum()
     for one in group:
         held: dict[tuple[int, str, Decimal | None], int] = {}
         for pod in one.pods:
