@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster, Pod
@@ -92,9 +92,15 @@ def used_sizes(cluster: Cluster, start: datetime, end: datetime) -> Iterator[Use
         "end_ms": to_ms(end),
         "idle": list(IDLE),
     }
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Facts that were just written have no statistics yet. Then the planner expects one pod
+        # and reads the facts again for each of them: minutes instead of a second.
+        cursor.execute("SET LOCAL enable_nestloop = off")
         cursor.execute(_USED, values)
         rows = cursor.fetchall()
+        cursor.execute(
+            "SET LOCAL enable_nestloop TO DEFAULT"
+        )  # in a larger transaction
     for workload, model, gpus, known, held, p95, most, peak, seen, p99, in_use in rows:
         yield UsedSize(
             workload,
