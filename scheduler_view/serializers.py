@@ -91,6 +91,11 @@ class HolderRowSerializer(RowSerializer):
     idle_since = SecondsField(
         allow_null=True, help_text="null if they are in use, or that is not known"
     )
+    cost_per_hour = MoneyField(
+        allow_null=True,
+        help_text="of its GPUs; null without a price, and for teams that you may not read",
+    )
+    currency = TextOrNullField(help_text="of `cost_per_hour`")
 
 
 class WaitingUnitRowSerializer(RowSerializer):

@@ -7,6 +7,7 @@ teams that the person may not read, only the team, the tier and the amounts are 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from accounting.access import Scope
@@ -14,6 +15,7 @@ from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
 from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
 from scheduler_view.queries.namespaces import owners
+from scheduler_view.queries.waits.holder_costs import hourly_costs
 
 WAITS = "UnitWait"
 Change = Mapping[str, Any]
@@ -30,6 +32,7 @@ class HolderRow:
         since: since when it has held them; None if unknown.
         idle_since: None if they are in use, or that is not known.
         number: of the page of its unit; None if it has none, or may not be read.
+        cost_per_hour: what its GPUs cost; None without a price, or if its team may not be read.
     """
 
     team: str
@@ -42,6 +45,8 @@ class HolderRow:
     since: datetime | None
     idle_since: datetime | None = None
     number: int | None = None
+    cost_per_hour: Decimal | None = None
+    currency: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +149,13 @@ class _Reader:
         run = ObservationRun.objects.filter(cluster=cluster, kind=WAITS).first()
         self._seen_at = run.seen_at if run else None
         self._numbers = _numbers(cluster, waits)
+        uids = {
+            held["uid"]
+            for wait in waits
+            for found in wait.content["blockers"]
+            for held in found["blockers"]
+        }
+        self._costs = hourly_costs(scope, cluster, uids, now) if uids else {}
 
     def may_read(self, namespace: str) -> bool:
         number = self._owners.get(namespace)
@@ -191,6 +203,7 @@ class _Reader:
         is_shown = self.may_read(namespace)
         kind, _, path = held["unit"].partition("/")
         unit = kind, namespace, path.partition("/")[2]
+        cost = self._costs.get(held["uid"]) if is_shown else None
         return HolderRow(
             self._team(namespace),
             held["pod"] if is_shown else "",
@@ -202,6 +215,8 @@ class _Reader:
             _instant(held["since_ms"]),
             _instant(held.get("idle_since_ms")),
             self._numbers.get(unit) if is_shown else None,
+            cost.amount if cost else None,
+            cost.currency if cost else "",
         )
 
     def _shown(self, change: Change) -> Change:

@@ -91,6 +91,9 @@ def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
         "priority_class": "",
         "is_own": False,
         "since": "2026-05-28T20:26:40Z",
+        "idle_since": None,
+        "cost_per_hour": None,
+        "currency": None,
     }
     expected = {
         "cluster": cluster.name,
