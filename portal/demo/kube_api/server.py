@@ -1,8 +1,8 @@
 """The Kubernetes API of the demo's cluster, limited to the calls of the portal.
 
-Quotas, priority classes, limit ranges, namespaces, nodes and pods: get, list in pages,
-watch, create, merge patch, server-side apply with dry run, delete with preconditions. It passes the
-same contract tests as a real API server (tests/integration/cluster).
+Quotas, priority classes, limit ranges, namespaces, nodes, pods and queues: get, list in pages,
+watch, create, merge patch, JSON patch, server-side apply with dry run, delete with preconditions.
+It passes the same contract tests as a real API server (tests/integration/scheduler_view/cluster).
 """
 
 import base64
@@ -25,6 +25,7 @@ from scheduler_view.cluster.kinds import KINDS
 VERSION = {"major": "1", "minor": "34", "gitVersion": "v1.34.4-simulated"}
 WATCH_S = 1800.0  # if the client does not set it
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -95,7 +96,9 @@ class Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(length)
         try:
             self.user = self._user()
-            self.body = self._json(raw)
+            found = self._json(raw)
+            self.operations = found if isinstance(found, list) else []
+            self.body = found if isinstance(found, dict) else {}
             act()
         except StatusError as refusal:
             self._send(refusal.code, refusal.status)
@@ -109,12 +112,14 @@ class Handler(BaseHTTPRequestHandler):
             raise StatusError(401, "Unauthorized")
         return user
 
-    def _json(self, raw: bytes) -> dict[str, Any]:
+    def _json(self, raw: bytes) -> Any:
+        """An object, or the list of operations of a JSON patch."""
         try:
             found = json.loads(raw or b"{}")
         except ValueError:
             raise StatusError(400, "the body is not JSON") from None
-        if not isinstance(found, dict):
+        is_patch = self.headers.get("Content-Type") == JSON_PATCH
+        if not isinstance(found, list if is_patch else dict):
             raise StatusError(400, "the body is not an object")
         return found
 
@@ -216,6 +221,12 @@ class Handler(BaseHTTPRequestHandler):
                 target.key, self.body, manager, is_status=target.is_status
             )
             return self._send(200, made)
+        is_dry = self.query.get("dryRun") == "All"
+        if form == JSON_PATCH:
+            made = store.json_patch(
+                target.key, self.operations, manager, dry_run=is_dry
+            )
+            return self._send(200, made)
         if form != APPLY:
             raise StatusError(
                 415, f"the body of the request was in an unknown format: {form}"
@@ -229,7 +240,7 @@ class Handler(BaseHTTPRequestHandler):
             self.body,
             manager,
             force=self.query.get("force") == "true",
-            dry_run=self.query.get("dryRun") == "All",
+            dry_run=is_dry,
         )
         return self._send(201 if is_new else 200, made)
 

@@ -4,12 +4,13 @@ import copy
 import threading
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from portal.demo.kube_api import rules
 from portal.demo.kube_api.field_managers import apply, merge, now, update
+from portal.demo.kube_api.json_patch import json_patch
 from portal.demo.kube_api.refusals import StatusError, invalid, not_found, uid_mismatch
 from scheduler_view.cluster.kinds import KINDS, NAMESPACE, POD
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
@@ -85,6 +86,25 @@ class Store:
                 plain = {k: v for k, v in change.items() if k != "status"}
                 made = update(live, copy.deepcopy(merge(live, plain)), manager)
             return self._write(key, made, live)
+
+    def json_patch(
+        self,
+        key: Key,
+        operations: Sequence[Mapping[str, Any]],
+        manager: str,
+        *,
+        dry_run: bool,
+    ) -> Manifest:
+        """A JSON patch; objects that count generations get another one."""
+        with self.changed:
+            live = self._live(key)
+            made = update(live, json_patch(live, operations), manager)
+            if (
+                made.get("spec") != live.get("spec")
+                and "generation" in live["metadata"]
+            ):
+                made["metadata"]["generation"] += 1
+            return self._write(key, made, live, dry_run=dry_run)
 
     def apply(
         self, key: Key, body: Manifest, manager: str, *, force: bool, dry_run: bool

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from portal.demo.kube_api.refusals import StatusError
 from portal.demo.kube_api.target import AddressedObject
 from scheduler_view.cluster.kinds import KINDS, ObjectKind
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 
 READS = frozenset({"get", "list", "watch"})
-_WRITTEN = frozenset({QUOTA, CLASS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +14,8 @@ class User:
     """A user with a token.
 
     Attributes:
-        is_admin: has all permissions; others may read, and a pusher may write quotas and classes.
+        is_admin: has all permissions; others may read. A pusher may write quotas and classes, and
+            change values of queues.
     """
 
     name: str
@@ -24,8 +23,10 @@ class User:
     is_pusher: bool = False
 
     def may(self, verb: str, kind: str) -> bool:
-        writes = self.is_pusher and kind in _WRITTEN and verb in ("patch", "delete")
-        return self.is_admin or verb in READS or writes
+        known = KINDS[kind]
+        writes = known.is_written and verb in ("patch", "delete")
+        writes |= known.is_patched and verb == "patch"
+        return self.is_admin or verb in READS or (self.is_pusher and writes)
 
 
 def forbidden(user: User, verb: str, target: AddressedObject) -> StatusError:
