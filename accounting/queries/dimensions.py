@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 
+from accounting.domain.billing.charge_lines import FIELDS
+
 LIFECYCLES = ("spot", "on-demand", "reserved", "unknown")
 
 
@@ -98,8 +100,10 @@ class Dimension:
     @property
     def is_of_lines(self) -> bool:
         """True if a booked line has it: GPUs, nodes and pods are not in lines (money.md M9)."""
-        return self.stored in (StoredIn.DAYS, StoredIn.HOURS)
+        return all(key.name in _OF_LINES for key in self.keys)
 
+
+_OF_LINES = frozenset({*FIELDS, "day", "hour"})
 
 _CLUSTER = "LEFT JOIN accounting_cluster cl ON cl.id = u.cluster_id"
 _TEAM = "LEFT JOIN accounting_team t ON t.id = u.team_id"

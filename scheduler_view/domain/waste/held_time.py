@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from accounting.domain.core.interval import WINDOW_MS
+from accounting.domain.reports.efficiency import StateTimes
 from scheduler_view.domain.waste.activity import Activity, Stretch, activity_of
 
 
@@ -54,6 +55,11 @@ class HeldRun:
     team: int = 0
     rate: Decimal | None = None
     currency: str = ""
+
+    @property
+    def times(self) -> StateTimes:
+        """Its time by state."""
+        return StateTimes(self.busy_ms, self.idle_ms, self.unknown_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.reports.efficiency import StateTimes, sum_times
+from accounting.domain.reports.efficiency import sum_times
 from scheduler_view.domain.waste.activity import (
     LONGEST_UNKNOWN,
     Activity,
@@ -64,9 +64,7 @@ def never_busy(hold: HeldTime, until_ms: int) -> Claim | None:
     """The whole hold, if it was observed for half of its time and never busy (S29)."""
     stretches = resolved(hold.of_hold())
     end_ms = until_ms if hold.ended_ms is None else hold.ended_ms
-    times = sum_times(
-        StateTimes(run.busy_ms, run.idle_ms, run.unknown_ms) for run in hold.runs
-    )
+    times = sum_times(run.times for run in hold.runs)
     seen = {one.activity for one in stretches} - {Activity.UNKNOWN}
     if (
         end_ms - hold.bound_ms < NEVER_BUSY_MS

@@ -1,7 +1,7 @@
 """What pods that hold GPUs cost per hour, at the price of their latest time (scheduling.md S12)."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -57,16 +57,28 @@ def _rates(
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            SELECT u.pod_id, sum({held("u")}), sum({held("u")} * u.rate), max(u.currency)
+            SELECT u.pod_id, u.rate, u.currency, sum({held("u")})
             {chosen.tables}
-            WHERE {chosen.condition} AND u.pod_id = ANY(%(pods)s)
-            GROUP BY u.pod_id
-            HAVING bool_and(u.rate IS NOT NULL) AND min(u.currency) = max(u.currency)
-               AND sum({held("u")}) > 0
+            WHERE {chosen.condition} AND u.pod_id = ANY(%(pods)s) AND {held("u")} > 0
+            GROUP BY u.pod_id, u.rate, u.currency
             """,  # built from this project's own constants
             chosen.parameters | {"pods": list(pods)},
         )
-        rows: list[tuple[int, Decimal, Decimal, str]] = cursor.fetchall()
-    return {
-        pod: (Fraction(raw) / Fraction(ms), currency) for pod, ms, raw, currency in rows
-    }
+        rows: list[tuple[int, Decimal | None, str, Decimal]] = cursor.fetchall()
+    times: dict[int, list[tuple[Decimal | None, str, int]]] = defaultdict(list)
+    for pod, rate, currency, ms in rows:
+        times[pod].append((rate, currency, int(ms)))
+    found = {pod: _mean(of_pod) for pod, of_pod in times.items()}
+    return {pod: rate for pod, rate in found.items() if rate is not None}
+
+
+def _mean(
+    times: Sequence[tuple[Decimal | None, str, int]],
+) -> tuple[Fraction, str] | None:
+    """None if some time has no price, or prices are in several currencies."""
+    currencies = {currency for _, currency, _ in times}
+    rates = [(Fraction(rate), ms) for rate, _, ms in times if rate is not None]
+    if len(currencies) > 1 or len(rates) < len(times):
+        return None
+    total_ms = sum(ms for _, ms in rates)
+    return sum(rate * ms for rate, ms in rates) / Fraction(total_ms), currencies.pop()

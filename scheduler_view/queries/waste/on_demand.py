@@ -39,8 +39,8 @@ _TIMES = f"""
     SELECT c.workload_id, c.workload_type, c.team_id, c.rate, s.rate AS spot_rate,
            c.currency, sum(c.known_ms)::bigint
     FROM c LEFT JOIN LATERAL ({SPOT_PRICE}) s ON true
-    GROUP BY 1, 2, 3, 4, 5, 6
-    ORDER BY 1, 2, 3, 4, 5, 6
+    GROUP BY c.workload_id, c.workload_type, c.team_id, c.rate, spot_rate, c.currency
+    ORDER BY c.workload_id, c.workload_type, c.team_id, c.rate, spot_rate, c.currency
 """  # noqa: S608  # composed of constants
 _HOLDS = """
     SELECT p.workload_id, w.kind, n.name, w.name, h.bound_ms,

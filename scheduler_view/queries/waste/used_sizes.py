@@ -11,6 +11,7 @@ from django.db import connection, transaction
 
 from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster, Pod
+from accounting.rating.states_sql import held
 from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.pieces import outside
 from scheduler_view.domain.waste.sizing.right_size import COVERED, SizedTime, UsedSize
@@ -28,7 +29,7 @@ IDLE = tuple(
 """Findings that explain low use: release, and no smaller size."""
 
 # Shares are cut to nine places, so that exactly two of seven slices are not three.
-_USED = """
+_USED = f"""
     WITH pods AS (
         SELECT h.pod_id, p.workload_id
         FROM accounting_podhold h JOIN accounting_pod p ON p.id = h.pod_id
@@ -41,7 +42,7 @@ _USED = """
         SELECT p.workload_id, u.pod_id, u.window_start, count(*) AS gpus,
                min(g.model) AS model, max(g.model) AS other_model,
                sum(u.busy_ms) AS busy, sum(u.busy_ms + u.idle_ms) AS known,
-               sum(u.busy_ms + u.idle_ms + u.unknown_ms) AS held,
+               sum({held("u")}) AS held,
                count(*) FILTER (WHERE u.unknown_ms > 0
                    OR u.busy_ms * 100 >= 5 * (u.busy_ms + u.idle_ms)) AS in_use,
                bool_or(u.instance <> -1) AS is_divided,
@@ -77,7 +78,7 @@ _USED = """
        AND max(window_start) >= %(start)s
        AND count(*) FILTER (WHERE NOT is_idle AND known > 0) > 0
     ORDER BY workload_id
-"""
+"""  # noqa: S608  # composed of constants
 
 
 def used_sizes(cluster: Cluster, start: datetime, end: datetime) -> Iterator[UsedSize]:
@@ -101,13 +102,25 @@ def used_sizes(cluster: Cluster, start: datetime, end: datetime) -> Iterator[Use
         cursor.execute(
             "SET LOCAL enable_nestloop TO DEFAULT"
         )  # in a larger transaction
-    for workload, model, gpus, known, held, p95, most, peak, seen, p99, in_use in rows:
+    for (
+        workload,
+        model,
+        gpus,
+        known,
+        held_ms,
+        p95,
+        most,
+        peak,
+        seen,
+        p99,
+        in_use,
+    ) in rows:
         yield UsedSize(
             workload,
             model,
             gpus,
             known,
-            held,
+            held_ms,
             Fraction(p95),
             Fraction(most),
             int(peak) if peak and Fraction(seen) >= COVERED else None,
@@ -133,7 +146,7 @@ def sized_times(
         of_work = sums.setdefault(workload_of[pod] or 0, {})
         for run in outside(hold, sorted(idle[pod])):
             key = run.team, run.rate, run.currency
-            of_work[key] = of_work.get(key, 0) + run.busy_ms + run.idle_ms
+            of_work[key] = of_work.get(key, 0) + run.times.observed_ms
     return {
         work: [
             SizedTime(day.toordinal(), team, gpu_ms, rate, currency)

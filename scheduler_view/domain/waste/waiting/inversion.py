@@ -101,7 +101,7 @@ def _finding(
                 continue
             for run in within(holds[pod], one.start_ms, one.end_ms):
                 key = run.day, run.currency, run.rate
-                held[key] = held.get(key, 0) + run.busy_ms + run.idle_ms
+                held[key] = held.get(key, 0) + run.times.observed_ms
         for (day, currency, rate), gpu_ms in held.items():
             amounts.add(
                 SliceKey(day, team, currency),

@@ -141,7 +141,7 @@ def test_checks_that_fail_between_request_and_work_refuse_it_in_words() -> None:
     close_months()
     found = close_progress("2026-10")
     assert found.state is CloseState.REFUSED
-    assert "2026-10 cannot be closed: hours: 1 hours are not rolled up" in found.error
+    assert "2026-10 cannot be closed: hours: 1 hour is not rolled up" in found.error
     assert [one["code"] for one in found.blocking] == ["hours"]
     assert not PeriodRevision.objects.filter(closed_at__isnull=False).exists()
     hour.delete()
