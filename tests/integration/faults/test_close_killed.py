@@ -81,6 +81,7 @@ def test_two_closers_make_one_close(redis_url: str, tmp_path: Path) -> None:
     seen = environment(redis_url)
     host: Warm = warm(seen)
     first = host.start("close_period", "2026-10", failpoint=f"period_stored:until:{go}")
+    wait_for_table_lock()  # or the second may win, and nobody would wait
     second = host.start("close_period", "2026-10")
     wait_for_waiting_session()
     go.touch()
