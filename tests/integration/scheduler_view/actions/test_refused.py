@@ -15,6 +15,7 @@ from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.errors import Forbidden
 from scheduler_view.models import ChangeSet, StepState
 from scheduler_view.planning.cluster_connection import connect_to
+from tests.control_plane.rbac import token_of
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import GPU_KEY, World
 from tests.control_plane.world import quota as quota_body
@@ -23,7 +24,6 @@ from tests.integration.scheduler_view.actions.agreement import agree, somebody
 from tests.integration.scheduler_view.actions.conftest import office_of
 from tests.integration.scheduler_view.actions.office import REASON, Office, quota, tier
 from tests.integration.scheduler_view.cluster.test_rbac import guarded as guarded  # noqa: PLC0414
-from tests.integration.scheduler_view.cluster.test_rbac import token_of
 from tests.page_html import html_of
 from tests.processes import wait_until
 

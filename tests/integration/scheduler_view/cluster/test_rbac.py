@@ -3,7 +3,6 @@
 Every refusal is the real server's 403, and its words are what the portal shows.
 """
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,54 +22,21 @@ from scheduler_view.cluster.kinds import (
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.schedulers import QUEUE_OBJECTS
 from scheduler_view.observation.observe import KINDS as STORED
-from tests import programs
 from tests.control_plane.admin import GPU, Admin, RefusedByServer, quota_path
-from tests.control_plane.server import ADMIN, ControlPlane
+from tests.control_plane.rbac import MANIFESTS, apply_manifests, kubectl, token_of
+from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import GPU_KEY, World, priority_class, quota
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.control_plane
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-MANIFESTS = Path(__file__).resolve().parents[4] / "deploy" / "rbac"
-
-
-def kubectl(plane: ControlPlane, *arguments: str) -> str:
-    program = programs.control_plane_program("kubectl")
-    assert program is not None
-    done = subprocess.run(
-        [program, f"--kubeconfig={plane.kubeconfig()}", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def guarded(whole_cluster: ControlPlane) -> ControlPlane:
     """A control plane with the manifests, when the policy has come into force."""
-    kubectl(whole_cluster, "apply", "-f", str(MANIFESTS))
-    admin = Admin(whole_cluster.url, ADMIN, str(whole_cluster.ca_file))
-    pusher = Admin(whole_cluster.url, token_of(admin, "pusher"), admin.ca_file)
-    foreign = {"metadata": {"name": "foreign"}, "spec": {"hard": {}}}
-
-    def is_in_force() -> bool:
-        try:
-            pusher.create(quota_path("default"), foreign, dryRun="All")
-        except RefusedByServer as refused:
-            return "carry its label" in refused.message
-        return False
-
-    wait_until(is_in_force, 30)
+    apply_manifests(whole_cluster)
     return whole_cluster
-
-
-def token_of(admin: Admin, role: str) -> str:
-    path = f"/api/v1/namespaces/gpu-ledger/serviceaccounts/gpu-ledger-{role}/token"
-    token: str = admin.create(path, {"spec": {}})["status"]["token"]
-    return token
 
 
 @pytest.fixture

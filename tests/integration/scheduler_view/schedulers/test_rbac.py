@@ -12,13 +12,9 @@ from scheduler_view.cluster.errors import Forbidden
 from scheduler_view.cluster.kinds import KAI_POD_GROUP, VOLCANO_POD_GROUP, WORKLOAD
 from scheduler_view.domain.schedulers import QUEUE_OBJECTS
 from tests.control_plane.admin import GPU, Admin, RefusedByServer
+from tests.control_plane.rbac import MANIFESTS, kubectl, token_of
 from tests.control_plane.server import ControlPlane
-from tests.integration.scheduler_view.cluster.test_rbac import (
-    MANIFESTS,
-    door_as,
-    kubectl,
-    token_of,
-)
+from tests.integration.scheduler_view.cluster.test_rbac import door_as
 from tests.integration.scheduler_view.schedulers.conftest import admin_of
 from tests.integration.scheduler_view.schedulers.queues import QueueOffice, groups
 from tests.processes import wait_until
