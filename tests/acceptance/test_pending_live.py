@@ -1,10 +1,13 @@
 """Recorded cases of pending work again, on a real control plane, side by side.
 
-Covered: one case of each cause (`make test`), or all whose first remedy was tried
-(`make soak PENDING_CASES=all`): the objects are made, our reader lists them, and the explanation is
-compared with `expected.json`: stage, cause, contributing causes, preemption, overlays, first set of
-blockers, first change. Then the first change is carried out, and pods bind. Not here: the texts
-(`test_pending_cases.py`); what `LEFT_OUT` names; changes of pods that have to be made again.
+Covered: one case of each cause and the quotas of each controller (`make test`), or all whose first
+remedy was tried (`make soak PENDING_CASES=all`): the objects are made, our reader lists them with
+the rights of `deploy/rbac`, and the explanation is compared with `expected.json`: stage, cause,
+contributing causes, preemption, overlays, first set of blockers, first change. Then the first
+change is carried out, and pods bind. Quotas of GPUs and missing priority classes are made and
+changed by change sets: one person edits, another approves, a worker applies with the pusher's
+token. Not here: the texts (`test_pending_cases.py`); what `LEFT_OUT` names; changes of pods that
+have to be made again.
 """
 
 import json
@@ -19,22 +22,23 @@ from django.utils import timezone
 
 from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster
+from scheduler_view.cluster.access import AccessRole
+from scheduler_view.cluster.kinds import KAI_POD_GROUP, VOLCANO_POD_GROUP, WORKLOAD
 from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.world.world import read_world
 from scheduler_view.observation.waits import manifests_of, read_objects
+from scheduler_view.planning.cluster_connection import connect_to
+from scheduler_view.queries.resources import added_names
 from tests import shared_data
+from tests.acceptance.live_office import make_owned, make_teams, office_of_roles
 from tests.acceptance.test_pending_cases import EXPECTED, FOLDER, NAME, contains, is_set
-from tests.control_plane.admin import Admin
-from tests.control_plane.first_remedy import carry_out, has_started
-from tests.control_plane.recorded_case import (
-    RecordedCase,
-    build,
-    finish,
-    renamed,
-)
-from tests.control_plane.server import ADMIN, ControlPlane, control_plane
-from tests.control_plane.world import World, world_of
+from tests.control_plane.first_remedy import carry_out, has_started, retry
+from tests.control_plane.owned_objects import CANNOT_BE_OWNED, owned
+from tests.control_plane.rbac import apply_manifests
+from tests.control_plane.recorded_case import RecordedCase, build, finish, renamed
+from tests.control_plane.server import ControlPlane, control_plane
+from tests.integration.scheduler_view.actions.office import Office
 from tests.processes import wait_until
 
 pytestmark = [
@@ -61,11 +65,14 @@ NOT_TRIED = frozenset(
     }
 )
 """Changes that need an object that was not recorded."""
+ALWAYS = frozenset({"quota-job", "quota-deployment", "quota-stateful-set"})
+NOT_INSTALLED = {WORKLOAD, VOLCANO_POD_GROUP, KAI_POD_GROUP}
+"""Kinds that this cluster does not have; our reader may list every other one."""
 AT_ONCE = 16
 
 
 def chosen() -> list[str]:
-    """All whose remedy was tried, or one of each cause."""
+    """All whose remedy was tried, or one of each cause and `ALWAYS`."""
     tried = [
         name
         for name, one in sorted(EXPECTED.items())
@@ -73,27 +80,45 @@ def chosen() -> list[str]:
     ]
     if IS_SOAK:
         return tried
-    return sorted({EXPECTED[name]["cause"]: name for name in reversed(tried)}.values())
+    by_cause = {EXPECTED[name]["cause"]: name for name in reversed(tried)}
+    return sorted({*by_cause.values(), *ALWAYS} & set(tried))
 
 
-CASES = {
-    name: renamed(
-        name, json.loads((FOLDER / f"{name}.json").read_text()), EXPECTED[name], number
+BUILT = {
+    name: owned(
+        renamed(
+            name,
+            json.loads((FOLDER / f"{name}.json").read_text()),
+            EXPECTED[name],
+            number,
+        )
     )
     for number, name in enumerate(chosen())
 }
+CASES = {name: case for name, (case, _) in BUILT.items()}
 
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with control_plane(tmp_path_factory.mktemp("pending")) as made:
+        apply_manifests(made)
         yield made
 
 
-@pytest.fixture(scope="module")
-def built(plane: ControlPlane) -> Mapping[str, str]:
+@pytest.fixture
+def office(plane: ControlPlane, tmp_path: Path, db: None) -> Office:
+    """The people who change this cluster, and a team of each namespace."""
+    del db
+    office = office_of_roles(plane, tmp_path)
+    make_teams(office, CASES.values())
+    return office
+
+
+@pytest.fixture
+def built(office: Office) -> Mapping[str, str]:
     """Every case; by case the error of one that could not be built."""
-    admin = Admin(plane.url, ADMIN, str(plane.ca_file))
+    admin = office.world.admin
+    make_owned(office, [objects for _, objects in BUILT.values()])
 
     def one(case: RecordedCase) -> str:
         try:
@@ -106,21 +131,15 @@ def built(plane: ControlPlane) -> Mapping[str, str]:
         return dict(zip(CASES, pool.map(one, CASES.values()), strict=True))
 
 
-@pytest.fixture(scope="module")
-def resources() -> Mapping[str, str]:
-    return {
-        name: one for case in CASES.values() for name, one in case.resources.items()
-    }
-
-
-def explained(world: World, resources: Mapping[str, str]) -> dict[str, WaitExplanation]:
+def explained(cluster: Cluster) -> dict[str, WaitExplanation]:
     """What our reader sees and how it is explained."""
-    cluster, _ = Cluster.objects.get_or_create(name="live")
-    with world.client(timeout_s=30) as client:
+    client = connect_to(cluster, AccessRole.READER)
+    with client:
         found, unread = read_objects(cluster, client, {})
+    assert unread == NOT_INSTALLED
     objects = {kind: manifests_of(live) for kind, live in found.items()}
     at = to_ms(timezone.now())
-    world_now = read_world(objects, at, unread=unread, added=resources)
+    world_now = read_world(objects, at, unread=unread, added=added_names())
     return {one.subject: one for one in Explainer(world_now).waiting()}
 
 
@@ -147,35 +166,28 @@ def difference(one: WaitExplanation | None, expected: Mapping[str, Any]) -> str:
     return ""
 
 
-@pytest.mark.django_db
 def test_every_case_is_explained_as_declared_and_its_first_change_starts_pods(
-    plane: ControlPlane,
-    built: Mapping[str, str],
-    resources: Mapping[str, str],
-    tmp_path: Path,
+    plane: ControlPlane, office: Office, built: Mapping[str, str]
 ) -> None:
     assert {name: error for name, error in built.items() if error} == {}
-    world = world_of(plane, tmp_path, "reader")
     ending = {name for name, case in CASES.items() if case.needs_slow_kubelets}
-    wait_as_declared(world, resources, CASES.keys() - ending, 120)
+    wait_as_declared(office.cluster, CASES.keys() - ending, 120)
     plane.freeze("kwok")
     try:
         for name in ending:
-            finish(world.admin, CASES[name])
-        wait_as_declared(world, resources, ending, 30)  # nodes are lost after 50 s
+            finish(office.world.admin, CASES[name])
+        wait_as_declared(office.cluster, ending, 30)  # nodes are lost after 50 s
     finally:
         plane.thaw("kwok")
-    assert changes_that_were_not_carried_out(world.admin) <= NOT_TRIED
+    assert changes_that_were_not_carried_out(office) <= NOT_TRIED
 
 
-def wait_as_declared(
-    world: World, resources: Mapping[str, str], names: Set[str], seconds: float
-) -> None:
+def wait_as_declared(cluster: Cluster, names: Set[str], seconds: float) -> None:
     """Until each case was explained as declared once."""
     left = dict.fromkeys(names, "it was not looked at")
 
     def are_explained() -> bool:
-        found = explained(world, resources)
+        found = explained(cluster)
         for name in list(left):
             expected = CASES[name].expected
             left[name] = difference(found.get(expected["subject"]), expected)
@@ -189,13 +201,26 @@ def wait_as_declared(
         pytest.fail("\n".join(f"{name}: {wrong}" for name, wrong in left.items()))
 
 
-def changes_that_were_not_carried_out(admin: Admin) -> set[str]:
+def carried_out(office: Office, name: str) -> bool:
+    """Carry out the first change of a case, by a change set where GPU Ledger owns the object."""
+    case, objects = BUILT[name]
+    change = case.expected["starts_if"][0]
+    edit = objects.edit_for(case, change)
+    if edit is None:
+        by_admin = change["change"] == "raise_quota"
+        assert by_admin == (name in CANNOT_BE_OWNED), f"{name}: who changes the quota"
+        return carry_out(office.world.admin, case, change)
+    change_set = office.applied(edit)
+    assert change_set.approved_by == "luis"
+    for namespace in case.namespaces:
+        retry(office.world.admin, namespace)
+    return True
+
+
+def changes_that_were_not_carried_out(office: Office) -> set[str]:
     """Carry out the first change of each case, and wait until pods start; returns the others."""
-    changed = [
-        case
-        for case in CASES.values()
-        if carry_out(admin, case, case.expected["starts_if"][0])
-    ]
+    admin = office.world.admin
+    changed = [case for name, case in CASES.items() if carried_out(office, name)]
     left = {case.name for case in changed}
 
     def have_started() -> bool:

@@ -1,4 +1,7 @@
-"""Carries out the first change that lets a recorded case start, as a person would."""
+"""Carries out the first change that lets a recorded case start, as a person would with kubectl.
+
+Changes that GPU Ledger carries out itself are in `owned_objects.py`.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -101,7 +104,12 @@ def _raise_quota(admin: Admin, case: RecordedCase, change: Change) -> None:
     key = case.expected["quota"]["key"]
     hard = {"spec": {"hard": {key: str(change["to"])}}}
     admin.call("PATCH", path_of("ResourceQuota", namespace, name), hard, MERGE)
-    for kind in ("ReplicaSet", "StatefulSet"):  # they would try again within 17 minutes
+    retry(admin, namespace)
+
+
+def retry(admin: Admin, namespace: str) -> None:
+    """Let controllers try again now; ReplicaSets would wait for up to 17 minutes."""
+    for kind in ("ReplicaSet", "StatefulSet"):
         for one in admin.get(path_of(kind, namespace))["items"]:
             path = path_of(kind, namespace, one["metadata"]["name"])
             note = {"metadata": {"annotations": {"tests.example/again": "now"}}}
@@ -142,11 +150,6 @@ def _allow(admin: Admin, case: RecordedCase, change: Change) -> None:
     admin.call("PATCH", path_of(kind, namespace, name), spec, MERGE)
 
 
-def _make_class(admin: Admin, case: RecordedCase, change: Change) -> None:
-    body = {"metadata": {"name": change["name"]}, "value": 1000}
-    admin.create(path_of("PriorityClass"), body)
-
-
 _CHANGES: Mapping[str, Callable[[Admin, RecordedCase, Change], None]] = {
     "end_pod": _end,
     "end_pods": _end,
@@ -163,5 +166,4 @@ _CHANGES: Mapping[str, Callable[[Admin, RecordedCase, Change], None]] = {
     "tolerate": _tolerate,
     "start_pod": _start,
     "allow_unavailable": _allow,
-    "create_priority_class": _make_class,
 }

@@ -139,10 +139,9 @@ def renamed(
 def build(admin: Admin, case: RecordedCase) -> None:
     """Repeat what the script did; each pod that was bound is bound before the next step.
 
-    Without the last step of a case where pods are told to end: a fake kubelet ends them at once.
+    Its namespaces exist already. Without the last step of a case where pods are told to end: a
+    fake kubelet ends them at once.
     """
-    for name in case.namespaces:
-        admin.make_namespace(name)
     for kind in ("ResourceSlice", "ResourceClaimTemplate", "LimitRange"):
         if not any(one["kind"] == kind for one in case.did):
             for one in case.objects.get(kind, ()):
