@@ -130,7 +130,7 @@ def test_each_command_refuses_it_and_changes_nothing(
     assert found.returncode == code, found.stderr
     said = (
         "the database old was made by a version before the first release, with other"
-        " migrations (scheduler_view.0006_declined; 27 in all). It cannot be upgraded, and"
+        " migrations (scheduler_view.0009_queue_targets; 60 in all). It cannot be upgraded, and"
         " nothing in it was changed. Create an empty database, set DATABASE_URL to it,"
         " and fill it with `manage.py configure` and `manage.py import_metrics`"
     )

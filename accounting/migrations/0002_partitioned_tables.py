@@ -2,6 +2,11 @@
 
 Usage is what GPU time was and what it costs; intensity is how hard GPUs worked. Partitions are
 made by `ingest.facts.partitions`, ahead of time and for imported history.
+
+Hours and days by GPU and node (rules.md N32) have about two rows for each GPU and hour, and for
+each GPU and day. They have an index instead of a primary key over all columns: an hour is replaced
+as a whole under a lock, and the key would take as much space as the rows. Their states are
+integers: a GPU's day has fewer than 2^31 milliseconds.
 """
 
 from django.db import migrations
@@ -36,7 +41,7 @@ MEASURES = """
     nvlink_seen_us bigint NOT NULL DEFAULT 0,
     nvlink_kb bigint NOT NULL DEFAULT 0,
     throttle_seen_us bigint NOT NULL DEFAULT 0,
-    throttled_ms bigint NOT NULL DEFAULT 0,
+    throttled_ms bigint NOT NULL DEFAULT 0
 """
 
 GROUP = """
@@ -71,27 +76,35 @@ CREATE TABLE usage_window (
 ) PARTITION BY RANGE (window_start)
 """
 
-CHARGES = f"""
-    {GROUP}
+CHARGES = """
+    {group}
     price_id bigint NOT NULL DEFAULT 0,
     gpu_price_id bigint NOT NULL DEFAULT 0,
-    {STATES.format(type="bigint")}
+    {states}
     rate numeric(12, 6),
     cost numeric(12, 6),
     gpu_rate numeric(12, 6),
     gpu_cost numeric(12, 6),
     currency varchar(3) NOT NULL DEFAULT '',
-    estimated_ms bigint NOT NULL DEFAULT 0,
-    samples_expected bigint NOT NULL DEFAULT 0,
-    samples_used bigint NOT NULL DEFAULT 0,
+    estimated_ms {type} NOT NULL DEFAULT 0,
+    samples_expected {type} NOT NULL DEFAULT 0,
+    samples_used {type} NOT NULL DEFAULT 0
 """
+
+
+def _charges(group: str, type_: str) -> str:
+    """The columns of usage with prices; their sums are of this type."""
+    return CHARGES.format(group=group, type=type_, states=STATES.format(type=type_))
+
+
+GROUP_CHARGES = _charges(GROUP, "bigint")
 CHARGES_KEY = f"{GROUP_KEY}, price_id, gpu_price_id"
 
 USAGE_HOUR = f"""
 CREATE TABLE usage_hour (
     cluster_id smallint NOT NULL,
     hour_start timestamptz NOT NULL,
-    {CHARGES}
+    {GROUP_CHARGES},
     PRIMARY KEY (cluster_id, hour_start, {CHARGES_KEY})
 ) PARTITION BY RANGE (hour_start)
 """
@@ -99,7 +112,7 @@ CREATE TABLE usage_hour (
 USAGE_DAY = f"""
 CREATE TABLE usage_day (
     cluster_id smallint NOT NULL,
-    {CHARGES}
+    {GROUP_CHARGES},
     PRIMARY KEY (cluster_id, {CHARGES_KEY})
 ) PARTITION BY RANGE (billing_on)
 """
@@ -112,7 +125,7 @@ CREATE TABLE intensity_window (
     instance smallint NOT NULL DEFAULT -1,
     pod_id bigint NOT NULL DEFAULT 0,
     node_id bigint NOT NULL,
-    {MEASURES}
+    {MEASURES},
     PRIMARY KEY (cluster_id, window_start, gpu_id, instance, pod_id, node_id)
 ) PARTITION BY RANGE (window_start)
 """
@@ -122,7 +135,7 @@ CREATE TABLE intensity_hour (
     cluster_id smallint NOT NULL,
     hour_start timestamptz NOT NULL,
     {GROUP}
-    {MEASURES}
+    {MEASURES},
     PRIMARY KEY (cluster_id, hour_start, {GROUP_KEY})
 ) PARTITION BY RANGE (hour_start)
 """
@@ -131,24 +144,38 @@ INTENSITY_DAY = f"""
 CREATE TABLE intensity_day (
     cluster_id smallint NOT NULL,
     {GROUP}
-    {MEASURES}
+    {MEASURES},
     PRIMARY KEY (cluster_id, {GROUP_KEY})
 ) PARTITION BY RANGE (billing_on)
 """
 
 
+GPU_GROUP = GROUP.replace(
+    "namespace_id",
+    "gpu_id bigint NOT NULL,\n    node_id bigint NOT NULL,\n    namespace_id",
+)
+GPU_CHARGES = _charges(GPU_GROUP, "integer")
+HOUR = "hour_start timestamptz NOT NULL,"
+
+
+def _by_gpu(name: str, further: str, columns: str, by: str) -> list[str]:
+    """A table by GPU and node, and its index."""
+    return [
+        f"CREATE TABLE {name} (cluster_id smallint NOT NULL, {further} {columns})"
+        f" PARTITION BY RANGE ({by})",
+        f"CREATE INDEX {name}_key ON {name} (cluster_id, {by}, gpu_id)",
+    ]
+
+
 TABLES = (
-    "usage_window",
-    "usage_hour",
-    "usage_day",
-    "intensity_window",
-    "intensity_hour",
-    "intensity_day",
+    *("usage_window", "usage_hour", "usage_day"),
+    *("intensity_window", "intensity_hour", "intensity_day"),
+    *("usage_gpu_hour", "usage_gpu_day", "intensity_gpu_hour", "intensity_gpu_day"),
 )
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounting", "0001_tables")]
+    dependencies = [("accounting", "0001_ledger")]
     operations = [
         migrations.RunSQL(
             sql=[
@@ -158,6 +185,14 @@ class Migration(migrations.Migration):
                 INTENSITY_WINDOW,
                 INTENSITY_HOUR,
                 INTENSITY_DAY,
+                *_by_gpu("usage_gpu_hour", HOUR, GPU_CHARGES, "hour_start"),
+                *_by_gpu("usage_gpu_day", "", GPU_CHARGES, "billing_on"),
+                *_by_gpu(
+                    "intensity_gpu_hour", HOUR, f"{GPU_GROUP} {MEASURES}", "hour_start"
+                ),
+                *_by_gpu(
+                    "intensity_gpu_day", "", f"{GPU_GROUP} {MEASURES}", "billing_on"
+                ),
             ],
             reverse_sql=[f"DROP TABLE {table}" for table in reversed(TABLES)],
         ),

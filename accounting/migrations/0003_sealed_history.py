@@ -1,4 +1,12 @@
-"""A chain of hashes seals the history, that of user accounts as well."""
+"""History that nobody can change: a chain of hashes, closed periods, imported bills.
+
+The chain seals the history of every tracked table, that of user accounts as well. What a close
+has frozen cannot be changed by SQL (money.md M28): lines are inserted while their revision is not
+closed, in the transaction that closes it. After that every statement that would change them is
+refused, also for the owner of the tables; the hash of the close finds what was changed with
+triggers off. A bill does not change after its import (money.md M41): only whether it is final, what
+replaced it, and what its lines were matched to.
+"""
 
 import pgtrigger.compiler
 import pgtrigger.migrations
@@ -8,12 +16,26 @@ TRACKED = (
     "account",
     "addedresource",
     "apitoken",
+    "bill",
     "billing",
+    "billingperiod",
     "binding",
+    "budget",
+    "budgetversion",
+    "closeoverride",
+    "closerequest",
     "cluster",
+    "contest",
+    "conteststep",
+    "conversionrate",
+    "entry",
+    "exportjob",
     "labelspelling",
     "membership",
+    "periodrevision",
     "person",
+    "pricelist",
+    "reopenrequest",
     "sharepolicy",
     "signinrecord",
     "source",
@@ -73,14 +95,114 @@ DROP FUNCTION accounting_chain() CASCADE;
 DROP FUNCTION accounting_seal(text, jsonb);
 """
 
+FREEZE = """
+CREATE FUNCTION accounting_refuse_frozen() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% of % is refused: closed periods do not change', TG_OP, TG_TABLE_NAME
+        USING ERRCODE = 'restrict_violation',
+              HINT = 'A later fact or price becomes a correction in the first open period.';
+END $$;
+
+CREATE FUNCTION accounting_is_frozen(bigint) RETURNS boolean
+LANGUAGE sql STABLE AS
+'SELECT closed_at IS NOT NULL FROM accounting_periodrevision WHERE id = $1';
+
+-- Once for a statement: a close inserts a million lines. Also instead of a foreign key.
+CREATE FUNCTION accounting_refuse_added() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM (SELECT DISTINCT revision_id FROM added) line
+        LEFT JOIN accounting_periodrevision revision ON revision.id = line.revision_id
+        WHERE revision.id IS NULL OR revision.closed_at IS NOT NULL
+    ) THEN
+        RAISE EXCEPTION 'INSERT of % is refused: closed periods do not change', TG_TABLE_NAME
+            USING ERRCODE = 'restrict_violation';
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER frozen_insert AFTER INSERT ON charge_line REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION accounting_refuse_added();
+CREATE TRIGGER frozen BEFORE UPDATE OR DELETE ON charge_line
+    FOR EACH ROW EXECUTE FUNCTION accounting_refuse_frozen();
+CREATE TRIGGER frozen_truncate BEFORE TRUNCATE ON charge_line
+    FOR EACH STATEMENT EXECUTE FUNCTION accounting_refuse_frozen();
+
+CREATE TRIGGER frozen_insert BEFORE INSERT ON accounting_statement
+    FOR EACH ROW WHEN (accounting_is_frozen(NEW.revision_id))
+    EXECUTE FUNCTION accounting_refuse_frozen();
+CREATE TRIGGER frozen BEFORE UPDATE OR DELETE ON accounting_statement
+    FOR EACH ROW WHEN (accounting_is_frozen(OLD.revision_id))
+    EXECUTE FUNCTION accounting_refuse_frozen();
+CREATE TRIGGER frozen_truncate BEFORE TRUNCATE ON accounting_statement
+    FOR EACH STATEMENT EXECUTE FUNCTION accounting_refuse_frozen();
+
+-- Only its reopening may be added to a closed revision.
+CREATE FUNCTION accounting_keep_revision() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    before jsonb := to_jsonb(OLD);
+    after jsonb := to_jsonb(NEW);
+    reopening text[] := ARRAY['reopened_at', 'reopened_by_id', 'reopen_confirmed_by_id',
+                              'reopen_reason'];
+BEGIN
+    IF before - reopening IS DISTINCT FROM after - reopening OR OLD.reopened_at IS NOT NULL
+    THEN
+        RAISE EXCEPTION 'UPDATE of % is refused: closed periods do not change', TG_TABLE_NAME
+            USING ERRCODE = 'restrict_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER frozen_update BEFORE UPDATE ON accounting_periodrevision
+    FOR EACH ROW WHEN (OLD.closed_at IS NOT NULL)
+    EXECUTE FUNCTION accounting_keep_revision();
+CREATE TRIGGER frozen BEFORE DELETE ON accounting_periodrevision
+    FOR EACH ROW WHEN (OLD.closed_at IS NOT NULL)
+    EXECUTE FUNCTION accounting_refuse_frozen();
+CREATE TRIGGER frozen_truncate BEFORE TRUNCATE ON accounting_periodrevision
+    FOR EACH STATEMENT EXECUTE FUNCTION accounting_refuse_frozen();
+"""
+THAW = """
+DROP FUNCTION accounting_keep_revision() CASCADE;
+DROP FUNCTION accounting_refuse_added() CASCADE;
+DROP FUNCTION accounting_refuse_frozen() CASCADE;
+DROP FUNCTION accounting_is_frozen(bigint) CASCADE;
+"""
+
+KEEP = """
+CREATE FUNCTION accounting_keep_bill() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    free text[] := string_to_array(TG_ARGV[0], ',');
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        IF to_jsonb(OLD) - free IS NOT DISTINCT FROM to_jsonb(NEW) - free THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION '% of % is refused: an imported bill does not change', TG_OP, TG_TABLE_NAME
+        USING ERRCODE = 'restrict_violation',
+              HINT = 'Import another file for the same account and billing period.';
+END $$;
+
+CREATE TRIGGER kept BEFORE UPDATE OR DELETE ON accounting_bill
+    FOR EACH ROW EXECUTE FUNCTION accounting_keep_bill('is_final,replaced_at');
+CREATE TRIGGER kept_truncate BEFORE TRUNCATE ON accounting_bill
+    FOR EACH STATEMENT EXECUTE FUNCTION accounting_keep_bill('');
+CREATE TRIGGER kept BEFORE UPDATE OR DELETE ON accounting_billline
+    FOR EACH ROW EXECUTE FUNCTION accounting_keep_bill('word,node_id,cluster_id');
+CREATE TRIGGER kept_truncate BEFORE TRUNCATE ON accounting_billline
+    FOR EACH STATEMENT EXECUTE FUNCTION accounting_keep_bill('');
+"""
+RELEASE = "DROP FUNCTION accounting_keep_bill() CASCADE"
+
 
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounting', '0002_fact_tables'),
+        ('accounting', '0002_partitioned_tables'),
     ]
 
     operations = [
+        # of a proxy model: no table is created with them
         pgtrigger.migrations.AddTrigger(
             model_name='account',
             trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "accounting_accountevent" ("email", "first_name", "id", "is_active", "is_staff", "is_superuser", "last_name", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "username") VALUES (NEW."email", NEW."first_name", NEW."id", NEW."is_active", NEW."is_staff", NEW."is_superuser", NEW."last_name", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."username"); RETURN NULL;', hash='617a29a4ca0ec903dc3e8ab9635cdbc1a67b4928', operation='INSERT', pgid='pgtrigger_insert_insert_9c6c4', table='auth_user', when='AFTER')),
@@ -105,4 +227,6 @@ class Migration(migrations.Migration):
             )
             for table in TRACKED
         ),
+        migrations.RunSQL(FREEZE, THAW),
+        migrations.RunSQL(KEEP, RELEASE),
     ]
