@@ -1,6 +1,6 @@
 """The explanation of a number: as a drawer, and as a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.conf import settings
@@ -12,7 +12,7 @@ from accounting.domain.core.money import Money, minor_places
 from accounting.domain.samples.validity import LONGEST_GAP_STEPS
 from accounting.queries.dimensions import FILTERS
 from accounting.queries.explain.explain import FIGURES, explain
-from accounting.queries.explain.prices import PriceUsed, amounts_of
+from accounting.queries.explain.prices import PriceUsed, amounts_of, merged_closes
 from accounting.queries.selection import SelectionError, parse_time
 from accounting.queries.teams.directory import BindingRow, binding_rows
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, visible_teams
@@ -22,6 +22,8 @@ from accounting.web.permissions import signed_in
 
 KEYS = tuple(name for name in FILTERS if name not in (*LABELS, "cluster"))
 RULES = {
+    "M5": "Closed days have the charges booked at their close. Corrections are in the month that "
+    "books them.",
     "N5": f"A sample is valid until the next one, for at most {LONGEST_GAP_STEPS:g} scrape "
     "intervals.",
     "N6": "A sample applies only to pods that held the GPU when it was taken.",
@@ -43,6 +45,7 @@ RULES = {
 }
 
 
+_KINDS_WITH_TIME = ("", "usage", "platform")
 SHOWN = 15  # prices in the drawer; the page shows all
 
 
@@ -57,9 +60,9 @@ class PriceTable:
 
     lines: tuple[PriceUsed, ...]
     rest: int
-    rest_ms: int
+    rest_ms: int | None
     rest_amounts: tuple[Money, ...]
-    total_ms: int
+    total_ms: int | None
     totals: tuple[Money, ...]
     unpriced_ms: int
 
@@ -74,12 +77,19 @@ def price_table(prices: Sequence[PriceUsed], shown: int | None = None) -> PriceT
     return PriceTable(
         lines=tuple(prices[:cut]),
         rest=len(rest),
-        rest_ms=sum(one.milliseconds for one in rest),
+        rest_ms=_time_of(rest),
         rest_amounts=amounts_of(rest),
-        total_ms=sum(one.milliseconds for one in prices),
+        total_ms=_time_of(prices),
         totals=amounts_of(prices),
-        unpriced_ms=sum(one.milliseconds for one in prices if one.amount is None),
+        unpriced_ms=sum(one.milliseconds or 0 for one in prices if one.amount is None),
     )
+
+
+def _time_of(prices: Iterable[PriceUsed]) -> int | None:
+    """The time of prices; None if a range cuts the day of a booked one."""
+    times = [one.milliseconds for one in prices if one.kind in _KINDS_WITH_TIME]
+    known = [ms for ms in times if ms is not None]
+    return sum(known) if len(known) == len(times) else None
 
 
 @signed_in
@@ -109,7 +119,10 @@ def explanation(request: HttpRequest) -> HttpResponse:
         ),
         "what": figure,
         "exact": exact,
-        "prices": price_table(found.prices, SHOWN if is_fragment else None),
+        "prices": price_table(
+            merged_closes(found.prices), SHOWN if is_fragment else None
+        ),
+        "states_ms": sum(one.milliseconds for one in found.states),
         "page_url": request.get_full_path(),
         "rules": [(name, RULES.get(name, "")) for name in found.rules],
         "bindings": _bindings(state),

@@ -41,20 +41,29 @@ def charge_list(raw: Mapping[Key, Cell], places: int = 6) -> dict[Key, Money]:
 
 
 def price_amounts(
-    quantities: Sequence[tuple[int, Decimal | None, str]], places: int
+    quantities: Sequence[tuple[int, Decimal | None, str]],
+    places: int,
+    booked: Sequence[Money | None] = (),
 ) -> list[Money | None]:
     """The amounts of (milliseconds, rate per GPU-hour, its currency), adding up to their total.
 
     The total is rounded as every list of a page is: to the six places of reports, then to
     the currency's. Rounding in one step would differ by a cent if the six places end in a half.
     None where there is no rate.
+
+    Args:
+        quantities: of days that are not booked.
+        places: of the amounts.
+        booked: stored charges with six places, or None: in the same list, after the others.
     """
-    exact = charge_list(
+    six = charge_list(
         {
             i: (raw_of(milliseconds, rate), currency)
             for i, (milliseconds, rate, currency) in enumerate(quantities)
             if rate is not None
         }
     )
-    amounts = split_list({i: one.cell for i, one in exact.items()}, places)
-    return [amounts.get(i) for i in range(len(quantities))]
+    start = len(quantities)
+    six |= {start + i: one for i, one in enumerate(booked) if one is not None}
+    amounts = split_list({i: one.cell for i, one in six.items()}, places)
+    return [amounts.get(i) for i in range(start + len(booked))]

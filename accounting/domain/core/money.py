@@ -91,6 +91,14 @@ def sum_money(several: Iterable[Money | None]) -> Money | None:
     return sum(known, NOTHING)
 
 
+def sums_by_currency(several: Iterable[Money]) -> tuple[Money, ...]:
+    """The sums of amounts, one for each currency, in their order; () if there are none."""
+    sums: dict[str, Money] = {}
+    for one in several:
+        sums[one.currency] = sums.get(one.currency, NOTHING) + one
+    return tuple(sums.values())
+
+
 def split_list(
     cells: Mapping[Key, Cell],
     places: int = 6,

@@ -1,19 +1,20 @@
 """Explains a number by its evidence: formula with values, samples, metric, price, rule."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from operator import attrgetter
 
 from django.db import connection
 
 from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.money import Money
-from accounting.domain.core.rounding import half_even
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import state_amounts
 from accounting.domain.samples.sample_counts import samples_note
 from accounting.models import UtilizationMetric
+from accounting.queries.explain.booked_amount import BookedAmount, booked_amount
+from accounting.queries.explain.formulas import exactly, formula_of, hours
 from accounting.queries.explain.prices import (
     ALL_TIME,
     HELD_TIME,
@@ -57,6 +58,7 @@ class Explanation:
         inputs: (name, value) in the order of reading.
         prices: every price that was used, largest amount first; they add up exactly to the
             figure.
+        booked: the parts of the figure by close; None if nothing of it is booked.
         states: of the ledger, the seven states; they add up to the same figure.
         samples_note: why used and expected samples differ; "" if they do not.
         metrics: (metric, share of the observed windows' lines).
@@ -73,12 +75,17 @@ class Explanation:
     rules: tuple[str, ...]
     states: tuple[StateUsed, ...] = ()
     samples_note: str = ""
+    booked: BookedAmount | None = None
 
 
 FIGURES = ("charge", "idle_charge", "allocated", "busy_share", "coverage", "ledger")
 
 
 _PRICED = {"charge": HELD_TIME, "idle_charge": IDLE_TIME}  # the time that is charged
+_USAGE_FIGURE: dict[str, Callable[[UsageRow], Money | None]] = {
+    "charge": attrgetter("charge"),
+    "idle_charge": attrgetter("idle_charge"),
+}
 
 
 def explain(selection: Selection, figure: str, places: int = 2) -> Explanation:
@@ -101,18 +108,33 @@ def explain(selection: Selection, figure: str, places: int = 2) -> Explanation:
     prices = (
         prices_used(selection, _PRICED[figure], places) if figure in _PRICED else ()
     )
+    booked = _booked_usage(selection, figure, prices)
     return Explanation(
         title=_TITLES[figure],
-        formula=_formula(figure, total, amounts_of(prices), places),
+        formula=formula_of(figure, total, prices, booked, places),
         inputs=(*_inputs(total), _shares(selection)),
         prices=prices,
         metrics=tuple((metric.label, count) for metric, count in metrics),
         promql=_promql(selection, [metric for metric, _ in metrics]),
-        rules=_RULES[figure],
+        rules=(*_RULES[figure], *_rules_of(booked)),
         samples_note=samples_note(
             total.samples_used, total.samples_expected, total.unknown_ms
         ),
+        booked=booked,
     )
+
+
+def _booked_usage(
+    selection: Selection, figure: str, prices: Sequence[PriceUsed]
+) -> BookedAmount | None:
+    if figure not in _PRICED:
+        return None
+    amount = _USAGE_FIGURE[figure]
+    return booked_amount(selection, prices, lambda other: amount(usage_total(other)))
+
+
+def _rules_of(booked: BookedAmount | None) -> tuple[str, ...]:
+    return () if booked is None else ("M5",)
 
 
 _TITLES = {
@@ -131,63 +153,11 @@ _RULES = {
 }
 
 
-def _hours(milliseconds: int) -> str:
-    """GPU-hours with two places and separators."""
-    return f"{half_even(Fraction(milliseconds, HOUR_MS), 2):,}"
-
-
-def _exactly(milliseconds: int) -> str:
-    """GPU-hours, and the exact milliseconds."""
-    return f"{_hours(milliseconds)} GPU-h = {milliseconds:,} ms"
-
-
-def _formula(
-    figure: str, row: UsageRow, amounts: Sequence[Money], places: int
-) -> tuple[str, ...]:
-    money = _money(amounts, places, has_price=row.charge is not None)
-    busy, idle, unknown = (
-        _hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms)
-    )
-    if figure == "busy_share":
-        share = "no data" if row.efficiency is None else f"{row.efficiency:.4%}"
-        return (
-            "busy / (busy + idle)",
-            f"{busy} / ({busy} + {idle}) GPU-h = {share}",
-        )
-    if figure == "coverage":
-        share = "no data" if row.coverage is None else f"{row.coverage:.4%}"
-        return (
-            "(busy + idle) / (busy + idle + unknown)",
-            f"({busy} + {idle}) / ({busy} + {idle} + {unknown}) GPU-h = {share}",
-        )
-    if figure == "allocated":
-        return (
-            "busy + idle + unknown",
-            f"{busy} + {idle} + {unknown} GPU-h = {_hours(row.allocated_ms)} GPU-h",
-        )
-    if figure == "idle_charge":
-        return (
-            "idle milliseconds x rate / 3,600,000",
-            f"{idle} GPU-h at its rates = {money}",
-        )
-    return (
-        "allocated milliseconds x rate / 3,600,000, price by price",
-        f"{_hours(row.allocated_ms)} GPU-h at its rates = {money}",
-    )
-
-
-def _money(amounts: Sequence[Money], places: int, *, has_price: bool) -> str:
-    """`95,596.85 EUR`; money of two currencies has no sum and stays separate."""
-    texts = [f"{one.amount:,.{places}f} {one.currency}" for one in amounts]
-    nothing = f"{0:.{places}f}" if has_price else "no price"  # nothing was held
-    return " + ".join(texts) or nothing
-
-
 def _inputs(row: UsageRow) -> tuple[tuple[str, str], ...]:
     return (
-        ("Busy", _exactly(row.busy_ms)),
-        ("Idle", _exactly(row.idle_ms)),
-        ("No data", _exactly(row.unknown_ms)),
+        ("Busy", exactly(row.busy_ms)),
+        ("Idle", exactly(row.idle_ms)),
+        ("No data", exactly(row.unknown_ms)),
         ("Samples used", f"{row.samples_used:,}"),
         ("Samples expected (at least)", f"{row.samples_expected:,}"),
         ("Shared by rule", "yes" if row.estimated else "no"),
@@ -202,19 +172,23 @@ def _of_ledger(selection: Selection, places: int) -> Explanation:
     row = ledger_total(selection)
     metrics = _metrics(selection)
     prices = prices_used(selection, ALL_TIME, places)
+    booked = booked_amount(
+        selection, prices, lambda other: ledger_total(other).wall_charge
+    )
     return Explanation(
         title="Where the GPU-hours went",
         formula=(
             " + ".join(STATES) + " = time the GPUs were there",
-            " + ".join(_hours(row.milliseconds[state]) for state in STATES)
-            + f" = {_hours(row.wall_ms)} GPU-h",
+            " + ".join(hours(row.milliseconds[state]) for state in STATES)
+            + f" = {hours(row.wall_ms)} GPU-h",
         ),
         inputs=(_shares(selection),),
         prices=prices,
         metrics=tuple((metric.label, count) for metric, count in metrics),
         promql=_promql(selection, [metric for metric, _ in metrics]),
-        rules=("N14", "N15", "N21", "N23", "N27", "N28"),
+        rules=("N14", "N15", "N21", "N23", "N27", "N28", *_rules_of(booked)),
         states=_states(row, places, has_price=bool(amounts_of(prices))),
+        booked=booked,
     )
 
 

@@ -1,0 +1,119 @@
+"""What of an amount was booked at the close of months, and by which closes (money.md M5)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+
+from accounting.domain.core.interval import Interval
+from accounting.domain.core.money import Money, sum_money, sums_by_currency
+from accounting.models import PeriodRevision
+from accounting.queries.explain.prices import PriceUsed, amounts_of
+from accounting.queries.selection import FIRST, LAST, Amounts, Selection
+from accounting.queries.usage.booked import booked_part
+
+Figure = Callable[[Selection], Money | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BookedMonth:
+    """What the close of a month booked for the days of a range.
+
+    Attributes:
+        period: `2026-10`.
+        hash: of all lines of the close.
+        amount: in the places of the currency; None if its time has no price.
+    """
+
+    period: str
+    revision: int
+    method: str
+    hash: str
+    closed_at: datetime
+    amount: Money | None
+
+
+@dataclass(frozen=True, slots=True)
+class BookedAmount:
+    """The parts of an amount, and what its closed days would be now.
+
+    Attributes:
+        months: in their order.
+        opened: of the time that is not booked, by currency; () without any. With the months, it
+            is the amount.
+        measured: time x price of the closed days as known now, with six places; None if unknown.
+        corrections: what other bookings have for these days, with six places; None if unknown.
+    """
+
+    months: tuple[BookedMonth, ...]
+    opened: tuple[Money, ...]
+    measured: Money | None
+    corrections: Money | None
+
+    @property
+    def totals(self) -> tuple[Money, ...]:
+        """The amount, by currency; () if it is not known."""
+        parts = [one.amount for one in self.months if one.amount is not None]
+        return sums_by_currency([*parts, *self.opened])
+
+
+def booked_amount(
+    selection: Selection, prices: Sequence[PriceUsed], figure: Figure
+) -> BookedAmount | None:
+    """The parts of an amount by close; None if nothing of its range is booked.
+
+    Args:
+        selection: of the amount.
+        prices: all of it, as `prices_used` has them.
+        figure: the same amount of another selection, with six places.
+    """
+    if not booked_part(selection, (), is_held=True).rows:
+        return None
+    period = selection.period or Interval.of(FIRST, LAST)
+    months = _closes_in(period)
+    if not months:
+        return None
+    closed = period.intersection(Interval.of(months[0].starts_at, months[-1].ends_at))
+    of_closed = replace(selection, period=closed)
+    booked, corrected, measured = (
+        figure(replace(of_closed, amounts=amounts))
+        for amounts in (Amounts.BOOKED, Amounts.CORRECTED, Amounts.MEASURED)
+    )
+    return BookedAmount(
+        months=tuple(_month(one, prices) for one in months),
+        opened=amounts_of(one for one in prices if not one.revision_id),
+        measured=measured,
+        corrections=_less(corrected, booked),
+    )
+
+
+def _closes_in(period: Interval) -> list[PeriodRevision]:
+    """The closes in effect that a period touches, in order; they have no gap (M28)."""
+    closed = PeriodRevision.objects.filter(
+        closed_at__isnull=False,
+        reopened_at__isnull=True,
+        starts_at__lt=period.end,
+        ends_at__gt=period.start,
+    )
+    return list(closed.order_by("starts_at"))
+
+
+def _month(close: PeriodRevision, prices: Sequence[PriceUsed]) -> BookedMonth:
+    if close.closed_at is None:
+        raise ValueError(f"{close} is not closed")
+    lines = [one.amount for one in prices if one.revision_id == close.pk]
+    nothing = Money(Decimal(0), close.currency)
+    return BookedMonth(
+        period=close.period,
+        revision=close.revision,
+        method=close.method,
+        hash=close.hash,
+        closed_at=close.closed_at,
+        amount=sum_money(lines) if lines else nothing,
+    )
+
+
+def _less(corrected: Money | None, booked: Money | None) -> Money | None:
+    if corrected is None or booked is None:
+        return corrected
+    return corrected - booked
