@@ -13,7 +13,9 @@ class WaitRecord(models.Model):
     """The instants of one unit's wait, from its first observation on.
 
     Written by `observation.wait_records`, only if something changed. `position`, `count` and the
-    three times are estimates while it waits, null after it. `ended_at`: it was no longer observed.
+    three times are estimates while it waits, null after it, as `waits_since`: when it was created;
+    of a service, which is older, when its pods that wait were. `ended_at`: it was no longer
+    observed.
     """
 
     cluster = models.ForeignKey(
@@ -29,6 +31,7 @@ class WaitRecord(models.Model):
     units = models.PositiveIntegerField(default=0)  # of all its pods that wait
     stage = models.CharField(max_length=16, blank=True)  # empty if it does not wait
     cause = models.CharField(max_length=32, blank=True)
+    waits_since = models.DateTimeField(null=True)
     created_at = models.DateTimeField(null=True)
     admitted_at = models.DateTimeField(null=True)
     bound_at = models.DateTimeField(null=True)
@@ -63,6 +66,11 @@ class WaitRecord(models.Model):
                 fields=["cluster", "namespace"],
                 condition=~Q(stage=""),
                 name="wait_record_waiting",
+            ),
+            models.Index(
+                fields=["cluster", "waits_since", "id"],
+                condition=~Q(stage=""),
+                name="wait_record_oldest",
             ),
         ]
 

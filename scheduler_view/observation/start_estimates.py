@@ -23,6 +23,7 @@ from scheduler_view.domain.queues.starts import (
 from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
 from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.units import LASTING
 from scheduler_view.domain.waits.world.pods import PodObject
 from scheduler_view.models import StartEstimate, WaitRecord
 from scheduler_view.observation.wait_records import WAITING
@@ -57,17 +58,14 @@ def store_estimates(
             to_ms(now),
             reader.shortages(queued),
         )
-    causes = {
-        (one.kind, one.namespace, one.name): (one.stage.value, one.cause.value)
-        for one in explanations
-    }
-    _store(queued, causes, starts, records)
+    found = {(one.kind, one.namespace, one.name): one for one in explanations}
+    _store(queued, found, starts, records)
     _keep(starts, records, now)
 
 
 def _store(
     queued: Iterable[QueuedUnit],
-    causes: Mapping[Subject, tuple[str, str]],
+    explanations: Mapping[Subject, WaitExplanation],
     starts: Mapping[Subject, EstimatedStart],
     records: Mapping[Subject, WaitRecord],
 ) -> None:
@@ -78,7 +76,9 @@ def _store(
     for subject, row in records.items():
         before = [getattr(row, name) for name in WAITING]
         unit = waiting.get(subject)
-        row.stage, row.cause = causes.get(subject, ("", ""))
+        one = explanations.get(subject)
+        row.stage, row.cause = (one.stage.value, one.cause.value) if one else ("", "")
+        row.waits_since = _waits_since(row, one) if one else None
         row.position = row.count = row.start_at = row.low_at = row.high_at = None
         if unit is not None:
             place = positions[subject]
@@ -90,6 +90,13 @@ def _store(
         if before != [getattr(row, name) for name in WAITING]:
             changed.append(row)
     WaitRecord.objects.bulk_update(changed, WAITING, batch_size=BATCH)
+
+
+def _waits_since(row: WaitRecord, one: WaitExplanation) -> datetime | None:
+    """When the unit was created; a service is older than its pods that wait."""
+    if one.kind in LASTING and one.since_ms is not None:
+        return _instant(one.since_ms)
+    return row.created_at
 
 
 def _instants(

@@ -22,6 +22,7 @@ INSTANTS = ("created_at", "admitted_at", "bound_at", "started_at", "first_busy_a
 WAITING = (
     "stage",
     "cause",
+    "waits_since",
     "resource",
     "model",
     "units",
@@ -35,6 +36,7 @@ _ENDED = (
     "ended_at",
     "stage",
     "cause",
+    "waits_since",
     "position",
     "count",
     "start_at",
@@ -93,6 +95,7 @@ def store_records(
     for row in over:
         row.ended_at, row.stage, row.cause = now, "", ""
         row.position = row.count = row.start_at = row.low_at = row.high_at = None
+        row.waits_since = None
     WaitRecord.objects.bulk_update(over, _ENDED, batch_size=BATCH)
     WaitRecord.objects.bulk_update(changed, _WRITTEN, batch_size=BATCH)
     WaitRecord.objects.bulk_create(new, batch_size=BATCH)

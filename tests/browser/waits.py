@@ -84,6 +84,7 @@ def _record(story: Story, one: WaitExplanation, case: str, since: datetime) -> N
         units=(one.units_per_pod or 0) * one.pods.waiting,
         stage=one.stage.value,
         cause=one.cause.value,
+        waits_since=since,
         created_at=since,
         admitted_at=since + timedelta(minutes=5),
     )

@@ -7,27 +7,15 @@ pool are shown.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from django.db.models import (
-    Case,
-    Count,
-    F,
-    Min,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Sum,
-    When,
-)
-from django.db.models.functions import Coalesce
+from django.db.models import Count, F, Min, Q, QuerySet, Sum
 
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
 from scheduler_view.domain.waits.cause import Stage
-from scheduler_view.domain.waits.units import LASTING
-from scheduler_view.models import UnitWait, WaitRecord
+from scheduler_view.models import WaitRecord
 from scheduler_view.queries.namespaces import owners
 
 OTHERS = ""  # the team of units that the person may not read
@@ -142,41 +130,39 @@ def _sum(one: QueueGroupRow | None, other: QueueGroupRow) -> QueueGroupRow:
     )
 
 
-def _waiting(cluster: Cluster) -> QuerySet[WaitRecord]:
-    """Units that hold no node yet; those that start have one."""
-    waits = WaitRecord.objects.filter(~Q(stage=""), cluster=cluster)
-    return waits.exclude(stage=Stage.STARTING.value)
+_WAITING = ~Q(stage="") & ~Q(stage=Stage.STARTING.value)
+"""Units that hold no node yet; those that start have one."""
 
 
-_OF_PODS = UnitWait.objects.filter(
-    cluster=OuterRef("cluster"),
-    kind=OuterRef("kind"),
-    namespace=OuterRef("namespace"),
-    name=OuterRef("name"),
-).values("since")[:1]
-SINCE = Case(
-    When(kind__in=LASTING, then=Coalesce(Subquery(_OF_PODS), F("created_at"))),
-    default=F("created_at"),
-)
-"""Since when a unit waits: a service is older than its pods that wait."""
+class _Counted(NamedTuple):
+    cluster_id: int
+    namespace: str
+    tier: str
+    resource: str
+    model: str
+    work: int
+    units: int
+    since: datetime | None
 
 
 class _QueueReading:
-    """What waits in clusters, and whose it is; the owners of namespaces are read once."""
+    """What waits in clusters, and whose it is; counts and owners are read once."""
 
     def __init__(self, scope: Scope, now: datetime, cluster: str = "") -> None:
         self._scope, self._now = scope, now
-        slugs: Mapping[int, str] = dict(Team.objects.values_list("pk", "slug"))
-        waiting = Cluster.objects.filter(
-            pk__in=WaitRecord.objects.filter(~Q(stage="")).values("cluster_id")
-        )
+        counted = _counts(cluster) if scope.sees_any else []
+        self._counts: dict[Cluster, list[_Counted]] = {}
         self._teams: dict[Cluster, dict[str, str]] = {}
-        for one in waiting.order_by("name") if scope.sees_any else ():
-            if cluster in ("", one.name):
-                found = _waiting(one).values_list("namespace", flat=True)
-                names = sorted(set(found.distinct()))
-                owner = owners(one.pk, names, now)
-                self._teams[one] = {n: self._team(owner.get(n), slugs) for n in names}
+        if not counted:
+            return
+        slugs: Mapping[int, str] = dict(Team.objects.values_list("pk", "slug"))
+        numbers = {one.cluster_id for one in counted}
+        for one in Cluster.objects.filter(pk__in=numbers).order_by("name"):
+            own = [row for row in counted if row.cluster_id == one.pk]
+            names = sorted({row.namespace for row in own})
+            owner = owners(one.pk, names, now)
+            self._counts[one] = own
+            self._teams[one] = {n: self._team(owner.get(n), slugs) for n in names}
 
     def _team(self, number: int | None, slugs: Mapping[int, str]) -> str:
         """The slug; `OTHERS` if the person may not read the team."""
@@ -189,44 +175,60 @@ class _QueueReading:
         rows = [
             _row(cluster, teams[one.namespace], one)
             for cluster, teams in self._teams.items()
-            for one in _waiting(cluster)
-            .filter(
-                namespace__in=[
-                    n
-                    for n, slug in teams.items()
-                    if slug != OTHERS and team in ("", slug)
-                ]
-            )
-            .annotate(waits_since=SINCE)
-            .order_by(F("waits_since").asc(nulls_last=True), "pk")[:limit]
+            for one in self._records(cluster, team)[:limit]
         ]
         rows.sort(key=lambda row: (row.since or self._now, row.number))
         return rows[:limit]
 
+    def _records(self, cluster: Cluster, team: str) -> QuerySet[WaitRecord]:
+        names = [
+            name
+            for name, slug in self._teams[cluster].items()
+            if slug != OTHERS and team in ("", slug)
+        ]
+        waits = WaitRecord.objects.filter(
+            _WAITING, cluster=cluster, namespace__in=names
+        )
+        return waits.order_by(F("waits_since").asc(nulls_last=True), "pk")
+
     def groups(self, team: str) -> list[QueueGroupRow]:
         """Counts by team, tier and pool, of all teams."""
         found: dict[tuple[str, str, str, str, str], QueueGroupRow] = {}
-        for cluster, teams in self._teams.items():
-            for group in (
-                _waiting(cluster)
-                .annotate(waits_since=SINCE)
-                .values("namespace", "tier", "resource", "model")
-                .annotate(work=Count("pk"), sum=Sum("units"), since=Min("waits_since"))
-            ):
+        for cluster, counts in self._counts.items():
+            teams = self._teams[cluster]
+            for group in counts:
                 row = QueueGroupRow(
-                    teams.get(group["namespace"], OTHERS),
+                    teams[group.namespace],
                     cluster.name,
-                    group["tier"],
-                    group["resource"],
-                    group["model"],
-                    group["work"],
-                    group["sum"],
-                    group["since"],
+                    group.tier,
+                    group.resource,
+                    group.model,
+                    group.work,
+                    group.units,
+                    group.since,
                 )
                 key = row.team, row.cluster, row.tier, row.resource, row.model
                 found[key] = _sum(found.get(key), row)
         rows = [row for row in found.values() if team in ("", row.team)]
         return sorted(rows, key=lambda r: (r.team == OTHERS, r.team, -r.units, r.tier))
+
+
+def _counts(cluster: str) -> list[_Counted]:
+    """What waits by cluster, namespace, tier and pool; of one cluster if it is named."""
+    waits = WaitRecord.objects.filter(_WAITING)
+    if cluster:
+        waits = waits.filter(cluster__name=cluster)
+    grouped = waits.values("cluster_id", "namespace", "tier", "resource", "model")
+    rows = grouped.annotate(
+        work=Count("pk"), sum=Sum("units"), since=Min("waits_since")
+    )
+    return [_Counted(*row) for row in rows.values_list(*_COLUMNS)]
+
+
+_COLUMNS = (
+    *("cluster_id", "namespace", "tier", "resource", "model"),
+    *("work", "sum", "since"),
+)
 
 
 def _row(cluster: Cluster, team: str, one: WaitRecord) -> QueuedUnitRow:
@@ -250,5 +252,5 @@ def _row(cluster: Cluster, team: str, one: WaitRecord) -> QueuedUnitRow:
         one.start_at,
         one.low_at,
         one.high_at,
-        getattr(one, "waits_since", one.created_at),
+        one.waits_since,
     )

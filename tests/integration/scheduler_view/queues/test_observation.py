@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from accounting.access import EVERYTHING
 from accounting.domain.core.interval import HOUR_MS, to_ms
 from accounting.models import (
     Cluster,
@@ -31,7 +32,8 @@ from scheduler_view.models import (
 )
 from scheduler_view.observation.queues import forget_queues
 from scheduler_view.observation.waits import store_waits
-from tests.unit.scheduler_view.domain.waits.worlds import GPU, node, pod
+from scheduler_view.queries.queues.queued_units import queued_rows
+from tests.unit.scheduler_view.domain.waits.worlds import GPU, node, owned, pod
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
@@ -106,6 +108,34 @@ def test_the_instants_of_a_unit_from_its_wait_to_its_end(cluster: Cluster) -> No
     forget_queues(NOW + timedelta(days=300))
     assert not WaitRecord.objects.exists()
     assert not PoolSample.objects.exists()
+
+
+def service(name: str, created: datetime, *pods: tuple[str, datetime, str]) -> Any:
+    """A StatefulSet, and its pods: name, when it was made, and its node."""
+    meta = made(name, created)
+    template = pod("template", 4)["spec"]
+    top = {
+        "metadata": meta,
+        "spec": {"replicas": len(pods), "template": {"spec": template}},
+    }
+    owner = owned("StatefulSet", name)
+    return top, [pod(one, 4, on, meta=made(one, at) | owner) for one, at, on in pods]
+
+
+def test_a_service_waits_since_its_waiting_pods_were_made(cluster: Cluster) -> None:
+    """All other units wait since they were created; what does not wait has no such time."""
+    old, new = NOW - 600 * MINUTE, NOW - 3 * MINUTE
+    top, pods = service("api", old, ("api-0", old, "a"), ("api-1", new, ""))
+    waiting = [*pods, pod("w", 9, meta=made("w", NOW - 5 * MINUTE))]
+    objects = {"Node": [node("a", 4)], "Pod": waiting, "StatefulSet": [top]}
+    store_waits(cluster, read_world(objects, to_ms(NOW)), NOW)
+    assert (record("api").created_at, record("api").waits_since) == (old, new)
+    assert record().waits_since == NOW - 5 * MINUTE
+    first, second = queued_rows(EVERYTHING, NOW)
+    assert (first.name, second.name, second.since) == ("w", "api", new)
+    observe(cluster, NOW + 2 * MINUTE, pods[0])
+    ended = WaitRecord.objects.get(name="w")
+    assert (ended.ended_at, ended.waits_since) == (NOW + 2 * MINUTE, None)
 
 
 def test_a_name_that_is_used_again_is_another_unit(cluster: Cluster) -> None:
