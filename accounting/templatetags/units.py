@@ -7,12 +7,12 @@ arithmetic is unit conversion (milliseconds to hours, ratios to percent).
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from babel.dates import format_date, format_datetime
+from babel.dates import format_date, get_month_names
 from babel.numbers import format_currency, format_decimal
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, to_instant
@@ -24,6 +24,7 @@ register = template.Library()
 
 LOCALE = "en"  # numbers and money: $148,210.37
 DATES = "en_GB"  # 14 Oct 2026
+_MONTHS = get_month_names("abbreviated", locale=DATES)
 NO_DATA = "No data"
 NO_PRICE = "No price"
 MINUTE_MS = 60_000
@@ -150,7 +151,7 @@ def average(gpus: float | None) -> str:
     """Average GPUs with one decimal: `184.0`."""
     if gpus is None:
         return NO_DATA
-    return format_decimal(round(gpus, 1), "#,##0.0", locale=LOCALE)
+    return f"{round(gpus, 1):,.1f}"
 
 
 @register.filter
@@ -168,7 +169,7 @@ def percent(ratio: float | None) -> str:
 @register.filter
 def count(number: int | None) -> str:
     """A whole number with separators."""
-    return NO_DATA if number is None else format_decimal(number, "#,##0", locale=LOCALE)
+    return NO_DATA if number is None else f"{number:,.0f}"
 
 
 @register.filter
@@ -236,13 +237,15 @@ def kwh(joules: float | None) -> str:
 @register.filter
 def day(value: date | str) -> str:
     """`14 Oct 2026`."""
-    return format_date(_date(value), "d MMM yyyy", locale=DATES)
+    at = _date(value)
+    return f"{short_day(at)} {at.year}"
 
 
 @register.filter
 def short_day(value: date | str) -> str:
     """`14 Oct`."""
-    return format_date(_date(value), "d MMM", locale=DATES)
+    at = _date(value)
+    return f"{at.day} {_MONTHS[at.month]}"
 
 
 def _date(value: date | str) -> date:
@@ -270,14 +273,12 @@ def moment(instant: datetime | int | None) -> SafeString | str:
         return "\N{EM DASH}"
     at = to_instant(instant) if isinstance(instant, int) else instant
     local = timezone.localtime(at)
-    text = format_datetime(local, "d MMM HH:mm", tzinfo=local.tzinfo, locale=DATES)
-    exact = at.astimezone(UTC)
-    return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
-        exact.isoformat(timespec="seconds"),
-        f"{exact:%Y-%m-%d %H:%M:%S}",
-        text,
+    exact = at.astimezone(UTC).isoformat(timespec="seconds")
+    text = (
+        f'<time datetime="{exact}" title="{exact[:10]} {exact[11:19]} UTC">'
+        f"{short_day(local)} {local.hour:02}:{local.minute:02}</time>"
     )
+    return mark_safe(text)  # noqa: S308  # digits and names of months
 
 
 @register.filter
@@ -291,7 +292,7 @@ def moment_day(instant: datetime | None) -> SafeString | str:
         '<time datetime="{}" title="{} UTC">{}</time>',
         instant.isoformat(timespec="seconds"),
         f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
-        format_date(timezone.localtime(instant).date(), "d MMM yyyy", locale=DATES),
+        day(timezone.localtime(instant)),
     )
 
 

@@ -1,6 +1,6 @@
 """Queues: what waits in each pool, at which position, how long waits are, and one unit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -61,12 +61,21 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         "has_more": len(found.rows) > MOST,
         "most": MOST,
         "waits": wait_time_rows(scope, now, cluster=cluster),
-        "clusters": Cluster.objects.order_by("name") if scope.sees_any else (),
-        "teams": sorted(teams.values(), key=lambda one: one.name),
+        "clusters": _clusters() if scope.sees_any else {},
+        "teams": _by_name({slug: one.name for slug, one in teams.items()}),
         "cluster": cluster,
         "team": team,
     }  # fmt: skip
     return render(request, "scheduler_view/queues.html", context)
+
+
+def _clusters() -> dict[str, str]:
+    names = Cluster.objects.order_by("name").values_list("name", flat=True)
+    return {name: name for name in names}
+
+
+def _by_name(names: Mapping[str, str]) -> dict[str, str]:
+    return dict(sorted(names.items(), key=lambda one: one[1]))
 
 
 def _chosen(pools: Sequence[PoolRow], key: str) -> PoolRow | None:

@@ -55,13 +55,14 @@ OVERLAY_TEXTS: Mapping[Overlay, str] = {
     Overlay.HOLDS_WHILE_STARTING: "It holds GPUs while it starts",
 }
 
+_TEXTS_BY_CAUSE = {one.value: text for one, text in CAUSE_TEXTS.items()}
+
 Change = Mapping[str, Any]
 
 
 def cause_text(cause: str) -> str:
     """A cause as a sentence without a period; the name itself for an unknown one."""
-    known = {one.value: text for one, text in CAUSE_TEXTS.items()}
-    return known.get(cause, cause)
+    return _TEXTS_BY_CAUSE.get(cause, cause)
 
 
 def overlay_text(overlay: str) -> str:
