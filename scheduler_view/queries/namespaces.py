@@ -54,13 +54,10 @@ def known_namespaces(cluster_id: int) -> dict[str, dict[str, str]]:
     latest = NamespaceLabels.objects.filter(namespace__cluster_id=cluster_id).order_by(
         "namespace_id", "-valid_from"
     )
-    labels = {
-        row.namespace_id: dict(row.labels) for row in latest.distinct("namespace_id")
-    }
-    return {
-        row.name: labels.get(row.pk, {})
-        for row in Namespace.objects.filter(cluster_id=cluster_id)
-    }
+    latest = latest.distinct("namespace_id")
+    labels = dict(latest.values_list("namespace_id", "labels"))
+    names = Namespace.objects.filter(cluster_id=cluster_id).values_list("pk", "name")
+    return {name: dict(labels.get(number, {})) for number, name in names}
 
 
 def _is_glob(rule: Binding) -> bool:

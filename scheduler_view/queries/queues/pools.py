@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import numpy as np
 from django.db import connection
 
 from accounting.access import Scope
 from accounting.domain.core.interval import HOUR_MS, to_ms
-from scheduler_view.domain.queues.averages import ObservedLevel, averages
+from scheduler_view.domain.queues.averages import ObservedLevels, averages
 from scheduler_view.domain.queues.pools import ResourcePool
 from scheduler_view.models import EstimateSummary, PoolSample
 from scheduler_view.queries.queues.estimate_errors import estimate_errors
 
 NEWEST = timedelta(minutes=30)  # an older sample is not "now"
+_OF_NODES = "policy_nodes", "unused_nodes"  # large, and not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,13 @@ def pool_rows(scope: Scope, now: datetime, *, cluster: str = "") -> list[PoolRow
     samples = PoolSample.objects.filter(until__gte=now - NEWEST)
     if cluster:
         samples = samples.filter(cluster__name=cluster)
-    newest = {
-        (one.cluster_id, ResourcePool(one.resource, one.model)): one
-        for one in samples.select_related("cluster").order_by("since")
-    }
+    pool = "cluster_id", "resource", "model"
+    newest = samples.order_by(*pool, "-since").distinct(*pool)
     errors = estimate_errors()
-    rows = [_row(one, errors.get(key)) for key, one in newest.items()]
+    rows = [
+        _row(one, errors.get((one.cluster_id, ResourcePool(one.resource, one.model))))
+        for one in newest.select_related("cluster").defer(*_OF_NODES)
+    ]
     return sorted(
         rows, key=lambda row: (row.cluster, -row.depth, row.resource, row.model)
     )
@@ -114,29 +117,24 @@ def pool_hours(row: PoolRow, now: datetime, *, hours: int) -> PoolHours:
     """The averages of a pool over its last hours, the running one included."""
     last = now.replace(minute=0, second=0, microsecond=0)
     starts = [last - timedelta(hours=n) for n in range(hours - 1, -1, -1)]
-    steps = [(to_ms(at), to_ms(at) + HOUR_MS) for at in starts]
+    bounds = np.array([*map(to_ms, starts), to_ms(last) + HOUR_MS])
     key = row.cluster, row.resource, row.model, starts[0]
     with connection.cursor() as cursor:
         cursor.execute(_SAMPLES, key)
-        found: list[tuple[int, int, int, int | None, int]] = cursor.fetchall()
-    depth = [ObservedLevel(since, until, units) for since, until, units, _, _ in found]
-    fitting = [ObservedLevel(since, until, fits) for since, until, _, _, fits in found]
-    available = [
-        ObservedLevel(since, until, free)
-        for since, until, _, free, _ in found
-        if free is not None
-    ]
+        found = np.array(cursor.fetchall(), dtype=float).reshape(-1, 5)
+    since, until = found[:, 0].astype(np.int64), found[:, 1].astype(np.int64)
     return PoolHours(
         starts,
-        averages(depth, steps),
-        averages(available, steps),
-        averages(fitting, steps),
+        *(
+            averages(ObservedLevels(since, until, found[:, column]), bounds)
+            for column in (2, 3, 4)
+        ),
     )
 
 
 _SAMPLES = """
-    SELECT (1000 * extract(epoch FROM s.since))::bigint,
-           (1000 * extract(epoch FROM s.until))::bigint,
+    SELECT (1000 * date_part('epoch', s.since))::bigint,
+           (1000 * date_part('epoch', s.until))::bigint,
            s.waiting + s.refused + s.held_back, s.available, s.fitting
     FROM scheduler_view_poolsample s JOIN accounting_cluster c ON c.id = s.cluster_id
     WHERE c.name = %s AND s.resource = %s AND s.model = %s AND s.until > %s

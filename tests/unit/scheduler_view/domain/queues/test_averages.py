@@ -1,40 +1,71 @@
 """Averages over time, weighted by how long a value lasted: S16."""
 
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_view.domain.queues.averages import ObservedLevel, averages
+from scheduler_view.domain.queues.averages import ObservedLevels, averages
+
+Level = tuple[int, int, float | None]
+
+
+def averaged(levels: list[Level], bounds: list[int]) -> list[float | None]:
+    starts, ends = ([one[i] for one in levels] for i in (0, 1))
+    values = [math.nan if value is None else value for _, _, value in levels]
+    return averages(
+        ObservedLevels(
+            np.array(starts, dtype=np.int64),
+            np.array(ends, dtype=np.int64),
+            np.array(values, dtype=float),
+        ),
+        np.array(bounds),
+    )
 
 
 def test_a_value_counts_as_long_as_it_lasted() -> None:
     """The example of docs/scheduling.md S16: 12 for 45 minutes and 4 for 15 are 10."""
-    levels = [
-        ObservedLevel(0, 45, 12),
-        ObservedLevel(45, 60, 4),
-        ObservedLevel(130, 150, 8),
-    ]
-    assert averages(levels, [(0, 60), (60, 120), (120, 180)]) == [10, None, 8]
+    levels: list[Level] = [(0, 45, 12), (45, 60, 4), (130, 150, 8)]
+    assert averaged(levels, [0, 60, 120, 180]) == [10, None, 8]
+
+
+def test_an_unknown_value_is_not_zero() -> None:
+    assert averaged([(0, 45, 12), (45, 60, None)], [0, 60]) == [12]
+    assert averaged([(0, 60, None)], [0, 60]) == [None]
+    assert averaged([], [0, 60, 120]) == [None, None]
 
 
 @given(
-    st.lists(st.tuples(st.integers(1, 50), st.integers(0, 30)), max_size=20),
+    st.lists(
+        st.tuples(
+            st.integers(0, 9), st.integers(1, 50), st.none() | st.integers(0, 30)
+        ),
+        max_size=8,
+    ),
+    st.integers(-20, 20),
     st.integers(1, 40),
 )
-def test_an_average_lies_between_the_values_and_steps_sum_up(
-    parts: list[tuple[int, int]], step: int
+def test_each_step_is_the_mean_of_its_observed_milliseconds(
+    parts: list[tuple[int, int, int | None]], first: int, step: int
 ) -> None:
-    levels, at = [], 0
-    for length, value in parts:
-        levels.append(ObservedLevel(at, at + length, value))
-        at += length
-    steps = [(start, start + step) for start in range(0, at, step)]
-    found = averages(levels, steps)
-    assert all(
-        one is not None and min(v for _, v in parts) <= one <= max(v for _, v in parts)
-        for one in found
-    )
-    total = sum(
-        (one or 0) * (min(end, at) - start)
-        for one, (start, end) in zip(found, steps, strict=True)
-    )
-    assert abs(total - sum(length * value for length, value in parts)) < 1e-6
+    """Against every millisecond by itself, with gaps, unknown values and levels outside."""
+    levels: list[Level] = []
+    at = 0
+    for gap, length, value in parts:
+        levels.append((at + gap, at + gap + length, value))
+        at += gap + length
+    bounds = list(range(first, at + 2 * step + 20, step))
+    known = {
+        ms: value
+        for start, end, value in levels
+        if value is not None
+        for ms in range(start, end)
+    }
+    for found, (start, end) in zip(
+        averaged(levels, bounds), pairwise(bounds), strict=True
+    ):
+        values = [known[ms] for ms in range(start, end) if ms in known]
+        assert found == (pytest.approx(sum(values) / len(values)) if values else None)
