@@ -1,7 +1,7 @@
 """The recorded weeks of a cluster, to be replayed: its nodes, and the work that held GPUs (S36)."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,14 +23,16 @@ from scheduler_view.domain.simulator.recorded import (
 from scheduler_view.domain.simulator.request import MILLI, ReplayRequest
 from scheduler_view.domain.waits.units import GANG_KINDS
 from scheduler_view.models import Tier
+from scheduler_view.queries.spot_eligible import spot_eligible
 
 TOGETHER_MS = 60_000  # members of a gang are created with at most this between them
+_SPOT = "spot"  # lifecycle of a node
 _WHOLE = "nvidia.com/gpu"  # of nodes whose capacity no sample shows
 _QUERY = """
     SELECT p.uid, n.name, p.name, nd.name, h.resource, h.units, h.share_numerator,
            h.share_denominator, coalesce(h.created_ms, h.bound_ms) AS created_ms,
            h.bound_ms, h.ended_ms,
-           coalesce(w.id, 0), coalesce(w.kind, ''), p.priority_class,
+           coalesce(w.id, 0), coalesce(w.kind, ''), coalesce(w.name, ''), p.priority_class,
            coalesce(t.slug, ''), coalesce(a.workload_type, '')
     FROM accounting_podhold h
     JOIN accounting_pod p ON p.id = h.pod_id
@@ -61,6 +63,7 @@ class _Hold(NamedTuple):
     ended_ms: int | None
     workload: int
     kind: str
+    workload_name: str
     tier: str
     team: str
     workload_type: str
@@ -92,11 +95,17 @@ def recorded_weeks(cluster: Cluster, count: int) -> FoundWeeks | None:
     priorities = _priorities(cluster)
     units: list[RecordedUnit] = []
     left_out = 0
-    for group in _groups(cluster, start, end):
+    holds = _holds(cluster, start, end)
+    eligible = spot_eligible(cluster, holds, end)
+    for group in _groups(holds):
         pods = [pod for hold in group if (pod := _pod(hold, nodes)) is not None]
         left_out += len(group) - len(pods)
         if pods:
-            units.append(_unit(group, pods, priorities))
+            unit = _unit(group, pods, priorities)
+            is_moved = all(
+                (hold.workload, hold.workload_type) in eligible for hold in group
+            ) and not any(nodes[pod.node].is_spot for pod in pods)
+            units.append(replace(unit, may_run_on_spot=is_moved))
     units.sort(key=lambda unit: (unit.created_ms, unit.name))
     weeks = RecordedWeeks(start, end, tuple(nodes.values()), tuple(units))
     return FoundWeeks(weeks, left_out)
@@ -147,7 +156,8 @@ def _nodes(cluster: Cluster, start: int, end: int) -> Iterator[RecordedNode]:
                     node_name(name, resource), 0, units, f"{resource} {model}"
                 )
                 yield RecordedNode(
-                    shown, resource, model, unit.share, _union(present[node])
+                    *(shown, resource, model, unit.share, _union(present[node])),
+                    is_spot=fact is not None and fact.lifecycle == _SPOT,
                 )
 
 
@@ -173,11 +183,15 @@ def _union(ranges: list[tuple[int, int | None]]) -> tuple[tuple[int, int | None]
     return tuple(found)
 
 
-def _groups(cluster: Cluster, start: int, end: int) -> Iterator[list[_Hold]]:
-    """Holds that are bound together: members of a gang, else one by one."""
+def _holds(cluster: Cluster, start: int, end: int) -> list[_Hold]:
+    """Those that overlap the weeks, members of a workload one after the other."""
     with connection.cursor() as cursor:
         cursor.execute(_QUERY, {"cluster": cluster.pk, "start": start, "end": end})
-        holds = [_Hold(*row) for row in cursor.fetchall()]
+        return [_Hold(*row) for row in cursor.fetchall()]
+
+
+def _groups(holds: Sequence[_Hold]) -> Iterator[list[_Hold]]:
+    """Holds that are bound together: members of a gang, else one by one."""
     if not holds:
         return
     group = [holds[0]]

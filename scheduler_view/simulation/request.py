@@ -12,6 +12,7 @@ scenarios:
     tiers: {batch: 100}
     sharing: [{workload_type: notebook, gpus: 0.25}]
     mig: [{model: NVIDIA-A100-SXM4-80GB, nodes: 2, profile: 1g.10gb, team: search}]
+    spot: {share: 0.5, preempted_per_day: 0.2, checkpoint_minutes: 30, rate: 1.00}
     any_model: true
 
 or
@@ -26,6 +27,7 @@ trace:
 
 from collections.abc import Collection, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -37,6 +39,7 @@ from scheduler_view.domain.simulator.mig_layout import MigLayout
 from scheduler_view.domain.simulator.policies.catalogue import POLICIES
 from scheduler_view.domain.simulator.request import MILLI
 from scheduler_view.domain.simulator.scenario import GpuChange, Scenario, Sharing
+from scheduler_view.domain.simulator.spot_share import SpotShare
 
 _Gpus = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=3)]
 
@@ -84,6 +87,23 @@ class _Mig(Section):
     workload_type: Text | None = None
 
 
+class _Spot(Section):
+    share: Annotated[Decimal, Field(gt=0, le=1, decimal_places=4)]
+    preempted_per_day: Annotated[Decimal, Field(ge=0, le=10_000, decimal_places=6)]
+    checkpoint_minutes: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    rate: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)] | None = None
+
+    def share_of_work(self) -> SpotShare:
+        """As the domain has it."""
+        minutes = self.checkpoint_minutes
+        return SpotShare(
+            Fraction(self.share),
+            self.preempted_per_day,
+            None if minutes is None else minutes * 60_000,
+            self.rate,
+        )
+
+
 class _Scenario(Section):
     name: Annotated[Text, Field(max_length=100)]
     policy: Text | None = None
@@ -93,6 +113,7 @@ class _Scenario(Section):
     sharing: tuple[_Sharing, ...] = ()
     mig: tuple[_Mig, ...] = ()
     any_model: bool = False
+    spot: _Spot | None = None
 
     @field_validator("policy")
     @classmethod
@@ -122,6 +143,7 @@ class _Scenario(Section):
                 for one in self.mig
             ),
             self.any_model,
+            None if self.spot is None else self.spot.share_of_work(),
         )
 
 

@@ -1,9 +1,11 @@
 """Calibrations and answers as rows and lines, for the command and the page."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from scheduler_view.domain.simulator.calibration import Calibration, Trust
+from scheduler_view.domain.simulator.spot_answer import SpotAnswer
 from scheduler_view.domain.simulator.what_if import ScenarioAnswer
 
 MEASURES = {
@@ -46,12 +48,50 @@ def answer_rows(answer: ScenarioAnswer) -> Iterator[dict[str, Any]]:
             "change_high": f"{one.change_high:+.1f}",
             "clear": "yes" if one.is_clear else "no",
         }
-    if not answer.added_milli:
-        return
-    yield _exact(answer, "installed GPUs", f"{answer.added_milli / 1000:+g}")
-    if answer.weekly_cost is not None:
-        cost = f"{answer.weekly_cost:.2f}"
-        yield _exact(answer, "cost of installed GPUs a week", cost)
+    if answer.added_milli:
+        yield _exact(answer, "installed GPUs", f"{answer.added_milli / 1000:+g}")
+        if answer.weekly_cost is not None:
+            cost = f"{answer.weekly_cost:.2f}"
+            yield _exact(answer, "cost of installed GPUs a week", cost)
+    if answer.spot is not None:
+        yield from _spot_rows(answer, answer.spot)
+
+
+def _spot_rows(answer: ScenarioAnswer, spot: SpotAnswer) -> Iterator[dict[str, Any]]:
+    """What runs on spot nodes; nothing more than before ran there without the scenario."""
+    share = f"{float(spot.share):.1%}"
+    yield _exact(answer, "share of the work that may run on spot", share)
+    for measure, (low, high) in (
+        ("GPU-hours on spot in a week", spot.hours),
+        ("pods preempted on spot in a week", spot.preempted),
+    ):
+        yield _added(answer, measure, f"{low:.1f}", f"{high:.1f}")
+    if spot.cost is not None:
+        least, most = (f"{amount:.2f}" for amount in spot.cost)
+        yield _added(answer, "cost of GPUs on spot a week", least, most)
+    if spot.change is not None:
+        yield _change_of_cost(answer, spot.change)
+
+
+def _change_of_cost(
+    answer: ScenarioAnswer, change: tuple[Decimal, Decimal]
+) -> dict[str, Any]:
+    measure = (
+        "cost a week with installed GPUs and spot"
+        if answer.added_milli
+        else "cost a week if what moved is not paid on demand"
+    )
+    least, most = change
+    return _exact(answer, measure, f"{least:+.2f}") | {
+        "change_high": f"{most:+.2f}",
+        "clear": "yes" if least > 0 or most < 0 else "no",
+    }
+
+
+def _added(answer: ScenarioAnswer, measure: str, low: str, high: str) -> dict[str, Any]:
+    """A range of what there was nothing of before."""
+    change = {"change_low": f"+{low}", "change_high": f"+{high}"}
+    return _exact(answer, measure, "") | {"low": low, "high": high} | change
 
 
 def _exact(answer: ScenarioAnswer, measure: str, value: str) -> dict[str, Any]:

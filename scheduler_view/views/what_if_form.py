@@ -1,6 +1,7 @@
 """The form of a what-if: one scenario over recorded weeks (scheduling.md S36)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -45,7 +46,37 @@ class WhatIfForm(AccessibleForm):
         max_value=1_000_000,
         decimal_places=6,
         label="Rate of a GPU-hour",
-        help_text="For the cost of more or fewer GPUs.",
+        help_text="For the cost of more or fewer GPUs, and of what moves to spot.",
+    )
+    spot_share = forms.DecimalField(
+        required=False,
+        min_value=Decimal("0.01"),
+        max_value=100,
+        decimal_places=2,
+        label="Percent on spot",
+        help_text="Of the batch and training work that may be interrupted.",
+    )
+    spot_preempted = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_value=10_000,
+        decimal_places=6,
+        label="Preemptions a day",
+        help_text="Of a pod that runs on spot, on average. 5 % a month are 0.0017.",
+    )
+    spot_checkpoint = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=100_000,
+        label="Minutes between checkpoints",
+        help_text="Empty: preempted pods start from the beginning.",
+    )
+    spot_rate = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_value=1_000_000,
+        decimal_places=6,
+        label="Rate of a GPU-hour on spot",
     )
     any_model = forms.BooleanField(
         required=False, label="Pods accept any GPU model of their resource"
@@ -67,7 +98,7 @@ class WhatIfForm(AccessibleForm):
             self.fields[name].choices = choices  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """A model needs a number of GPUs and a team a quota, and the other way round."""
+        """A model needs a number of GPUs, a team a quota, spot its preemptions; and vice versa."""
         found = self.cleaned_data
         for first, second, text in (
             (
@@ -76,9 +107,18 @@ class WhatIfForm(AccessibleForm):
                 "Choose a GPU model and enter how many GPUs more or fewer.",
             ),
             ("team", "quota", "Choose a team and enter its quota."),
+            (
+                "spot_share",
+                "spot_preempted",
+                "Enter how many percent run on spot and how often pods are preempted there.",
+            ),
         ):
             if (found.get(first) in ("", None)) != (found.get(second) is None):
                 raise forms.ValidationError(text)
+        if found.get("spot_share") is None:
+            for name in ("spot_checkpoint", "spot_rate"):
+                if found.get(name) is not None:
+                    raise forms.ValidationError("Enter how many percent run on spot.")
         return found
 
     def values(self) -> dict[str, Any]:
@@ -96,6 +136,8 @@ class WhatIfForm(AccessibleForm):
             scenario["gpus"] = [change]
         if found["team"]:
             scenario["quotas"] = {found["team"]: str(found["quota"])}
+        if found["spot_share"] is not None:
+            scenario["spot"] = _spot(found)
         values = {
             "cluster": found["cluster"],
             "weeks": found["weeks"],
@@ -104,3 +146,16 @@ class WhatIfForm(AccessibleForm):
         if found["rate"] is not None:
             values["rate"] = str(found["rate"])
         return values
+
+
+def _spot(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a request about spot, as in a file."""
+    values = {
+        "share": str(found["spot_share"] / 100),
+        "preempted_per_day": str(found["spot_preempted"]),
+    }
+    if found["spot_checkpoint"] is not None:
+        values["checkpoint_minutes"] = found["spot_checkpoint"]
+    if found["spot_rate"] is not None:
+        values["rate"] = str(found["spot_rate"])
+    return values

@@ -1,14 +1,11 @@
 """Findings of one day that overlap others: waits behind lower priority and starved ones, work that
 could run on spot or on a smaller size (scheduling.md S21, S22, S31, S33)."""
 
-from django.conf import settings
-
-from accounting.domain.core.interval import HOUR_MS, to_ms
+from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster
 from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.sizing.right_size import size_finding, smaller_size
 from scheduler_view.domain.waste.sizing.spot import (
-    SpotLimits,
     may_run_on_spot,
     spot_saving,
 )
@@ -16,7 +13,11 @@ from scheduler_view.domain.waste.waiting.inversion import inversions
 from scheduler_view.domain.waste.waiting.starvation import Starved, starved
 from scheduler_view.models import WasteFinding
 from scheduler_view.queries.waste.due_days import DueDay
-from scheduler_view.queries.waste.on_demand import on_demand_work, spot_loss
+from scheduler_view.queries.waste.on_demand import (
+    on_demand_work,
+    spot_limits,
+    spot_loss,
+)
 from scheduler_view.queries.waste.past_waits import (
     UnitKey,
     UnitOwners,
@@ -119,7 +120,7 @@ def _of_unit(row: WasteFinding, key: UnitKey, owners: UnitOwners) -> WasteFindin
 def _on_spot(
     cluster: Cluster, due: DueDay, span_ms: tuple[int, int]
 ) -> list[WasteFinding]:
-    limits = SpotLimits(settings.SPOT_PODS, settings.SPOT_HOURS * HOUR_MS)
+    limits = spot_limits()
     work = [
         one
         for one in on_demand_work(cluster, due.day, span_ms[1])

@@ -15,7 +15,7 @@ class WeekOutcome:
     """One week.
 
     Attributes:
-        gpu_hours: held in the week.
+        gpu_hours: held in the week, on the nodes of the cluster.
         wait_s: mean wait in seconds of the units that were created in it and bound before the end
             of the replay; 0 without any.
         longest_wait_s: the 95th percentile of the same units.
@@ -30,9 +30,19 @@ class WeekOutcome:
     unbound: int
 
 
-def outcomes(weeks: RecordedWeeks, found: Sequence[ReplayedUnit]) -> list[WeekOutcome]:
-    """One for each whole week."""
-    return [_outcome(week, found, weeks.end_ms) for week in weeks.weeks]
+def outcomes(
+    weeks: RecordedWeeks,
+    found: Sequence[ReplayedUnit],
+    elsewhere: Sequence[ReplayedUnit] = (),
+) -> list[WeekOutcome]:
+    """One for each whole week.
+
+    Args:
+        weeks: that were replayed.
+        found: the replay.
+        elsewhere: units on nodes that are not replayed: their waits count, their GPU-hours do not.
+    """
+    return [_outcome(week, found, elsewhere, weeks.end_ms) for week in weeks.weeks]
 
 
 def recorded_outcomes(weeks: RecordedWeeks) -> list[WeekOutcome]:
@@ -57,8 +67,14 @@ def held_hours(found: Iterable[ReplayedUnit], within: Range, end_ms: int) -> flo
     return total / _HOUR
 
 
-def _outcome(week: Range, found: Sequence[ReplayedUnit], end_ms: int) -> WeekOutcome:
-    made = [one for one in found if week[0] <= one.unit.created_ms < week[1]]
+def _outcome(
+    week: Range,
+    found: Sequence[ReplayedUnit],
+    elsewhere: Sequence[ReplayedUnit],
+    end_ms: int,
+) -> WeekOutcome:
+    units = [*found, *elsewhere]
+    made = [one for one in units if week[0] <= one.unit.created_ms < week[1]]
     waits = sorted(
         (one.bound_ms - one.unit.created_ms) / 1000
         for one in made

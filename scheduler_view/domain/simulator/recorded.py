@@ -44,6 +44,7 @@ class RecordedUnit:
         team: empty without one; `tier` is its priority class.
         workload_type: empty if unknown.
         priority: a larger one goes first.
+        may_run_on_spot: it may be interrupted (S31), and was on no spot node.
     """
 
     name: str
@@ -53,6 +54,7 @@ class RecordedUnit:
     tier: str = ""
     workload_type: str = ""
     priority: int = 0
+    may_run_on_spot: bool = False
 
     @property
     def bound_ms(self) -> int:
@@ -73,6 +75,7 @@ class RecordedNode:
         share: of one GPU, of one of its units.
         resource, model: of its units; `node.model` names both.
         present: ranges in ms, in order; the last end is None if it is still there.
+        is_spot: by its labels, as last recorded.
     """
 
     node: ReplayNode
@@ -80,6 +83,7 @@ class RecordedNode:
     model: str
     share: Fraction
     present: tuple[tuple[int, int | None], ...]
+    is_spot: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from scheduler_view.domain.simulator.recorded import (
     RecordedWeeks,
 )
 from scheduler_view.domain.simulator.request import MILLI, ReplayRequest
+from scheduler_view.domain.simulator.spot_share import SpotShare
 
 
 class ScenarioError(ValueError):
@@ -67,6 +68,7 @@ class Scenario:
         sharing: the first that matches a unit counts.
         layouts: nodes whose GPUs are divided; the first that matches a unit counts.
         any_model: pods accept any model of their resource, not only that which they had.
+        spot: None: nothing more runs on spot nodes.
     """
 
     name: str
@@ -77,10 +79,11 @@ class Scenario:
     sharing: tuple[Sharing, ...] = ()
     layouts: tuple[MigLayout, ...] = ()
     any_model: bool = False
+    spot: SpotShare | None = None
 
 
 def applied(weeks: RecordedWeeks, scenario: Scenario) -> RecordedWeeks:
-    """The weeks as they would have been.
+    """The weeks as they would have been; what would run on spot is still among them.
 
     Raises:
         ScenarioError: if a model, team or tier is not in the weeks, or not so many GPUs.

@@ -11,11 +11,25 @@ from scheduler_view.domain.simulator.calibration import (
     calibrate,
     nearest,
 )
-from scheduler_view.domain.simulator.outcome import outcomes, recorded_outcomes
+from scheduler_view.domain.simulator.outcome import (
+    WeekOutcome,
+    outcomes,
+    recorded_outcomes,
+)
 from scheduler_view.domain.simulator.policies.catalogue import POLICIES
 from scheduler_view.domain.simulator.recorded import RecordedWeeks
 from scheduler_view.domain.simulator.replay import ReplayedUnit, replay
-from scheduler_view.domain.simulator.scenario import Scenario, applied
+from scheduler_view.domain.simulator.scenario import Scenario, ScenarioError, applied
+from scheduler_view.domain.simulator.spot_answer import (
+    OtherCosts,
+    SpotAnswer,
+    spot_answer,
+)
+from scheduler_view.domain.simulator.spot_share import (
+    SpotShareError,
+    WorkOnSpot,
+    on_spot,
+)
 
 OnProgress = Callable[[str, int, int], None]
 
@@ -27,12 +41,14 @@ class ScenarioAnswer:
     Attributes:
         added_milli: thousandths of GPUs that are installed more than in fact.
         weekly_cost: of these for a week; None without a rate, or if the replay is not calibrated.
+        spot: None if the scenario has no spot.
     """
 
     scenario: Scenario
     ranges: Sequence[AnswerRange]
     added_milli: int
     weekly_cost: Decimal | None
+    spot: SpotAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +79,7 @@ def what_if(
     Raises:
         ScenarioError: for a scenario that these weeks cannot be changed to.
     """
-    changed = [(scenario, applied(weeks, scenario)) for scenario in scenarios]
+    changed = [(scenario, _parted(weeks, scenario)) for scenario in scenarios]
     replays: dict[str, list[ReplayedUnit]] = {}
     calibrations = []
     for name in [policy] if policy else list(POLICIES):
@@ -72,20 +88,60 @@ def what_if(
     chosen = nearest(calibrations)
     if chosen.trust is Trust.REFUSED:
         return WhatIf(calibrations, chosen, ())
-    recorded = recorded_outcomes(weeks)
-    baseline = outcomes(weeks, replays[chosen.policy])
-    answers = []
-    for scenario, after in changed:
-        name = scenario.policy or chosen.policy
-        found = outcomes(after, _replayed(after, name, scenario.name, on_progress))
-        more = after.installed_milli - weeks.installed_milli
-        cost = (
-            weekly_cost(weeks, after, rate, chosen.trust) if rate is not None else None
-        )
-        answers.append(
-            ScenarioAnswer(scenario, ranges(recorded, baseline, found), more, cost)
-        )
+    happened = _Happened(
+        weeks,
+        recorded_outcomes(weeks),
+        outcomes(weeks, replays[chosen.policy]),
+        chosen,
+        rate,
+    )
+    answers = [
+        _answer(happened, scenario, parted, on_progress) for scenario, parted in changed
+    ]
     return WhatIf(calibrations, chosen, answers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Happened:
+    """What scenarios are compared with."""
+
+    weeks: RecordedWeeks
+    recorded: Sequence[WeekOutcome]
+    replayed: Sequence[WeekOutcome]
+    chosen: Calibration
+    rate: Decimal | None
+
+
+def _answer(
+    happened: _Happened,
+    scenario: Scenario,
+    parted: WorkOnSpot,
+    on_progress: OnProgress,
+) -> ScenarioAnswer:
+    after, chosen, rate = parted.weeks, happened.chosen, happened.rate
+    replayed = _replayed(
+        after, scenario.policy or chosen.policy, scenario.name, on_progress
+    )
+    elsewhere = [ReplayedUnit(unit, unit.bound_ms) for unit in parted.moved]
+    found = outcomes(after, replayed, elsewhere)
+    more = after.installed_milli - happened.weeks.installed_milli
+    cost = None
+    if rate is not None:
+        cost = weekly_cost(happened.weeks, after, rate, chosen.trust)
+    spot = None
+    if scenario.spot is not None:
+        others = OtherCosts(rate, cost if more else None, chosen.trust)
+        spot = spot_answer(parted, scenario.spot, others)
+    measures = ranges(happened.recorded, happened.replayed, found)
+    return ScenarioAnswer(scenario, measures, more, cost, spot)
+
+
+def _parted(weeks: RecordedWeeks, scenario: Scenario) -> WorkOnSpot:
+    """The weeks as they would have been, and what would run on spot."""
+    try:
+        return on_spot(applied(weeks, scenario), scenario.spot)
+    except SpotShareError as error:
+        raise ScenarioError(f"{scenario.name}: {error}") from error
 
 
 def _replayed(

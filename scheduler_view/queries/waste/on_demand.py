@@ -5,9 +5,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
 
+from accounting.domain.core.interval import HOUR_MS
 from accounting.models import Cluster
 from accounting.rating.price_sql import SPOT_PRICE
 from scheduler_view.domain.waste.finding import WasteRule
@@ -15,6 +17,7 @@ from scheduler_view.domain.waste.gangs import Member, most_at_once
 from scheduler_view.domain.waste.sizing.spot import (
     TYPES,
     OnDemandTime,
+    SpotLimits,
     SpotLoss,
     SpotWork,
 )
@@ -60,6 +63,11 @@ class OnDemandWork:
 
     work: SpotWork
     times: tuple[OnDemandTime, ...]
+
+
+def spot_limits() -> SpotLimits:
+    """Which work may be interrupted, by the settings `SPOT_PODS` and `SPOT_HOURS`."""
+    return SpotLimits(settings.SPOT_PODS, settings.SPOT_HOURS * HOUR_MS)
 
 
 def on_demand_work(cluster: Cluster, day: date, until_ms: int) -> list[OnDemandWork]:

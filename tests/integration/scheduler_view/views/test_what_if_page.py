@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from accounting.models import Workload
 from accounting.queries.database_clock import database_now
 from scheduler_view.models import WhatIfRun
 from scheduler_view.simulation import runs
@@ -75,6 +76,30 @@ def test_an_admin_asks_a_worker_answers_and_the_page_shows_ranges(ana: Client) -
     assert "<html" not in part
 
 
+def test_the_page_asks_for_a_share_on_spot(recorded: Recorded, ana: Client) -> None:
+    job = Workload.objects.create(
+        cluster=recorded.cluster,
+        namespace=recorded.namespace,
+        kind="RayJob",
+        name="training",
+    )
+    recorded.hold(200, 200, 10, workload=job)
+    spot = {"spot_share": "50", "spot_preempted": "2.4", "spot_rate": "1.00"}
+    found = ask(ana, model="", change="", **spot, spot_checkpoint="60")
+    assert found.request["scenarios"][0]["spot"] == {
+        "share": "0.5",
+        "preempted_per_day": "2.4",
+        "checkpoint_minutes": 60,
+        "rate": "1.00",
+    }
+    compute_what_ifs()
+    page = text(ana.get("/what-if"))
+    assert "Share of the work that may run on spot – – 100.0% 100.0%" in page
+    assert "GPU-hours on spot in a week 0.0 84.1 +0.0 +84.1" in page
+    assert "Cost of GPUs on spot a week 0.00 84.14 +0.00 +84.14" in page
+    assert "Cost a week if what moved is not paid on demand" in page
+
+
 def test_a_replay_that_is_too_far_off_is_shown_without_an_answer(
     recorded: Recorded, ana: Client
 ) -> None:
@@ -92,6 +117,9 @@ def test_a_replay_that_is_too_far_off_is_shown_without_an_answer(
     [
         ({"change": ""}, "Choose a GPU model and enter how many"),
         ({"team": "vision"}, "Choose a team and enter its quota"),
+        ({"spot_share": "50"}, "Enter how many percent run on spot and how often"),
+        ({"spot_rate": "1"}, "Enter how many percent run on spot."),
+        ({"spot_share": "0", "spot_preempted": "1"}, "greater than or equal to 0.01"),
         ({"weeks": "0"}, "greater than or equal to 1"),
         ({"cluster": "nowhere"}, "nowhere is not one of the available choices"),
     ],
