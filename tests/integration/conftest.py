@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
+from tests.database_copies import written_once
 from tests.story import Story
 from tests.story_database import borrowed, written
 
@@ -26,6 +27,26 @@ def story_database(
         with django_db_blocker.unblock():
             found = stack.enter_context(written(NOW))
         yield found
+        with django_db_blocker.unblock():
+            stack.close()
+
+
+WriteOnce = Callable[[str, Callable[[], object]], str]
+
+
+@pytest.fixture(scope="module")
+def write_once(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[WriteOnce]:
+    """Writes data into a copy of the database; returns its name. The module's end drops it."""
+    del django_db_setup
+    with ExitStack() as stack:
+
+        def write(label: str, data: Callable[[], object]) -> str:
+            with django_db_blocker.unblock():
+                return stack.enter_context(written_once(label, data))
+
+        yield write
         with django_db_blocker.unblock():
             stack.close()
 

@@ -1,6 +1,7 @@
 """Which ranges a report takes (rules.md N30) and which are too old for its facts (N32)."""
 
 import io
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,8 +12,10 @@ from django.core.management import call_command
 from accounting.actions.finance.prices import set_unit_price
 from accounting.ingest.facts import partitions
 from accounting.models import Cluster, DirtyHour
+from tests.database_copies import connected_to
 from tests.integration.accounting.rating.books import HOUR_MS, TEN, WINDOW_MS, Books
 from tests.integration.accounting.support import report
+from tests.integration.conftest import WriteOnce
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -103,15 +106,36 @@ NEWEST = TEN + 60 * DAY
 DAYS = (0, 3, 9, 23, 24, 30, 60)  # on which the GPU is held for an hour
 
 
-@pytest.fixture
-def expired(books: Books) -> Books:
-    """Sixty days; the facts of the first 24 have expired, their hours have not."""
+def sixty_days(books: Books) -> None:
+    """The facts of the first 24 have expired, their hours have not."""
     books.configure(SET_UP)
     gpu, pod = books.gpu(), books.pod()
     for n in DAYS:
         books.hours(gpu, TEN + n * DAY, TEN + n * DAY + HOUR, pod)
     books.settle()
     partitions.drop_expired(partitions.WINDOWS, NEWEST - timedelta(days=36))
+
+
+@pytest.fixture(scope="module")
+def old_database(
+    write_once: WriteOnce, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """Sixty days."""
+    books = Books(tmp_path_factory.mktemp("sixty-days"))
+    return write_once("sixty_days", lambda: sixty_days(books))
+
+
+@pytest.fixture
+def in_old_database(old_database: str) -> Iterator[None]:
+    """Before the transaction of the test begins."""
+    with connected_to(old_database):
+        yield
+
+
+@pytest.fixture
+def expired(in_old_database: None, books: Books) -> Books:
+    """Sixty days, for one test."""
+    del in_old_database
     return books
 
 

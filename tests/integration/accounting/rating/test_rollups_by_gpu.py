@@ -27,9 +27,11 @@ from accounting.models import (
 from accounting.queries.audit.verify import verdicts
 from accounting.queries.database_clock import database_now
 from accounting.rating.billing_settings import billing_day
+from tests.database_copies import connected_to
 from tests.integration.accounting.rating.books import TEN, WINDOW_MS, Books
 from tests.integration.accounting.rating.test_range import refusal
 from tests.integration.accounting.support import report
+from tests.integration.conftest import WriteOnce
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -52,10 +54,27 @@ def instants(start: datetime, end: datetime) -> Iterator[datetime]:
         start += HOUR / 2
 
 
-@pytest.fixture
-def books_of_days(books: Books) -> Books:
+@pytest.fixture(scope="module")
+def days_database(
+    write_once: WriteOnce, tmp_path_factory: pytest.TempPathFactory
+) -> str:
     """Three days: GPU-1 of vision busy, GPU-2 of speech idle, a window in each half hour."""
-    return filled(books, "Europe/Berlin")
+    books = Books(tmp_path_factory.mktemp("days"))
+    return write_once("days", lambda: filled(books, "Europe/Berlin"))
+
+
+@pytest.fixture
+def in_days(days_database: str) -> Iterator[None]:
+    """Before the transaction of the test begins."""
+    with connected_to(days_database):
+        yield
+
+
+@pytest.fixture
+def books_of_days(in_days: None, books: Books) -> Books:
+    """The three days, for one test."""
+    del in_days
+    return books
 
 
 def filled(books: Books, zone: str) -> Books:
