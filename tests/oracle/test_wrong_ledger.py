@@ -12,8 +12,8 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
+from tests.database_copies import connected_to, copy_of
 from tests.oracle.machine import Living
-from tests.story_database import connected_to, copy_of
 
 OLDEST = "(SELECT min(window_start) FROM usage_window)"  # written `oldest` below
 WRONG = {
