@@ -12,7 +12,7 @@ EVENT = "Event"
 CLAIM, SLICE = "ResourceClaim", "ResourceSlice"
 CLAIM_TEMPLATE, DEVICE_CLASS = "ResourceClaimTemplate", "DeviceClass"
 VOLUME_CLAIM, VOLUME = "PersistentVolumeClaim", "PersistentVolume"
-STORAGE_CLASS = "StorageClass"
+STORAGE_CLASS, BUDGET = "StorageClass", "PodDisruptionBudget"
 JOB, REPLICA_SET = "Job", "ReplicaSet"
 DEPLOYMENT, STATEFUL_SET = "Deployment", "StatefulSet"
 WORKLOAD = "Workload"
@@ -22,9 +22,9 @@ READ_FOR_WAITS = (
     *(JOB, REPLICA_SET, DEPLOYMENT, STATEFUL_SET, WORKLOAD),
     *(VOLCANO_POD_GROUP, KAI_POD_GROUP),
     *(CLAIM, SLICE, CLAIM_TEMPLATE, DEVICE_CLASS),
-    *(VOLUME_CLAIM, VOLUME, STORAGE_CLASS),
+    *(VOLUME_CLAIM, VOLUME, STORAGE_CLASS, BUDGET),
 )
-"""Kinds that an explanation of waiting work reads, without events."""
+"""Kinds that an explanation of waiting work, and what is kept of it, read, without events."""
 OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # before 1.34
 
 
@@ -86,6 +86,7 @@ KINDS: Mapping[str, ObjectKind] = {
     STORAGE_CLASS: ObjectKind(
         "storage.k8s.io/v1", "storageclasses", is_namespaced=False
     ),
+    BUDGET: ObjectKind("policy/v1", "poddisruptionbudgets"),
     JOB: ObjectKind("batch/v1", "jobs"),
     REPLICA_SET: ObjectKind("apps/v1", "replicasets"),
     DEPLOYMENT: ObjectKind("apps/v1", "deployments"),

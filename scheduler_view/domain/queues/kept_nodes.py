@@ -1,12 +1,13 @@
 """Nodes whose GPUs nobody holds, and pods that keep them from being removed (scheduling.md S32)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request, is_gpu
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
+from scheduler_view.domain.waits.world.budgets import BudgetObject
 from scheduler_view.domain.waits.world.pods import KEEP_NODE, PodObject
 
 RETURNS = frozenset({"DaemonSet", "Node"})  # their pods keep no node
@@ -19,6 +20,7 @@ class KeepReason(StrEnum):
     BARE = "no_controller"
     DO_NOT_DISRUPT = "do_not_disrupt"
     NOT_SAFE_TO_EVICT = "not_safe_to_evict"
+    BUDGET = "disruption_budget"
 
 
 _BY_NOTE = {
@@ -38,13 +40,14 @@ class KeptRoom:
 def kept_rooms(index: WorldIndex) -> Iterator[KeptRoom]:
     """Nodes with GPUs, without a pod that holds some, that a pod keeps."""
     added = index.world.added
+    budgets = [one for one in index.world.budgets if one.allowed == 0]
     for name, room in index.rooms.items():
         offered = room.node.allocatable.items()
         if not any(units and is_gpu(resource, added) for resource, units in offered):
             continue
         if any(_holds_gpus(index, pod) for pod in room.pods):
             continue
-        keeping = tuple(_keeping(room))
+        keeping = tuple(_keeping(room, budgets))
         if keeping:
             yield KeptRoom(name, keeping[:MOST_PODS])
 
@@ -54,7 +57,9 @@ def _holds_gpus(index: WorldIndex, pod: PodObject) -> bool:
     return request is not None
 
 
-def _keeping(room: NodeRoom) -> Iterator[tuple[str, KeepReason]]:
+def _keeping(
+    room: NodeRoom, budgets: Sequence[BudgetObject]
+) -> Iterator[tuple[str, KeepReason]]:
     for pod in sorted(room.pods, key=lambda one: one.path):
         maker = pod.controller
         if maker is not None and maker.kind in RETURNS:
@@ -68,3 +73,5 @@ def _keeping(room: NodeRoom) -> Iterator[tuple[str, KeepReason]]:
             yield pod.path, told[0]
         elif maker is None:
             yield pod.path, KeepReason.BARE
+        elif any(one.refuses(pod) for one in budgets):
+            yield pod.path, KeepReason.BUDGET

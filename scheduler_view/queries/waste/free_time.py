@@ -19,6 +19,7 @@ _REASONS = {
     KeepReason.BARE: "no controller",
     KeepReason.DO_NOT_DISRUPT: "do-not-disrupt",
     KeepReason.NOT_SAFE_TO_EVICT: "not safe to evict",
+    KeepReason.BUDGET: "disruption budget allows no eviction",
 }
 
 

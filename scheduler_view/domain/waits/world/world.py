@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
+from scheduler_view.domain.waits.world.budgets import BudgetObject, budget_object
 from scheduler_view.domain.waits.world.controllers import (
     ControllerObject,
     controller_object,
@@ -92,6 +93,7 @@ class World:
     volume_claims: Mapping[tuple[str, str], VolumeClaim] = field(default_factory=dict)
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     storage_classes: Mapping[str, StorageClassObject] = field(default_factory=dict)
+    budgets: tuple[BudgetObject, ...] = ()
     events: tuple[EventObject, ...] = ()
     unread: frozenset[str] = frozenset()
     free_since_ms: Mapping[str, int] = field(default_factory=dict)
@@ -156,6 +158,7 @@ def read_world(
         volume_claims={(c.namespace, c.name): c for c in claims},
         volumes={v.name: v for v in read("PersistentVolume", volume)},
         storage_classes={c.name: c for c in read("StorageClass", storage_class)},
+        budgets=read("PodDisruptionBudget", budget_object),
         events=tuple(
             event_object(one)
             for one in objects.get("Event", ())

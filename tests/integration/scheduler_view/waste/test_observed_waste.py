@@ -12,8 +12,11 @@ import pytest
 from accounting.access import EVERYTHING
 from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.core.interval import to_ms
 from accounting.models import UnitPrice
-from scheduler_view.models import KeptNode, WasteFinding
+from scheduler_view.domain.waits.world.world import read_world
+from scheduler_view.models import KeptNode, ObservationRun, WasteFinding
+from scheduler_view.observation.waits import store_waits
 from scheduler_view.queries.waste.rows import waste_report
 from scheduler_view.waste.compute import compute_due
 from tests.integration.scheduler_view.waste.fleet import (
@@ -25,6 +28,8 @@ from tests.integration.scheduler_view.waste.fleet import (
     sample,
 )
 from tests.integration.scheduler_view.waste.test_compute import DAY
+from tests.unit.scheduler_view.domain.queues.test_kept_nodes import budget, web
+from tests.unit.scheduler_view.domain.waits.worlds import node
 
 pytestmark = pytest.mark.django_db
 POOL = f"nvidia.com/gpu {MODEL}"
@@ -95,6 +100,35 @@ def test_free_gpus_are_first_of_the_policy_then_of_who_keeps_the_node(
     ]
     assert report.gpu_ms == 7_200_000, "all free time once"
     assert {row.team for row in report.rows} == {""}
+
+
+def test_a_budget_that_allows_no_eviction_keeps_a_node_and_costs_its_gpus(
+    fleet: Fleet,
+) -> None:
+    # Observed every five minutes from 0:00 to 0:40: 2 x 2,400,000 = 4,800,000 ms
+    # = 1.333333 GPU-hours at a cost of 1.10.
+    UnitPrice.objects.create(
+        model=MODEL,
+        kind="cost",
+        rate_per_gpu_hour=Decimal("1.10"),
+        currency="USD",
+        valid_from=START - 24 * HOUR,
+    )
+    for minutes in range(0, 41, 5):
+        at = START + timedelta(minutes=minutes)
+        ObservationRun.objects.all().delete()  # once a minute else
+        objects = {
+            "Node": [node("n1", 2)],
+            "Pod": [web(on="n1")],
+            "PodDisruptionBudget": [budget()],
+        }
+        store_waits(fleet.cluster, read_world(objects, to_ms(at)), at)
+    fleet.roll_up()
+    assert compute_due(fleet.cluster) == 1
+    assert stored() == [("node_kept", "n1", 4_800_000, Decimal("1.466667"))]
+    assert WasteFinding.objects.get().evidence == {
+        "kept_by": "lab/web-1 (disruption budget allows no eviction)"
+    }
 
 
 def test_a_day_is_due_again_when_more_was_observed_of_it(fleet: Fleet) -> None:
