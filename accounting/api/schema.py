@@ -52,14 +52,17 @@ _TEXTS = {
     "state": "state of the issues; default: open",
     "period": "a month, like 2026-10; default: the latest that was booked, or all bills",
     "revision": "a revision of the month; default: the one that was not reopened",
-    "as": "money of closed days. `corrected`: with the corrections and entries of these days, "
-    "whichever month has booked them. `measured` (not of charges): time x price, as known now. "
-    "Default: as booked",
     "department": "only teams of this department today; can be repeated",
     "step": "length of a row; default: one hour",
     "limit": f"rows per page: 1 to {LARGEST}, default {LIMIT}; CSV files contain all rows",
     "cursor": "`next` of the previous response; 410 if the rows have changed since",
     "format": "response format, overrides the Accept header",
+}
+_AMOUNTS = {
+    Amounts.BOOKED: "money of closed days. Default: as booked.",
+    Amounts.CORRECTED: "`corrected`: with the corrections and entries of these days, whichever "
+    "month has booked them.",
+    Amounts.MEASURED: "`measured`: time x price, as known now.",
 }
 _ENUMS = {
     **{name: one.values for name, one in BY_NAME.items() if one.values},
@@ -111,14 +114,18 @@ _LIMIT = {"type": "integer", "minimum": 1, "maximum": LARGEST, "default": LIMIT}
 _TYPES: dict[str, Any] = {"from": _TIME, "to": _TIME, "limit": _LIMIT}
 
 
-def parameter_of(name: str) -> OpenApiParameter:
-    """A parameter of the query, with its type and its possible values."""
+def parameter_of(name: str, values: Sequence[str] = ()) -> OpenApiParameter:
+    """A parameter of the query, with its type and its possible values (`values`, if some)."""
+    allowed = values or _ENUMS.get(name)
+    text = _TEXTS.get(name, f"only rows with this {name}; can be repeated")
+    if name == "as":
+        text = " ".join(one for how, one in _AMOUNTS.items() if how in (allowed or ()))
     return OpenApiParameter(
         name,
         _TYPES.get(name, str),
         many=name in MANY,
-        enum=_ENUMS.get(name),
-        description=_TEXTS.get(name, f"only rows with this {name}; can be repeated"),
+        enum=allowed,
+        description=text,
     )
 
 
@@ -156,6 +163,7 @@ def lists(
     headers: Sequence[OpenApiParameter] = (),
     answers: Mapping[Any, Any] | None = None,
     operation_id: str | None = None,
+    values: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Any], Any]:
     """Documents a list of rows.
 
@@ -165,11 +173,16 @@ def lists(
         headers: of the request or the answer.
         answers: besides the rows and the refusals of every list.
         operation_id: where the list has two addresses.
+        values: of parameters that have fewer values here than elsewhere.
     """
+    fewer = values or {}
     return extend_schema(
         operation_id=operation_id,
         parameters=[
-            *(parameter_of(one) for one in (*parameters, "limit", "cursor", "format")),
+            *(
+                parameter_of(one, fewer.get(one, ()))
+                for one in (*parameters, "limit", "cursor", "format")
+            ),
             *headers,
             RETRY_AFTER,
         ],

@@ -23,6 +23,7 @@ from accounting.queries.finance.months.corrections import (
 )
 from accounting.queries.paging import Seek
 from accounting.queries.selection import (
+    Amounts,
     SelectionError,
     billing_days,
     check_word,
@@ -34,7 +35,7 @@ from accounting.serializers.finance.charges import (
     CorrectionSerializer,
 )
 
-BOOKED, CORRECTED = "booked", "corrected"
+HOW = (Amounts.BOOKED, Amounts.CORRECTED)  # stored lines have no measured money
 FILTERS = ("cluster", "namespace", "model", "tier", "lifecycle")
 
 
@@ -47,7 +48,7 @@ class ChargesView(BookedView):
         *("team", "department", *FILTERS),
     )
 
-    @versioned_list(ChargeSerializer, parameters)
+    @versioned_list(ChargeSerializer, parameters, values={"as": HOW})
     def get(self, request: Request) -> Response:
         """List charges: of a month with its entries, rounding and the corrections that it has
         booked, which sum to its payable; or of billing days (`from`, `to`).
@@ -64,8 +65,8 @@ class ChargesView(BookedView):
 
     def _selection(self, request: Request) -> ChargeSelection:
         query = request.query_params
-        how = query.get("as", BOOKED)
-        check_word("as", how, (BOOKED, CORRECTED))
+        how = query.get("as", Amounts.BOOKED)
+        check_word("as", how, HOW)
         filters = {name: query.getlist(name) for name in FILTERS if name in query}
         teams = self.teams(request)
         if teams is not None:
@@ -74,7 +75,7 @@ class ChargesView(BookedView):
             days = self._days(request)
         else:
             booking = self.booking(request)
-            if booking is None or how == BOOKED:
+            if booking is None or how == Amounts.BOOKED:
                 return ChargeSelection((booking,) if booking else (), filters)
             if "revision" in query:
                 raise SelectionError(
@@ -83,7 +84,7 @@ class ChargesView(BookedView):
                 )
             first = date.fromisoformat(f"{booking.period}-01")
             days = (first, months_later(first, 1))
-        is_corrected = how == CORRECTED
+        is_corrected = how == Amounts.CORRECTED
         try:
             bookings = bookings_of_days(*days, is_corrected=is_corrected)
         except ChargeError as error:

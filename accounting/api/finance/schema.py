@@ -1,6 +1,6 @@
 """OpenAPI of booked money: ETags of closed months, versions and keys of writes (money.md M47)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -47,6 +47,7 @@ def versioned_list(
     row: type[Serializer[Any]],
     parameters: tuple[str, ...] = (),
     operation_id: str | None = None,
+    values: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Any], Any]:
     """Documents a list whose answer of a closed month has an ETag."""
     return lists(
@@ -55,6 +56,7 @@ def versioned_list(
         headers=(_KNOWN, _CLOSED),
         answers=_SAME,
         operation_id=operation_id,
+        values=values,
     )
 
 

@@ -238,6 +238,22 @@ def test_parameters_are_those_that_work() -> None:
         assert found == {"from", "to"} | filters | paging | own
 
 
+def test_amounts_are_those_that_a_list_answers() -> None:
+    """Charges are stored lines: they have no measured money."""
+    found = {
+        name: parameter["schema"]["enum"]
+        for name in ("usage", "ledger", "charges")
+        for parameter in schema()["paths"][f"/api/v1/{name}"]["get"]["parameters"]
+        if parameter["name"] == "as"
+    }
+    stored = ["booked", "corrected"]
+    assert {name: sorted(values) for name, values in found.items()} == {
+        "usage": [*stored, "measured"],
+        "ledger": [*stored, "measured"],
+        "charges": stored,
+    }
+
+
 def test_tokens_are_documented() -> None:
     schemes = schema()["components"]["securitySchemes"]
     assert schemes["token"] == {"type": "http", "scheme": "bearer"}
