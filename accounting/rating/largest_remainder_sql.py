@@ -30,7 +30,14 @@ def half_even(number: str, unit: str) -> str:
 
 
 def largest_remainder(
-    rows: str, number: str, unit: str, total: str, within: str, key: Sequence[str]
+    rows: str,
+    number: str,
+    unit: str,
+    total: str,
+    within: str,
+    key: Sequence[str],
+    *,
+    is_text: bool = True,
 ) -> str:
     """A SELECT of all columns of `rows` and `share`, whole units whose sum is the total.
 
@@ -44,8 +51,10 @@ def largest_remainder(
         total: column with the list's total in units, the same in each of its rows.
         within: columns that name a list.
         key: texts over the rows, named `floored`, that break ties, compared as bytes one by one.
+        is_text: False for a key of values whose order is that of their texts, such as instants.
     """
-    ties = ", ".join(f'{column} COLLATE "C"' for column in key)
+    order = ' COLLATE "C"' if is_text else ""
+    ties = ", ".join(f"{column}{order}" for column in key)
     return f"""
     SELECT counted.*, floored + each_gets + (place <= one_more_for)::int AS share
     FROM (

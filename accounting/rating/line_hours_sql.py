@@ -22,62 +22,75 @@ _BILLING_CURRENCY = """(SELECT max(b.currency) FROM accounting_periodrevision b
     WHERE b.closed_at IS NOT NULL AND b.reopened_at IS NULL)"""
 _NO_WORKLOAD = "'', '', '', ''"  # namespace to workload_type
 
-# Within a line the price is the same, so its money is divided as its time is.
+# What an hour of a day's time is to a line: its milliseconds x `factor`. Within a line the price
+# is the same, so its money is divided as its time is.
 _USAGE = """
     SELECT 'usage' AS kind, team, billing_on, cluster, namespace, workload_kind, workload,
-           workload_type, model, profile, lifecycle, tier, state, price_currency,
-           coalesce(rate, -1) AS rate, hour_start, sum(ms)::numeric AS weight
-    FROM stated WHERE is_paid AND EXISTS (SELECT FROM line WHERE kind = 'usage')
-    GROUP BY team, billing_on, cluster, namespace, workload_kind, workload, workload_type,
-             model, profile, lifecycle, tier, state, price_currency, rate, hour_start"""
+           workload_type, model, profile, lifecycle, tier, state, price_currency, rate,
+           1::numeric AS factor, part, state AS of_state, ms
+    FROM stated WHERE is_paid
+        AND EXISTS (SELECT FROM line WHERE kind = 'usage')"""
 _PLATFORM = f"""
     SELECT 'platform', '{PLATFORM}', billing_on, cluster, {_NO_WORKLOAD}, model, '',
-           lifecycle, '', state, own_currency, coalesce(own_rate, -1), hour_start, sum(ms)
-    FROM stated WHERE NOT is_paid AND EXISTS (SELECT FROM line WHERE kind = 'platform')
-    GROUP BY billing_on, cluster, model, lifecycle, state, own_currency, own_rate, hour_start"""
+           lifecycle, '', state, own_currency, own_rate, 1, part, state, ms
+    FROM stated WHERE NOT is_paid
+        AND EXISTS (SELECT FROM line WHERE kind = 'platform')"""
 _DIFFERENCE = f"""
     SELECT 'difference', '{PLATFORM}', billing_on, cluster, {_NO_WORKLOAD}, model, profile,
-           lifecycle, tier, '', '', -1, hour_start,
-           sum(ms * (own_rate * own_fx - rate * fx))
+           lifecycle, tier, '', '', NULL, own_rate * own_fx - rate * fx, part, state, ms
     FROM stated WHERE is_paid AND own_rate * own_fx * rate * fx IS NOT NULL
-        AND EXISTS (SELECT FROM line WHERE kind = 'difference')
-    GROUP BY billing_on, cluster, model, profile, lifecycle, tier, hour_start"""
+        AND EXISTS (SELECT FROM line WHERE kind = 'difference')"""
 _SPREAD = f"""
     SELECT 'spread', '', billing_on, cluster, {_NO_WORKLOAD}, model, '', lifecycle, '', state,
-           '', -1, hour_start, sum(ms * own_rate * own_fx)
+           '', NULL, own_rate * own_fx, part, state, ms
     FROM stated WHERE NOT is_paid AND own_rate * own_fx IS NOT NULL
-        AND EXISTS (SELECT FROM line WHERE kind = 'spread')
-    GROUP BY billing_on, cluster, model, lifecycle, state, hour_start"""
+        AND EXISTS (SELECT FROM line WHERE kind = 'spread')"""
 _FIRST_HOUR = """date_trunc('hour', CASE
         WHEN l.billing_on = to_date(p.period, 'YYYY-MM') THEN p.starts_at
         ELSE l.billing_on::timestamp AT TIME ZONE p.timezone END, 'UTC')"""
+_UNITS = "CASE WHEN l.charge IS NULL THEN l.ms ELSE l.charge * 1000000 END"
+_IDS = (
+    *("cluster_id", "billing_on", "namespace_id", "team_id", "workload_id"),
+    *("workload_type", "model", "lifecycle", "tier", "price_id", "gpu_price_id"),
+)
+"""The key of `usage_hour`, but the hour."""
+_RATES = ("rate", "gpu_rate")
 
 
 def divided_by_hour(lines: str, days: str) -> str:
     """A SELECT of all columns of booked lines, their hour and the part in it.
 
     It adds `hour_start`, `charge_part` (six places) and `unpriced_part` (milliseconds without
-    money).
+    money). Names are compared once for each day; the hours of a day are joined by ids.
 
     Args:
         lines: a SELECT of whole lines of `charge_line` or `running_line`.
         days: SQL of which rows `d` of `usage_hour` are theirs.
     """
-    time = dated("usage_hour", also=("hour_start",), into=_BILLING_CURRENCY, where=days)
+    time = dated("day_part", also=("part",), into=_BILLING_CURRENCY, where="true")
     states = ", ".join(f"('{state}', dated.{state}_ms)" for state in STATES)
+    sums = ", ".join(f"sum(d.{state}_ms)::bigint AS {state}_ms" for state in STATES)
+    hour_states = " ".join(f"WHEN '{state}' THEN d.{state}_ms" for state in STATES)
+    same = " AND ".join(f"g.{name} = d.{name}" for name in _IDS)
+    prices = " AND ".join(f"g.{name} IS NOT DISTINCT FROM d.{name}" for name in _RATES)
+    ids = ", ".join(f"d.{name}" for name in (*_IDS, *_RATES))
     shared = largest_remainder(
         "weighed",
         "units * weight * sign(weights)",
         "abs(weights)",
         "units",
-        "revision_id, line_id",
-        ["to_char(floored.hour_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24')"],
+        "number",
+        ["floored.hour_start"],
+        is_text=False,
     )
     return f"""
     WITH line AS MATERIALIZED (
-        SELECT l.*, {_digest("l", _KEY)} AS id, {_digest("l", _TIME)} AS time_id
+        SELECT l.*, {_digest("l", _KEY)} AS id, row_number() OVER () AS number
         FROM ({lines}) l
-    ), dated AS ({time}), stated AS MATERIALIZED (
+    ), day_part AS MATERIALIZED (
+        SELECT {ids}, {sums}, row_number() OVER () AS part
+        FROM usage_hour d WHERE {days} GROUP BY {ids}
+    ), dated AS MATERIALIZED ({time}), stated AS (
         SELECT dated.*, s.state, s.ms,
                is_held AND s.state IN ('busy', 'idle', 'unknown')
                AND NOT (s.state = 'idle' AND starts_with(p.method, 'busy-v1')) AS is_paid
@@ -86,37 +99,58 @@ def divided_by_hour(lines: str, days: str) -> str:
             AND p.reopened_at IS NULL
         CROSS JOIN LATERAL (VALUES {states}) s(state, ms)
         WHERE s.ms <> 0
-    ), hours AS MATERIALIZED (
-        SELECT {_digest("h", _KEY)} AS id, {_digest("h", _TIME)} AS time_id, hour_start, weight
+    ), keyed AS MATERIALIZED (
+        SELECT h.*, {_digest("h", _KEY)} AS id
         FROM ({_USAGE} UNION ALL {_PLATFORM} UNION ALL {_DIFFERENCE} UNION ALL {_SPREAD}) h
-    ), exact AS (
-        SELECT * FROM hours
-        JOIN (SELECT id, sum(weight) AS weights FROM hours GROUP BY id) t USING (id)
-        WHERE t.weights <> 0
-    ), again AS MATERIALIZED (
-        SELECT time_id, hour_start, sum(weight) AS weight FROM hours
-        WHERE time_id IN (SELECT time_id FROM line WHERE id NOT IN (SELECT id FROM hours))
-        GROUP BY time_id, hour_start
-    ), timed AS (
-        SELECT * FROM again
-        JOIN (SELECT time_id, sum(weight) AS weights FROM again GROUP BY time_id) t
-            USING (time_id)
-        WHERE t.weights <> 0
+    ), known AS MATERIALIZED (
+        SELECT id, sum(ms * factor) AS weights FROM keyed GROUP BY id
+    ), lost AS MATERIALIZED (
+        SELECT number, {_digest("l", _TIME)} AS id FROM line l
+        WHERE reference = '' AND id NOT IN (SELECT id FROM known)
+    ), timed AS MATERIALIZED (
+        SELECT {_digest("h", _TIME)} AS id, part, of_state, factor, ms FROM keyed h
+        WHERE EXISTS (SELECT FROM lost)
+    ), wanted AS MATERIALIZED (
+        SELECT l.number, id, weights FROM line l JOIN known USING (id)
+        WHERE l.reference = '' AND weights <> 0
+        UNION ALL
+        SELECT number, id, weights FROM lost
+        JOIN (SELECT id, sum(ms * factor) AS weights FROM timed GROUP BY id) t USING (id)
+        WHERE weights <> 0
+    ), target AS MATERIALIZED (
+        SELECT id, row_number() OVER () AS target FROM (SELECT DISTINCT id FROM wanted) w
+    ), route AS MATERIALIZED (
+        SELECT part, of_state, factor, target
+        FROM (SELECT id, part, of_state, factor FROM keyed UNION ALL
+              SELECT id, part, of_state, factor FROM timed) k
+        JOIN target USING (id)
+    ), hours AS MATERIALIZED (
+        SELECT target, hour_start, sum(ms * factor) AS weight
+        FROM (
+            SELECT r.target, d.hour_start, r.factor, CASE r.of_state {hour_states} END AS ms
+            FROM usage_hour d
+            JOIN day_part g ON {same} AND {prices}
+            JOIN route r USING (part)
+            WHERE {days}
+        ) h
+        WHERE ms <> 0
+        GROUP BY target, hour_start
+    ), listed AS MATERIALIZED (
+        SELECT number, target, weights, {_UNITS} AS units
+        FROM line l JOIN wanted USING (number) JOIN target ON target.id = wanted.id
     ), weighed AS (
-        SELECT l.*, coalesce(h.hour_start, o.hour_start, {_FIRST_HOUR}) AS hour_start,
-               coalesce(h.weight, o.weight, 1) AS weight,
-               coalesce(h.weights, o.weights, 1) AS weights,
-               CASE WHEN l.charge IS NULL THEN l.ms ELSE l.charge * 1000000 END AS units
+        SELECT number, hour_start, weight, weights, units FROM hours JOIN listed USING (target)
+        UNION ALL
+        SELECT l.number, {_FIRST_HOUR}, 1, 1, {_UNITS}
         FROM line l
         JOIN accounting_periodrevision p ON p.period = to_char(l.billing_on, 'YYYY-MM')
             AND p.reopened_at IS NULL
-        LEFT JOIN exact h ON h.id = l.id AND l.reference = ''
-        LEFT JOIN timed o ON h.id IS NULL AND o.time_id = l.time_id AND l.reference = ''
+        WHERE l.number NOT IN (SELECT number FROM wanted)
     )
-    SELECT shared.*,
-           CASE WHEN charge IS NULL THEN NULL ELSE share * 0.000001 END AS charge_part,
-           CASE WHEN charge IS NULL THEN share ELSE 0 END AS unpriced_part
-    FROM ({shared}) shared"""
+    SELECT l.*, shared.hour_start,
+           CASE WHEN l.charge IS NULL THEN NULL ELSE shared.share * 0.000001 END AS charge_part,
+           CASE WHEN l.charge IS NULL THEN shared.share ELSE 0 END AS unpriced_part
+    FROM ({shared}) shared JOIN line l USING (number)"""
 
 
 def _digest(alias: str, names: Sequence[str]) -> str:

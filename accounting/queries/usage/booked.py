@@ -4,7 +4,7 @@ A row of a report has the time that is known now and, for closed days, the money
 Days of open periods, parts of an hour, and reports by GPU, node or pod follow rules.md N28.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -259,24 +259,41 @@ def money_of(
 
 
 def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
-    """The same columns of booked lines, by key."""
+    """The same columns of booked lines, by key.
+
+    Parts of lines are summed by what makes the key first, so that it is made once for each sum.
+    """
     keys = {key.name: _line_key(key) for key in keys_of(by)}
     is_time = "kind IN ('usage', 'platform')"
     of_state = [f"{is_time} AND state = '{state}'" for state in columns.states]
     texts = [
         *(f"{text} AS {name}" for name, text in keys.items()),
         *("NULL::numeric" for _ in columns.rates),
-        "CASE WHEN count(charge_part) > 0 THEN max(currency) ELSE '' END",
+        "CASE WHEN sum(charges) > 0 THEN max(currency) ELSE '' END",
         *("0::bigint" for _ in columns.summed),
         "true",
         *(_sum("charge_part", which) for which in of_state),
         _sum("charge_part", f"NOT ({is_time})"),
     ]
     for which in of_state:
-        texts.append(f"count(charge_part) FILTER (WHERE {which})")
+        texts.append(f"{_sum('charges', which)}::bigint")
         texts.append(f"{_sum('unpriced_part', which)}::bigint")
     grouped = f"GROUP BY {', '.join(keys.values())}" if keys else "HAVING count(*) > 0"
-    return f"SELECT {', '.join(texts)} FROM ({rows}) u {grouped}"
+    parts = ", ".join(
+        dict.fromkeys(
+            ("hour_start", "billing_on", "kind", "state", "currency", *_fields(keys))
+        )
+    )
+    return f"""SELECT {", ".join(texts)} FROM (
+        SELECT {parts}, sum(charge_part) AS charge_part, count(charge_part) AS charges,
+               sum(unpriced_part) AS unpriced_part
+        FROM ({rows}) l GROUP BY {parts}
+    ) u {grouped}"""
+
+
+def _fields(keys: Iterable[str]) -> Iterator[str]:
+    """The fields of lines among keys."""
+    return (name for name in keys if name in FIELDS)
 
 
 def _sum(column: str, condition: str) -> str:

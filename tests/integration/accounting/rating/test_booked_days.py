@@ -8,6 +8,7 @@ Not here: charges of bookings themselves (`booking/`), files (`exports/`).
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -18,7 +19,15 @@ from accounting.booking.close import close_period
 from accounting.booking.running import book_running
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import STATES
-from accounting.models import BillingPeriod, Entry, Team
+from accounting.domain.core.rounding import split_money
+from accounting.models import (
+    BillingPeriod,
+    ChargeLine,
+    Entry,
+    Team,
+    UsageHour,
+    Workload,
+)
 from accounting.queries.selection import Selection
 from accounting.queries.usage.ranking import largest, moved_most
 from accounting.queries.usage.usage import usage_rows
@@ -207,6 +216,45 @@ def test_parts_of_a_day_are_the_day(books: Books, kind: str, zone: str) -> None:
                 for part in ({**edge, "to": cut}, {**edge, "from": cut})
             ]
             assert before + after == whole - booked + sum(measured), minutes
+
+
+def hours_by_the_rule() -> dict[tuple[str, ...], Decimal]:
+    """Charges by team, workload, tier and hour: each line divided by the rule over values."""
+    times: dict[tuple[object, ...], dict[str, Fraction]] = {}
+    for row in UsageHour.objects.exclude(namespace_id=0):
+        team = Team.objects.get(pk=row.team_id).slug
+        work = Workload.objects.get(pk=row.workload_id).name
+        for state in ("busy", "idle", "unknown"):
+            if ms := getattr(row, f"{state}_ms"):
+                hours = times.setdefault(
+                    (row.billing_on, team, work, row.tier, state), {}
+                )
+                at = f"{row.hour_start:%Y-%m-%dT%H:00:00Z}"
+                hours[at] = hours.get(at, Fraction(0)) + ms
+    found: dict[tuple[str, ...], Decimal] = {}
+    for line in ChargeLine.objects.filter(kind="usage", corrects=""):
+        weights = times[
+            line.billing_on, line.team, line.workload, line.tier, line.state
+        ]
+        total = sum(weights.values())
+        parts = split_money(
+            {at: ms * Fraction(line.charge or 0) / total for at, ms in weights.items()}
+        )
+        for at, part in parts.items():
+            key = (line.team, line.workload, line.tier, at)
+            found[key] = found.get(key, Decimal(0)) + part
+    return found
+
+
+def test_hours_are_those_of_the_rule_over_values(books: Books) -> None:
+    use(books)
+    close_period(OCTOBER)
+    rows = report("usage", by="team,workload,tier,hour", to="2026-11-01")
+    assert {
+        (row["team"], row["workload"], row["tier"], row["hour"]): Decimal(row["charge"])
+        for row in rows
+    } == hours_by_the_rule()
+    assert len(rows) > 20
 
 
 def test_a_charge_of_a_millionth_is_in_the_first_of_two_equal_hours(
