@@ -36,6 +36,7 @@ from scheduler_view.queries.waits.waiting_units import waiting_row
 from scheduler_view.views.parameters import parameter
 
 HOURS = 7 * 24  # of the chart
+LEAST_HOURS = 24  # of the chart of a pool that was first observed later
 MOST = 50  # units on the page; REST and CSV have all
 
 
@@ -87,7 +88,9 @@ def _chosen(pools: Sequence[PoolRow], key: str) -> PoolRow | None:
 
 
 def _chart(hours: PoolHours, pool: PoolRow, zone: ZoneInfo) -> Chart | None:
-    """None before anything was observed for an hour's chart."""
+    """None before anything was observed; it begins with what was, a day ago at the latest."""
+    first = hours.first
+    hours = hours.last(max(len(hours.starts) - first, LEAST_HOURS))
     values = dict(
         zip(LINES, (hours.depth, hours.available, hours.fitting), strict=True)
     )
@@ -95,11 +98,16 @@ def _chart(hours: PoolHours, pool: PoolRow, zone: ZoneInfo) -> Chart | None:
     known = [value for value in hours.depth if value is not None]
     if not known:
         return None
+    legend = [Key(name, slot) for name, (slot, _) in LINES.items()]
+    if None in hours.depth:
+        legend.append(Key("No data", 0, "unknown"))
+    span = f"of {HOURS // 24} days" if not first else "since the first observation"
     free = "" if pool.available is None else f", {pool.available} free"
     return Chart(
         figure=queue_over_time(axis, values),
         sentence=(
-            f"Requested by waiting work: {units.average(known[-1])} GPUs in the latest hour, "
+            f"Hourly averages {span}. Requested by waiting work: "
+            f"{units.average(known[-1])} GPUs in the latest hour, "
             f"at most {units.average(max(known))} in an hour{free} now."
         ),
         columns=("Hour", *LINES),
@@ -107,7 +115,7 @@ def _chart(hours: PoolHours, pool: PoolRow, zone: ZoneInfo) -> Chart | None:
             (label, *(units.average(column[i]) for column in values.values()))
             for i, label in enumerate(axis.labels)
         ),
-        legend=tuple(Key(name, slot) for name, (slot, _) in LINES.items()),
+        legend=tuple(legend),
     )
 
 

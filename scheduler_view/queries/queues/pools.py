@@ -112,6 +112,22 @@ class PoolHours:
     available: Sequence[float | None]
     fitting: Sequence[float | None]
 
+    @property
+    def first(self) -> int:
+        """The position of the first hour that was observed; the number of hours if none was."""
+        known = (i for i, value in enumerate(self.depth) if value is not None)
+        return next(known, len(self.starts))
+
+    def last(self, hours: int) -> "PoolHours":
+        """Only the last hours."""
+        kept = slice(-hours, None)
+        return PoolHours(
+            self.starts[kept],
+            self.depth[kept],
+            self.available[kept],
+            self.fitting[kept],
+        )
+
 
 def pool_hours(row: PoolRow, now: datetime, *, hours: int) -> PoolHours:
     """The averages of a pool over its last hours, the running one included."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounting.charts.queues import LINES
 from scheduler_view.models import PoolSample, StartEstimate, WaitRecord
 from scheduler_view.observation.summaries import store_summaries
 from tests.integration.conftest import SignIn
@@ -123,6 +124,27 @@ def test_a_lead_sees_own_work_with_names_and_others_as_counts(
     nobody = text(sign_in("omar").get("/queues"))
     assert "You are not in a team yet" in nobody
     assert MODEL not in nobody
+
+
+def test_the_chart_begins_with_the_first_observation(
+    queues: dict[str, WaitRecord], sign_in: SignIn
+) -> None:
+    del queues
+    sample = PoolSample.objects.get()
+    page = sign_in("ana").get("/queues")
+    assert len(page.context["chart"].rows) == 24
+    assert "Hourly averages since the first observation" in text(page)
+    assert page.context["chart"].legend[-1].name == "No data"
+    sample.since = sample.until - timedelta(days=3)
+    sample.save()
+    page = sign_in("ana").get("/queues")
+    assert len(page.context["chart"].rows) in (72, 73)
+    sample.since = sample.until - timedelta(days=8)
+    sample.save()
+    page = sign_in("ana").get("/queues")
+    assert len(page.context["chart"].rows) == 7 * 24
+    assert "Hourly averages of 7 days" in text(page)
+    assert [one.name for one in page.context["chart"].legend] == list(LINES)
 
 
 def test_a_unit_of_another_team_is_not_there(
