@@ -29,6 +29,7 @@ _SCALARS = (
     "owner_kind",
     "owner_name",
     "priority_class",
+    "unschedulable_ms",
 )
 
 
@@ -44,6 +45,7 @@ def pod_to_json(pod: PodRecord) -> dict[str, Any]:
     found["labels"] = pod.labels
     found["claims"] = sorted(pod.claims)
     found["annotations"] = pod.annotations
+    found["tolerations"] = sorted(pod.tolerations)
     return {
         key: value for key, value in found.items() if value not in (None, "", [], {})
     }
@@ -71,6 +73,10 @@ def pod_from_row(
     pod.labels = [(at, labels) for at, labels in record.get("labels", [])]
     pod.claims = set(record.get("claims", []))
     pod.annotations = record.get("annotations", {})
+    pod.tolerations = {
+        (key, operator, value, effect)
+        for key, operator, value, effect in record.get("tolerations", [])
+    }
     return pod
 
 

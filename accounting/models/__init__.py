@@ -77,6 +77,7 @@ from accounting.models.ledger import (
     RetiredHour,
     WindowState,
 )
+from accounting.models.node_state import NodeState
 from accounting.models.organisation import (
     ApiToken,
     Billing,
@@ -174,6 +175,7 @@ __all__ = [
     "NodeProvider",
     "NodeScraper",
     "NodeSpan",
+    "NodeState",
     "OrganisationRole",
     "OwnPod",
     "Owner",

@@ -24,6 +24,7 @@ from accounting.domain.units.resources import sanitised
 from accounting.domain.units.share_policy import Policies
 
 EVER = Interval(0, FAR_MS)
+Toleration = tuple[str, str, str, str]  # key, operator, value, effect
 ContainerKey = tuple[
     str, str, str
 ]  # ("main" | "init", container, resource as sanitised)
@@ -55,6 +56,8 @@ class PodRecord:
     labels: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     claims: set[str] = field(default_factory=set)  # names of its resource claims
     annotations: dict[str, str] = field(default_factory=dict)  # of fractions of GPUs
+    unschedulable_ms: int | None = None  # last sample that shows that no node was found
+    tolerations: set[Toleration] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True, order=True)

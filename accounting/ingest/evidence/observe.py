@@ -15,7 +15,7 @@ from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
 from accounting.domain.samples.series import Reading
 from accounting.failpoints import reach
-from accounting.ingest import batch_queues
+from accounting.ingest import batch_queues, node_states
 from accounting.ingest.evidence import gpu_labels, load, save, store_derived
 from accounting.ingest.evidence.gpu_labels import label_period
 from accounting.ingest.evidence.holds import overlapping
@@ -87,6 +87,7 @@ def observe_period(
             touched = observe(inventory, readings, period)
             save.save(cluster, inventory, ids, touched, period)
             batch_queues.store(cluster, readings, period)
+            node_states.store(cluster, readings, period)
         _declare_intervals(inventory, readings)
         until = data_end_ms(inventory)
         if reader.is_live:  # a source covers time to the window's end, never the future

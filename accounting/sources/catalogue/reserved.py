@@ -15,6 +15,7 @@ KUBE_METRICS = frozenset(
         "kube_namespace_labels",
         "kube_node_info",
         "kube_node_labels",
+        "kube_node_spec_taint",
         "kube_node_spec_unschedulable",
         "kube_node_status_allocatable",
         "kube_node_status_capacity",
@@ -30,6 +31,8 @@ KUBE_METRICS = frozenset(
         "kube_pod_resourceclaim_info",
         "kube_pod_status_phase",
         "kube_pod_status_scheduled_time",
+        "kube_pod_status_unschedulable",
+        "kube_pod_tolerations",
         "kube_replicaset_owner",
     }
 )

@@ -125,6 +125,19 @@ def _pod_phase(pod: PodRecord, series: Series, inside: slice) -> None:
             pod.terminal_phase, pod.terminal_first_ms = phase, first
 
 
+def _pod_unschedulable(pod: PodRecord, series: Series, inside: slice) -> None:
+    shown = series.times_ms[inside][series.values[inside] == 1]
+    if len(shown):
+        pod.unschedulable_ms = max(int(shown[-1]), pod.unschedulable_ms or 0)
+
+
+def _pod_tolerations(pod: PodRecord, series: Series, inside: slice) -> None:
+    labels = series.labels
+    names = ("key", "operator", "value", "effect")
+    key, operator, value, effect = (labels.get(name, "") for name in names)
+    pod.tolerations.add((key, operator, value, effect))
+
+
 def _requests(
     kind: str, pod: PodRecord, series: Series, inside: slice, added: Mapping[str, str]
 ) -> None:
@@ -147,6 +160,8 @@ _REQUESTS = {
 _POD_METRICS: dict[str, Callable[[PodRecord, Series, slice], None]] = {
     "kube_pod_info": _pod_info,
     "kube_pod_owner": _pod_owner,
+    "kube_pod_status_unschedulable": _pod_unschedulable,
+    "kube_pod_tolerations": _pod_tolerations,
     "kube_pod_resourceclaim_info": _pod_claims,
     "kube_pod_annotations": _pod_annotations,
     "kube_pod_created": _pod_created,

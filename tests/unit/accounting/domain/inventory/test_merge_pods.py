@@ -9,6 +9,7 @@ from fractions import Fraction
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.series import ScraperIdentity
+from accounting.mapping import pod_from_row, pod_to_json
 from tests.unit.accounting.domain.kube_series import (
     GPU,
     KSM,
@@ -240,3 +241,22 @@ def test_labels_claims_and_annotations_are_kept() -> None:
     ]
     assert record.claims == {"c"}
     assert record.annotations == {"gpu_fraction": "0.5"}
+
+
+def test_tolerations_are_united_and_the_last_unschedulable_sample_counts() -> None:
+    """In any order; a pod that has a node is shown as schedulable (value 0), or no longer."""
+    keyed = {"key": "team", "operator": "Equal", "value": "ml", "effect": "NoSchedule"}
+    parts = [
+        of_pod("tolerations", ones(30), KSM, **keyed),
+        of_pod("tolerations", ones(60), operator="Exists"),
+        of_pod("status_unschedulable", {30: 1, 60: 1, 90: 0}),
+        of_pod("status_unschedulable", ones(45), OTHER),
+    ]
+    for found in (pod(*parts), pod(*parts[::-1])):
+        assert found.unschedulable_ms == 60_000
+        assert found.tolerations == {
+            ("team", "Equal", "ml", "NoSchedule"),
+            ("", "Exists", "", ""),
+        }
+        row = pod_to_json(found)
+        assert pod_from_row("u", "ns", "a", 30_000, 90_000, row) == found
