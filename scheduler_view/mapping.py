@@ -95,6 +95,7 @@ def wait_content(one: WaitExplanation) -> dict[str, Any]:
         "facts": dict(one.facts),
         "priority": one.priority,
         "priority_class": one.priority_class,
+        "from_metrics": one.is_from_metrics,
     }
 
 

@@ -36,6 +36,10 @@ class QueuedUnitRowSerializer(RowSerializer):
     )
     earliest_start = SecondsField(source="low_at", allow_null=True)
     latest_start = SecondsField(source="high_at", allow_null=True)
+    from_metrics = serializers.BooleanField(
+        source="is_from_metrics",
+        help_text="from kube-state-metrics alone: without position and estimated start",
+    )
 
 
 class PoolRowSerializer(RowSerializer):

@@ -138,6 +138,11 @@ class WaitingUnitRowSerializer(RowSerializer):
         allow_blank=True, help_text="message of the scheduler or the API server"
     )
     seen_at = SecondsField(allow_null=True)
+    from_metrics = serializers.BooleanField(
+        source="is_from_metrics",
+        help_text="explained from kube-state-metrics alone: `holders`, `starts_if` and "
+        "`preemption` are not known, and `other` is any cause that metrics do not show",
+    )
 
 
 class PreemptionRowSerializer(RowSerializer):

@@ -11,6 +11,10 @@ from accounting.actions.idempotency import forget_keys
 from accounting.actions.team_quotas import record_quotas
 from accounting.models import Cluster
 from scheduler_view.actions import due_work
+from scheduler_view.observation.metric_waits import (
+    clusters_by_metrics,
+    look_at_metrics,
+)
 from scheduler_view.observation.queues import forget_queues
 from scheduler_view.observation.watch import (
     look_at_waits,
@@ -66,6 +70,8 @@ def observe_waits() -> None:
     """Start a task for each cluster whose queues are observed every minute (beat)."""
     for cluster in watched_each_minute():
         observe_waits_of.apply_async((cluster.pk,), expires=60)
+    for cluster in clusters_by_metrics(timezone.now()):
+        observe_metric_waits_of.apply_async((cluster.pk,), expires=60)
 
 
 @shared_task(
@@ -77,6 +83,18 @@ def observe_waits_of(cluster_id: int) -> None:
     """Explain what waits in a cluster, and store its queues."""
     changed = look_at_waits(Cluster.objects.get(pk=cluster_id), now=timezone.now)
     log.info("looked at waits", cluster=cluster_id, changed=changed)
+
+
+@shared_task(
+    name="scheduler_view.tasks.observe_metric_waits_of",
+    soft_time_limit=SOFT_S,
+    time_limit=HARD_S,
+)
+def observe_metric_waits_of(cluster_id: int) -> None:
+    """Explain what waits in a cluster from its metrics; its objects are not observed."""
+    changed = look_at_metrics(Cluster.objects.get(pk=cluster_id), timezone.now())
+    forget_queues(timezone.now())
+    log.info("looked at waits in metrics", cluster=cluster_id, changed=changed)
 
 
 @shared_task(

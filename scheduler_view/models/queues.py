@@ -50,6 +50,7 @@ class WaitRecord(models.Model):
     low_at = models.DateTimeField(null=True)
     high_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    is_from_metrics = models.BooleanField(default=False)  # the objects were not read
 
     class Meta:
         constraints = [

@@ -59,16 +59,17 @@ def store_estimates(
             reader.shortages(queued),
         )
     found = {(one.kind, one.namespace, one.name): one for one in explanations}
-    _store(queued, found, starts, records)
+    store_waiting(queued, found, starts, records)
     _keep(starts, records, now)
 
 
-def _store(
+def store_waiting(
     queued: Iterable[QueuedUnit],
     explanations: Mapping[Subject, WaitExplanation],
     starts: Mapping[Subject, EstimatedStart],
     records: Mapping[Subject, WaitRecord],
 ) -> None:
+    """Write why units wait, for what, and since when; units from metrics have no position."""
     units = list(queued)
     positions = positions_of(units)
     waiting = {one.subject: one for one in units}
@@ -84,7 +85,8 @@ def _store(
             place = positions[subject]
             row.resource, row.model = place.pool.resource[:317], place.pool.model[:253]
             row.units = unit.units
-            row.position, row.count = place.rank, place.count
+            if not row.is_from_metrics:  # which do not show priorities
+                row.position, row.count = place.rank, place.count
         if subject in starts:
             row.start_at, row.low_at, row.high_at = _instants(starts[subject])
         if before != [getattr(row, name) for name in WAITING]:

@@ -1,6 +1,6 @@
 """Keeps the instants of every unit that requests GPUs, waiting or running (scheduling.md S3)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -48,7 +48,11 @@ _POOL = (
     "resource",
     "model",
 )  # where it was bound; while it waits, of `start_estimates`
-_WRITTEN = (*INSTANTS, "uid", "is_held", "ended_at", *_OF_SPEC, *_POOL)
+_OF_OBJECTS = ("uid", "priority", "backoff_limit", "deadline_s")  # not in metrics
+_WRITTEN = (
+    *(*INSTANTS, "uid", "is_held", "ended_at", "is_from_metrics"),
+    *(*_OF_SPEC, *_POOL),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +62,32 @@ class _Seen:
     instants: WaitInstants
     is_held: bool
     of_spec: Mapping[str, str | int | None]
+    is_from_metrics: bool
 
 
 def store_records(
-    cluster: Cluster, index: WorldIndex, now: datetime
+    cluster: Cluster,
+    index: WorldIndex,
+    now: datetime,
+    *,
+    is_from_metrics: bool = False,
+    others: Collection[Subject] = (),
 ) -> dict[Subject, WaitRecord]:
-    """Write what changed; returns the records of all units that were observed."""
+    """Write what changed; returns the records of all units that were observed.
+
+    Args:
+        is_from_metrics: what only objects show is kept from an earlier observation of them.
+        others: units that are stored although they are not known to request GPUs.
+    """
     open_rows = {
         (row.kind, row.namespace, row.name): row
         for row in WaitRecord.objects.filter(cluster=cluster, ended_at=None)
     }
-    units = {_subject(one): one for one in index.units if _wants_gpus(index, one)}
+    units = {
+        _subject(one): one
+        for one in index.units
+        if _wants_gpus(index, one) or _subject(one) in others
+    }
     reopened = _reopened(cluster, units, open_rows)
     busy = _first_busy(cluster, units, open_rows, now)
     found: dict[Subject, WaitRecord] = {}
@@ -83,9 +102,8 @@ def store_records(
         held = is_held(index, unit)
         seen = instants_of(index, unit, was_held=old is not None and old.is_held)
         of_spec = unit_facts(index, unit)
-        row = _merged(
-            cluster, subject, old, _Seen(unit, uid, seen, held, of_spec), busy
-        )
+        found_now = _Seen(unit, uid, seen, held, of_spec, is_from_metrics)
+        row = _merged(cluster, subject, old, found_now, busy)
         found[subject] = row
         if old is None:
             new.append(row)
@@ -163,9 +181,12 @@ def _merged(
         name=subject[2],
         uid=seen.uid,
         is_held=seen.is_held,
+        is_from_metrics=seen.is_from_metrics,
         **values,
         **seen.of_spec,
     )
+    if seen.is_from_metrics:
+        _keep_of_objects(row, old)
     if old is None:
         return row
     for name in WAITING:
@@ -175,6 +196,13 @@ def _merged(
         return old
     row.pk = old.pk
     return row
+
+
+def _keep_of_objects(row: WaitRecord, old: WaitRecord | None) -> None:
+    """What metrics do not show, as earlier objects did: metrics have the class, not its value."""
+    row.priority = None
+    for name in _OF_OBJECTS if old is not None else ():
+        setattr(row, name, getattr(old, name))
 
 
 def _first_busy(

@@ -120,38 +120,49 @@ def _with_history(cluster: Cluster, world: World) -> World:
 def store_waits(cluster: Cluster, world: World, now: datetime) -> int:
     """Explain and store; returns how many rows changed."""
     with transaction.atomic():
-        ObservationRun.objects.get_or_create(
-            cluster=cluster, kind=WAITS, defaults={"tried_at": now}
-        )
-        run = ObservationRun.objects.select_for_update().get(
-            cluster=cluster, kind=WAITS
-        )
+        run = locked_run(cluster, now)
         if run.seen_at is not None and run.seen_at > now - NOT_BEFORE:
             return 0  # another process stored newer ones
-        known = {
-            (row.kind, row.namespace, row.name): row
-            for row in UnitWait.objects.filter(cluster=cluster)
-        }
-        rows = []
         explainer = Explainer(world)
         found = list(explainer.waiting())
-        for one in found:
-            old = known.pop((one.kind, one.namespace, one.name), None)
-            row = _row(cluster, world, one, old, now)
-            if old is None or (old.digest, old.cause) != (row.digest, row.cause):
-                rows.append(row)
-        UnitWait.objects.bulk_create(
-            rows,
-            batch_size=BATCH,
-            update_conflicts=True,
-            unique_fields=["cluster", "kind", "namespace", "name"],
-            update_fields=_CONTENT,
-        )
-        UnitWait.objects.filter(pk__in=[row.pk for row in known.values()]).delete()
+        changed = store_explanations(cluster, world, found, now)
         store_queues(cluster, explainer, found, now)
         run.seen_at = run.tried_at = now
         run.error, run.code, run.is_allowed = "", None, True
         run.save()
+    return changed
+
+
+def locked_run(cluster: Cluster, now: datetime) -> ObservationRun:
+    """The observation of waits by objects, locked until the transaction ends."""
+    ObservationRun.objects.get_or_create(
+        cluster=cluster, kind=WAITS, defaults={"tried_at": now}
+    )
+    return ObservationRun.objects.select_for_update().get(cluster=cluster, kind=WAITS)
+
+
+def store_explanations(
+    cluster: Cluster, world: World, found: Iterable[WaitExplanation], now: datetime
+) -> int:
+    """Write what changed and remove what no longer waits; returns how many rows changed."""
+    known = {
+        (row.kind, row.namespace, row.name): row
+        for row in UnitWait.objects.filter(cluster=cluster)
+    }
+    rows = []
+    for one in found:
+        old = known.pop((one.kind, one.namespace, one.name), None)
+        row = _row(cluster, world, one, old, now)
+        if old is None or (old.digest, old.cause) != (row.digest, row.cause):
+            rows.append(row)
+    UnitWait.objects.bulk_create(
+        rows,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["cluster", "kind", "namespace", "name"],
+        update_fields=_CONTENT,
+    )
+    UnitWait.objects.filter(pk__in=[row.pk for row in known.values()]).delete()
     return len(rows) + len(known)
 
 
@@ -163,7 +174,8 @@ def _row(
     now: datetime,
 ) -> UnitWait:
     content = wait_content(one)
-    if one.cause in (WaitCause.RETRY_PENDING, WaitCause.OTHER):
+    is_free = one.cause in (WaitCause.RETRY_PENDING, WaitCause.OTHER)
+    if is_free and not one.is_from_metrics:  # which do not show that nothing blocks
         free = world.free_since_ms.get(one.subject)
         since = now if free is None else datetime.fromtimestamp(free / 1000, UTC)
         content["free_since"] = since.isoformat()

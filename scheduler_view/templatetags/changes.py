@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from django import template
 from django.utils.html import format_html, format_html_join
@@ -11,7 +11,12 @@ from django.utils.safestring import SafeString
 
 from scheduler_view.domain.queues.starts import ENDS_BY_ITSELF
 from scheduler_view.domain.schedulers import adapter_of
-from scheduler_view.domain.waits.wording import cause_text, change_text, overlay_text
+from scheduler_view.domain.waits.wording import (
+    cause_text,
+    change_text,
+    metric_cause_text,
+    overlay_text,
+)
 from scheduler_view.domain.wording import units
 from scheduler_view.queries.changes.headlines import titles_of
 from scheduler_view.queries.quotas import QuotaRow, ResourceRow
@@ -90,6 +95,22 @@ def units_of(value: float) -> str:
 def wait_message(cause: str) -> str:
     """Why work waits as a short text, shown with the server's message."""
     return cause_text(cause)
+
+
+class _ExplainedRow(Protocol):
+    @property
+    def cause(self) -> str: ...
+    @property
+    def is_from_metrics(self) -> bool: ...
+
+
+@register.simple_tag
+def wait_cause(row: _ExplainedRow) -> SafeString | str:
+    """Why a unit waits, marked if it is from metrics alone."""
+    if not row.is_from_metrics:
+        return cause_text(row.cause)
+    text = metric_cause_text(row.cause)
+    return format_html('{} <span class="badge mute">From metrics</span>', text)
 
 
 @register.filter

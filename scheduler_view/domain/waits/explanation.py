@@ -129,6 +129,7 @@ class WaitExplanation:
         facts: numbers and names that belong to the cause.
         since_ms: when the unit was made, of a service when its pods were; None if unknown.
         inverted: the best sufficient set of lower priority only; None without one.
+        is_from_metrics: from kube-state-metrics alone, which show little (`from_metrics`).
     """
 
     subject: str
@@ -152,3 +153,4 @@ class WaitExplanation:
     priority: int = 0
     priority_class: str = ""
     inverted: BlockerSet | None = None
+    is_from_metrics: bool = False

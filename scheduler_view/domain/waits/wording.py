@@ -65,6 +65,17 @@ def cause_text(cause: str) -> str:
     return _TEXTS_BY_CAUSE.get(cause, cause)
 
 
+_FROM_METRICS = {
+    WaitCause.SUSPENDED.value: "It is suspended, by a person or a queue",
+    WaitCause.OTHER.value: "Metrics do not show why",
+}
+
+
+def metric_cause_text(cause: str) -> str:
+    """A cause that is from metrics alone, which show less: as `cause_text`."""
+    return _FROM_METRICS.get(cause) or cause_text(cause)
+
+
 def overlay_text(overlay: str) -> str:
     """An overlay as a sentence without a period."""
     known = {one.value: text for one, text in OVERLAY_TEXTS.items()}

@@ -32,6 +32,7 @@ class QueuedUnitRow:
         start_at: estimated; None if it has no estimate.
         low_at, high_at: the range of the estimate.
         since: when it was created; of a service, when the pods that wait were.
+        is_from_metrics: the objects of its cluster are not observed.
     """
 
     number: int
@@ -54,6 +55,7 @@ class QueuedUnitRow:
     low_at: datetime | None
     high_at: datetime | None
     since: datetime | None
+    is_from_metrics: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,4 +255,5 @@ def _row(cluster: Cluster, team: str, one: WaitRecord) -> QueuedUnitRow:
         one.low_at,
         one.high_at,
         one.waits_since,
+        one.is_from_metrics,
     )

@@ -4,12 +4,13 @@ Work that a queue holds back before it has pods is reported by `queue_borrowing`
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from django.db.models import Max, Q
 
 from accounting.domain.core.interval import to_ms
+from accounting.domain.inventory.records import PodRecord
 from accounting.domain.inventory.requests import effective_requests
 from accounting.domain.samples.series import ScraperIdentity
 from accounting.mapping import pod_from_row, unpack_times
@@ -28,15 +29,27 @@ class Waiting(NamedTuple):
 
 
 def waiting_units(cluster_id: int) -> Counter[Waiting]:
-    """Units by namespace, priority class and resource; a few queries, for any length of history.
+    """Units by namespace, priority class and resource; a few queries, for any length of history."""
+    found: Counter[Waiting] = Counter()
+    for pod in waiting_pods(cluster_id, last_read(cluster_id)):
+        for resource, units in effective_requests(pod).items():
+            found[Waiting(pod.namespace, pod.priority_class, resource)] += units
+    return found
+
+
+def waiting_pods(
+    cluster_id: int, read: Mapping[ScraperIdentity, int]
+) -> Iterator[PodRecord]:
+    """Pods that request GPUs and wait.
 
     A pod waits while it is unscheduled, has not ended, and is in the newest scrape of one of its
     scrapers (the reverse of rules.md N11).
+
+    Args:
+        read: when each kube-state scraper was last scraped.
     """
-    read = _last_read(cluster_id)
-    found: Counter[Waiting] = Counter()
     if not read:
-        return found
+        return
     rows = Pod.objects.filter(
         Q(record__requests__isnull=False),
         cluster_id=cluster_id,
@@ -50,11 +63,8 @@ def waiting_units(cluster_id: int) -> Counter[Waiting]:
         "uid", "namespace__name", "name", "first_ms", "last_ms", "record"
     ):
         pod = pod_from_row(uid, namespace, name, first or 0, last or 0, record)
-        if (last or 0) < max((read.get(one, 0) for one in pod.scrapers), default=0):
-            continue
-        for resource, units in effective_requests(pod).items():
-            found[Waiting(namespace, pod.priority_class, resource)] += units
-    return found
+        if (last or 0) >= max((read.get(one, 0) for one in pod.scrapers), default=0):
+            yield pod
 
 
 def units_of(
@@ -74,7 +84,7 @@ def units_of(
     )
 
 
-def _last_read(cluster_id: int) -> dict[ScraperIdentity, int]:
+def last_read(cluster_id: int) -> dict[ScraperIdentity, int]:
     """When each kube-state scraper was last scraped."""
     latest = (
         Scraper.objects.filter(cluster_id=cluster_id, is_kube_state=True)

@@ -1,7 +1,7 @@
 """Work that waits, why, who holds what it needs, and what would let it start.
 
-As last explained from the objects of a cluster; empty if the portal may not read pods. Of pods of
-teams that the person may not read, only the team, the tier and the amounts are shown.
+As last explained from the objects of a cluster, else from metrics alone. Of pods of teams that the
+person may not read, only the team, the tier and the amounts are shown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
 from scheduler_view.queries.namespaces import owners
 from scheduler_view.queries.waits.holder_costs import hourly_costs
 
-WAITS = "UnitWait"
+WAITS, METRIC_WAITS = "UnitWait", "UnitWaitByMetrics"  # kinds of observation runs
 Change = Mapping[str, Any]
 
 
@@ -63,6 +63,7 @@ class WaitingUnitRow:
         message: of the scheduler or the API server.
         seen_at: as of when.
         number: of its page; None before its wait was recorded.
+        is_from_metrics: the objects are not observed; `holders` and `starts_if` are not known.
     """
 
     cluster: str
@@ -87,6 +88,7 @@ class WaitingUnitRow:
     message: str
     seen_at: datetime | None = None
     number: int | None = None
+    is_from_metrics: bool = False
 
 
 def waiting_rows(
@@ -146,8 +148,10 @@ class _Reader:
             for held in found["blockers"]
         }
         self._owners = owners(cluster.pk, sorted(names), now)
-        run = ObservationRun.objects.filter(cluster=cluster, kind=WAITS).first()
-        self._seen_at = run.seen_at if run else None
+        runs = ObservationRun.objects.filter(
+            cluster=cluster, kind__in=(WAITS, METRIC_WAITS)
+        )
+        self._seen_at = dict(runs.values_list("kind", "seen_at"))
         self._numbers = _numbers(cluster, waits)
         uids = {
             held["uid"]
@@ -165,6 +169,7 @@ class _Reader:
 
     def row(self, wait: UnitWait) -> WaitingUnitRow:
         content = wait.content
+        is_from_metrics = content.get("from_metrics", False)
         resource, units = content["resource"], content["units_per_pod"]
         return WaitingUnitRow(
             cluster=self._cluster.name,
@@ -190,8 +195,9 @@ class _Reader:
             ],
             starts_if=[self._shown(change) for change in content["starts_if"]],
             message=next((said["text"] for said in content["evidence"]), ""),
-            seen_at=self._seen_at,
+            seen_at=self._seen_at.get(METRIC_WAITS if is_from_metrics else WAITS),
             number=self._numbers.get((wait.kind, wait.namespace, wait.name)),
+            is_from_metrics=is_from_metrics,
         )
 
     def _team(self, namespace: str) -> str:

@@ -129,7 +129,7 @@ def read_world(
     def read(kind: str, reader: Callable[[Manifest], Value]) -> tuple[Value, ...]:
         return tuple(reader(one) for one in objects.get(kind, ()))
 
-    pods = _with_shared_specs(pod_object(one) for one in objects.get("Pod", ()))
+    pods = with_shared_specs(pod_object(one) for one in objects.get("Pod", ()))
     claims = read("PersistentVolumeClaim", volume_claim)
     return World(
         now_ms=now_ms,
@@ -169,7 +169,7 @@ def read_world(
     )
 
 
-def _with_shared_specs(pods: Iterable[PodObject]) -> tuple[PodObject, ...]:
+def with_shared_specs(pods: Iterable[PodObject]) -> tuple[PodObject, ...]:
     """Pods with the same requirements share one value: less memory, and compared at once."""
     known: dict[PodSpec, PodSpec] = {}
     return tuple(
