@@ -30,6 +30,8 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 # of the database; longer names are truncated
 ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
+MAX_DURATION = re.compile(r"(tier|team):[A-Za-z0-9._-]+=(?=\d*[1-9])(\d+[smhd])+")
+
 SCHEDULED_EXPORT = re.compile(
     r"(focus-1\.4|focus-1\.2|charges|statements):(csv|parquet|xlsx)"
 )
@@ -135,6 +137,10 @@ class Environment(BaseSettings):
     spot_hours: Annotated[int, Field(ge=1, le=10_000)] = 24
     """Work whose longest hold is shorter than this could run on spot (scheduling.md S31)."""
 
+    max_durations: Annotated[list[str], NoDecode] = []
+    """How long tiers and teams may hold GPUs, with commas (scheduling.md S23), such as
+    `tier:batch=12h, team:search=1d12h`."""
+
     anomaly_minimum: Annotated[Decimal, Field(ge=0, lt=10**12)] = Decimal(50)
     """The smallest difference of an unusual day, in the billing currency (money.md M40)."""
 
@@ -176,7 +182,8 @@ class Environment(BaseSettings):
     """`json` for machines (default), `text` for people (default when local)."""
 
     @field_validator(
-        "allowed_hosts", "trusted_proxies", "scheduled_exports", mode="before"
+        *("allowed_hosts", "trusted_proxies", "scheduled_exports", "max_durations"),
+        mode="before",
     )
     @classmethod
     def split_list(cls, value: object) -> object:
@@ -193,6 +200,17 @@ class Environment(BaseSettings):
         """If every address were a trusted proxy, clients could choose the counted address."""
         if any(network.prefixlen == 0 for network in value):
             raise ValueError("includes all addresses: list only your proxies")
+        return value
+
+    @field_validator("max_durations")
+    @classmethod
+    def check_max_durations(cls, value: list[str]) -> list[str]:
+        """Fail here, not in a worker."""
+        for one in value:
+            if not MAX_DURATION.fullmatch(one):
+                raise ValueError(
+                    f"{one!r} is not a limit: use tier:NAME=12h or team:SLUG=1d12h"
+                )
         return value
 
     @field_validator("scheduled_exports")

@@ -286,6 +286,7 @@ INGEST_HOURS_AT_ONCE = ENVIRONMENT.ingest_hours_at_once
 FACT_DAYS = ENVIRONMENT.fact_days
 SPOT_PODS = ENVIRONMENT.spot_pods
 SPOT_HOURS = ENVIRONMENT.spot_hours
+MAX_DURATIONS = ENVIRONMENT.max_durations
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace(
     "?db=", "?virtual_host="

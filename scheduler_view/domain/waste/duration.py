@@ -1,6 +1,8 @@
 """Holds that are longer than their limit (scheduling.md S23)."""
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.held_time import HeldTime
@@ -16,6 +18,38 @@ def limit_of(text: str) -> int | None:
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
     return sum(int(number) * _MS[unit] for number, unit in parts) or None
+
+
+@dataclass(frozen=True, slots=True)
+class DurationLimits:
+    """The longest holds of tiers and teams in milliseconds, by name and by slug."""
+
+    tiers: Mapping[str, int] = field(default_factory=dict)
+    teams: Mapping[str, int] = field(default_factory=dict)
+
+    def of(self, tier: str, team: str) -> int | None:
+        """The smaller one, if both have a limit; None without any."""
+        found = (self.tiers.get(tier), self.teams.get(team))
+        return min((ms for ms in found if ms is not None), default=None)
+
+
+def duration_limits(texts: Iterable[str]) -> DurationLimits:
+    """Limits from texts such as `tier:batch=12h` and `team:search=1d12h`.
+
+    If a tier or team is named twice, the last one counts.
+
+    Raises:
+        ValueError: for another text.
+    """
+    found: dict[str, dict[str, int]] = {"tier": {}, "team": {}}
+    for one in texts:
+        name, _, written = one.partition("=")
+        kind, _, subject = name.partition(":")
+        limit_ms = limit_of(written)
+        if kind not in found or not subject or limit_ms is None:
+            raise ValueError(f"{one!r} is not a limit such as tier:batch=12h")
+        found[kind][subject] = limit_ms
+    return DurationLimits(found["tier"], found["team"])
 
 
 def too_long(hold: HeldTime, until_ms: int) -> Claim | None:

@@ -67,8 +67,8 @@ RULE_TEXTS = {
     WasteRule.TOO_LONG: RuleText(
         "S23",
         "Longer than its limit",
-        "The GPUs were held longer than the label max-duration of the pod, else its "
-        "activeDeadlineSeconds, allows.",
+        "The GPUs were held longer than the limit of their tier or team, else the label "
+        "max-duration of the pod, else its activeDeadlineSeconds, allows.",
         "busy and idle time after the limit",
         "End the work, or raise its limit.",
     ),

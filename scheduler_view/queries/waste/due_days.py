@@ -54,7 +54,8 @@ _DIGEST = """
            AND t.until > %(start)s AND t.since < %(end)s),
         (SELECT bit_xor(hashtextextended(concat_ws('.', e.pod_uid, e.at), 0))
          FROM scheduler_view_preemption e
-         WHERE e.cluster_id = %(cluster)s AND e.at >= %(start)s AND e.at < %(end)s)
+         WHERE e.cluster_id = %(cluster)s AND e.at >= %(start)s AND e.at < %(end)s),
+        %(limits)s::text  -- null without any
     ))
 """
 _BOUNDS = """
@@ -117,6 +118,7 @@ def _due(cluster: Cluster, day: date) -> DueDay:
         "end": end,
         "start_ms": to_ms(start),
         "end_ms": to_ms(end),
+        "limits": ",".join(sorted(settings.MAX_DURATIONS)) or None,
     }
     with connection.cursor() as cursor:
         cursor.execute(_DIGEST, values)

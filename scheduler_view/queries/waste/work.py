@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -20,12 +20,11 @@ from scheduler_view.domain.waste.gangs import Gang, Member
 from scheduler_view.domain.waste.held_time import HeldRun, HeldTime
 from scheduler_view.mapping import runs_from_json
 from scheduler_view.models import HeldDay
-from scheduler_view.queries.waste.past_waits import deadlines_of
+from scheduler_view.queries.waste.hold_limits import HoldLimits
 
 GANG_KINDS = frozenset(
     {"JobSet", "MPIJob", "PyTorchJob", "TFJob", "TrainJob", "XGBoostJob", "JAXJob"}
 )
-LIMIT_LABEL = "label_max_duration"
 CHECKPOINT_LABEL = "label_checkpoint_interval"
 INDEX_LABEL = "label_batch_kubernetes_io_job_completion_index"
 CLASS_DAYS = 28  # of pods that count as usual
@@ -63,6 +62,7 @@ class _PodRow:
     ended_by: str = ""
     namespace: str = ""
     name: str = ""
+    priority_class: str = ""
     preempted_ms: int | None = None
 
     @property
@@ -83,7 +83,7 @@ _PODS = """
            coalesce(array_agg(DISTINCT h.resource) FILTER (WHERE h.id IS NOT NULL), '{}'),
            min(h.node_id), coalesce(sum(h.units), 0)::int, min(h.bound_ms),
            CASE WHEN bool_and(h.ended_ms IS NOT NULL) THEN max(h.ended_ms) END,
-           coalesce(max(h.ended_by), ''), n.name, coalesce(w.name, p.name),
+           coalesce(max(h.ended_by), ''), n.name, coalesce(w.name, p.name), p.priority_class,
            (extract(epoch FROM min(r.at)) * 1000)::bigint
     FROM accounting_pod p
     JOIN accounting_namespace n ON n.id = p.namespace_id
@@ -140,20 +140,18 @@ class _Limits:
     """What limits holds, and what is known of preempted ones."""
 
     def __init__(self, cluster: Cluster, rows: Sequence[_PodRow]) -> None:
-        self._deadlines = deadlines_of(cluster, {row.name for row in rows})
+        self._limits = HoldLimits(cluster, {row.name for row in rows})
         nodes = {row.node for row in rows if row.preempted_ms is not None}
         facts = NodeFact.objects.filter(node__in=nodes).order_by("valid_from")
         self._facts: dict[int, list[NodeFact]] = defaultdict(list)
         for fact in facts:
             self._facts[fact.node_id].append(fact)
 
-    def held(self, row: _PodRow, runs: Iterable[HeldRun]) -> HeldTime:
-        limit = limit_of(row.labels.get(LIMIT_LABEL, ""))
-        if limit is None:
-            kind = row.kind or "Pod"
-            seconds = self._deadlines.get((kind, row.namespace, row.name))
-            limit = None if seconds is None else seconds * 1000
+    def held(self, row: _PodRow, runs: Sequence[HeldRun]) -> HeldTime:
         bound = row.made_ms if row.bound_ms is None else row.bound_ms
+        unit = (row.kind or "Pod", row.namespace, row.name)
+        team = runs[0].team if runs else 0
+        limit = self._limits.of(unit, row.labels, row.priority_class, team)
         return HeldTime(
             row.pod,
             bound,

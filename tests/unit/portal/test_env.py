@@ -30,6 +30,7 @@ NAMES = (
     "EXPORT_FOLDER",
     "FACT_DAYS",
     "ANOMALY_MINIMUM",
+    "MAX_DURATIONS",
     "SPOT_HOURS",
     "SPOT_PODS",
     "INGEST_HOURS_AT_ONCE",
@@ -255,6 +256,18 @@ def test_facts_are_kept_for_a_week_to_thirteen_months(
     monkeypatch.setenv("FACT_DAYS", days)
     with pytest.raises(ConfigurationError, match="FACT_DAYS"):
         read_environment()
+
+
+def test_longest_holds_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    assert read_environment().max_durations == []
+    monkeypatch.setenv("MAX_DURATIONS", "tier:batch=12h, team:search=1d12h")
+    limits = ["tier:batch=12h", "team:search=1d12h"]
+    assert read_environment().max_durations == limits
+    for wrong in ("batch=12h", "tier:batch=12", "tier:batch=0h", "tier:=1h", "x:b=1h"):
+        monkeypatch.setenv("MAX_DURATIONS", wrong)
+        with pytest.raises(ConfigurationError, match="is not a limit"):
+            read_environment()
 
 
 @pytest.mark.parametrize("name", ["SPOT_PODS", "SPOT_HOURS"])

@@ -1,7 +1,7 @@
 """Findings that overlap others, from the database to rows and recommendations.
 
-Covered: S21, S22, S30, S31, S33, limits by activeDeadlineSeconds (S23). The rules are in
-`tests/unit/scheduler_view/domain/waste/test_overlapping_by_hand.py`.
+Covered: S21, S22, S30, S31, S33, limits by activeDeadlineSeconds, tiers and teams (S23). The rules
+are in `tests/unit/scheduler_view/domain/waste/test_overlapping_by_hand.py`.
 """
 
 from datetime import datetime, timedelta
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from pytest_django import Settings
 
 from accounting.access import EVERYTHING
 from accounting.domain.billing.charge import charge_of
@@ -18,6 +19,7 @@ from accounting.models import Binding, NodeFact, Pod, PodAttribution, UnitPrice
 from scheduler_view.models import (
     ObservationRun,
     Preemption,
+    Tier,
     WaitRecord,
     WaitStretch,
     WasteFinding,
@@ -291,3 +293,46 @@ def test_a_deadline_limits_a_hold_and_a_label_comes_first(fleet: Fleet) -> None:
         record(fleet, name, START, deadline_s=3_600)
     found = computed(fleet, "too_long")
     assert [one.gpu_ms for one in found] == [3_600_000, 1_800_000]
+
+
+def test_limits_of_tiers_and_teams_come_before_those_of_pods(
+    fleet: Fleet, settings: Settings
+) -> None:
+    # Each holds 2 GPUs for 2 hours, at 2.50. Tier batch: after 30 min, 2 x 5,400,000 ms = 7.50.
+    # Team search: after 1 h, 2 x 3,600,000 = 5.00; its pod of tier batch after 30 min.
+    # Without a limit of either: the label, after 90 min: 2 x 1,800,000 = 2.50.
+    settings.MAX_DURATIONS = ["tier:batch=30m", "team:search=1h"]
+    Tier.objects.create(
+        cluster=fleet.cluster,
+        name="batch",
+        value=10,
+        class_name="batch-v2",
+        old_classes=["batch-v1"],
+        version=1,
+    )
+    label = {"label_max_duration": "90m"}
+    for name, team, tier in (
+        ("tier", "vision", "batch-v1"),
+        ("team", "search", "other"),
+        ("both", "search", "batch-v2"),
+        ("none", "vision", "other"),
+    ):
+        pod = fleet.hold(name, "b" * 24, "b" * 24, team=team, labels=label)
+        Pod.objects.filter(pk=pod.pk).update(priority_class=tier)
+    found = {
+        one.workload.name: (one.gpu_ms, charge_of(one.raw), one.evidence["limit_ms"])
+        for one in computed(fleet, "too_long")
+        if one.workload
+    }
+    half = 1_800_000
+    assert found == {
+        "tier": (6 * half, Decimal("7.500000"), half),
+        "team": (4 * half, Decimal("5.000000"), 2 * half),
+        "both": (6 * half, Decimal("7.500000"), half),
+        "none": (2 * half, Decimal("2.500000"), 3 * half),
+    }
+    assert compute_due(fleet.cluster) == 0, "nothing changed"
+    settings.MAX_DURATIONS = []
+    assert compute_due(fleet.cluster) == 1
+    rows = WasteFinding.objects.filter(rule="too_long").values_list("gpu_ms", flat=True)
+    assert [*rows] == [2 * half] * 4
