@@ -129,6 +129,12 @@ const onClick = {
   },
   reload: () => location.reload(),
   print: () => print(),
+  // Check the boxes of the same group whose value begins so, and no others.
+  check: (element) => {
+    for (const box of all("input[type=checkbox]", element.closest("fieldset"))) {
+      box.checked = box.value.startsWith(element.dataset.check);
+    }
+  },
 };
 const CLICKABLE = Object.keys(onClick).map((key) => `[data-${key.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}]`);
 document.addEventListener("click", (event) => {

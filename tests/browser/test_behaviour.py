@@ -342,6 +342,11 @@ def test_a_tall_row_of_the_audit_log_begins_at_its_top(sign_in: SignIn) -> None:
 def test_a_token_is_shown_once(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/account")
     page.get_by_label("Name").fill("monthly sheet")
+    page.get_by_role("button", name="Check all that read").click()
+    scopes = page.locator("input[name=scopes]")
+    checked = scopes.locator("xpath=self::*[starts-with(@value, 'read:')]")
+    assert all(box.is_checked() for box in checked.all())
+    assert page.locator("input[name=scopes]:checked").count() == checked.count() > 30
     page.get_by_role("button", name="Create token").click()
     secret = page.locator("#secret").inner_text()
     assert len(secret) > 40
