@@ -16,6 +16,7 @@ from accounting.api.finance import (
     contests,
     conversions,
     exports,
+    methods,
     periods,
     price_import,
     price_lists,
@@ -67,6 +68,8 @@ urlpatterns = [
         ("periods", periods.PeriodsView.as_view()),
         ("periods/<slug:period>", periods.PeriodView.as_view()),
         ("periods/<slug:period>/checks", checks.PeriodChecksView.as_view()),
+        ("periods/<slug:period>/methods", methods.PeriodMethodsView.as_view()),
+        ("methods", methods.MethodsView.as_view()),
         ("periods/<slug:period>/check", checks.PeriodCheckView.as_view()),
         (
             "periods/<slug:period>/statements",

@@ -44,6 +44,7 @@ SCOPES = (
     "read:contests",
     "read:bills",
     "read:periods",
+    "read:methods",
     "read:statements",
     "read:charges",
     "read:corrections",

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 
 from django.db import OperationalError, connection, transaction
@@ -14,6 +14,7 @@ from accounting.booking.periods import PeriodTerms
 from accounting.domain.billing.charge_lines import PLATFORM
 from accounting.domain.billing.methods import METHODS, Base, Method, Spread
 from accounting.domain.core.billing_calendar import DayRange, months_later
+from accounting.rating.billing_settings import billing_day
 from accounting.rating.largest_remainder_sql import half_even
 
 NOTHING = Decimal("0.000000")
@@ -45,6 +46,20 @@ class MethodRow:
 
 
 Totals = dict[str, Decimal]
+
+
+def days_to_compare(first: date, now: datetime) -> DayRange | None:
+    """The billing days of a month that are over.
+
+    Args:
+        first: of the month.
+        now: the current instant.
+
+    Returns:
+        None on the first day of the month, and before it.
+    """
+    after = min(months_later(first, 1), billing_day(now))
+    return DayRange(first, after) if first < after else None
 
 
 def compare_within(

@@ -61,9 +61,13 @@ def versioned_list(
 
 
 def reads_one(
-    row: type[Serializer[Any]], operation_id: str, parameters: tuple[str, ...] = ()
+    row: type[Serializer[Any]],
+    operation_id: str,
+    parameters: tuple[str, ...] = (),
+    *,
+    also: tuple[int, ...] = (),
 ) -> Callable[[Any], Any]:
-    """Documents one object; of a closed month it has an ETag."""
+    """Documents one object; of a closed month it has an ETag. `also` are further refusals."""
     return extend_schema(
         operation_id=operation_id,
         parameters=[
@@ -75,7 +79,7 @@ def reads_one(
         responses={
             (200, "application/json"): row,
             **_SAME,
-            **problems(*READ_REFUSALS),
+            **problems(*READ_REFUSALS, *also),
         },
     )
 

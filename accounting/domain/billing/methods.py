@@ -41,6 +41,11 @@ class Method:
         return f"{self.base}+{self.spread}" if self.spread else str(self.base)
 
     @property
+    def version(self) -> int:
+        """Of the base: a changed rule is a new version, so that old months keep theirs."""
+        return int(self.base.rpartition("-v")[2])
+
+    @property
     def paid_states(self) -> tuple[str, ...]:
         """Held states that the holder pays for. Unknown is not proven idle, so it is paid."""
         if self.base is Base.BUSY:

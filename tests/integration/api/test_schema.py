@@ -99,7 +99,7 @@ def test_every_list_of_the_design_is_there() -> None:
     posts |= {f"{bill}/{rows}": {"get"} for rows in ("variance", "unmatched")}
     posts["/api/v1/price-lists/{number}"] = {"patch"}
     month = "/api/v1/periods/{period}"
-    gets = {month, f"{month}/checks", f"{month}/statements"}
+    gets = {month, *(f"{month}/{name}" for name in ("checks", "methods", "statements"))}
     gets |= {"/api/v1/statements/{team}/{period}"}
     gets |= {"/api/v1/exports/{number}", "/api/v1/exports/{number}/file"}
     reads = {path: {"get"} for path in gets}
@@ -139,6 +139,7 @@ def test_every_refusal_is_a_problem_document() -> None:
                 expected |= {"410"}
             if path.endswith("/file"):
                 expected |= {"409", "410", "416"}
+            expected |= {"409"} if path == f"{MONTH}/methods" else set()
             if "/price" in path and not path.endswith("/import") and method != "get":
                 expected |= {"409"}
             if path.endswith(("/budgets/{number}/end", "/bills/{number}/final")):

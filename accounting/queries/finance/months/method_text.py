@@ -1,6 +1,8 @@
 """A method in five sentences, as every statement prints it (money.md M22-M24, M33)."""
 
-from accounting.domain.billing.methods import Base, Method, Spread
+from dataclasses import dataclass
+
+from accounting.domain.billing.methods import METHODS, Base, Method, Spread
 
 _PAID = {
     Base.ALLOCATION: "A team pays for the time its pods held GPUs: used, not used and unknown.",
@@ -17,6 +19,36 @@ _ALWAYS = (
     "Amounts are exact until the sum of the statement is rounded once.",
     "Changes after the close are corrections in the first open month.",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMethod:
+    """A method with its sentences.
+
+    Attributes:
+        spread: "" for none.
+        version: of the base.
+    """
+
+    id: str
+    base: str
+    version: int
+    spread: str
+    sentences: tuple[str, ...]
+
+
+def described_methods() -> list[DescribedMethod]:
+    """Every method that a month can have, in the order of pages."""
+    return [
+        DescribedMethod(
+            one.id,
+            str(one.base),
+            one.version,
+            str(one.spread),
+            method_sentences(one.id),
+        )
+        for one in METHODS
+    ]
 
 
 def method_sentences(name: str) -> tuple[str, ...]:

@@ -12,16 +12,16 @@ from accounting.booking.method_comparison import (
     ComparisonTooLarge,
     MethodRow,
     compare_within,
+    days_to_compare,
 )
 from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
 from accounting.domain.billing.methods import METHODS
-from accounting.domain.core.billing_calendar import DayRange, months_later
 from accounting.domain.core.money import Money
 from accounting.models import Team
 from accounting.queries.finance.months.method_text import method_sentences
-from accounting.queries.finance.months.periods import PeriodRow, period_row
+from accounting.queries.finance.months.periods import period_row
 from accounting.rights import PERIODS
-from accounting.web.permissions import Visitor, page, visitor_of
+from accounting.web.permissions import page, visitor_of
 
 LAST_NAMES = {UNMAPPED: "Unmapped", PLATFORM: "Platform"}
 
@@ -33,7 +33,7 @@ def method_list(request: HttpRequest, period: str) -> HttpResponse:
     row = period_row(period, visitor.now)
     if row is None:
         raise Http404("no such month")
-    days = _whole_days(row, visitor)
+    days = days_to_compare(row.first, visitor.now)
     context: dict[str, Any] = {
         "row": row,
         "days": days,
@@ -52,13 +52,6 @@ def method_list(request: HttpRequest, period: str) -> HttpResponse:
         else:
             context |= _table(found, visitor.billing.currency)
     return render(request, "accounting/methods.html", context)
-
-
-def _whole_days(row: PeriodRow, visitor: Visitor) -> DayRange | None:
-    """The days of a month that are over; None on its first day."""
-    today = visitor.now.astimezone(visitor.billing.zone).date()
-    after = min(months_later(row.first, 1), today)
-    return DayRange(row.first, after) if row.first < after else None
 
 
 def _table(rows: list[MethodRow], currency: str) -> dict[str, Any]:

@@ -1,0 +1,86 @@
+"""Methods, and what each team would pay by each of them (money.md M22 to M24)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounting.api.finance.periods import MonthView
+from accounting.api.finance.schema import reads_one
+from accounting.api.rows import RowsView
+from accounting.api.schema import lists
+from accounting.booking.method_comparison import (
+    ComparisonTooLarge,
+    MethodRow,
+    compare_within,
+    days_to_compare,
+)
+from accounting.domain.billing.methods import METHODS
+from accounting.problems import Refused
+from accounting.queries.finance.months.method_text import described_methods
+from accounting.rating.billing_settings import billing_at
+from accounting.rights import PERIODS
+from accounting.serializers.finance.methods import (
+    MethodComparisonSerializer,
+    MethodSerializer,
+)
+from accounting.serializers.row import Members
+from accounting.serializers.texts import amount
+
+
+class MethodsView(RowsView):
+    """The methods that a month can have."""
+
+    subject = "methods"
+    right = PERIODS
+
+    @lists(MethodSerializer)
+    def get(self, request: Request) -> Response:
+        """List methods: who pays for held time, how the cost of GPUs that nobody held is divided,
+        and the sentences of statements. For finance and administrators."""
+        return self.listed(request, described_methods(), MethodSerializer)
+
+
+class PeriodMethodsView(MonthView):
+    """Methods side by side for one month."""
+
+    @reads_one(MethodComparisonSerializer, "period_methods", also=(409,))
+    def get(self, request: Request, period: str) -> Response:
+        """Compute what each team would pay for the days of a month that are over by each method,
+        with entries and without corrections. Nothing is stored. 409 if that is more usage or
+        takes longer than the page of the month allows; `manage.py compare_methods` has no limit.
+        """
+        del request
+        row, now = self.row(period), timezone.now()
+        days = days_to_compare(row.first, now)
+        try:
+            found = compare_within(days) if days else []
+        except ComparisonTooLarge as error:
+            detail = f"{error} Use manage.py compare_methods, which has no limit."
+            raise Refused(status.HTTP_409_CONFLICT, detail) from error
+        return Response(
+            {
+                "period": row.name,
+                "since": days and days.first,
+                "until": days and days.after,
+                "method": row.method,
+                "currency": billing_at(now).currency,
+                "teams": list(_teams(found)),
+            }
+        )
+
+
+def _teams(rows: list[MethodRow]) -> Iterator[Members]:
+    for one in rows:
+        totals: list[dict[str, Any]] = [
+            {
+                "method": method.id,
+                "total": amount(one.totals[method.id]),
+                "difference": amount(one.difference(method.id)),
+            }
+            for method in METHODS
+        ]
+        yield {"team": one.team, "in_effect": amount(one.in_effect), "totals": totals}

@@ -1,0 +1,57 @@
+"""Methods, and what each team would pay by each of them (money.md M22 to M24)."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounting.serializers.row import MoneyField, RowSerializer
+
+
+class MethodSerializer(RowSerializer):
+    """A method that a month can have."""
+
+    method = serializers.CharField(
+        source="id", help_text="its id on statements and files"
+    )
+    base = serializers.CharField(help_text="who pays for held time, with its version")
+    version = serializers.IntegerField(help_text="of the base")
+    overhead = serializers.CharField(
+        source="spread",
+        allow_blank=True,
+        help_text="how the cost of GPUs that nobody held is divided over teams: alloc, quota or "
+        "even; empty: it is not",
+    )
+    sentences = serializers.ListField(
+        child=serializers.CharField(), help_text="as statements print them"
+    )
+
+
+class MethodTotalSerializer(serializers.Serializer[Any]):
+    """A team's total by one method, with six places."""
+
+    method = serializers.CharField()
+    total = MoneyField()
+    difference = MoneyField(help_text="to the total by the method in effect")
+
+
+class MethodTeamSerializer(serializers.Serializer[Any]):
+    """What a team would pay by each method."""
+
+    team = serializers.CharField(help_text="slug, unmapped or platform")
+    in_effect = MoneyField(help_text="the total by the method in effect")
+    totals = MethodTotalSerializer(many=True)
+
+
+class MethodComparisonSerializer(serializers.Serializer[Any]):
+    """Methods side by side over the days of a month that are over. Nothing is stored."""
+
+    period = serializers.CharField()
+    since = serializers.DateField(
+        allow_null=True, help_text="first day; null if no day of the month is over"
+    )
+    until = serializers.DateField(
+        allow_null=True, help_text="the day after the last one"
+    )
+    method = serializers.CharField(help_text="in effect")
+    currency = serializers.CharField()
+    teams = MethodTeamSerializer(many=True)
