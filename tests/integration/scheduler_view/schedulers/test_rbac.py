@@ -1,6 +1,6 @@
 """The optional manifests of deploy/rbac/schedulers on a real API server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,11 @@ HELD = {"spec": {"stopPolicy": "Hold"}}
 
 
 @pytest.fixture(scope="module")
-def guarded(definitions: None, whole_cluster: ControlPlane) -> ControlPlane:
-    """With the accounts and the optional manifests, when their policies are in force."""
+def guarded(definitions: None, whole_cluster: ControlPlane) -> Iterator[ControlPlane]:
+    """With the accounts and the optional manifests, when their policies are in force.
+
+    Other modules share the control plane, so the optional ones are removed again.
+    """
     del definitions
     for place in (MANIFESTS / "accounts.yaml", SCHEDULERS):
         kubectl(whole_cluster, "apply", "-f", str(place))
@@ -39,7 +42,8 @@ def guarded(definitions: None, whole_cluster: ControlPlane) -> ControlPlane:
     pusher = Admin(admin.url, token_of(admin, "pusher"), admin.ca_file)
     for version, plural in VERSIONS.items():
         _wait_in_force(admin, pusher, f"/apis/{version}/{plural}", version)
-    return whole_cluster
+    yield whole_cluster
+    kubectl(whole_cluster, "delete", "-f", str(SCHEDULERS))
 
 
 def _wait_in_force(admin: Admin, pusher: Admin, path: str, version: str) -> None:
