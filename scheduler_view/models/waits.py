@@ -8,7 +8,7 @@ from accounting.models import Cluster
 class UnitWait(models.Model):
     """One work unit that waits; the row is deleted when it no longer does.
 
-    Written by `observation.waits`, only if something changed. `content` is the part of a
+    Written by `observation.explanations`, only if something changed. `content` is the part of a
     `WaitExplanation` that is not in a column (`mapping.wait_content`).
     """
 

@@ -1,10 +1,13 @@
 """Explains why work waits from metrics alone, where the objects of a cluster are not observed.
 
 Objects win: while they were observed within `OBJECTS_LAST`, nothing is written here, and the next
-observation of them replaces every row. Pools, positions, estimates and what rules of waste read
+observation of them replaces every row. If pods may not be listed, that observation adds the units
+that metrics show. Pools, positions, estimates and what rules of waste read
 are not stored: metrics show too little to say that something would fit.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
@@ -13,19 +16,16 @@ from accounting.models import Cluster, Scraper
 from scheduler_view.domain.queues.queued import QueueReader
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.from_metrics import (
-    ShownCluster,
-    explain_shown,
-    world_of,
-)
+from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.domain.waits.from_metrics import explain_shown, world_of
 from scheduler_view.models import ObservationRun
-from scheduler_view.observation.start_estimates import store_waiting
-from scheduler_view.observation.wait_records import store_records
-from scheduler_view.observation.waits import (
+from scheduler_view.observation.explanations import (
     WAITS,
     locked_run,
     store_explanations,
 )
+from scheduler_view.observation.start_estimates import store_waiting
+from scheduler_view.observation.wait_records import store_records
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.waits.shown_cluster import (
     newest_scrape_ms,
@@ -51,36 +51,62 @@ def look_at_metrics(cluster: Cluster, now: datetime) -> int:
 
     Nothing is written if objects were observed lately or after that scrape, or without a newer one.
     """
-    at_ms = newest_scrape_ms(cluster.pk)
-    if at_ms is None:
+    at = _newest_scrape(cluster)
+    if at is None:
         return 0
-    at = datetime.fromtimestamp(at_ms / 1000, UTC)
     with transaction.atomic():
         seen_at = locked_run(cluster, now).seen_at
         if seen_at is not None and seen_at > min(at, now - OBJECTS_LAST):
             return 0
-        run, _ = ObservationRun.objects.get_or_create(
-            cluster=cluster, kind=METRIC_WAITS, defaults={"tried_at": now}
-        )
-        if run.seen_at is not None and run.seen_at >= at:
+        run = ObservationRun.objects.filter(cluster=cluster, kind=METRIC_WAITS).first()
+        if run is not None and run.seen_at is not None and run.seen_at >= at:
             return 0
-        shown = shown_cluster(cluster.pk)
-        changed = 0 if shown is None else _store(cluster, shown, at)
-        run.seen_at, run.tried_at = at, now
-        run.save()
-    return changed
+        shown = shown_waits(cluster)
+        if shown is None:
+            return 0
+        store_shown(cluster, shown, now)
+        world = shown.explainer.index.world
+        return store_explanations(cluster, world, shown.explanations, at)
 
 
-def _store(cluster: Cluster, shown: ShownCluster, at: datetime) -> int:
-    world = world_of(shown, added_names())
-    explainer = Explainer(world)
+def _newest_scrape(cluster: Cluster) -> datetime | None:
+    at_ms = newest_scrape_ms(cluster.pk)
+    return None if at_ms is None else _instant(at_ms)
+
+
+def _instant(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWaits:
+    """What waits in the newest scrape."""
+
+    at: datetime
+    explainer: Explainer
+    explanations: Sequence[WaitExplanation]
+
+
+def shown_waits(cluster: Cluster) -> ShownWaits | None:
+    """Explain what waits in the newest scrape; None without kube-state-metrics."""
+    shown = shown_cluster(cluster.pk)
+    if shown is None:
+        return None
+    explainer = Explainer(world_of(shown, added_names()))
     found = explain_shown(explainer, shown)
-    changed = store_explanations(cluster, world, found, at)
-    by_subject = {(one.kind, one.namespace, one.name): one for one in found}
+    return ShownWaits(_instant(shown.at_ms), explainer, found)
+
+
+def store_shown(cluster: Cluster, shown: ShownWaits, now: datetime) -> None:
+    """Store the waits of units in metrics, and as of when they are; in a transaction."""
+    by_subject = {(o.kind, o.namespace, o.name): o for o in shown.explanations}
     jobs = {key for key, o in by_subject.items() if o.cause is WaitCause.SUSPENDED}
-    records = store_records(
-        cluster, explainer.index, at, is_from_metrics=True, others=jobs
-    )
-    queued = QueueReader(explainer, {}).read(found)
+    index = shown.explainer.index
+    records = store_records(cluster, index, shown.at, is_from_metrics=True, others=jobs)
+    queued = QueueReader(shown.explainer, {}).read(shown.explanations)
     store_waiting(queued, by_subject, {}, records)
-    return changed
+    ObservationRun.objects.update_or_create(
+        cluster=cluster,
+        kind=METRIC_WAITS,
+        defaults={"seen_at": shown.at, "tried_at": now},
+    )

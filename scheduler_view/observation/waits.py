@@ -7,7 +7,6 @@ listed is recorded, and its absence proves nothing; the explanation is made with
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -17,26 +16,27 @@ from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
-from scheduler_view.cluster.kinds import EVENT, READ_FOR_WAITS
+from scheduler_view.cluster.kinds import EVENT, POD, READ_FOR_WAITS
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.world.events import READ_REASONS
 from scheduler_view.domain.waits.world.world import World, read_world
-from scheduler_view.mapping import wait_content
 from scheduler_view.models import ObservationRun, UnitWait
+from scheduler_view.observation.explanations import (
+    WAITS,
+    locked_run,
+    store_explanations,
+)
+from scheduler_view.observation.metric_waits import shown_waits, store_shown
 from scheduler_view.observation.observe import note_error
 from scheduler_view.observation.queues import store_queues
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.waits.held_activity import held_activity
 
-WAITS = "UnitWait"  # the kind of their observation run
 NOT_BEFORE = timedelta(minutes=1)  # a unit is explained at most once a minute
-BATCH = 500
 
 Listed = Mapping[str, Sequence[LiveObject]]
-_CONTENT = ("stage", "cause", "since", "cause_since", "changed_at", "digest", "content")
 
 
 def observe_waits(
@@ -125,79 +125,14 @@ def store_waits(cluster: Cluster, world: World, now: datetime) -> int:
             return 0  # another process stored newer ones
         explainer = Explainer(world)
         found = list(explainer.waiting())
+        shown = shown_waits(cluster) if POD in world.unread else None
+        if shown is not None:  # who waits is not known from objects
+            known = {one.subject for one in found}
+            found += [one for one in shown.explanations if one.subject not in known]
+            store_shown(cluster, shown, now)
         changed = store_explanations(cluster, world, found, now)
         store_queues(cluster, explainer, found, now)
         run.seen_at = run.tried_at = now
         run.error, run.code, run.is_allowed = "", None, True
         run.save()
     return changed
-
-
-def locked_run(cluster: Cluster, now: datetime) -> ObservationRun:
-    """The observation of waits by objects, locked until the transaction ends."""
-    ObservationRun.objects.get_or_create(
-        cluster=cluster, kind=WAITS, defaults={"tried_at": now}
-    )
-    return ObservationRun.objects.select_for_update().get(cluster=cluster, kind=WAITS)
-
-
-def store_explanations(
-    cluster: Cluster, world: World, found: Iterable[WaitExplanation], now: datetime
-) -> int:
-    """Write what changed and remove what no longer waits; returns how many rows changed."""
-    known = {
-        (row.kind, row.namespace, row.name): row
-        for row in UnitWait.objects.filter(cluster=cluster)
-    }
-    rows = []
-    for one in found:
-        old = known.pop((one.kind, one.namespace, one.name), None)
-        row = _row(cluster, world, one, old, now)
-        if old is None or (old.digest, old.cause) != (row.digest, row.cause):
-            rows.append(row)
-    UnitWait.objects.bulk_create(
-        rows,
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["cluster", "kind", "namespace", "name"],
-        update_fields=_CONTENT,
-    )
-    UnitWait.objects.filter(pk__in=[row.pk for row in known.values()]).delete()
-    return len(rows) + len(known)
-
-
-def _row(
-    cluster: Cluster,
-    world: World,
-    one: WaitExplanation,
-    old: UnitWait | None,
-    now: datetime,
-) -> UnitWait:
-    content = wait_content(one)
-    is_free = one.cause in (WaitCause.RETRY_PENDING, WaitCause.OTHER)
-    if is_free and not one.is_from_metrics:  # which do not show that nothing blocks
-        free = world.free_since_ms.get(one.subject)
-        since = now if free is None else datetime.fromtimestamp(free / 1000, UTC)
-        content["free_since"] = since.isoformat()
-    text = msgspec.json.encode(content, order="sorted")
-    if b"\\u0000" in text:  # Postgres cannot store NUL in texts
-        text = text.replace(b"\\u0000", b"?")
-        content = msgspec.json.decode(text)
-    is_same = old is not None and old.cause == one.cause
-    return UnitWait(
-        cluster=cluster,
-        kind=one.kind[:63],
-        namespace=one.namespace[:63],
-        name=one.name[:253],
-        stage=one.stage.value,
-        cause=one.cause.value,
-        since=_instant(one.since_ms),
-        cause_since=old.cause_since if old is not None and is_same else now,
-        changed_at=now,
-        digest=sha256(text).hexdigest()[:32],
-        content=content,
-    )
-
-
-def _instant(at_ms: int | None) -> datetime | None:
-    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)

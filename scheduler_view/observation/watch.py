@@ -22,6 +22,7 @@ from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.models import WaitRecord
 from scheduler_view.observation.drift import find_drift
+from scheduler_view.observation.explanations import WAITS
 from scheduler_view.observation.observe import (
     KINDS,
     Seen,
@@ -33,7 +34,7 @@ from scheduler_view.observation.observe import (
 )
 from scheduler_view.observation.preemptions import note_preemptions
 from scheduler_view.observation.resource_claims import observe_devices
-from scheduler_view.observation.waits import WAITS, observe_waits
+from scheduler_view.observation.waits import observe_waits
 from scheduler_view.planning.cluster_connection import Connect, connect_to
 
 WATCHED = (QUOTA, CLASS)

@@ -22,8 +22,8 @@ from scheduler_view.models import (
     WaitRecord,
     WaitSummary,
 )
+from scheduler_view.observation.explanations import WAITS
 from scheduler_view.observation.summaries import store_summaries
-from scheduler_view.observation.waits import WAITS
 from tests import shared_data
 from tests.browser.forget import forget
 from tests.story import Story

@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from accounting.access import EVERYTHING
+from accounting.ingest.facts import partitions
 from accounting.models import Cluster, NodeState, OrganisationRole, Person
 from scheduler_view.domain.waits.world.world import read_world
 from scheduler_view.models import (
@@ -31,6 +32,7 @@ from scheduler_view.observation.waits import store_waits
 from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
 from tests.page_html import html_of
 from tests.traps.scene import START, Pod, Scene
+from tests.unit.scheduler_view.domain.waits.worlds import job as api_job
 from tests.unit.scheduler_view.domain.waits.worlds import node as api_node
 from tests.unit.scheduler_view.domain.waits.worlds import pod as api_pod
 
@@ -67,6 +69,7 @@ def waiting(scene: Scene, pod: Pod) -> None:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Cluster:
     """Node a is full; b has a taint; c is cordoned; a Job of two pods waits, and two more pods."""
+    partitions.forget_known()  # rolled back with the test before
     scene = Scene()
     node(scene, "a", 8)
     node(scene, "b", 4, "team")
@@ -167,6 +170,32 @@ def test_objects_win_while_they_are_observed(cluster: Cluster) -> None:
     ObservationRun.objects.filter(kind="UnitWaitByMetrics").delete()
     assert look_at_metrics(cluster, later) > 0
     assert all(one.is_from_metrics for one in rows(later).values())
+
+
+def test_metrics_show_who_waits_where_pods_may_not_be_listed(cluster: Cluster) -> None:
+    """What the other objects explain stays; of one unit the objects win."""
+    refused = api_job("train", namespace="vision", meta={"uid": "uid-train"})
+    objects = {"Job": [refused, api_job("nightly")]}
+    suspended = replace(
+        read_world(objects, int(NOW.timestamp() * 1000), unread=["Pod", "Node"]),
+        controllers=tuple(
+            replace(one, is_suspended=True)
+            for one in read_world(objects, 0).controllers
+        ),
+    )
+    store_waits(cluster, suspended, NOW)
+    found = rows(NOW)
+    assert {name: (one.cause, one.is_from_metrics) for name, one in found.items()} == {
+        "train": ("suspended", False),
+        "nightly": ("suspended", False),
+        "huge": ("too_big", True),
+        "mig": ("resource_unknown", True),
+        "later": ("suspended", True),
+    }
+    assert found["huge"].number == WaitRecord.objects.get(name="huge").pk
+    assert found["train"].seen_at == NOW
+    assert found["huge"].seen_at != NOW
+    assert clusters_by_metrics(NOW) == [], "the observation of objects has it all"
 
 
 def test_pages_and_rest_mark_what_is_from_metrics(cluster: Cluster) -> None:
