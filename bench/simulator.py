@@ -2,7 +2,7 @@
 
 The alternative is the tests' oracle (`tests/oracle/placement.py`): every policy in plain Python,
 every node scored for every pod. Placements are compared first: node and GPUs of each pod. P17
-is the slowest of the six policies. P18 replays ten orders of arrivals with FGD up to 130 % of all
+is the slowest of the six policies. P18 replays ten orders of arrivals with FGD up to 130% of all
 GPUs: of the public OpenB trace where the shared data are, else of a generated one of its size.
 """
 
@@ -120,7 +120,7 @@ def _ten_replays() -> Figure:
         arrivals += len(order)
     return Figure(
         "P18",
-        f"ten replays of {what} with FGD up to 130 % of its GPUs",
+        f"ten replays of {what} with FGD up to 130% of its GPUs",
         time.process_time() - began,
         300,
         unit="s",

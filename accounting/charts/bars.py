@@ -44,7 +44,7 @@ class Spark:
 def spark(values: Sequence[Number | None], width: int = 120, height: int = 32) -> Spark:
     """A spark line; a missing value is a gap.
 
-    It shows shape, not size: its height is the range of the values, but at least 30 % of
+    It shows shape, not size: its height is the range of the values, but at least 30% of
     the largest value, so that small variations stay small.
     """
     known = [float(v) for v in values if v is not None]

@@ -83,7 +83,7 @@ class Progress:
 
     def _line(self, done: int, total: int) -> str:
         share = 100 * done // total if total else 100
-        parts = [f"{done} of {total} ({share} %)"]
+        parts = [f"{done} of {total} ({share}%)"]
         (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]
         if last > first and last_s > first_s:
             rate = (last - first) / (last_s - first_s)

@@ -4,6 +4,7 @@ A missing value is a word, never zero: every filter turns None into `No data`. T
 arithmetic is unit conversion (milliseconds to hours, ratios to percent).
 """
 
+import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -170,6 +171,19 @@ def percent(ratio: float | None) -> str:
 def count(number: int | None) -> str:
     """A whole number with separators."""
     return NO_DATA if number is None else f"{number:,.0f}"
+
+
+_NUMBER = re.compile(r"([+-]?)(\d+)((?:\.\d+)?)")
+
+
+@register.filter
+def grouped(text: str) -> str:
+    """A number that is text already, with separators and its sign; other text as it is."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return text
+    sign, whole, rest = found.groups()
+    return f"{_plain(sign)}{int(whole):,}{rest}"
 
 
 @register.filter

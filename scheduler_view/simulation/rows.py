@@ -8,11 +8,11 @@ from scheduler_view.domain.simulator.calibration import Calibration, Trust
 from scheduler_view.domain.simulator.spot_answer import SpotAnswer
 from scheduler_view.domain.simulator.what_if import ScenarioAnswer
 
-MEASURES = {
-    "gpu_hours": "GPU-hours held in a week",
-    "wait_s": "mean wait in seconds",
-    "longest_wait_s": "wait in seconds that 5 % exceed",
-    "unbound": "units of a week that never start",
+MEASURES = {  # text, and what one of its unit is in the unit of the outcome
+    "gpu_hours": ("GPU-hours held in a week", 1),
+    "wait_s": ("mean wait in minutes", 60),
+    "longest_wait_s": ("wait in minutes that 5% exceed", 60),
+    "unbound": ("units of a week that never start", 1),
 }
 _VERDICTS = {
     Trust.CALIBRATED: "{} is calibrated: ranges, and money if a rate is given.",
@@ -24,9 +24,9 @@ _VERDICTS = {
 def calibration_line(one: Calibration) -> str:
     """The error of the replay of what happened."""
     return (
-        f"what happened, replayed with {one.policy}: {one.near} of {one.units} units "
+        f"what happened, replayed with {one.policy}: {one.near:,} of {one.units:,} units "
         f"({one.near_share:.1%}) bound within 60 s of the recorded bind, "
-        f"{one.hours:.1f} GPU-hours instead of {one.recorded_hours:.1f} "
+        f"{one.hours:,.1f} GPU-hours instead of {one.recorded_hours:,.1f} "
         f"({one.hours_error:.2%} off)"
     )
 
@@ -39,13 +39,14 @@ def verdict_line(one: Calibration) -> str:
 def answer_rows(answer: ScenarioAnswer) -> Iterator[dict[str, Any]]:
     """A row for each measure, with its range and the range of its change."""
     for one in answer.ranges:
+        text, unit = MEASURES[one.measure]
         yield {
             "scenario": answer.scenario.name,
-            "measure": MEASURES[one.measure],
-            "low": f"{one.low:.1f}",
-            "high": f"{one.high:.1f}",
-            "change_low": f"{one.change_low:+.1f}",
-            "change_high": f"{one.change_high:+.1f}",
+            "measure": text,
+            "low": f"{one.low / unit:.1f}",
+            "high": f"{one.high / unit:.1f}",
+            "change_low": f"{one.change_low / unit:+.1f}",
+            "change_high": f"{one.change_high / unit:+.1f}",
             "clear": "yes" if one.is_clear else "no",
         }
     if answer.added_milli:

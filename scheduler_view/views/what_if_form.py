@@ -62,7 +62,7 @@ class WhatIfForm(AccessibleForm):
         max_value=10_000,
         decimal_places=6,
         label="Preemptions a day",
-        help_text="Of a pod that runs on spot, on average. 5 % a month are 0.0017.",
+        help_text="Of a pod that runs on spot, on average. 5% a month are 0.0017.",
     )
     spot_checkpoint = forms.IntegerField(
         required=False,

@@ -52,6 +52,7 @@ BANNED = (
     (r"all the same\b", "anyway"),
     (r"(?:mend|heal)(?:s|ed|ing)?\b", "correct, repair, fix"),
     (r"push(?:es|ed|ing)? out\b", "preempt"),
+    (r"\d+(?:\.\d+)? %(?![% ]*\d|%)", "95%, without a space"),
 )
 """Regular expressions of whole words, any case, and what to write instead."""
 

@@ -1,4 +1,4 @@
-"""Forecast of a period from the last complete days, with an 80 % range (money.md M36-M39).
+"""Forecast of a period from the last complete days, with an 80% range (money.md M36-M39).
 
 Amounts are whole micros: millionths of a currency unit or of a GPU-hour. A *complete* day is over
 and no window of it is due. Every result depends only on the amounts by day.
@@ -18,7 +18,7 @@ MICROS = 10**6
 WINDOW_DAYS = 28  # M36
 LEAST_DAYS = 14  # M36
 WEEKS, WEEK_DAYS = 4, 7  # M38
-SPREAD_SQUARED = Fraction(1606, 1000) ** 2  # M38: of mean absolute errors, for 80 %
+SPREAD_SQUARED = Fraction(1606, 1000) ** 2  # M38: of mean absolute errors, for 80%
 
 Days = Mapping[date, int]
 
@@ -37,7 +37,7 @@ class Forecast:
 
     Attributes:
         amount: the forecast (M37).
-        low, high: the 80 % range (M38); both are `amount` if no day is left.
+        low, high: the 80% range (M38); both are `amount` if no day is left.
         days_left: days of the period that are not complete.
         past_error: mean error of the method over its window, relative to the amounts (M39); None
             if these are 0.

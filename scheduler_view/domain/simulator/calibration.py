@@ -52,7 +52,7 @@ class Calibration:
 
     @property
     def trust(self) -> Trust:
-        """By S36: 95 % of binds within 60 s and GPU-hours within 1 %."""
+        """By S36: 95% of binds within 60 s and GPU-hours within 1%."""
         if self.near_share >= BINDS and self.hours_error <= HOURS:
             return Trust.CALIBRATED
         if self.near_share < REFUSED_BINDS or self.hours_error > REFUSED_HOURS:

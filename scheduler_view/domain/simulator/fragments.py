@@ -16,7 +16,7 @@ POPULAR = Fraction(95, 100)  # of the pods are of the classes that count
 def popular_classes(
     requests: Iterable[ReplayRequest],
 ) -> list[tuple[ReplayRequest, int]]:
-    """The most frequent requests and their numbers, until 95 % of the pods are covered.
+    """The most frequent requests and their numbers, until 95% of the pods are covered.
 
     Of equally frequent ones the larger request is first.
     """

@@ -18,7 +18,7 @@ HOUR = timedelta(hours=1)
 def held_activity(cluster_id: int, now: datetime) -> Mapping[str, HoldFacts]:
     """Busy time of the last hour, and since when it is idle, by uid of a pod.
 
-    Idle as in scheduling.md S28: windows with less than 5 % of busy time, for half an hour or
+    Idle as in scheduling.md S28: windows with less than 5% of busy time, for half an hour or
     longer. A window that was not observed does not count as idle.
     """
     values: dict[str, Any] = {

@@ -199,9 +199,9 @@ def test_the_command_calibrates_and_answers(recorded: Recorded, tmp_path: Path) 
     assert "FGD: 4 of 4 units (100.0%) bound within 60 s" in ended.err
     assert "is calibrated" in ended.err
     rows = {row["measure"]: row for row in json.loads(ended.out)["rows"]}
-    wait = rows["mean wait in seconds"]
+    wait = rows["mean wait in minutes"]
     assert (wait["low"], wait["high"]) == ("0.0", "0.0")
-    assert (wait["change_low"], wait["clear"]) == ("-16200.0", "yes")
+    assert (wait["change_low"], wait["clear"]) == ("-270.0", "yes")
     assert rows["cost of installed GPUs a week"]["change_low"] == "3360.00"
     before = PodHold.objects.count()
     assert before == 4
@@ -328,7 +328,7 @@ def test_a_long_replay_shows_progress_and_ends_by_ctrl_c(
         with started(environment(redis_url), "simulate", file) as child:
             assert child.stderr is not None
             line = child.stderr.readline()
-            assert re.search(r"Random: \d+ of \d+ \(\d+ %\), .* left", line), line
+            assert re.search(r"Random: \d+ of \d+ \(\d+%\), .* left", line), line
             child.send_signal(signal.SIGINT)
             _, err = child.communicate(timeout=LONGEST_S)
     finally:

@@ -100,7 +100,7 @@ def test_the_command_answers_for_a_share_on_spot(
     rows: dict[str, Any] = {
         row["measure"]: row for row in json.loads(ended.out)["rows"]
     }
-    assert rows["mean wait in seconds"]["change_high"] == "-16200.0"
+    assert rows["mean wait in minutes"]["change_high"] == "-270.0"
     hours = rows["GPU-hours on spot in a week"]
     assert (hours["low"], hours["high"]) == ("80.0", "84.1")
     cost = rows["cost a week if what moved is not paid on demand"]

@@ -24,7 +24,7 @@ def test_a_line_has_share_rate_and_time_left() -> None:
             progress.tell("north: Computing windows", done, 600)
             clock.now += 2.0
     assert out.getvalue().splitlines() == [
-        "north: Computing windows: 30 of 600 (5 %), 5.0 per second, 1:54 left"
+        "north: Computing windows: 30 of 600 (5%), 5.0 per second, 1:54 left"
     ]
 
 
@@ -46,8 +46,8 @@ def test_the_total_may_grow_and_the_time_left_with_it() -> None:
         clock.now += 10
         progress.tell("Computing", 100, 200)
     assert out.getvalue().splitlines() == [
-        "Computing: 50 of 100 (50 %), 5.0 per second, 0:10 left",
-        "Computing: 100 of 200 (50 %), 5.0 per second, 0:20 left",
+        "Computing: 50 of 100 (50%), 5.0 per second, 0:10 left",
+        "Computing: 100 of 200 (50%), 5.0 per second, 0:20 left",
     ]
 
 
@@ -63,8 +63,8 @@ def test_the_rate_is_that_of_a_step_and_of_the_last_minute() -> None:
         clock.now += 10
         progress.tell("Computing", 200, 1000)
     assert out.getvalue().splitlines() == [
-        "Computing: 100 of 1000 (10 %)",
-        "Computing: 200 of 1000 (20 %), 10 per second, 1:20 left",
+        "Computing: 100 of 1000 (10%)",
+        "Computing: 200 of 1000 (20%), 10 per second, 1:20 left",
     ]
 
 

@@ -154,3 +154,17 @@ def test_formats_without_babel_are_those_of_the_locale(
     assert units.short_day(at) == format_date(at, "d MMM", locale=units.DATES)
     if at.year >= 1000:
         assert units.day(at) == format_date(at, "d MMM yyyy", locale=units.DATES)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("28785.7", "28,785.7"),
+        ("+43.3", "+43.3"),
+        ("-10252.0", "\N{MINUS SIGN}10,252.0"),
+        ("", ""),
+        ("12.5%", "12.5%"),
+    ],
+)
+def test_a_number_in_text_is_grouped(text: str, expected: str) -> None:
+    assert units.grouped(text) == expected

@@ -32,7 +32,7 @@ READ_BACK = timedelta(days=63)
 
 @dataclass(frozen=True, slots=True)
 class ForecastRow:
-    """A forecast and its 80 % range, in the currency or in GPU-hours, with six places."""
+    """A forecast and its 80% range, in the currency or in GPU-hours, with six places."""
 
     amount: Decimal
     low: Decimal

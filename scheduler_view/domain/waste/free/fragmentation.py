@@ -40,7 +40,7 @@ class FreeWindows:
 
 
 def popular(counts: Iterable[tuple[PodClass, int]]) -> list[tuple[PodClass, int]]:
-    """The most frequent classes, until they cover 95 % of all pods."""
+    """The most frequent classes, until they cover 95% of all pods."""
     found = sorted(
         (one for one in counts if one[1] > 0),
         key=lambda one: (-one[1], one[0].gpus, one[0].share, one[0].model),

@@ -23,10 +23,10 @@ class UsedSize:
         model: of its GPUs; empty if they are of several.
         gpus: whole GPUs that each of its pods holds.
         known_ms, held_ms: observed time, and all of it.
-        busy, busiest: share of a window that was busy: what 95 % of windows do not exceed, and
+        busy, busiest: share of a window that was busy: what 95% of windows do not exceed, and
             the most.
-        peak_bytes: the most memory of a GPU; None if less than 95 % of windows show it.
-        busy_gpus, most_gpus: GPUs of a pod that were not idle in a window: what 99 % of windows
+        peak_bytes: the most memory of a GPU; None if less than 95% of windows show it.
+        busy_gpus, most_gpus: GPUs of a pod that were not idle in a window: what 99% of windows
             do not exceed, and the most.
     """
 
@@ -68,7 +68,7 @@ class SizedTime:
 
 
 def smaller_size(used: UsedSize) -> SmallerSize | None:
-    """The smaller size; None if there is none, or less than 95 % was observed."""
+    """The smaller size; None if there is none, or less than 95% was observed."""
     if not used.held_ms or used.known_ms < COVERED * used.held_ms:
         return None
     return _fewer_gpus(used) if used.gpus > 1 else _profile(used)

@@ -7,7 +7,7 @@ from scheduler_view.domain.queues.pools import ResourcePool
 
 DAY_MS = 86_400_000
 LEAST_MS = DAY_MS
-TIMES = 10  # the wait that 95 % of others do not exceed
+TIMES = 10  # the wait that 95% of others do not exceed
 LOOK_BACK_MS = 28 * DAY_MS
 
 

@@ -69,8 +69,8 @@ def test_an_admin_asks_a_worker_answers_and_the_page_shows_ranges(ana: Client) -
     page = text(ana.get("/what-if"))
     assert "Calibrated BestFit is calibrated" in page or "is calibrated" in page
     assert "4 of 4 units (100.0%) bound within 60 s" in page
-    assert "Mean wait in seconds 0.0 0.0 -16200.0 -16200.0 Yes" in page
-    assert "Cost of installed GPUs a week – – 3360.00 3360.00 Yes" in page
+    assert "Mean wait in minutes 0.0 0.0 −270.0 −270.0 Yes" in page
+    assert "Cost of installed GPUs a week – – 3,360.00 3,360.00 Yes" in page
     part = ana.get("/what-if", headers={"HX-Request": "true"}).content.decode()
     assert "every 2s" not in part
     assert "<html" not in part
