@@ -22,7 +22,10 @@ from accounting.serializers.row import (
     TextOrNullField,
 )
 
-_MONEY = "charge of the time with a price; null if no time has a price"
+_MONEY = (
+    "charge of the time with a price; null if no time has a price, or if it is in several "
+    "currencies: ask by day, cluster or model, or for fewer days"
+)
 _UNPRICED = "time without a price, not included in any amount of the row"
 
 

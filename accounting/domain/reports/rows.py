@@ -30,6 +30,7 @@ class UsageRow(StateTimes):
     samples_used: int = 0
     hard: Intensity = NOT_OBSERVED  # GPU activity, if requested
     unpriced_ms: int = 0  # the part of its time that has no price
+    is_mixed: bool = False  # its money is in several currencies, so that it has no sum
 
     @property
     def currency(self) -> str:

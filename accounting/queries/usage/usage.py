@@ -158,4 +158,5 @@ def usage_row(
         samples_expected=found["samples_expected"],
         samples_used=found["samples_used"],
         unpriced_ms=found["unpriced_ms"],
+        is_mixed=not found["is_one_currency"],
     )

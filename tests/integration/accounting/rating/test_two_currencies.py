@@ -1,0 +1,78 @@
+"""Closed days in euros and open days in dollars have no sum, and pages say so (money.md M16).
+
+Not here: two currencies on open days only (`test_price.py`).
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+import time_machine
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from accounting.booking.close import close_period
+from accounting.models import Cluster, DirtyHour, Person, UnitPrice
+from tests.integration.accounting.rating.books import Books
+from tests.integration.accounting.rating.test_booked_days import OCTOBER, use
+from tests.integration.accounting.support import report
+from tests.page_html import html_of
+
+BOTH = "from=2026-10-01&to=2026-11-09"
+CLOSED = "from=2026-10-01&to=2026-10-31"
+USED = datetime(2026, 11, 3, 10, tzinfo=UTC)
+SENTENCE = "are in several currencies, which are not added"
+
+
+@pytest.fixture
+def client(books: Books) -> Iterator[Client]:
+    """October is closed in euros; team a also held a GPU in November, at a rate in dollars."""
+    use(books)
+    close_period(OCTOBER)
+    UnitPrice.objects.all().delete()
+    UnitPrice.objects.create(
+        model="NVIDIA-L40S",
+        currency="USD",
+        rate_per_gpu_hour=Decimal(2),
+        valid_from=datetime(2026, 10, 31, 23, tzinfo=UTC),
+    )
+    DirtyHour.objects.create(
+        cluster_id=Cluster.objects.get().pk,
+        hour_start=USED,
+        marked_at=USED,
+        reason="facts",
+    )
+    books.settle()
+    user = get_user_model().objects.create_user("ana")
+    Person.objects.create(user=user, role="admin")
+    client = Client()
+    client.force_login(user)
+    with time_machine.travel(datetime(2026, 11, 10, 12, tzinfo=UTC), tick=False):
+        yield client
+
+
+@pytest.mark.parametrize("path", ["/", "/teams", "/teams/a"])
+def test_a_total_leaves_out_no_currency(client: Client, path: str) -> None:
+    """The total was that of the teams with one currency, and did not say so."""
+    answer = client.get(f"{path}?{BOTH}")
+    assert SENTENCE in html_of(answer)
+    if "teams" in answer.context:
+        assert answer.context["teams"].total.charge is None
+    assert SENTENCE not in html_of(client.get(f"{path}?{CLOSED}"))
+
+
+def test_rest_has_no_amount_and_no_unpriced_time(client: Client) -> None:
+    found = client.get("/api/v1/usage?by=team&from=2026-10-01&to=2026-11-10").json()
+    rows = {row["team"]: row for row in found["rows"]}
+    assert (rows["a"]["charge"], rows["a"]["currency"]) == (None, None)
+    assert rows["a"]["unpriced_gpu_hours"] == "0.000000"
+    assert rows["b"]["currency"] == "EUR"
+    assert rows["b"]["charge"] is not None
+
+
+def test_an_explanation_has_the_sum_of_each_currency(client: Client) -> None:
+    page = html_of(client.get(f"/explain?what=charge&team=a&{BOTH}"))
+    [october] = report("usage", by="", team="a", to="2026-11-01")
+    euros = round(Decimal(october["charge"]), 2)
+    assert f"2026-10 r1 + other time = {euros} EUR + 0.06 USD" in page
