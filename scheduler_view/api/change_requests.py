@@ -12,7 +12,6 @@ from rest_framework.response import Response
 from accounting.access import Scope, scope_of
 from accounting.actions.idempotency import digest_of, once
 from accounting.api.once import key_of
-from scheduler_view import serializers
 from scheduler_view.actions import change_sets as actions
 from scheduler_view.api.errors import PreconditionRequired
 from scheduler_view.domain.plan.edit import Edit, QuotaEdit, stored_edit
@@ -24,6 +23,7 @@ from scheduler_view.queries.changes.change_sets import (
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.teams import led_slugs
 from scheduler_view.rights import may_act
+from scheduler_view.serializers.changes import ChangeSerializer
 
 
 def answer(request: Request, change_set: ChangeSet, code: int) -> Response:
@@ -31,7 +31,7 @@ def answer(request: Request, change_set: ChangeSet, code: int) -> Response:
     if row is None:
         raise Http404
     headers = {"ETag": f'"{row.version}"'}
-    return Response(serializers.ChangeSerializer.one(row), status=code, headers=headers)
+    return Response(ChangeSerializer.one(row), status=code, headers=headers)
 
 
 def change_set_of(request: Request, number: int) -> ChangeSet:

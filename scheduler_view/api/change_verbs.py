@@ -6,7 +6,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.api.writes import checked
-from scheduler_view import serializers
 from scheduler_view.actions import change_sets as actions
 from scheduler_view.actions import ending
 from scheduler_view.api.change_requests import (
@@ -20,13 +19,14 @@ from scheduler_view.api.change_requests import (
 )
 from scheduler_view.api.changes import OneView
 from scheduler_view.api.schema import acts, makes
+from scheduler_view.serializers.changes import NoBodySerializer, ReasonBodySerializer
 from scheduler_view.wakeup import ring
 
 
 class PlanView(OneView):
     """Planning."""
 
-    @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
+    @acts(NoBodySerializer, status.HTTP_202_ACCEPTED)
     def post(self, request: Request, number: int) -> Response:
         """Plan a change set: a worker reads the cluster and checks the change with a dry run."""
         change_set = as_admin(request, number, "plan")
@@ -43,7 +43,7 @@ class PlanView(OneView):
 class ApproveView(OneView):
     """Approval."""
 
-    @acts(serializers.NoBodySerializer, status.HTTP_200_OK)
+    @acts(NoBodySerializer, status.HTTP_200_OK)
     def post(self, request: Request, number: int) -> Response:
         """Approve a plan. Above the cluster's limit, the approver must not be the author."""
         change_set = as_admin(request, number, "approve")
@@ -59,7 +59,7 @@ class ApproveView(OneView):
 class ApplyView(OneView):
     """Applying."""
 
-    @acts(serializers.NoBodySerializer, status.HTTP_202_ACCEPTED)
+    @acts(NoBodySerializer, status.HTTP_202_ACCEPTED)
     def post(self, request: Request, number: int) -> Response:
         """Apply a plan: a worker sends it, object by object."""
         change_set = as_admin(request, number, "apply")
@@ -76,11 +76,11 @@ class ApplyView(OneView):
 class UndoView(OneView):
     """Undo."""
 
-    @makes(serializers.ReasonBodySerializer)
+    @makes(ReasonBodySerializer)
     def post(self, request: Request, number: int) -> Response:
         """Create a draft that restores the previous state."""
         change_set = as_admin(request, number, "undo")
-        body = checked(serializers.ReasonBodySerializer, request)
+        body = checked(ReasonBodySerializer, request)
         back = once_only(
             request,
             lambda: actions.undo(
@@ -96,11 +96,11 @@ class UndoView(OneView):
 class DiscardView(OneView):
     """Discarding."""
 
-    @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
+    @acts(ReasonBodySerializer, status.HTTP_200_OK)
     def post(self, request: Request, number: int) -> Response:
         """Discard your own change set that was not applied. It stays in the list."""
         change_set = own(request, may_ask(request), number, "discard")
-        body = checked(serializers.ReasonBodySerializer, request)
+        body = checked(ReasonBodySerializer, request)
         ending.discard(
             change_set,
             version=version_of(request),
@@ -114,11 +114,11 @@ class DiscardView(OneView):
 class DeclineView(OneView):
     """Declining."""
 
-    @acts(serializers.ReasonBodySerializer, status.HTTP_200_OK)
+    @acts(ReasonBodySerializer, status.HTTP_200_OK)
     def post(self, request: Request, number: int) -> Response:
         """Decline another person's change set. The reason is shown to its author."""
         change_set = as_admin(request, number, "decline")
-        body = checked(serializers.ReasonBodySerializer, request)
+        body = checked(ReasonBodySerializer, request)
         ending.decline(
             change_set,
             version=version_of(request),

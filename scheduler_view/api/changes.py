@@ -16,7 +16,6 @@ from accounting.api.rows import ApiView, RowsView
 from accounting.api.schema import lists
 from accounting.api.writes import checked
 from accounting.queries.selection import check_word
-from scheduler_view import serializers
 from scheduler_view.actions import change_sets as actions
 from scheduler_view.actions import joining
 from scheduler_view.api.change_requests import (
@@ -39,6 +38,12 @@ from scheduler_view.queries.changes.change_sets import (
     states,
 )
 from scheduler_view.queries.resources import added_names
+from scheduler_view.serializers.changes import (
+    ChangeBodySerializer,
+    ChangeRowSerializer,
+    JoinBodySerializer,
+    NewChangeBodySerializer,
+)
 
 
 class ChangesView(RowsView):
@@ -47,7 +52,7 @@ class ChangesView(RowsView):
     subject = "change-sets"
     parameters = ("cluster", "team", "state")
 
-    @lists(serializers.ChangeRowSerializer, parameters)
+    @lists(ChangeRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """List change sets, newest first. Team members see those of their teams."""
         filters = self.selection(request).filters
@@ -61,15 +66,13 @@ class ChangesView(RowsView):
             teams=filters.get("team"),
             state=state,
         )
-        return self.keyset_page(
-            request, read, change_key, serializers.ChangeRowSerializer
-        )
+        return self.keyset_page(request, read, change_key, ChangeRowSerializer)
 
-    @makes(serializers.NewChangeBodySerializer)
+    @makes(NewChangeBodySerializer)
     def post(self, request: Request) -> Response:
         """Create a draft. Team leads can request quotas for their teams."""
         scope = may_ask(request)
-        body = checked(serializers.NewChangeBodySerializer, request)
+        body = checked(NewChangeBodySerializer, request)
         draft = draft_of(body)
         check_teams(scope, draft.edits)
         change_set = once_only(
@@ -106,12 +109,12 @@ class ChangeView(OneView):
         """Get a change set with its plan and the result for each object."""
         return answer(request, change_set_of(request, number), status.HTTP_200_OK)
 
-    @acts(serializers.ChangeBodySerializer, status.HTTP_200_OK)
+    @acts(ChangeBodySerializer, status.HTTP_200_OK)
     def put(self, request: Request, number: int) -> Response:
         """Replace the edits of a draft. Its plan is discarded."""
         scope = may_ask(request)
         change_set = own(request, scope, number, "edit")
-        draft = draft_of(checked(serializers.ChangeBodySerializer, request))
+        draft = draft_of(checked(ChangeBodySerializer, request))
         check_teams(scope, draft.edits)
         actions.edit(
             change_set,
@@ -122,13 +125,13 @@ class ChangeView(OneView):
         )
         return answer(request, change_set, status.HTTP_200_OK)
 
-    @acts(serializers.JoinBodySerializer, status.HTTP_200_OK)
+    @acts(JoinBodySerializer, status.HTTP_200_OK)
     def patch(self, request: Request, number: int) -> Response:
         """Add edits to an open change set. A new edit replaces an existing edit of the same
         object."""
         scope = may_ask(request)
         change_set = own(request, scope, number, "edit")
-        body = checked(serializers.JoinBodySerializer, request)
+        body = checked(JoinBodySerializer, request)
         edits = edits_from(body["edits"], added_names())
         check_teams(scope, edits)
         joining.join(

@@ -7,9 +7,9 @@ from rest_framework.response import Response
 from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
-from scheduler_view import serializers
 from scheduler_view.queries.quotas import among, quota_rows
 from scheduler_view.queries.tiers import tier_rows
+from scheduler_view.serializers.quotas import QuotaRowSerializer, TierRowSerializer
 
 
 class QuotasView(RowsView):
@@ -18,12 +18,12 @@ class QuotasView(RowsView):
     subject = "quotas"
     parameters = ("cluster", "team")
 
-    @lists(serializers.QuotaRowSerializer, parameters)
+    @lists(QuotaRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """List quotas of the teams that you can see."""
         found = quota_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
-        return self.listed(request, rows, serializers.QuotaRowSerializer)
+        return self.listed(request, rows, QuotaRowSerializer)
 
 
 class TiersView(RowsView):
@@ -32,10 +32,10 @@ class TiersView(RowsView):
     subject = "tiers"
     parameters = ("cluster",)
 
-    @lists(serializers.TierRowSerializer, parameters)
+    @lists(TierRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """List tiers, highest first. People without a team see none."""
         scope = scope_of(request.user)
         filters = self.selection(request).filters
         rows = among(tier_rows() if scope.sees_any else [], filters)
-        return self.listed(request, rows, serializers.TierRowSerializer)
+        return self.listed(request, rows, TierRowSerializer)

@@ -8,7 +8,7 @@ from rest_framework.serializers import Serializer
 
 from accounting.actions.idempotency import LONGEST_KEY
 from accounting.api.schema import READ_REFUSALS, RETRY_AFTER, WRITE_REFUSALS, problems
-from scheduler_view.serializers import ChangeSerializer
+from scheduler_view.serializers.changes import ChangeSerializer
 
 _IF_MATCH = OpenApiParameter(
     "If-Match",

@@ -11,12 +11,16 @@ from accounting.api.rows import RowsView
 from accounting.api.schema import lists
 from accounting.rights import WHOLE_FLEET
 from accounting.serializers.queues import QueueRowSerializer
-from scheduler_view import serializers
 from scheduler_view.queries.queue_values import value_rows
 from scheduler_view.queries.quotas import among
 from scheduler_view.queries.waits.preempted import preempted_key, preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
+from scheduler_view.serializers.quotas import QueueValueRowSerializer
+from scheduler_view.serializers.waits import (
+    PreemptionRowSerializer,
+    WaitingUnitRowSerializer,
+)
 
 
 class QueuesView(RowsView):
@@ -40,11 +44,11 @@ class QueueValuesView(RowsView):
     right = WHOLE_FLEET
     parameters = ("cluster",)
 
-    @lists(serializers.QueueValueRowSerializer, parameters)
+    @lists(QueueValueRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """List fields of queues that change sets can change, as last observed."""
         rows = among(value_rows(), self.selection(request).filters)
-        return self.listed(request, rows, serializers.QueueValueRowSerializer)
+        return self.listed(request, rows, QueueValueRowSerializer)
 
 
 class WaitingView(RowsView):
@@ -53,12 +57,12 @@ class WaitingView(RowsView):
     subject = "waiting"
     parameters = ("cluster", "team")
 
-    @lists(serializers.WaitingUnitRowSerializer, parameters)
+    @lists(WaitingUnitRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """List work that waits, why, who holds what it needs and what would let it start."""
         found = waiting_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
-        return self.listed(request, rows, serializers.WaitingUnitRowSerializer)
+        return self.listed(request, rows, WaitingUnitRowSerializer)
 
 
 class PreemptionsView(RowsView):
@@ -67,7 +71,7 @@ class PreemptionsView(RowsView):
     subject = "preemptions"
     parameters = ("cluster", "team")
 
-    @lists(serializers.PreemptionRowSerializer, parameters)
+    @lists(PreemptionRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """List pods that the scheduler preempted in the last 30 days, newest first."""
         filters = self.selection(request).filters
@@ -78,6 +82,4 @@ class PreemptionsView(RowsView):
             clusters=filters.get("cluster"),
             teams=filters.get("team"),
         )
-        return self.keyset_page(
-            request, read, preempted_key, serializers.PreemptionRowSerializer
-        )
+        return self.keyset_page(request, read, preempted_key, PreemptionRowSerializer)

@@ -8,9 +8,12 @@ from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import PERIOD, lists
 from accounting.rights import WASTE
-from scheduler_view import serializers
 from scheduler_view.queries.waste.recommendations import recommendation_rows
 from scheduler_view.queries.waste.rows import waste_days, waste_report
+from scheduler_view.serializers.waste import (
+    RecommendationRowSerializer,
+    WasteRowSerializer,
+)
 
 PLACES = 6
 
@@ -22,7 +25,7 @@ class WasteView(RowsView):
     right = WASTE
     parameters = (*PERIOD, "cluster", "team")
 
-    @lists(serializers.WasteRowSerializer, parameters)
+    @lists(WasteRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """List wasted GPU time by rule and work unit, largest amount first.
 
@@ -36,7 +39,7 @@ class WasteView(RowsView):
             clusters=selection.filters.get("cluster", ()),
             teams=selection.filters.get("team", ()),
         )
-        return self.listed(request, report.rows, serializers.WasteRowSerializer)
+        return self.listed(request, report.rows, WasteRowSerializer)
 
 
 class RecommendationsView(RowsView):
@@ -46,7 +49,7 @@ class RecommendationsView(RowsView):
     right = WASTE
     parameters = ("team",)
 
-    @lists(serializers.RecommendationRowSerializer, parameters)
+    @lists(RecommendationRowSerializer, parameters)
     def get(self, request: Request) -> Response:
         """List what could be saved, from the findings of four weeks, and what was decided."""
         rows = recommendation_rows(
@@ -54,4 +57,4 @@ class RecommendationsView(RowsView):
             PLACES,
             teams=self.selection(request).filters.get("team", ()),
         )
-        return self.listed(request, rows, serializers.RecommendationRowSerializer)
+        return self.listed(request, rows, RecommendationRowSerializer)

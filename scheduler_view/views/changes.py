@@ -19,7 +19,7 @@ from scheduler_view.queries.changes.change_row import ChangeRow, StepRow
 from scheduler_view.queries.changes.change_sets import change_row, change_rows, states
 from scheduler_view.queries.changes.drafts import asked_before
 from scheduler_view.queries.changes.waiting_approvals import pending_rows
-from scheduler_view.serializers import ChangeRowSerializer
+from scheduler_view.serializers.changes import ChangeRowSerializer
 from scheduler_view.views import diffs
 from scheduler_view.views.parameters import parameter
 from scheduler_view.views.stages import is_slow, stamp, standing, states_of

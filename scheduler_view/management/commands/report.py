@@ -20,19 +20,21 @@ from scheduler_view.queries.waits.preempted import preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
 from scheduler_view.queries.waste.rows import waste_days, waste_report
-from scheduler_view.queue_serializers import (
+from scheduler_view.serializers.queues import (
     PoolRowSerializer,
     QueuedUnitRowSerializer,
     WaitTimeRowSerializer,
 )
-from scheduler_view.serializers import (
-    PreemptionRowSerializer,
+from scheduler_view.serializers.quotas import (
     QueueValueRowSerializer,
     QuotaRowSerializer,
     TierRowSerializer,
-    WaitingUnitRowSerializer,
-    WasteRowSerializer,
 )
+from scheduler_view.serializers.waits import (
+    PreemptionRowSerializer,
+    WaitingUnitRowSerializer,
+)
+from scheduler_view.serializers.waste import WasteRowSerializer
 
 PLACES = 6  # of amounts
 FILTERS = {

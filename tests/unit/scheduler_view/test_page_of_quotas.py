@@ -19,7 +19,7 @@ from scheduler_view.domain.quotas.split import SplitRule, SplitSpec, divide
 from scheduler_view.domain.tiers.tier import TierSpec, next_class, tier_faults
 from scheduler_view.domain.waits.wording import CAUSE_TEXTS
 from scheduler_view.queries.quotas import QuotaRow
-from scheduler_view.serializers import QuotaRowSerializer
+from scheduler_view.serializers.quotas import QuotaRowSerializer
 from tests.unit.scheduler_view.domain.examples import quota
 
 PAGE = Path(__file__).parents[3] / "docs" / "quotas.md"

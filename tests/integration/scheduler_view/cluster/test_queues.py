@@ -15,7 +15,7 @@ from scheduler_view.models import Observation, ObservationRun, QuotaTarget
 from scheduler_view.observation.watch import look_once
 from scheduler_view.queries.quotas import quota_rows
 from scheduler_view.queries.waits.queue_borrowing import served
-from scheduler_view.serializers import QuotaRowSerializer
+from scheduler_view.serializers.quotas import QuotaRowSerializer
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World
 from tests.integration.scheduler_view.actions.conftest import office_of

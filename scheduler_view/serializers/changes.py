@@ -1,0 +1,188 @@
+"""Change sets: rows, plans and request bodies."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounting.models import Cluster
+from accounting.serializers.directory import InstantField
+from accounting.serializers.row import (
+    Members,
+    RowSerializer,
+    SecondsField,
+)
+from scheduler_view.actions.change_sets import LONGEST_REASON, SHORTEST_REASON
+
+_Base = serializers.Serializer[Any]
+
+
+class _AnyObject(serializers.JSONField):
+    """A mapping whose members are the object's own."""
+
+
+class ChangeRowSerializer(RowSerializer):
+    """One change set in a list."""
+
+    id = serializers.IntegerField()
+    title = serializers.CharField(
+        source="name", help_text="summary: `Vision: 24 → 30 GPUs`"
+    )
+    cluster = serializers.CharField()
+    state = serializers.CharField()
+    version = serializers.IntegerField(help_text="the ETag; pass it as If-Match")
+    author = serializers.CharField()
+    reason = serializers.CharField()
+    summary = serializers.CharField(allow_blank=True)
+    error = serializers.CharField(allow_blank=True)
+    is_planning = serializers.BooleanField()
+    needs_second = serializers.BooleanField()
+    approved_by = serializers.CharField(allow_blank=True)
+    made_at = SecondsField()
+    planned_at = SecondsField(allow_null=True)
+    plan_expires_at = SecondsField(allow_null=True)
+    approved_at = SecondsField(allow_null=True)
+    starts_at = SecondsField(allow_null=True)
+    ends_at = SecondsField(allow_null=True)
+    applied_at = SecondsField(allow_null=True)
+    retry_at = SecondsField(allow_null=True)
+    ended_by = serializers.CharField(
+        allow_blank=True, help_text="person who declined or discarded it"
+    )
+    ended_at = SecondsField(allow_null=True)
+    ended_reason = serializers.CharField(allow_blank=True)
+    undoes = serializers.IntegerField(allow_null=True)
+    undone_by = serializers.IntegerField(allow_null=True)
+    steps_applied = serializers.IntegerField()
+    steps_unchanged = serializers.IntegerField()
+    steps_refused = serializers.IntegerField()
+    steps_open = serializers.IntegerField()
+    is_partial = serializers.BooleanField(
+        help_text="true if the change affects other teams: only the lines of your teams are "
+        "shown, without the reason"
+    )
+
+
+class FieldChangeSerializer(RowSerializer):
+    """One field of an object."""
+
+    field = serializers.CharField()
+    before = serializers.CharField(allow_null=True)
+    after = serializers.CharField(allow_null=True)
+
+    def to_representation(self, instance: Any) -> Members:
+        """A triple, as plans store it."""
+        return dict(zip(self.fields, instance, strict=True))
+
+
+class StepSerializer(RowSerializer):
+    """One object of a plan, and its result."""
+
+    object = serializers.CharField(
+        source="title", help_text="pass it in `force` to take over the object"
+    )
+    kind = serializers.CharField()
+    namespace = serializers.CharField(allow_blank=True)
+    name = serializers.CharField()
+    action = serializers.CharField()
+    changes = FieldChangeSerializer(many=True)
+    others = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField())
+    )
+    blocked = serializers.CharField(allow_blank=True)
+    note = serializers.CharField(allow_blank=True)
+    force = serializers.BooleanField()
+    state = serializers.CharField()
+    code = serializers.IntegerField(allow_null=True)
+    message = serializers.CharField(
+        allow_blank=True, help_text="message of the API server"
+    )
+    done_at = SecondsField(allow_null=True)
+    body = _AnyObject(allow_null=True)
+
+
+class _StoredSerializer(RowSerializer):
+    """A value that a plan stores in its output form."""
+
+    def to_representation(self, instance: Any) -> Members:
+        """Unchanged."""
+        return dict(instance)
+
+
+class EffectSerializer(_StoredSerializer):
+    """One sentence about an effect of the change."""
+
+    code = serializers.CharField()
+    text = serializers.CharField()
+    team = serializers.CharField(allow_blank=True)
+    resource = serializers.CharField(allow_blank=True)
+
+
+class WarningSerializer(_StoredSerializer):
+    """One warning; `about` names the object."""
+
+    code = serializers.CharField()
+    text = serializers.CharField()
+    about = serializers.CharField(allow_blank=True)
+    namespace = serializers.CharField(allow_blank=True, required=False)
+
+
+class ChangeSerializer(ChangeRowSerializer):
+    """One change set with its plan."""
+
+    edits = serializers.ListField(child=_AnyObject())
+    effects = EffectSerializer(many=True)
+    warnings = WarningSerializer(many=True)
+    steps = StepSerializer(many=True)
+
+
+class ChangeBodySerializer(_Base):
+    """A change set to create, or the new content of a draft.
+
+    An edit is `{kind: quota, team, resource, gpus, tier, rule, weights, version}`, `gpus` null to
+    remove the quota; or `{kind: tier, name, value, preempts, is_default, description, in_place,
+    remove, version}`; or `{kind: queue, object, name, field, value, release, version}`, `value`
+    null for a field that must not be set. `version` is of the quota, tier or field that was read; 0
+    if there was none; without it, it is not checked.
+    """
+
+    edits = serializers.ListField(child=_AnyObject(), allow_empty=False)
+    reason = serializers.CharField(
+        min_length=SHORTEST_REASON, max_length=LONGEST_REASON
+    )
+    force = serializers.ListField(
+        child=serializers.CharField(max_length=400), required=False, max_length=500
+    )
+    starts_at = InstantField(required=False, allow_null=True)
+    ends_at = InstantField(required=False, allow_null=True)
+
+
+class JoinBodySerializer(_Base):
+    """Edits to add to an open change set, as in `ChangeBody`."""
+
+    edits = serializers.ListField(child=_AnyObject(), allow_empty=False)
+    reason = serializers.CharField(
+        min_length=SHORTEST_REASON,
+        max_length=LONGEST_REASON,
+        required=False,
+        help_text="replaces the change set's own",
+    )
+
+
+class NewChangeBodySerializer(ChangeBodySerializer):
+    """A change set to create."""
+
+    cluster = serializers.SlugRelatedField(
+        slug_field="name", queryset=Cluster.objects.all()
+    )
+
+
+class ReasonBodySerializer(_Base):
+    """The reason of an undo or an end."""
+
+    reason = serializers.CharField(
+        min_length=SHORTEST_REASON, max_length=LONGEST_REASON
+    )
+
+
+class NoBodySerializer(_Base):
+    """Only the address and If-Match."""

@@ -1,0 +1,94 @@
+"""Rows of work that waits, of what holds its GPUs, and of preemptions."""
+
+from rest_framework import serializers
+
+from accounting.serializers.row import (
+    MoneyField,
+    RowSerializer,
+    SecondsField,
+    TextOrNullField,
+)
+from scheduler_view.domain.waits.cause import PreemptionOutcome, Stage, WaitCause
+
+
+class HolderRowSerializer(RowSerializer):
+    """One pod that holds what waiting work needs."""
+
+    team = serializers.CharField(help_text="`unmapped` for usage without a team")
+    pod = serializers.CharField(
+        allow_blank=True, help_text="empty for teams that you may not read"
+    )
+    unit = serializers.CharField(
+        allow_blank=True, help_text="its work, as Kind/namespace/name"
+    )
+    resource = serializers.CharField(allow_blank=True)
+    units = serializers.IntegerField()
+    priority_class = serializers.CharField(allow_blank=True)
+    is_own = serializers.BooleanField(help_text="a replica of the waiting work")
+    since = SecondsField(allow_null=True)
+    idle_since = SecondsField(
+        allow_null=True, help_text="null if they are in use, or that is not known"
+    )
+    cost_per_hour = MoneyField(
+        allow_null=True,
+        help_text="of its GPUs; null without a price, and for teams that you may not read",
+    )
+    currency = TextOrNullField(help_text="of `cost_per_hour`")
+
+
+class WaitingUnitRowSerializer(RowSerializer):
+    """One work unit that waits, as last explained."""
+
+    cluster = serializers.CharField()
+    team = serializers.CharField(help_text="`unmapped` for usage without a team")
+    namespace = serializers.CharField()
+    kind = serializers.CharField(help_text="Job, Deployment, PodGroup, Pod, ...")
+    name = serializers.CharField()
+    requested = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="units of one pod by resource",
+    )
+    pods_wanted = serializers.IntegerField()
+    pods_bound = serializers.IntegerField(help_text="pods on a node")
+    pods_waiting = serializers.IntegerField(
+        help_text="those that were not made included"
+    )
+    priority_class = serializers.CharField(allow_blank=True)
+    since = SecondsField(allow_null=True)
+    stage = serializers.ChoiceField(choices=[one.value for one in Stage])
+    cause = serializers.ChoiceField(choices=[one.value for one in WaitCause])
+    cause_since = SecondsField()
+    contributing = serializers.ListField(
+        child=serializers.CharField(), help_text="other causes, on other nodes or pods"
+    )
+    overlays = serializers.ListField(child=serializers.CharField())
+    preemption = serializers.ChoiceField(
+        choices=[one.value for one in PreemptionOutcome]
+    )
+    holders = serializers.ListField(
+        child=HolderRowSerializer(many=True),
+        help_text="sets of pods; if all pods of one set end, a waiting pod fits",
+    )
+    starts_if = serializers.ListField(
+        child=serializers.DictField(), help_text="changes of which each is enough"
+    )
+    message = serializers.CharField(
+        allow_blank=True, help_text="message of the scheduler or the API server"
+    )
+    seen_at = SecondsField(allow_null=True)
+    from_metrics = serializers.BooleanField(
+        source="is_from_metrics",
+        help_text="explained from kube-state-metrics alone: `holders`, `starts_if` and "
+        "`preemption` are not known, and `other` is any cause that metrics do not show",
+    )
+
+
+class PreemptionRowSerializer(RowSerializer):
+    """One pod that the scheduler preempted for another."""
+
+    cluster = serializers.CharField()
+    team = serializers.CharField(help_text="`unmapped` for usage without a team")
+    namespace = serializers.CharField()
+    pod = serializers.CharField()
+    at = SecondsField()
+    message = serializers.CharField(allow_blank=True)
