@@ -13,6 +13,8 @@ from typing import NoReturn
 import pytest
 from django.conf import settings
 from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as drawn
 from pytest_django import DjangoDbBlocker
 
 import portal.celery  # noqa: F401  # as in portal.wsgi: else tasks go to Celery's default broker
@@ -31,6 +33,13 @@ FLEETS = "test_fleets.py::test_a_fleet"
 ALONE = frozenset({"browser", "e2e"})  # they need the machine for themselves
 UNIT_SECONDS = 2  # a slower unit test is another kind of test
 DRAWN_SECONDS = 60  # hundreds of examples; cut short in one, Hypothesis calls it flaky
+
+
+# Other work on the machine makes examples slow, not wrong.
+drawn.register_profile(
+    "any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+drawn.load_profile("any-machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:
