@@ -24,7 +24,7 @@ def columns_of(
     Args:
         header: the names of the columns; those that are fields need no option.
         maps: FIELD=COLUMN; per_gpu_hour=COLUMN or COLUMN:LIFECYCLE may repeat.
-        sets: FIELD=VALUE, for all rows.
+        sets: FIELD=VALUE, for all rows, also if there is a column for it.
         wheres: COLUMN=VALUE: only such rows; two of one column allow both values.
 
     Raises:
@@ -41,10 +41,10 @@ def columns_of(
         else:
             named[name] = _must(value, header, "column")
     constants = _constants(sets)
-    if not prices:
-        prices = [(PRICE, "")] if PRICE in header else []
-    if not prices and PRICE in constants:
+    if PRICE in constants:
         prices = [("", "")]
+    elif not prices and PRICE in header:
+        prices = [(PRICE, "")]
     named = {name: column for name, column in named.items() if name not in constants}
     for name in ("model", "valid_from"):
         if name not in named and name not in constants:
