@@ -125,6 +125,7 @@ class Mutants(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         child = os.fork()
         if not child:
             trampoline.set_mutant_under_test(mutant)
+            _clear_caches()
             limit = min(MOST_SECONDS, sum(self.seconds[i.nodeid] for i in items))
             # the signal's default ends the process
             signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE * limit + 2)
@@ -150,6 +151,15 @@ def _diff(made: file_mutation.MutatedFile, name: str) -> str:
 
 def _run(item: pytest.Item) -> None:
     item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+
+
+def _clear_caches() -> None:
+    """Empty the domain's caches: their values were computed without the fault."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("accounting.domain."):
+            for thing in list(vars(module).values()):
+                if callable(clear := getattr(thing, "cache_clear", None)):
+                    clear()
 
 
 def _fails(

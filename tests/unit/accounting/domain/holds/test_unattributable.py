@@ -15,7 +15,10 @@ from accounting.domain.inventory.records import (
     Inventory,
     NodeRecord,
     PodRecord,
+    SampleSpan,
+    ScrapeLocation,
 )
+from accounting.domain.samples.series import ScraperIdentity
 
 PERIOD = Interval(100, 1000)
 GPU = "nvidia.com/gpu"
@@ -115,6 +118,90 @@ def test_instance_that_no_gpu_of_the_model_has_is_told_for_as_long_as_it_is_ther
         (code, subject, 100, 101, "error")
     ]
     assert told(gpus=geometry((999, ((1, ""),)))) == [(code, "G ", 999, 1000, "error")]
+
+
+A100, H100 = "NVIDIA-A100-SXM4-40GB", "NVIDIA-H100-80GB-HBM3"
+
+
+def sampled_on(*nodes: tuple[str, int, int]) -> GpuRecord:
+    """A GPU with an instance that an A100 of 40 GB has and an H100 has not."""
+    places = {
+        ScrapeLocation(node, ScraperIdentity("dcgm")): [SampleSpan(first, last, 30)]
+        for node, first, last in nodes
+    }
+    return GpuRecord("G", H100, spans=places, geometry=[(0, ((1, "1g.5gb"),))])
+
+
+@pytest.mark.parametrize(
+    ("gpu", "is_told"),
+    [
+        (sampled_on(("a", 0, 900)), False),
+        (sampled_on(("h", 0, 900)), True),
+        (sampled_on(("a", 0, 400), ("h", 500, 900)), True),
+        (sampled_on(("h", 0, 400), ("a", 500, 900)), False),
+        (sampled_on(("unknown", 0, 900)), True),  # by its own samples
+        (sampled_on(), True),
+    ],
+)
+def test_the_model_of_an_instance_is_that_of_its_latest_node(
+    gpu: GpuRecord, is_told: bool
+) -> None:
+    nodes = {
+        name: NodeRecord(name, labels=[(0, {"label_nvidia_com_gpu_product": model})])
+        for name, model in (("a", A100), ("h", H100))
+    }
+    assert bool(told(gpus={"G": gpu}, nodes=nodes)) is is_told
+
+
+def test_each_unknown_kind_of_a_gpu_is_told_once() -> None:
+    instances = ((1, "9g.99gb"), (2, "8g.88gb"), (3, "9g.99gb"), (4, "1g.5gb"))
+    found = told(gpus=geometry((0, instances)))
+    assert [subject for _, subject, *_ in found] == ["G 8g.88gb", "G 9g.99gb"]
+
+
+def test_claim_that_the_api_shows_without_a_device_is_not_told() -> None:
+    """N13: nothing was allocated to it."""
+    claims = {("ns", "c"): ClaimRecord("ns", "c", is_observed=True)}
+    assert told(pod(claims={"c"}), claims=claims) == []
+
+
+def test_an_issue_says_what_to_do() -> None:
+    inventory = Inventory(
+        pods={
+            "u": pod(resource=NONE, annotations={"gpu_fraction": "1.5"}, claims={"c"})
+        },
+        nodes={"n": NodeRecord("n", labels=[(0, LABELS)])},
+        gpus=geometry((300, ((1, "9g.99gb"),))),
+    )
+    found = {
+        issue.subject: (issue.message, issue.advice, issue.at_stake_ms)
+        for issue in unbooked(inventory, PERIOD)
+    }
+    assert found == {
+        "G 9g.99gb": (
+            "GPUs of this model do not have such instances. The time counts as stranded.",
+            "Check the exporter's labels GPU_I_PROFILE and modelName.",
+            0,
+        ),
+        f"ns/a {NONE}": (
+            "No GPU of this node can have this partition. It is not booked.",
+            "Check the node's model label and the name of the resource.",
+            900,
+        ),
+        "ns/a": (
+            "Its annotations request 1.5 of one GPU.",
+            "It is not booked. Request several devices instead.",
+            900,
+        ),
+        "ns/a c": (
+            "The device of its resource claim is not known.",
+            (
+                "Give the portal access to the Kubernetes API, or configure the exporter to"
+                " report claims (KUBERNETES_ENABLE_DRA)."
+            ),
+            900,
+        ),
+    }
 
 
 @pytest.mark.parametrize(
