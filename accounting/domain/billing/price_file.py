@@ -36,7 +36,7 @@ def columns_of(
         name, value = _pair(text, "--map", "FIELD=COLUMN")
         _must(name, FIELDS, "field")
         if name == PRICE:
-            column, _, lifecycle = _split(value, header)
+            column, lifecycle = _split(value, header)
             prices.append((_must(column, header, "column"), lifecycle))
         else:
             named[name] = _must(value, header, "column")
@@ -131,12 +131,12 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _split(value: str, header: Sequence[str]) -> tuple[str, str, str]:
+def _split(value: str, header: Sequence[str]) -> tuple[str, str]:
     """A price column and its lifecycle; a column whose own name has a colon stays whole."""
     if value in header:
-        return value, "", ""
+        return value, ""
     column, colon, lifecycle = value.rpartition(":")
-    return (column, colon, lifecycle) if colon else (value, "", "")
+    return (column, lifecycle) if colon else (value, "")
 
 
 def _must(name: str, known: Sequence[str], what: str) -> str:
