@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
-from accounting.domain.billing.close_checks import plain
+from accounting.domain.core.decimal_text import plain
 from accounting.queries.finance.months.corrections import correction_rows
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.selection import Selection, SelectionError, refuse_others

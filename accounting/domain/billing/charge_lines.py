@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from hashlib import sha256
 
+from accounting.domain.core.decimal_text import plain
+
 HASH_VERSION = "gpu-ledger-close-v1"
 KEY_FIELDS = (
     "kind",
@@ -93,9 +95,9 @@ def line_text(line: Line) -> str:
     """The line as the hash of a close reads it (M29)."""
     values: list[str | None] = [_key_text(line, name) for name in KEY_FIELDS[:-1]]
     values += [
-        _plain(line.fx),
+        _number(line.fx),
         str(line.ms),
-        None if line.raw is None else _plain(line.raw),
+        None if line.raw is None else plain(line.raw),
         None if line.charge is None else f"{line.charge:.6f}",
         line.status,
         line.corrects,
@@ -157,15 +159,12 @@ def _key_text(line: Line, name: str) -> str:
     value = getattr(line, name)
     if name == "billing_on":
         return value.isoformat() if value else ""
-    return _plain(value) if name == "rate" else value
+    return _number(value) if name == "rate" else value
 
 
-def _plain(value: Decimal | None) -> str:
-    """Without trailing zeros and exponent; "" for none."""
-    if value is None:
-        return ""
-    text = f"{value:f}"
-    return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
+def _number(value: Decimal | None) -> str:
+    """A number, or "" for none."""
+    return "" if value is None else plain(value)
 
 
 def _instant(at: datetime) -> str:

@@ -11,6 +11,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from accounting.domain.core.decimal_text import plain
+
 CONFIRM_WITHIN = timedelta(hours=24)
 REASON_LENGTHS = range(10, 201)  # characters, after spaces at both ends are removed
 SETTLED_HOURS = 72  # after its end late samples and corrections of a month have arrived
@@ -210,9 +212,3 @@ class CloseCheck:
                 "confirmed_at": one.confirmed_at and one.confirmed_at.isoformat(),
             },
         }
-
-
-def plain(value: Decimal) -> str:
-    """A number without trailing zeros and without an exponent."""
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.billing.close_checks import plain
+from accounting.domain.core.decimal_text import plain
 from accounting.queries.finance.months.charges import DIMENSIONS
 from accounting.serializers.row import (
     GpuHoursField,

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from accounting.access import Scope
-from accounting.domain.billing.close_checks import plain
+from accounting.domain.core.decimal_text import plain
 from accounting.domain.core.money import Money, split_list
 from accounting.domain.reports.efficiency import StateTimes
 from accounting.models import Statement, Team

@@ -17,7 +17,6 @@ from accounting.domain.billing.close_checks import (
     Level,
     Override,
     Unit,
-    plain,
 )
 from tests.unit.anew import built_anew
 
@@ -205,21 +204,3 @@ def test_a_check_is_written_as_json() -> None:
         "confirmed_at": "2026-11-04T10:00:00+00:00",
     }
     assert check(one=CONFIRMED).fields() == expected | {"override": confirmed}
-
-
-@pytest.mark.parametrize(
-    ("number", "written"),
-    [
-        ("0.9890", "0.989"),
-        ("71.50", "71.5"),
-        ("100", "100"),
-        ("100.00", "100"),
-        ("0.000", "0"),
-        ("1E+3", "1000"),
-        ("1E-7", "0.0000001"),
-    ],
-)
-def test_a_number_has_no_trailing_zeros_and_no_exponent(
-    number: str, written: str
-) -> None:
-    assert plain(Decimal(number)) == written
