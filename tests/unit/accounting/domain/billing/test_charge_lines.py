@@ -97,6 +97,7 @@ def test_the_close_of_the_golden_case_has_its_hash() -> None:
     assert close_hash(HEADER, [BUSY_TEXT, ROUNDING_TEXT]) != expected
 
 
+@pytest.mark.usefixtures("in_tokyo")
 def test_a_header_is_an_array_of_texts() -> None:
     assert HEADER.text() == (
         '["gpu-ledger-close-v1","2026-10","1","2026-09-30T22:00:00Z","2026-10-31T23:00:00Z",'

@@ -21,6 +21,7 @@ PROFILE = FocusProfile("focus-9.9", "9.9", COLUMNS)
 AT = datetime(2026, 11, 1, 0, 30, 5, tzinfo=timezone(timedelta(hours=1)))
 
 
+@pytest.mark.usefixtures("in_tokyo")
 def test_a_schema_names_version_generator_time_and_columns() -> None:
     """Its identifier is RFC 9562's version 5 of the version and names, worked out with SHA-1."""
     assert schema_of(PROFILE, "0.9.0", AT) == {
