@@ -21,7 +21,8 @@ from portal.embedded.supervisor import Stopped, stopping_signals
 from tests import bytecode
 from tests.programs import REQUIREMENTS
 
-PROCESSES = "2"  # more would fight for the disk of one PostgreSQL
+PROCESSES = "3"  # on two cores: some tests wait for other processes
+DEMOS = "2"  # each is a whole product, with processes of its own
 PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
 STEPS: Mapping[str, list[str]] = {
     "that run side by side": [
@@ -32,7 +33,7 @@ STEPS: Mapping[str, list[str]] = {
         *("-o", "testpaths=tests/browser"),  # without paths: nothing else is collected
     ],
     "of the whole product": [
-        *("-n", PROCESSES, "--dist", "loadfile", "-m", "e2e"),
+        *("-n", DEMOS, "--dist", "loadfile", "-m", "e2e"),
         *("-o", "testpaths=tests/e2e"),
     ],
 }

@@ -1,6 +1,7 @@
 """What other people and programs do to a cluster, over plain HTTP: beside our door."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,6 +119,15 @@ class Admin:
             },
         }
         return self.create(f"/api/v1/namespaces/{namespace}/pods", body)
+
+    def delete_waiting_pods(self) -> None:
+        """Delete the pods that no node has taken: those of earlier tests would take a new node."""
+        for pod in self.get("/api/v1/pods")["items"]:
+            if pod["spec"].get("nodeName") is None:
+                meta = pod["metadata"]
+                path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
+                with suppress(RefusedByServer):  # it is gone already
+                    self.delete(path)
 
     def make_node(self, name: str, **resources: int) -> None:
         """A node that fake kubelets will make ready; `nvidia_com__gpu=8` are its GPUs.

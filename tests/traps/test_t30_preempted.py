@@ -33,6 +33,7 @@ def office(
     world: World = world_of(server, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
     office = office_of(world)
     node = f"{world.name}-n"
+    world.admin.delete_waiting_pods()
     world.admin.make_node(node, nvidia_com__gpu=1)
     world.admin.wait_node(node)
     yield office

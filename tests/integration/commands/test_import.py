@@ -81,7 +81,7 @@ def test_reports_fill_while_it_runs_and_are_conserved_at_any_time(
     windows = 12 * HOURS + 1  # the last sample's step reaches into the next
     assert f", {windows} windows, " in out
     lines = re.findall(
-        r"^Computing windows: (\d+) of (\d+) \(\d+ %\), \S+ per second, (\S+) left$",
+        r"^Computing windows: (\d+) of (\d+) \(\d+%\), \S+ per second, (\S+) left$",
         err,
         re.MULTILINE,
     )

@@ -145,6 +145,7 @@ def test_a_changed_tier_is_followed_by_a_real_preemption(office: Office) -> None
     admin, name = office.world.admin, office.world.name
     batch = f"{name}-batch"
     node = f"{name}-n"
+    admin.delete_waiting_pods()
     admin.make_node(node, nvidia_com__gpu=1)
     admin.wait_node(node)
     place = {"nodeSelector": {"kubernetes.io/hostname": node}}

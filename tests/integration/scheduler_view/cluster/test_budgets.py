@@ -23,6 +23,7 @@ def test_a_budget_of_a_real_cluster_keeps_a_node_until_it_allows_an_eviction(
     world = world_of(plane, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
     admin, name = world.admin, world.name
     office = office_of(world)
+    admin.delete_waiting_pods()
     admin.make_node(name, nvidia_com__gpu=8)
     admin.wait_node(name)
     labels = {"app": name}

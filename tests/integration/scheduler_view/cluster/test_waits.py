@@ -35,6 +35,7 @@ def office(
     server = request.getfixturevalue("whole_cluster")
     world: World = world_of(server, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
     node = f"{world.name}-n"
+    world.admin.delete_waiting_pods()
     world.admin.make_node(node, nvidia_com__gpu=1)
     yield office_of(world)
     world.admin.delete(f"/api/v1/nodes/{node}")
