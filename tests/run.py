@@ -22,18 +22,18 @@ from tests import bytecode
 from tests.programs import REQUIREMENTS
 
 PROCESSES = "3"  # on two cores: some tests wait for other processes
-DEMOS = "2"  # each is a whole product, with processes of its own
+LARGE_PROCESSES = "2"  # each with a browser, or with all processes of the product
 PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
 STEPS: Mapping[str, list[str]] = {
     "that run side by side": [
         *("-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"),
     ],
     "that run in browsers": [
-        *("-n", PROCESSES, "--dist", "worksteal", "-m", "browser"),
+        *("-n", LARGE_PROCESSES, "--dist", "worksteal", "-m", "browser"),
         *("-o", "testpaths=tests/browser"),  # without paths: nothing else is collected
     ],
     "of the whole product": [
-        *("-n", DEMOS, "--dist", "loadfile", "-m", "e2e"),
+        *("-n", LARGE_PROCESSES, "--dist", "loadfile", "-m", "e2e"),
         *("-o", "testpaths=tests/e2e"),
     ],
 }
