@@ -1,9 +1,9 @@
 """Explains why work waits from metrics alone, where the objects of a cluster are not observed.
 
-Objects win: while they were observed within `OBJECTS_LAST`, nothing is written here, and the next
-observation of them replaces every row. If pods may not be listed, that observation adds the units
-that metrics show. Pools, positions, estimates and what rules of waste read
-are not stored: metrics show too little to say that something would fit.
+Objects take precedence: while they were observed within `OBJECTS_LAST`, nothing is written here,
+and the next observation of them replaces every row. If pods may not be listed, that observation
+adds the units that metrics show. Pools, positions, estimates and what rules of waste read are not
+stored: metrics show too little to say that something would fit.
 """
 
 from collections.abc import Sequence

@@ -28,6 +28,14 @@ def formula_of(
     booked: BookedAmount | None,
     places: int,
 ) -> tuple[str, ...]:
+    """The formula in words, and with the values of a row.
+
+    Args:
+        figure: one of `explain.FIGURES` but the ledger.
+        prices: behind the amount; they add up to it.
+        booked: its parts by close; None if nothing of it is booked.
+        places: of amounts of money.
+    """
     busy, idle, unknown = (
         hours(ms) for ms in (row.busy_ms, row.idle_ms, row.unknown_ms)
     )

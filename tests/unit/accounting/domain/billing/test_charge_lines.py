@@ -141,7 +141,7 @@ def test_the_line_of_the_golden_case_has_its_id() -> None:
 def test_an_id_names_the_key_and_what_the_line_corrects(
     change: dict[str, object],
 ) -> None:
-    changed = replace(USAGE, **change)  # type: ignore[arg-type]
+    changed = replace(USAGE, **change)  # type: ignore[arg-type]  # of several types
     assert line_id(changed, "2026-10", 1) != line_id(USAGE, "2026-10", 1)
 
 

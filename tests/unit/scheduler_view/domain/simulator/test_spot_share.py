@@ -38,13 +38,13 @@ NEVER = Decimal(0)
 
 
 def spot(share: Fraction = ALL, preempted: str = "0", **more: object) -> SpotShare:
-    return SpotShare(share, Decimal(preempted), **more)  # type: ignore[arg-type]
+    return SpotShare(share, Decimal(preempted), **more)  # type: ignore[arg-type]  # of several types
 
 
 def eligible(
     name: str, created_h: float, hours: float | None, **more: object
 ) -> RecordedUnit:
-    return unit(name, created_h, hours, may_run_on_spot=True, **more)  # type: ignore[arg-type]
+    return unit(name, created_h, hours, may_run_on_spot=True, **more)  # type: ignore[arg-type]  # of several types
 
 
 def two_weeks() -> RecordedWeeks:
