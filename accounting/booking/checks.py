@@ -16,6 +16,7 @@ from accounting.domain.billing.close_checks import (
     Level,
     Override,
 )
+from accounting.domain.core.span_text import hours_in_words
 from accounting.models import CloseOverride, PeriodRevision
 
 _PASSED = {
@@ -38,8 +39,8 @@ _PASSED = {
     "moved": "the total is within 30% of the month before",
 }
 _FAILED = {
-    "over": "the period ends in {value} h",
-    "settled": "the period has been over for {value} h only; wait for 72 h",
+    "over": "the period ends in {value}",
+    "settled": "the period has been over for {value}; wait for 72 hours",
     "order": "close {subjects} first",
     "windows": "{value} windows are not computed: {subjects}",
     "hours": "{value} hours are not rolled up: {subjects}",
@@ -60,7 +61,7 @@ _FAILED_ONE = {  # where the value is 1
     "windows": "1 window is not computed: {subjects}",
     "hours": "1 hour is not rolled up: {subjects}",
 }
-_NOT_OVER = "the period is not over; wait for 72 h after its end"
+_NOT_OVER = "the period is not over; wait for 72 hours after its end"
 _PAGES = {
     "order": "audit",
     "coverage": "data-health",
@@ -221,5 +222,5 @@ def _text(code: str, value: Decimal) -> str:
         case "ms":
             return f"{value / 3_600_000:,.2f} GPU-hours"
         case "hours":
-            return f"{value:,.1f}"
+            return hours_in_words(value)
     return f"{value:,f}"

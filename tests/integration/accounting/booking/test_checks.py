@@ -80,13 +80,15 @@ def test_a_complete_month_is_closed_with_its_checks() -> None:
 def test_a_month_that_has_not_ended_is_not_closed() -> None:
     now = datetime(2026, 10, 31, 22, tzinfo=UTC)  # an hour before the end in Berlin
     assert check("over", now).value == 1
-    with pytest.raises(CloseRefused, match="the period ends in 1") as refused:
+    with pytest.raises(CloseRefused, match="the period ends in 1 hour") as refused:
         periods.close("2026-10", person("anna"), now=now)
     assert [one.code for one in refused.value.checks if one.is_blocking] == [
         "over",
         "settled",
     ]
     assert not PeriodRevision.objects.exists()
+    message = check("over", now - timedelta(days=6, hours=7, minutes=48)).message
+    assert message == "the period ends in 6 days 8 hours"
 
 
 def test_a_month_settles_for_72_hours() -> None:
