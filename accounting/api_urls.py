@@ -5,7 +5,7 @@ import re
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from accounting.api import documents, reads, writes
+from accounting.api import documents, index, reads, writes
 from accounting.api.finance import (
     adjustments,
     bills,
@@ -30,13 +30,14 @@ _PARAMETER = re.compile(r"<[a-z]+:([a-z_]+)>")
 
 def _name(address: str) -> str:
     """`api-usage`, `api-budgets/number/end`: Django warns of a colon in a name."""
-    return "api-" + _PARAMETER.sub(r"\1", address)
+    return "api-" + _PARAMETER.sub(r"\1", address or "index")
 
 
 # The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [
     path(address, login_not_required(view), name=_name(address))
     for address, view in (
+        ("", index.IndexView.as_view()),
         ("usage", reads.UsageView.as_view()),
         ("ledger", reads.LedgerView.as_view()),
         ("holds", reads.HoldsView.as_view()),
@@ -111,6 +112,5 @@ urlpatterns += [
         login_not_required(budgets.BudgetEndView.as_view()),
         name="api-budget-end",
     ),
-    path("", login_not_required(NotThereView.as_view())),
     path("<path:rest>", login_not_required(NotThereView.as_view())),
 ]

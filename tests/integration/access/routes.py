@@ -309,11 +309,12 @@ REST: dict[str, Route] = {
     "clusters": Route(f"{API}clusters", ALL),
     "audit": Route(f"{API}audit", ROWS),
     "data-issues": Route(f"{API}data-issues", ROWS),
+    "": Route(API, ALL),
     "schema": Route(f"{API}schema", ALL, is_open=True),
     "docs": Route(f"{API}docs", ALL, is_open=True),
 }
 ROUTES = PAGES | {f"api/v1/{name}": route for name, route in REST.items()}
-NOT_THERE = {"api/v1/": "/api/v1/", "api/v1/<path:rest>": "/api/v1/nothing-here"}
+NOT_THERE = {"api/v1/<path:rest>": "/api/v1/nothing-here"}
 """Answered with 404 by whatever method, once somebody is signed in."""
 
 
