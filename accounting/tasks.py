@@ -101,6 +101,8 @@ def close_months() -> None:
     while (asked := next_close()) is not None:
         is_done = run_close(asked)
         log.info("close", period=asked.period, done=is_done)
+        if is_done:  # the next month has the corrections from now on
+            book_periods.apply_async(expires=600)
 
 
 @shared_task(name="accounting.tasks.keep_exports")

@@ -2,39 +2,14 @@
 
 from datetime import datetime
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounting.booking.locking import hold_booking
-from accounting.booking.periods import (
-    closed_revisions,
-    next_period,
-    next_to_close,
-    previous_period,
-)
+from accounting.booking.periods import next_period, next_to_close, previous_period
 from accounting.booking.running import book_running
 from accounting.models import PeriodRevision, UsageDay
+from accounting.queries.finance.months.inputs import inputs_now
 from accounting.rating.billing_settings import billing_day
-
-# What a booking is computed from. Prices and mapping change usage: their hours are rolled up.
-_TABLES = (
-    "accounting_billing",
-    "accounting_billingperiod",
-    "accounting_conversionrate",
-    "accounting_entry",
-    "accounting_team",
-    "accounting_teamquota",
-)
-# The database counts the rows that were written to each table. A count that arrives late, or is
-# lost in a crash, only books a month once more.
-_WRITTEN = """
-    SELECT string_agg(c.relname || ' ' || pg_stat_get_tuples_inserted(c.oid)
-                      + pg_stat_get_tuples_updated(c.oid)
-                      + pg_stat_get_tuples_deleted(c.oid), ',' ORDER BY c.relname)
-    FROM pg_class c
-    WHERE c.relname = ANY(%s) AND c.relkind = 'r'
-       OR c.oid IN (SELECT inhrelid FROM pg_inherits
-                    WHERE inhparent = 'usage_day'::regclass)
-"""
 
 
 def book_changed(now: datetime) -> list[str]:
@@ -64,19 +39,8 @@ def open_periods(now: datetime) -> list[str]:
 def _book(period: str, now: datetime) -> bool:
     with transaction.atomic():
         hold_booking()
-        inputs = inputs_now()
         found = PeriodRevision.objects.filter(period=period, reopened_at=None).first()
-        if found is not None and (found.is_closed or found.inputs == inputs):
+        if found is not None and (found.is_closed or found.inputs == inputs_now()):
             return False
-        booked = book_running(period, now)
-        PeriodRevision.objects.filter(pk=booked.pk).update(inputs=inputs)
+        book_running(period, now)
         return True
-
-
-def inputs_now() -> str:
-    """A text that differs after anything that a booking is computed from was written."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")
-        cursor.execute(f"SELECT md5(({_WRITTEN}))", [list(_TABLES)])
-        [(written,)] = cursor.fetchall()
-    return ",".join([written, *(str(one.pk) for one in closed_revisions()[-1:])])

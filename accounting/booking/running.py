@@ -14,6 +14,7 @@ from accounting.booking.periods import (
     previous_period,
 )
 from accounting.models import PeriodRevision, RunningLine
+from accounting.queries.finance.months.inputs import inputs_now
 
 
 def book_running(period: str, now: datetime | None = None) -> PeriodRevision:
@@ -31,6 +32,7 @@ def book_running(period: str, now: datetime | None = None) -> PeriodRevision:
         revision = running_revision(period, now or datetime.now(UTC))
         if revision.is_closed:
             return revision
+        revision.inputs = inputs_now()  # before they are read
         compute.compute(PeriodTerms.of(period), books_corrections=is_first_open(period))
         RunningLine.objects.filter(revision=revision).delete()
         store.store_lines("running_line", revision)

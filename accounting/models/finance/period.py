@@ -52,7 +52,7 @@ class PeriodRevision(models.Model):
     # and for a close before this column existed.
     payers = models.JSONField(default=dict)
     booked_at = models.DateTimeField()  # when its lines were computed
-    inputs = models.CharField(max_length=200, blank=True)  # of `booking.inputs`, then
+    inputs = models.CharField(max_length=200, blank=True)  # `inputs_now()`, then
     line_count = models.PositiveBigIntegerField(default=0)
     total6 = models.DecimalField(max_digits=26, decimal_places=6, default=0)
     payable = models.DecimalField(max_digits=26, decimal_places=6, default=0)

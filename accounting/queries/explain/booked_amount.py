@@ -1,6 +1,6 @@
 """What of an amount was booked at the close of months, and by which closes (money.md M5)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -8,11 +8,10 @@ from decimal import Decimal
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.money import Money, sum_money, sums_by_currency
 from accounting.models import PeriodRevision
-from accounting.queries.explain.prices import PriceUsed, amounts_of
-from accounting.queries.selection import FIRST, LAST, Amounts, Selection
+from accounting.queries.explain.closed_days import ClosedDays, Figure, closed_days
+from accounting.queries.explain.prices import PaidTime, PriceUsed, amounts_of
+from accounting.queries.selection import FIRST, LAST, Selection
 from accounting.queries.usage.booked import booked_part
-
-Figure = Callable[[Selection], Money | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +34,18 @@ class BookedMonth:
 
 @dataclass(frozen=True, slots=True)
 class BookedAmount:
-    """The parts of an amount, and what its closed days would be now.
+    """The parts of an amount.
 
     Attributes:
         months: in their order.
         opened: of the time that is not booked, by currency; () without any. With the months, it
             is the amount.
-        measured: time x price of the closed days as known now, with six places; None if unknown.
-        corrections: what other bookings have for these days, with six places; None if unknown.
+        closed: what its closed days would be now.
     """
 
     months: tuple[BookedMonth, ...]
     opened: tuple[Money, ...]
-    measured: Money | None
-    corrections: Money | None
+    closed: ClosedDays
 
     @property
     def totals(self) -> tuple[Money, ...]:
@@ -58,13 +55,17 @@ class BookedAmount:
 
 
 def booked_amount(
-    selection: Selection, prices: Sequence[PriceUsed], figure: Figure
+    selection: Selection,
+    prices: Sequence[PriceUsed],
+    paid: PaidTime,
+    figure: Figure,
 ) -> BookedAmount | None:
     """The parts of an amount by close; None if nothing of its range is booked.
 
     Args:
         selection: of the amount.
         prices: all of it, as `prices_used` has them.
+        paid: the time behind it.
         figure: the same amount of another selection, with six places.
     """
     if not booked_part(selection, (), is_held=True).rows:
@@ -74,16 +75,10 @@ def booked_amount(
     if not months:
         return None
     closed = period.intersection(Interval.of(months[0].starts_at, months[-1].ends_at))
-    of_closed = replace(selection, period=closed)
-    booked, corrected, measured = (
-        figure(replace(of_closed, amounts=amounts))
-        for amounts in (Amounts.BOOKED, Amounts.CORRECTED, Amounts.MEASURED)
-    )
     return BookedAmount(
         months=tuple(_month(one, prices) for one in months),
         opened=amounts_of(one for one in prices if not one.revision_id),
-        measured=measured,
-        corrections=_less(corrected, booked),
+        closed=closed_days(replace(selection, period=closed), months, paid, figure),
     )
 
 
@@ -111,9 +106,3 @@ def _month(close: PeriodRevision, prices: Sequence[PriceUsed]) -> BookedMonth:
         closed_at=close.closed_at,
         amount=sum_money(lines) if lines else nothing,
     )
-
-
-def _less(corrected: Money | None, booked: Money | None) -> Money | None:
-    if corrected is None or booked is None:
-        return corrected
-    return corrected - booked

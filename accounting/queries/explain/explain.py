@@ -130,7 +130,12 @@ def _booked_usage(
     if figure not in _PRICED:
         return None
     amount = _USAGE_FIGURE[figure]
-    return booked_amount(selection, prices, lambda other: amount(usage_total(other)))
+    return booked_amount(
+        selection,
+        prices,
+        _PRICED[figure],
+        lambda other: amount(usage_total(other)),
+    )
 
 
 def _rules_of(booked: BookedAmount | None) -> tuple[str, ...]:
@@ -173,7 +178,7 @@ def _of_ledger(selection: Selection, places: int) -> Explanation:
     metrics = _metrics(selection)
     prices = prices_used(selection, ALL_TIME, places)
     booked = booked_amount(
-        selection, prices, lambda other: ledger_total(other).wall_charge
+        selection, prices, ALL_TIME, lambda other: ledger_total(other).wall_charge
     )
     return Explanation(
         title="Where the GPU-hours went",

@@ -4,7 +4,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
-from django.db import connection
 
 from accounting.actions.finance.entries import add_entry
 from accounting.booking.close import close_period
@@ -14,6 +13,7 @@ from accounting.tasks import book_periods
 from portal.celery import app
 from tests.integration.accounting.booking.days import H100, Days, payables
 from tests.integration.accounting.booking.people import person
+from tests.integration.accounting.support import count_written
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,10 +29,7 @@ def used(days: Days) -> None:
 
 def booked(now: datetime = NOW) -> list[str]:
     """What the task books, once the database has counted what was written."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_force_next_flush()")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+    count_written()
     return book_changed(now)
 
 

@@ -32,11 +32,12 @@ from tests.integration.accounting.rating.test_explained import (
     money,
     table,
 )
-from tests.integration.accounting.support import report
+from tests.integration.accounting.support import count_written, report
 from tests.page_html import html_of
 
 CLOSED = "from=2026-10-01&to=2026-10-31"
 BOTH = "from=2026-10-01&to=2026-11-10"
+MINUS = "\N{MINUS SIGN}"
 BOOKED, BESIDE = "Booked amounts", "Closed days as known now"
 
 
@@ -96,6 +97,17 @@ def test_a_close_is_named_with_its_evidence(books: Books, client: Client) -> Non
     assert "M5" in page
 
 
+def closed_days(client: Client, what: str = "charge") -> dict[str, Decimal]:
+    """The table of the closed days, by the words of its rows."""
+    page = html_of(client.get(f"/explain?what={what}&{BOTH}"))
+    rows = table(page.replace("<tbody>", "<tr></tr><tbody>"), BESIDE)
+    return {row[0]: money(row[1].replace(MINUS, "-")) for row in rows}
+
+
+MEASURED = "Time x price of the closed days, as known now"
+CORRECTED = "Corrections of these days"
+
+
 def test_what_is_measured_and_corrected_is_beside_it(
     books: Books, client: Client
 ) -> None:
@@ -107,13 +119,63 @@ def test_what_is_measured_and_corrected_is_beside_it(
     measured = charged(report("usage", by="", **days, **{"as": "measured"}))
     corrected = charged(report("usage", by="", **days, **{"as": "corrected"}))
     booked = charged(report("usage", by="", **days))
+    assert closed_days(client) == {
+        "Booked at the close": half_even(booked, 2),
+        CORRECTED: half_even(corrected - booked, 2),
+        MEASURED: half_even(measured, 2),
+    }
+    assert measured == corrected != booked
+
+
+@pytest.mark.parametrize("what", ["charge", "ledger"])
+def test_what_is_not_corrected_yet_is_named(
+    books: Books, client: Client, what: str
+) -> None:
+    """The amounts did not add up after a late fact, until the month after was booked again."""
+    use(books)
+    close_period(OCTOBER)
+    page = f"/explain?what={what}&{BOTH}"
+    assert "have not been computed since the latest close" not in html_of(
+        client.get(page)
+    )
+    late_fact(books)
+    found = closed_days(client, what)
+    assert found["Not corrected yet"] != 0
+    total = found.pop(MEASURED)
+    assert sum(found.values()) == total
+    assert "have not been computed since the latest close" in html_of(client.get(page))
+    book_running(NOVEMBER)
+    found = closed_days(client, what)
+    assert "Not corrected yet" not in found
+    assert found["Booked at the close"] + found[CORRECTED] == found[MEASURED]
+
+
+@pytest.mark.django_db(transaction=True)  # the database counts committed rows
+def test_a_change_after_corrections_names_their_time(
+    books: Books, client: Client
+) -> None:
+    use(books)
+    close_period(OCTOBER)
+    book_running(NOVEMBER)
+    late_fact(books)
+    count_written()
     page = html_of(client.get(f"/explain?what=charge&{BOTH}"))
-    rows = table(page.replace("<tbody>", "<tr></tr><tbody>"), BESIDE)
-    assert [money(row[1]) for row in rows] == [
-        half_even(measured, 2),
-        half_even(corrected - booked, 2),
-    ]
-    assert measured != booked
+    assert "usage or prices have changed since" in page
+    assert "Not corrected yet" in page
+
+
+@pytest.mark.parametrize("method", ["busy-v1", "alloc-v1+alloc"])
+def test_a_method_that_charges_differently_is_named(
+    books: Books, client: Client, method: str
+) -> None:
+    BillingPeriod.objects.create(name=OCTOBER, method=method)
+    use(books)
+    close_period(OCTOBER)
+    book_running(NOVEMBER)
+    found = closed_days(client)
+    assert found["What the method of the month charges differently"] != 0
+    total = found.pop(MEASURED)
+    assert sum(found.values()) == total
 
 
 def test_a_late_workload_has_no_charge_and_names_the_close(

@@ -1,0 +1,156 @@
+"""Closed days of an amount: as booked, as corrected, and time x price as known now (M5, M31)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from django.db import connection
+
+from accounting.domain.billing.methods import Base
+from accounting.domain.core.money import Money, minor_places
+from accounting.models import PeriodRevision
+from accounting.queries.explain.prices import PaidTime
+from accounting.queries.finance.months.inputs import inputs_now
+from accounting.queries.relation.relation import relation
+from accounting.queries.selection import Amounts, Selection
+from accounting.queries.usage.booked import booked_part
+
+Figure = Callable[[Selection], Money | None]
+"""The same amount of another selection, with six places."""
+
+PLAIN = str(
+    Base.ALLOCATION
+)  # the method by which time x price is what teams are charged
+
+
+class Reason(StrEnum):
+    """Why time x price of closed days is not what is booked and corrected."""
+
+    METHOD = "method"  # the method charges something else than held time x price
+    STALE = "stale"  # something changed since corrections were computed
+    ROUNDING = "rounding"  # less than half of a minor unit
+    OTHER = "other"  # such as hours that are no longer kept
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What is between the booked and corrected amount and time x price as known now.
+
+    Attributes:
+        amount: measured - booked - corrections, each in the places of the currency.
+        is_stale: something changed since corrections were computed.
+        corrected_at: when they were; None if they were not since the latest close.
+    """
+
+    amount: Money
+    reason: Reason
+    is_stale: bool = False
+    corrected_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedDays:
+    """An amount of closed days, with six places.
+
+    Attributes:
+        booked: at the close of their months; None if no time has a price.
+        corrections: of these days, by whichever month.
+        entries: credits and adjustments of these days.
+        measured: time x price as known now; None if unknown.
+        gap: None if booked + corrections = measured, or if they cannot be compared.
+    """
+
+    booked: Money | None
+    corrections: Money
+    entries: Money
+    measured: Money | None
+    gap: Gap | None
+
+
+def closed_days(
+    selection: Selection,
+    months: Sequence[PeriodRevision],
+    paid: PaidTime,
+    figure: Figure,
+) -> ClosedDays:
+    """The closed days of an amount, as booked and as known now.
+
+    Args:
+        selection: of closed days only.
+        months: their closes, at least one.
+        paid: the time behind the amount.
+        figure: the amount.
+    """
+    booked = figure(replace(selection, amounts=Amounts.BOOKED))
+    measured = figure(replace(selection, amounts=Amounts.MEASURED))
+    corrections, entries = _later(selection, paid, months[0].currency)
+    return ClosedDays(
+        booked=booked,
+        corrections=corrections,
+        entries=entries,
+        measured=measured,
+        gap=_gap(booked, corrections, measured, months),
+    )
+
+
+def _later(selection: Selection, paid: PaidTime, currency: str) -> tuple[Money, Money]:
+    """Corrections and entries of some days, whichever month has booked them."""
+    asked = replace(selection, amounts=Amounts.CORRECTED)
+    lines = booked_part(asked, (), is_held=paid.is_held)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT coalesce(sum(u.charge_part) FILTER (WHERE u.corrects <> ''), 0),
+                   coalesce(sum(u.charge_part) FILTER (WHERE u.corrects = ''), 0)
+            FROM ({lines.rows}) u
+            WHERE {paid.lines}
+              AND (u.corrects <> '' OR u.kind IN ('credit', 'adjustment'))
+            """,  # built from this project's own constants
+            relation(asked, ()).parameters | lines.parameters,
+        )
+        [(corrections, entries)] = cursor.fetchall()
+    return Money(corrections, currency), Money(entries, currency)
+
+
+def _gap(
+    booked: Money | None,
+    corrections: Money,
+    measured: Money | None,
+    months: Sequence[PeriodRevision],
+) -> Gap | None:
+    if booked is None or measured is None:
+        return None
+    if len({one.currency for one in (booked, corrections, measured)} - {""}) > 1:
+        return None
+    shown = measured.rounded() - booked.rounded() - corrections.rounded()
+    if not shown.amount:
+        return None
+    exact = measured - booked - corrections
+    half = Decimal(5).scaleb(-minor_places(exact.currency) - 1)
+    if abs(exact.amount) < half:
+        return Gap(shown, Reason.ROUNDING)
+    is_stale, corrected_at = _corrected(months)
+    reason = Reason.STALE if is_stale else Reason.OTHER
+    if any(one.method != PLAIN for one in months):
+        reason = Reason.METHOD
+    return Gap(shown, reason, is_stale, corrected_at)
+
+
+def _corrected(months: Sequence[PeriodRevision]) -> tuple[bool, datetime | None]:
+    """Whether something was written since corrections were computed, and when that was.
+
+    The first month that is not closed has them. One that was booked before the latest close has
+    none of the month that was closed then.
+    """
+    running = (
+        PeriodRevision.objects.filter(closed_at=None, reopened_at=None)
+        .order_by("period")
+        .first()
+    )
+    if running is None or running.booked_at < max(
+        one.closed_at for one in months if one.closed_at is not None
+    ):
+        return True, None
+    return running.inputs != inputs_now(), running.booked_at
