@@ -9,7 +9,7 @@ from accounting.domain.billing.charge_lines import KEY_FIELDS
 from accounting.domain.billing.methods import Spread
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.rating.billing_settings import billing_remembered, midnight
-from accounting.rating.largest_remainder_sql import half_even, largest_remainder
+from accounting.rating.largest_remainder_sql import half_even, row_shares
 from accounting.rating.line_sql import OWN_FIELDS, OWN_LINES
 from accounting.rating.line_text_sql import key_text
 from accounting.rating.spread_sql import spread_lines
@@ -69,20 +69,24 @@ def _inserted(select: str) -> str:
 
 # Each team's lines come to the rounded sum of what they are exactly (M4b).
 _SHARES = f"""
-WITH summed AS (
-    SELECT l.ctid AS row_at, l.*, sum(l.raw) OVER (PARTITION BY l.team) AS exact
-    FROM booking_line l WHERE l.raw IS NOT NULL AND l.corrects = %(corrects)s
-), listed AS (
-    SELECT summed.*, {half_even("exact", MICRO_RAW)} AS micros FROM summed
-), shared AS ({
-    largest_remainder("listed", "raw", MICRO_RAW, "micros", "team", KEY_TEXTS)
-})
 UPDATE booking_line l SET charge = shared.share * 0.000001
-FROM shared WHERE l.ctid = shared.row_at
+FROM ({
+    row_shares(
+        "booking_line",
+        "l.raw IS NOT NULL AND l.corrects = %(corrects)s",
+        number="l.raw",
+        unit=MICRO_RAW,
+        total=half_even("sum(l.raw)", MICRO_RAW),
+        within="l.team",
+        key=[key_text("l", name) for name in KEY_FIELDS],
+    )
+}) shared
+WHERE l.ctid = shared.row_at
 """
 
 
 def share_charges(corrects: str) -> None:
     """Give each line of a list its charge: largest remainder to the statement's sum."""
     with connection.cursor() as cursor:
+        cursor.execute("ANALYZE booking_line")  # new, so that its size is not known
         cursor.execute(_SHARES, {"corrects": corrects})

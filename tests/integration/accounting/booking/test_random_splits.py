@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from django.db import connection
 
-from accounting.rating.largest_remainder_sql import largest_remainder
+from accounting.rating.largest_remainder_sql import largest_remainder, row_shares
 from tests.oracle.money import exact
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,26 @@ def split(random: Random) -> Split:
     return amounts, sum(amounts.values()) // UNIT + random.randrange(-9, 9)
 
 
-def test_random_splits_and_ties_are_shared_in_sql_as_by_the_reference() -> None:
+SHARES = {
+    "with_columns": largest_remainder(
+        "given", "number", f"{UNIT}::numeric", "total", "list", ["one", "two"]
+    ),
+    "of_rows": f"""SELECT g.*, share FROM given g JOIN ({
+        row_shares(
+            "given",
+            "true",
+            number="l.number",
+            unit=f"{UNIT}::numeric",
+            total="max(l.total)",
+            within="l.list",
+            key=["l.one", "l.two"],
+        )
+    }) shared ON shared.row_at = g.ctid""",  # noqa: S608  # our own
+}
+
+
+@pytest.mark.parametrize("way", SHARES)
+def test_random_splits_and_ties_are_shared_in_sql_as_by_the_reference(way: str) -> None:
     random = Random(13)
     splits = [split(random) for _ in range(COUNT)]
     rows = [
@@ -41,18 +60,15 @@ def test_random_splits_and_ties_are_shared_in_sql_as_by_the_reference() -> None:
         for key, amount in amounts.items()
     ]
     random.shuffle(rows)
-    shares = largest_remainder(
-        "given", "number", f"{UNIT}::numeric", "total", "list", ["one", "two"]
-    )
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""WITH given AS (
-                    SELECT * FROM unnest(%s::int[], %s::text[], %s::text[], %s::numeric[],
-                        %s::numeric[]) AS g(list, one, two, number, total)
-                )
-                SELECT list, one, two, share FROM ({shares}) s""",  # noqa: S608  # our own
+            """CREATE TEMPORARY TABLE given ON COMMIT DROP AS
+                SELECT * FROM unnest(%s::int[], %s::text[], %s::text[], %s::numeric[],
+                    %s::numeric[]) AS g(list, one, two, number, total)""",
             [list(column) for column in zip(*rows, strict=True)],
         )
+        cursor.execute("ANALYZE given")
+        cursor.execute(f"SELECT list, one, two, share FROM ({SHARES[way]}) s")  # noqa: S608
         found = {(n, one, two): int(share) for n, one, two, share in cursor.fetchall()}
     assert len(found) == len(rows)
     for n, (amounts, total) in enumerate(splits):
