@@ -155,12 +155,28 @@ def cookies(story: Story, django_db_blocker: DjangoDbBlocker) -> dict[str, str]:
     return found
 
 
+Contexts = dict[tuple[object, ...], BrowserContext]
+
+
+@pytest.fixture(scope="session")
+def kept(browser: Browser) -> Iterator[Contexts]:
+    """Contexts that visitors share who change nothing: files and compiled scripts stay."""
+    del browser
+    contexts: Contexts = {}
+    yield contexts
+    for context in contexts.values():
+        context.close()
+
+
 @pytest.fixture
 def sign_in(
-    browser: Browser, address: str, cookies: dict[str, str]
+    browser: Browser, address: str, cookies: dict[str, str], kept: Contexts
 ) -> Iterator[SignIn]:
-    """Open a browser as one of the cast: theme, width, and whether the policy may be bent."""
-    contexts: list[BrowserContext] = []
+    """Open a browser as one of the cast: theme, width, and whether the policy may be bent.
+
+    With `is_kept` the next test goes on with the same context: for tests that only look.
+    """
+    ending: list[BrowserContext | Page] = []
 
     def _sign_in(
         name: str,
@@ -169,30 +185,41 @@ def sign_in(
         width: int = WIDTH,
         bend_policy: bool = False,
         scripts: bool = True,
+        is_kept: bool = False,
     ) -> Visit:
-        context = browser.new_context(
-            java_script_enabled=scripts,
-            viewport={"width": width, "height": HEIGHT},
-            color_scheme=theme,  # type: ignore[arg-type]
-            bypass_csp=bend_policy,  # only to let axe in
-            permissions=["clipboard-read", "clipboard-write"],
-        )
-        contexts.append(context)
-        cookie = {
-            "name": settings.SESSION_COOKIE_NAME,
-            "value": cookies[name],
-            "url": address,
-        }
-        context.add_cookies([cookie])  # type: ignore[list-item]
-        page = context.new_page()
+        def made() -> BrowserContext:
+            context = browser.new_context(
+                java_script_enabled=scripts,
+                viewport={"width": width, "height": HEIGHT},
+                color_scheme=theme,  # type: ignore[arg-type]
+                bypass_csp=bend_policy,  # only to let axe in
+                permissions=["clipboard-read", "clipboard-write"],
+            )
+            cookie = {
+                "name": settings.SESSION_COOKIE_NAME,
+                "value": cookies[name],
+                "url": address,
+            }
+            context.add_cookies([cookie])  # type: ignore[list-item]
+            return context
+
+        if is_kept:
+            key = (name, theme, width, bend_policy, scripts)
+            context = kept.get(key) or kept.setdefault(key, made())
+            page = context.new_page()
+            ending.append(page)
+        else:
+            context = made()
+            page = context.new_page()
+            ending.append(context)
         visit = Visit(page, address)
         page.on("console", lambda message: _listen(visit, message.type, message.text))
         page.on("pageerror", lambda error: visit.complaints.append(str(error)))
         return visit
 
     yield _sign_in
-    for context in contexts:
-        context.close()
+    for one in ending:
+        one.close()
 
 
 def _listen(visit: Visit, kind: str, text: str) -> None:
@@ -200,21 +227,31 @@ def _listen(visit: Visit, kind: str, text: str) -> None:
         visit.complaints.append(f"{kind}: {text}")
 
 
-@pytest.fixture
-def violations() -> Callable[[Page], list[str]]:
-    """What axe-core finds wrong on a page: rule, count and the first place."""
+RULES = """{
+    runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    rules: {"label-content-name-mismatch": {enabled: true}}
+}"""
+COLOR_RULES = (
+    '{runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block"]}}'
+)
+"""The rules of axe that read computed colors; no other one depends on the theme."""
 
-    def _violations(page: Page) -> list[str]:
+
+@pytest.fixture
+def violations() -> Callable[..., list[str]]:
+    """What axe-core finds wrong on a page: rule, count and the first place.
+
+    `only_colors` is for an open page whose theme has changed since all rules were tried.
+    """
+
+    def _violations(page: Page, *, only_colors: bool = False) -> list[str]:
         if page.evaluate("typeof axe === 'undefined'"):
             page.evaluate(
                 AXE.read_text() + ";0"
             )  # the policy of the page stays in force
+        rules = COLOR_RULES if only_colors else RULES
         found = page.evaluate(
-            """async () => (await axe.run(document, {
-                runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
-                          "best-practice"],
-                rules: {"label-content-name-mismatch": {enabled: true}}
-            })).violations"""
+            f"async () => (await axe.run(document, {rules})).violations"
         )
         return [
             f"{one['id']} x{len(one['nodes'])}: {one['nodes'][0]['html'][:160]}"

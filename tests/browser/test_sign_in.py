@@ -99,7 +99,7 @@ def test_what_was_saved_is_not_filled_in_again(sign_in: SignIn) -> None:
 def test_a_link_leads_to_a_password_and_in(
     browser: Browser,
     address: str,
-    violations: Callable[[Page], list[str]],
+    violations: Callable[..., list[str]],
     links: dict[str, str],
     theme: str,
 ) -> None:

@@ -1,8 +1,10 @@
-"""The story that tests of pages and of REST read: written once per process."""
+"""The story that tests of pages and of REST read: written once per run."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -18,14 +20,21 @@ SignIn = Callable[[str], Client]
 
 
 @pytest.fixture(scope="session")
+def folder_of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of all processes of this run."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own
+
+
+@pytest.fixture(scope="session")
 def story_database(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, folder_of_run: Path
 ) -> Iterator[tuple[str, bytes]]:
     """The story in a database of its own: its name, and the pickled story."""
     del django_db_setup
     with ExitStack() as stack:
         with django_db_blocker.unblock():
-            found = stack.enter_context(written(NOW))
+            found = stack.enter_context(written(NOW, folder_of_run))
         yield found
         with django_db_blocker.unblock():
             stack.close()

@@ -104,6 +104,7 @@ def test_t24a_a_sample_on_a_border_is_stored_once(
 
 @pytest.mark.prometheus
 @pytest.mark.timeout(180)
+@pytest.mark.parametrize("server", [3], indirect=True)  # the limit is the same in 2
 def test_t24b_four_days_come_in_chunks(server: Server, tmp_path: Path) -> None:
     seconds = 4 * 24 * HOUR
     told = busy_node(seconds)
