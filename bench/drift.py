@@ -18,7 +18,7 @@ from bench import cluster as generated
 from bench.api_server import bench_world
 from bench.measure import Figure, interleaved
 from scheduler_view.cluster.client import PAGE, ClusterClient
-from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.models import Drift, QuotaTarget, Tier
 from scheduler_view.observation.drift import desired_objects, find_drift

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
+from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.difference import FieldChange
 from scheduler_view.domain.objects.manifest import MANAGER, Manifest, git_owner, is_ours
@@ -19,16 +19,6 @@ from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.domain.schedulers.queue_fields import Values
 
 Body = Mapping[str, Any]
-
-
-class DriftState(StrEnum):
-    """Every object has one of these states; a cluster that does not respond gets no new ones."""
-
-    IN_SYNC = "in_sync"
-    # a field that we set was changed or removed, or a removed object still exists
-    DIFFERS = "differs"
-    OTHER = "other"  # another manager has it: it is shown, not changed
-    NOT_MANAGED = "not_managed"  # it limits GPUs, and is not managed by GPU Ledger
 
 
 @dataclass(frozen=True, slots=True)

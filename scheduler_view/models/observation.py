@@ -3,7 +3,7 @@
 from django.db import models
 
 from accounting.models import Cluster
-from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.drift_state import DriftState
 
 
 class ObservationRun(models.Model):

@@ -19,7 +19,8 @@ from django.utils.dateparse import parse_datetime
 
 from accounting.locks import lock
 from accounting.models import Cluster
-from scheduler_view.domain.drift import DriftState, DriftStatus, standing_of
+from scheduler_view.domain.drift import DriftStatus, standing_of
+from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.desired import (
     ObjectKey,
     class_key_of,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounting.models import Cluster
-from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.quotas.quota_key import resource_of
 from scheduler_view.domain.schedulers import QUEUE_FIELDS, scheduler_of

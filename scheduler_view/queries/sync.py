@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import QUOTA
 from scheduler_view.domain.quotas.headroom import LimitedBy, limited_by

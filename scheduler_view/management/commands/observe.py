@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounting.management.output import FINDING, WRONG_USE
 from accounting.models import Cluster
-from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.models import Drift
 from scheduler_view.observation.watch import follow_all, look_once, visible_clusters
 

@@ -10,7 +10,7 @@ from accounting.domain.inventory.scheduler_queues import (
     QueueValue,
     queue_facts,
 )
-from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.quotas.headroom import limited_by, room
 from scheduler_view.domain.quotas.limit_range import predict
 from scheduler_view.domain.quotas.quantity import QuantityError, whole_gpus

@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from accounting.models import Cluster, Team
-from scheduler_view.domain.drift import DriftState
+from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.models import (
     ChangeSet,

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from scheduler_view.domain.drift import DriftState, DriftStatus, standing_of
+from scheduler_view.domain.drift import DriftStatus, standing_of
+from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import MANAGER, OWNER, OWNER_LABEL, QUOTA
 from scheduler_view.domain.objects.stored_manifest import kept
