@@ -1,6 +1,7 @@
 """Components of pages: icons, badges, empty states, tables that scroll, bars of states."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from html import escape
 from typing import Any
 from urllib.parse import quote
@@ -16,8 +17,13 @@ register = template.Library()
 
 
 @register.simple_tag
+@cache
 def icon(name: str) -> SafeString:
-    """One symbol of the sprite; decorative, next to its text."""
+    """One symbol of the sprite; decorative, next to its text.
+
+    Kept for each name: a page has a hundred, and the address of the sprite does not change in a
+    process.
+    """
     return format_html(
         '<svg class="icon" aria-hidden="true" focusable="false">'
         '<use href="{}#{}"></use></svg>',

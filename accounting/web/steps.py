@@ -88,16 +88,19 @@ class _Hour(NamedTuple):
 def _named(starts: Sequence[datetime], zone: ZoneInfo) -> list[_Hour]:
     """Hours in local time; an hour that occurs twice also has its zone."""
     local = [start.astimezone(zone) for start in starts]
-    walls = Counter(at.replace(tzinfo=None, fold=0) for at in local)
-    is_long = len({at.date() for at in local}) > 2  # midnights are enough marks
+    walls = Counter((at.date(), at.hour, at.minute) for at in local)
+    days = {day: units.short_day(day) for day, _, _ in walls}
+    weekdays = {day: f"{day:%a}" for day in days}
+    is_long = len(days) > 2  # midnights are enough marks
     found = []
     for at in local:
-        on = units.short_day(at.date())
-        is_twice = walls[at.replace(tzinfo=None, fold=0)] > 1
-        clock = f"{at:%H:%M %Z}" if is_twice else f"{at:%H:%M}"
-        round_hour = "" if is_long or at.hour % 4 else f"{at:%H:%M}"
+        day = at.date()
+        on, time = days[day], f"{at.hour:02}:{at.minute:02}"
+        is_twice = walls[day, at.hour, at.minute] > 1
+        clock = f"{time} {at:%Z}" if is_twice else time
+        round_hour = "" if is_long or at.hour % 4 else time
         tick = on if at.hour == 0 else round_hour
-        found.append(_Hour(f"{at:%a} {on} {clock}", f"{on} at {clock}", tick))
+        found.append(_Hour(f"{weekdays[day]} {on} {clock}", f"{on} at {clock}", tick))
     return found
 
 

@@ -3,11 +3,21 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 
 from accounting.domain.inventory.label_names import label_name
 from accounting.models import Binding, BindingKind, Namespace, NamespaceLabels
+
+
+class _Rule(NamedTuple):
+    """What is needed of a binding."""
+
+    kind: str
+    label: str
+    glob: str
+    team_id: int
 
 
 def namespaces_by_team(
@@ -21,11 +31,10 @@ def namespaces_by_team(
         live: labels by namespace, from the API server.
         at: when the rules must be valid.
     """
-    rules = list(
-        Binding.objects.filter(
-            Q(valid_to__isnull=True) | Q(valid_to__gt=at), valid_from__lte=at
-        ).order_by("position", "pk")
-    )
+    valid = Binding.objects.filter(
+        Q(valid_to__isnull=True) | Q(valid_to__gt=at), valid_from__lte=at
+    ).order_by("position", "pk")
+    rules = [_Rule(*row) for row in valid.values_list(*_Rule._fields)]
     plain = _plain(rules)
     globs = [(i, rule) for i, rule in enumerate(rules) if _is_glob(rule)]
     found: dict[int, list[str]] = {}
@@ -51,22 +60,22 @@ def owners(cluster_id: int, names: Iterable[str], at: datetime) -> dict[str, int
 
 def known_namespaces(cluster_id: int) -> dict[str, dict[str, str]]:
     """Labels by namespace as last shown in metrics, by `label_names.label_name`."""
-    latest = NamespaceLabels.objects.filter(namespace__cluster_id=cluster_id).order_by(
-        "namespace_id", "-valid_from"
-    )
-    latest = latest.distinct("namespace_id")
-    labels = dict(latest.values_list("namespace_id", "labels"))
-    names = Namespace.objects.filter(cluster_id=cluster_id).values_list("pk", "name")
-    return {name: dict(labels.get(number, {})) for number, name in names}
+    latest = NamespaceLabels.objects.filter(namespace=OuterRef("pk"))
+    labels = latest.order_by("-valid_from").values("labels")[:1]
+    known = Namespace.objects.filter(cluster_id=cluster_id)
+    return {
+        name: dict(shown or {})
+        for name, shown in known.values_list("name", Subquery(labels))
+    }
 
 
-def _is_glob(rule: Binding) -> bool:
+def _is_glob(rule: _Rule) -> bool:
     """True for a rule that must be tried; a plain name is looked up."""
     is_name = rule.kind == BindingKind.NAMESPACE
     return not is_name or any(letter in rule.glob for letter in "*?[")
 
 
-def _plain(rules: list[Binding]) -> dict[str, tuple[int, int | None]]:
+def _plain(rules: list[_Rule]) -> dict[str, tuple[int, int | None]]:
     """Position and team of the first rule of each plain name."""
     found: dict[str, tuple[int, int | None]] = {}
     for place, rule in enumerate(rules):
@@ -75,7 +84,7 @@ def _plain(rules: list[Binding]) -> dict[str, tuple[int, int | None]]:
     return found
 
 
-def _team(name: str, labels: Mapping[str, str], rules: list[Binding]) -> int | None:
+def _team(name: str, labels: Mapping[str, str], rules: list[_Rule]) -> int | None:
     for rule in rules:
         if rule.kind == BindingKind.NAMESPACE:
             value: str | None = name
@@ -84,5 +93,5 @@ def _team(name: str, labels: Mapping[str, str], rules: list[Binding]) -> int | N
         else:
             continue
         if value is not None and fnmatchcase(value, rule.glob):
-            return int(rule.team_id)
+            return rule.team_id
     return None

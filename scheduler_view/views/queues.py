@@ -51,7 +51,14 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         raise Http404("no such team")
     pools = pool_rows(scope, now, cluster=cluster)
     chosen = _chosen(pools, parameter(request.GET, "pool"))
-    found = queue_now(scope, now, cluster=cluster, team=team, limit=MOST + 1)
+    found = queue_now(
+        scope,
+        now,
+        cluster=cluster,
+        team=team,
+        limit=MOST + 1,
+        teams=teams.values(),
+    )
     context = {
         "pools": pools,
         "chosen": chosen,

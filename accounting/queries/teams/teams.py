@@ -23,10 +23,9 @@ UNMAPPED_TEAM = TeamRef(0, UNMAPPED, "Unmapped", "", 0)
 
 def visible_teams(scope: Scope) -> dict[str, TeamRef]:
     """The teams of a scope by slug, in order of name."""
-    return {
-        row.slug: TeamRef(row.pk, row.slug, row.name, row.department, row.colour_slot)
-        for row in readable_teams(scope)
-    }
+    shown = "pk", "slug", "name", "department", "colour_slot"
+    rows = readable_teams(scope).values_list(*shown)
+    return {slug: TeamRef(number, slug, *others) for number, slug, *others in rows}
 
 
 def team_named(teams: Mapping[str, TeamRef], slug: str) -> TeamRef:

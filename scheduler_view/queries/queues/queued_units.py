@@ -4,16 +4,18 @@ Of teams that the person may read there is a row for each unit. Of others only c
 pool are shown.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Min, Q, QuerySet, Sum
+from django.db import connection
+from django.db.models import F, Q, QuerySet
 
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
-from accounting.models import Cluster, Team
+from accounting.models import Cluster
+from accounting.queries.teams.teams import TeamRef, visible_teams
 from scheduler_view.domain.waits.cause import Stage
 from scheduler_view.models import WaitRecord
 from scheduler_view.queries.namespaces import owners
@@ -93,15 +95,22 @@ def queued_rows(scope: Scope, now: datetime) -> Sequence[QueuedUnitRow]:
 
 
 def queue_now(
-    scope: Scope, now: datetime, *, cluster: str, team: str, limit: int
+    scope: Scope,
+    now: datetime,
+    *,
+    cluster: str,
+    team: str,
+    limit: int,
+    teams: Collection[TeamRef] | None = None,
 ) -> QueueNow:
     """The oldest units, and counts by team, tier and pool; nothing without a team.
 
     Args:
         cluster, team: only this one; empty for all.
         limit: of units.
+        teams: those that the person may read; read here if they are not known.
     """
-    reader = _QueueReading(scope, now, cluster)
+    reader = _QueueReading(scope, now, cluster, teams)
     return QueueNow(reader.rows(team, limit), reader.groups(team))
 
 
@@ -150,48 +159,60 @@ class _Counted(NamedTuple):
 class _QueueReading:
     """What waits in clusters, and whose it is; counts and owners are read once."""
 
-    def __init__(self, scope: Scope, now: datetime, cluster: str = "") -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        now: datetime,
+        cluster: str = "",
+        teams: Collection[TeamRef] | None = None,
+    ) -> None:
         self._scope, self._now = scope, now
         counted = _counts(cluster) if scope.sees_any else []
-        self._counts: dict[Cluster, list[_Counted]] = {}
-        self._teams: dict[Cluster, dict[str, str]] = {}
+        self._names: dict[int, str] = {}  # of clusters with work that waits
+        self._counts: dict[int, list[_Counted]] = {}
+        self._teams: dict[int, dict[str, str]] = {}
         if not counted:
             return
-        slugs: Mapping[int, str] = dict(Team.objects.values_list("pk", "slug"))
+        if teams is None:
+            teams = visible_teams(scope).values()
+        slugs = {one.id: one.slug for one in teams}
         numbers = {one.cluster_id for one in counted}
-        for one in Cluster.objects.filter(pk__in=numbers).order_by("name"):
-            own = [row for row in counted if row.cluster_id == one.pk]
-            names = sorted({row.namespace for row in own})
-            owner = owners(one.pk, names, now)
-            self._counts[one] = own
-            self._teams[one] = {n: self._team(owner.get(n), slugs) for n in names}
+        found = Cluster.objects.filter(pk__in=numbers).order_by("name")
+        for number, name in found.values_list("pk", "name"):
+            own = [row for row in counted if row.cluster_id == number]
+            spaces = sorted({row.namespace for row in own})
+            owner = owners(number, spaces, now)
+            self._names[number] = name
+            self._counts[number] = own
+            self._teams[number] = {n: self._team(owner.get(n), slugs) for n in spaces}
 
     def _team(self, number: int | None, slugs: Mapping[int, str]) -> str:
         """The slug; `OTHERS` if the person may not read the team."""
         if number is None:
             return UNMAPPED if self._scope.sees_all else OTHERS
-        return slugs[number] if self._scope.sees_team(number) else OTHERS
+        return slugs.get(number, OTHERS)
 
     def rows(self, team: str, limit: int | None) -> list[QueuedUnitRow]:
         """Units of teams that the person may read, oldest first."""
         rows = [
-            _row(cluster, teams[one.namespace], one)
-            for cluster, teams in self._teams.items()
-            for one in self._records(cluster, team)[:limit]
+            _row(name, self._teams[number], one)
+            for number, name in self._names.items()
+            for one in self._records(number, team)[:limit]
         ]
         rows.sort(key=lambda row: (row.since or self._now, row.number))
         return rows[:limit]
 
-    def _records(self, cluster: Cluster, team: str) -> QuerySet[WaitRecord]:
+    def _records(self, number: int, team: str) -> QuerySet[WaitRecord, tuple[Any, ...]]:
         names = [
             name
-            for name, slug in self._teams[cluster].items()
+            for name, slug in self._teams[number].items()
             if slug != OTHERS and team in ("", slug)
         ]
         waits = WaitRecord.objects.filter(
-            _WAITING, cluster=cluster, namespace__in=names
+            _WAITING, cluster_id=number, namespace__in=names
         )
-        return waits.order_by(F("waits_since").asc(nulls_last=True), "pk")
+        waits = waits.order_by(F("waits_since").asc(nulls_last=True), "pk")
+        return waits.values_list(*_SHOWN)
 
     def groups(self, team: str) -> list[QueueGroupRow]:
         """Counts by team, tier and pool, of all teams."""
@@ -201,7 +222,7 @@ class _QueueReading:
             for group in counts:
                 row = QueueGroupRow(
                     teams[group.namespace],
-                    cluster.name,
+                    self._names[cluster],
                     group.tier,
                     group.resource,
                     group.model,
@@ -217,43 +238,32 @@ class _QueueReading:
 
 def _counts(cluster: str) -> list[_Counted]:
     """What waits by cluster, namespace, tier and pool; of one cluster if it is named."""
-    waits = WaitRecord.objects.filter(_WAITING)
-    if cluster:
-        waits = waits.filter(cluster__name=cluster)
-    grouped = waits.values("cluster_id", "namespace", "tier", "resource", "model")
-    rows = grouped.annotate(
-        work=Count("pk"), sum=Sum("units"), since=Min("waits_since")
-    )
-    return [_Counted(*row) for row in rows.values_list(*_COLUMNS)]
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNTS, {"cluster": cluster, "starting": Stage.STARTING.value})
+        return [_Counted(*row) for row in cursor]
 
 
-_COLUMNS = (
-    *("cluster_id", "namespace", "tier", "resource", "model"),
-    *("work", "sum", "since"),
+_COUNTS = """
+    SELECT cluster_id, namespace, tier, resource, model,
+           count(*), sum(units), min(waits_since)
+    FROM scheduler_view_waitrecord
+    WHERE stage <> '' AND stage <> %(starting)s
+      AND (%(cluster)s = ''
+           OR cluster_id = (SELECT id FROM accounting_cluster WHERE name = %(cluster)s))
+    GROUP BY cluster_id, namespace, tier, resource, model
+"""
+
+
+_SHOWN = (
+    *("pk", "namespace", "kind", "name", "tier", "resource", "model", "units"),
+    *("stage", "cause", "created_at", "admitted_at", "position", "count"),
+    *("start_at", "low_at", "high_at", "waits_since", "is_from_metrics"),
 )
 
 
-def _row(cluster: Cluster, team: str, one: WaitRecord) -> QueuedUnitRow:
-    return QueuedUnitRow(
-        one.pk,
-        cluster.name,
-        team,
-        one.namespace,
-        one.kind,
-        one.name,
-        one.tier,
-        one.resource,
-        one.model,
-        one.units,
-        one.stage,
-        one.cause,
-        one.created_at,
-        one.admitted_at,
-        one.position,
-        one.count,
-        one.start_at,
-        one.low_at,
-        one.high_at,
-        one.waits_since,
-        one.is_from_metrics,
-    )
+def _row(
+    cluster: str, teams: Mapping[str, str], shown: tuple[Any, ...]
+) -> QueuedUnitRow:
+    """The row of the values of `_SHOWN`, which are in the order of the row's fields."""
+    number, namespace, *others = shown
+    return QueuedUnitRow(number, cluster, teams[namespace], namespace, *others)

@@ -215,5 +215,5 @@ def test_a_page_takes_few_queries_however_much_waits(
     del queues
     for number in range(50):
         record(story, "vision", f"more-{number}")
-    with django_assert_max_num_queries(35):
+    with django_assert_max_num_queries(33):
         assert sign_in("luis").get("/queues").status_code == 200
