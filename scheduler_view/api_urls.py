@@ -3,7 +3,15 @@
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from scheduler_view.api import change_verbs, changes, lists, queues, waits, waste
+from scheduler_view.api import (
+    change_verbs,
+    changes,
+    lists,
+    queues,
+    waits,
+    waste,
+    what_ifs,
+)
 
 # The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [
@@ -23,6 +31,13 @@ urlpatterns = [
             "recommendations",
             "recommendations",
             waste.RecommendationsView.as_view(),
+        ),
+        ("what-ifs", "what-ifs", what_ifs.WhatIfsView.as_view()),
+        ("what-if", "what-ifs/<int:number>", what_ifs.WhatIfView.as_view()),
+        (
+            "what-if-cancel",
+            "what-ifs/<int:number>/cancel",
+            what_ifs.WhatIfCancelView.as_view(),
         ),
         ("change-sets", "change-sets", changes.ChangesView.as_view()),
         ("change-set", "change-sets/<int:number>", changes.ChangeView.as_view()),

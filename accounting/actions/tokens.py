@@ -36,6 +36,7 @@ SCOPES = (
     "read:preemptions",
     "read:waste",
     "read:recommendations",
+    "read:what-ifs",
     "read:tiers",
     "read:change-sets",
     "read:audit",
@@ -63,6 +64,7 @@ SCOPES = (
     "write:adjustments",
     "write:exports",
     "write:change-sets",
+    "write:what-ifs",
 )
 LONGEST = timedelta(days=365)
 USUAL = timedelta(days=90)

@@ -205,12 +205,14 @@ def reads(row: type[Serializer[Any]], operation_id: str) -> Callable[[Any], Any]
 
 
 def takes(
-    body: type[Serializer[Any]] | None, row: type[Serializer[Any]], *codes: int
+    body: type[Serializer[Any]] | Mapping[str, Any] | None,
+    row: type[Serializer[Any]],
+    *codes: int,
 ) -> Callable[[Any], Any]:
     """Documents a write: its body, and the row that it created (201) or changed (200).
 
     It is done once for each key: see `answered_once`. `codes` are refusals in addition to those
-    of every write.
+    of every write. A mapping is the JSON Schema of a body by its media type.
     """
     made: dict[Any, Any] = {201: row, 200: row}
     return extend_schema(

@@ -1,12 +1,13 @@
 """What-ifs and their results, newest first; and what a request can choose from (S36)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import Cluster, NodeFact, Team
+from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.queries.resources import added_resources
 from scheduler_view.models import WhatIfRun, WhatIfState
 
@@ -25,6 +26,7 @@ class WhatIfRow:
         left_out: holds that could not be replayed.
         rows: the answer; empty if there is none.
         error: why it failed, or who canceled it.
+        request: as it was given.
     """
 
     id: int
@@ -42,6 +44,7 @@ class WhatIfRow:
     left_out: int
     rows: Sequence[Mapping[str, Any]]
     error: str
+    request: Mapping[str, Any]
 
     @property
     def is_unfinished(self) -> bool:
@@ -62,10 +65,31 @@ class WhatIfChoices:
     teams: Sequence[tuple[str, str]]
 
 
-def what_if_rows() -> list[WhatIfRow]:
-    """All runs; two queries."""
+def what_if_rows(
+    *, clusters: Collection[str] | None = None, seek: Seek = ALL_ROWS
+) -> list[WhatIfRow]:
+    """Runs, newest first; one query.
+
+    Args:
+        clusters: only of these; None for all.
+        seek: the page, by `what_if_key`.
+    """
     runs = WhatIfRun.objects.select_related("cluster", "requested_by")
-    return [_row(run) for run in runs.order_by("-id")]
+    if clusters is not None:
+        runs = runs.filter(cluster__name__in=clusters)
+    return [_row(run) for run in seek_rows(runs, ("-id",), seek)]
+
+
+def what_if_key(row: WhatIfRow) -> Key:
+    """The position of a run in `what_if_rows`."""
+    return (row.id,)
+
+
+def what_if_row(number: int) -> WhatIfRow | None:
+    """One run; None if it does not exist."""
+    runs = WhatIfRun.objects.select_related("cluster", "requested_by")
+    run = runs.filter(pk=number).first()
+    return None if run is None else _row(run)
 
 
 def what_if_choices() -> WhatIfChoices:
@@ -105,4 +129,5 @@ def _row(run: WhatIfRun) -> WhatIfRow:
         left_out=result.get("left_out", 0),
         rows=result.get("rows", ()),
         error=run.error,
+        request=run.request,
     )

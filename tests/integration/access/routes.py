@@ -28,6 +28,7 @@ LEADS: Codes = (404, 404, 200, 200, 200)  # lists for leads and finance
 MONEY_400: Codes = (404, 404, 404, 400, 400)  # of finance: an empty body is wrong
 MONEY_428: Codes = (404, 404, 404, 428, 428)  # of finance: If-Match is missing
 ROWS: Codes = (404, 404, 404, 200, 200)  # lists for finance and administrators
+ONLY_ADMIN: Codes = (404, 404, 404, 404, 200)  # lists for administrators
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,11 @@ REST: dict[str, Route] = {
     "preemptions": Route(f"{API}preemptions", ALL),
     "waste": Route(f"{API}waste", LEADS),
     "recommendations": Route(f"{API}recommendations", LEADS),
+    "what-ifs": Route(f"{API}what-ifs", ONLY_ADMIN, (404, 404, 404, 404, 400)),
+    "what-ifs/<int:number>": Route(f"{API}what-ifs/99999", MISSING, options=ONLY_ADMIN),
+    "what-ifs/<int:number>/cancel": Route(
+        f"{API}what-ifs/99999/cancel", post=MISSING, options=ONLY_ADMIN
+    ),
     "change-sets": Route(f"{API}change-sets", ALL, (403, 403, 400, 403, 400)),
     "change-sets/<int:number>": Route(
         f"{API}change-sets/99999",

@@ -76,6 +76,8 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "change-sets": (401, 200, 200, 200, 200, 200),
     "change-sets?team=search": (401, 404, 404, 404, 200, 200),
     "change-sets/1": (401, 404, 404, 404, 404, 404),
+    "what-ifs": (401, 404, 404, 404, 404, 200),
+    "what-ifs/1": (401, 404, 404, 404, 404, 404),
     "nothing-here": (401, 404, 404, 404, 404, 404),
     "": (401, 404, 404, 404, 404, 404),
     "schema": (200, 200, 200, 200, 200, 200),  # of the program, not of the data

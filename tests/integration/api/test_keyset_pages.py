@@ -14,14 +14,14 @@ from django.utils import timezone
 from accounting.actions.teams import save_team
 from accounting.models import Binding, Cluster, Pod, PodHold, Team, UnitPrice
 from scheduler_view.domain.plan.edit import QuotaEdit, edit_fields
-from scheduler_view.models import ChangeSet, Preemption
+from scheduler_view.models import ChangeSet, Preemption, WhatIfRun
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.test_lists import all_pages
 from tests.story import Story
 
 KEYSETS = (
     *("holds", "gpu-holders?from=2026-11-20", "audit", "teams", "bindings", "prices"),
-    *("change-sets", "preemptions"),
+    *("change-sets", "preemptions", "what-ifs"),
 )
 SETS = 1_001
 GPU = "nvidia.com/gpu"
@@ -54,6 +54,10 @@ def many(story: Story, db: None) -> None:
         for n in range(7)
     )
     for n in range(3):
+        request = {"cluster": "north", "scenarios": [{"name": f"more {n}"}]}
+        WhatIfRun.objects.create(
+            cluster=story.cluster, request=request, requested_at=at
+        )
         save_team(
             slug="vision",
             name=f"Vision {n}",

@@ -21,16 +21,18 @@ import time_machine
 
 from accounting.actions.tokens import SCOPES, create_token
 from accounting.booking.running import book_running
-from accounting.models import Entry, PeriodRevision
+from accounting.models import Cluster, Entry, OrganisationRole, PeriodRevision
 from accounting.tasks import close_months, write_exports
+from scheduler_view.tasks import compute_what_ifs
 from tests.integration.accounting.booking.days import H100, Days
 from tests.integration.accounting.booking.people import lead_of, person
 from tests.integration.conftest import NOW
+from tests.integration.scheduler_view.test_recorded_weeks import Recorded
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "recipes.md"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LONGEST_S = 60
-EXPECTED = 10  # blocks: the page was read
+EXPECTED = 11  # blocks: the page was read
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -60,6 +62,7 @@ def executed(kind: str, text: str, folder: Path, environment: dict[str, str]) ->
         while process.poll() is None and time.perf_counter() < until:
             write_exports()
             close_months()
+            compute_what_ifs()
             time.sleep(0.02)
     finally:
         process.kill()
@@ -82,6 +85,7 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
         "GPU_LEDGER": live_server.url,
         "GPU_LEDGER_TOKEN": token_of("fin"),
         "SECOND_TOKEN": token_of("ana"),
+        "ADMIN_TOKEN": token_of(person("omar", OrganisationRole.ADMIN).username),
         "LEAD_TOKEN": token_of(lead_of("vision", "luis").username),
         "no_proxy": "*",
     }
@@ -90,9 +94,23 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
         if text.startswith("# ledger.py\n"):
             (tmp_path / "ledger.py").write_text(text)
             continue
+        if "what-ifs" in text:
+            _record_weeks()
         outputs.append(executed(kind, text, tmp_path, environment))
     assert len(outputs) == EXPECTED
-    frame, checks, overridden, _, closed, again, sums, contest, credit, file = outputs
+    (
+        frame,
+        checks,
+        overridden,
+        _,
+        closed,
+        again,
+        sums,
+        contest,
+        credit,
+        file,
+        what_if,
+    ) = outputs
     assert f"total {payable}" in " ".join(frame.split())
     assert json.loads(checks)["blocks"]
     assert "/prices" in overridden
@@ -106,3 +124,15 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
     name = f"gpu-ledger_focus_2026-10_r{stored.revision}.csv"
     assert name in file
     assert (tmp_path / name).exists()
+    assert what_if.splitlines()[0].strip() == "done calibrated"
+    assert "8 more; mean wait in minutes; -270.0; -270.0; yes" in what_if
+    assert "8 more; cost of installed GPUs a week; 3360.00; 3360.00; yes" in what_if
+
+
+def _record_weeks() -> None:
+    """In each of two weeks a unit waits nine hours for another."""
+    Cluster.objects.filter(name="north").update(name="south")
+    recorded = Recorded("north", "what-if")
+    for week in range(2):
+        recorded.hold(168 * week, 168 * week, 10)
+        recorded.hold(168 * week + 1, 168 * week + 10, 10)

@@ -79,6 +79,7 @@ def test_every_list_of_the_design_is_there() -> None:
             "prices",
             "price-lists",
             "change-sets",
+            "what-ifs",
             "kube-state-jobs",
             "conversion-rates",
             "budgets",
@@ -99,6 +100,8 @@ def test_every_list_of_the_design_is_there() -> None:
     posts |= {f"{bill}/final": {"post"}, bill: {"get"}}
     posts |= {f"{bill}/{rows}": {"get"} for rows in ("variance", "unmatched")}
     posts["/api/v1/price-lists/{number}"] = {"patch"}
+    what_if = "/api/v1/what-ifs/{number}"
+    posts |= {what_if: {"get"}, f"{what_if}/cancel": {"post"}}
     month = "/api/v1/periods/{period}"
     gets = {month, *(f"{month}/{name}" for name in ("checks", "methods", "statements"))}
     gets |= {"/api/v1/statements/{team}/{period}"}
@@ -146,7 +149,7 @@ def test_every_refusal_is_a_problem_document() -> None:
                 expected |= {"409"}
             if path.endswith(("/budgets/{number}/end", "/bills/{number}/final")):
                 expected |= {"409"}
-            if "contests" in path and method == "post":
+            if ("contests" in path or "what-ifs" in path) and method == "post":
                 expected |= {"409"}
             if path in KEYED_MONEY and method == "post":
                 expected |= {"409"}
