@@ -77,7 +77,7 @@ from accounting.models.ledger import (
     RetiredHour,
     WindowState,
 )
-from accounting.models.node_state import NodeState
+from accounting.models.node_state import NodeState, NodeStateRead
 from accounting.models.organisation import (
     ApiToken,
     Billing,
@@ -176,6 +176,7 @@ __all__ = [
     "NodeScraper",
     "NodeSpan",
     "NodeState",
+    "NodeStateRead",
     "OrganisationRole",
     "OwnPod",
     "Owner",

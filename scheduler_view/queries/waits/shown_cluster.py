@@ -7,6 +7,8 @@ by claims (DRA) are left out: metrics do not show how many devices a claim reque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from django.db.models.functions import Coalesce
+
 from accounting.domain.inventory.records import PodRecord
 from accounting.domain.inventory.requests import effective_requests
 from accounting.models import (
@@ -136,9 +138,13 @@ def _nodes(cluster_id: int, at_ms: int) -> Iterator[ClusterNode]:
         .distinct("node_id")
         .values_list("node__name", "model")
     )
-    for row in NodeState.objects.filter(
-        cluster_id=cluster_id, at_ms__gte=at_ms - LASTS_MS
-    ).order_by("name"):
+    shown_ms = Coalesce("missing_ms", "cluster__nodes_read__at_ms")
+    for row in (
+        NodeState.objects.filter(cluster_id=cluster_id)
+        .annotate(shown_ms=shown_ms)
+        .filter(shown_ms__gte=at_ms - LASTS_MS)
+        .order_by("name")
+    ):
         taints = (Taint(*parts) for parts in row.taints)
         capacity = {name: 1000 * units for name, units in row.capacity.items()}
         allocatable = {name: 1000 * units for name, units in row.allocatable.items()}

@@ -14,7 +14,7 @@ from django.test import Client
 
 from accounting.access import EVERYTHING
 from accounting.ingest.facts import partitions
-from accounting.models import Cluster, NodeState, OrganisationRole, Person
+from accounting.models import Cluster, NodeStateRead, OrganisationRole, Person
 from scheduler_view.domain.waits.world.world import read_world
 from scheduler_view.models import (
     ObservationRun,
@@ -123,9 +123,7 @@ def test_who_waits_is_known_from_metrics_alone(cluster: Cluster) -> None:
     assert found["later"].requested == {}
     assert all(one.is_from_metrics for one in found.values())
     assert {one.seen_at for one in found.values()} == {
-        datetime.fromtimestamp(
-            max(NodeState.objects.values_list("at_ms", flat=True)) / 1000, UTC
-        )
+        datetime.fromtimestamp(NodeStateRead.objects.get().at_ms / 1000, UTC)
     }
 
 
