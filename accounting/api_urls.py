@@ -5,7 +5,7 @@ import re
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from accounting.api import documents, index, reads, writes
+from accounting.api import documents, explanation, index, reads, writes
 from accounting.api.finance import (
     adjustments,
     bills,
@@ -39,6 +39,7 @@ urlpatterns = [
     for address, view in (
         ("", index.IndexView.as_view()),
         ("usage", reads.UsageView.as_view()),
+        ("explanation", explanation.ExplanationView.as_view()),
         ("ledger", reads.LedgerView.as_view()),
         ("holds", reads.HoldsView.as_view()),
         ("gpus", reads.GpusView.as_view()),

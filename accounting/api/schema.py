@@ -114,8 +114,13 @@ _LIMIT = {"type": "integer", "minimum": 1, "maximum": LARGEST, "default": LIMIT}
 _TYPES: dict[str, Any] = {"from": _TIME, "to": _TIME, "limit": _LIMIT}
 
 
-def parameter_of(name: str, values: Sequence[str] = ()) -> OpenApiParameter:
-    """A parameter of the query, with its type and its possible values (`values`, if some)."""
+def parameter_of(
+    name: str, values: Sequence[str] = (), more: str = ""
+) -> OpenApiParameter:
+    """A parameter of the query, with its type and its possible values (`values`, if some).
+
+    `more` is what its description says in addition.
+    """
     allowed = values or _ENUMS.get(name)
     text = _TEXTS.get(name, f"only rows with this {name}; can be repeated")
     if name == "as":
@@ -125,7 +130,7 @@ def parameter_of(name: str, values: Sequence[str] = ()) -> OpenApiParameter:
         _TYPES.get(name, str),
         many=name in MANY,
         enum=allowed,
-        description=text,
+        description=f"{text}. {more}" if more else text,
     )
 
 
@@ -158,7 +163,7 @@ def _envelope(row: type[Serializer[Any]]) -> type[Serializer[Any]]:
 
 def lists(
     row: type[Serializer[Any]],
-    parameters: tuple[str, ...] = (),
+    parameters: Sequence[str | OpenApiParameter] = (),
     *,
     headers: Sequence[OpenApiParameter] = (),
     answers: Mapping[Any, Any] | None = None,
@@ -169,7 +174,7 @@ def lists(
 
     Args:
         row: the serializer of a row.
-        parameters: of the query, besides those of paging.
+        parameters: of the query, besides those of paging: names, or what `parameter_of` makes.
         headers: of the request or the answer.
         answers: besides the rows and the refusals of every list.
         operation_id: where the list has two addresses.
@@ -180,7 +185,9 @@ def lists(
         operation_id=operation_id,
         parameters=[
             *(
-                parameter_of(one, fewer.get(one, ()))
+                one
+                if isinstance(one, OpenApiParameter)
+                else parameter_of(one, fewer.get(one, ()))
                 for one in (*parameters, "limit", "cursor", "format")
             ),
             *headers,
@@ -195,11 +202,15 @@ def lists(
     )
 
 
-def reads(row: type[Serializer[Any]], operation_id: str) -> Callable[[Any], Any]:
+def reads(
+    row: type[Serializer[Any]],
+    operation_id: str,
+    parameters: Sequence[OpenApiParameter] = (),
+) -> Callable[[Any], Any]:
     """Documents one object."""
     return extend_schema(
         operation_id=operation_id,
-        parameters=[RETRY_AFTER],
+        parameters=[*parameters, RETRY_AFTER],
         responses={(200, "application/json"): row, **problems(*READ_REFUSALS)},
     )
 

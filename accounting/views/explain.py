@@ -9,10 +9,10 @@ from django.shortcuts import render
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.money import Money, minor_places
-from accounting.domain.samples.validity import LONGEST_GAP_STEPS
 from accounting.queries.dimensions import FILTERS
 from accounting.queries.explain.explain import FIGURES, explain
 from accounting.queries.explain.prices import PriceUsed, amounts_of, merged_closes
+from accounting.queries.explain.rules import RULES
 from accounting.queries.selection import SelectionError, parse_time
 from accounting.queries.teams.directory import BindingRow, binding_rows
 from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, visible_teams
@@ -21,28 +21,6 @@ from accounting.web.page_state import PageState
 from accounting.web.permissions import signed_in
 
 KEYS = tuple(name for name in FILTERS if name not in (*LABELS, "cluster"))
-RULES = {
-    "M5": "Closed days have the charges booked at their close. Corrections are in the month that "
-    "books them.",
-    "N5": f"A sample is valid until the next one, for at most {LONGEST_GAP_STEPS:g} scrape "
-    "intervals.",
-    "N6": "A sample applies only to pods that held the GPU when it was taken.",
-    "N7": "Engine activity is used where enough samples exist, otherwise GPU utilization.",
-    "N10": "An allocation begins when the pod is bound to its node.",
-    "N11": "An allocation ends when the pod terminates or is deleted, or when its node is removed.",
-    "N14": "A GPU is present from the first sample with its UUID.",
-    "N15": "A GPU is gone when its node is removed or another node reports it. Missing samples "
-    "alone do not end it.",
-    "N21": "Held time that was not observed is unknown, never idle.",
-    "N23": "Each window is rounded once, so that the states add up to the time the GPU was "
-    "present.",
-    "N26": "If several prices match, the most specific one applies. Without a price, the cost is "
-    "unknown.",
-    "N27": "Rates are per full GPU-hour. A share of a GPU pays the same share of the rate.",
-    "N28": "Amounts are rounded once, on the total. Lines are rounded by largest remainder, so "
-    "they add up.",
-    "N34": "Ratios are computed from sums. Busy share is shown with its coverage.",
-}
 
 
 _KINDS_WITH_TIME = ("", "usage", "platform")

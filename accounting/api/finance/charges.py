@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from accounting.access import scope_of
 from accounting.api.finance.booked import BookedView
 from accounting.api.finance.schema import versioned_list
+from accounting.api.schema import parameter_of
 from accounting.domain.core.billing_calendar import months_later
 from accounting.queries.finance.months.charge_list import (
     ChargeSelection,
@@ -36,6 +37,17 @@ from accounting.serializers.finance.charges import (
 )
 
 HOW = (Amounts.BOOKED, Amounts.CORRECTED)  # stored lines have no measured money
+OF_DAYS = (
+    "Charges of days are the own lines of these days. Rounding belongs to a month and to no day; "
+    "corrections and entries belong to the month that has booked them. So the days of a whole "
+    "month sum to its payable less these three, which `period` has (`by=kind,corrects`)."
+)
+NOTED = {
+    "period": parameter_of(
+        "period", more="All lines of the month: the sum is its payable"
+    ),
+    "from": parameter_of("from", more=OF_DAYS),
+}
 FILTERS = ("cluster", "namespace", "model", "tier", "lifecycle")
 
 
@@ -48,10 +60,15 @@ class ChargesView(BookedView):
         *("team", "department", *FILTERS),
     )
 
-    @versioned_list(ChargeSerializer, parameters, values={"as": HOW})
+    @versioned_list(
+        ChargeSerializer,
+        [NOTED.get(name, name) for name in parameters],
+        values={"as": HOW},
+    )
     def get(self, request: Request) -> Response:
         """List charges: of a month with its entries, rounding and the corrections that it has
-        booked, which sum to its payable; or of billing days (`from`, `to`).
+        booked, which sum to its payable; or the own lines of billing days (`from`, `to`),
+        without rounding, corrections and entries.
 
         A cursor of a month that is computed again between two pages is 410.
         """

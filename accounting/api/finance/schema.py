@@ -45,7 +45,7 @@ _SAME: dict[Any, Any] = {
 
 def versioned_list(
     row: type[Serializer[Any]],
-    parameters: tuple[str, ...] = (),
+    parameters: Sequence[str | OpenApiParameter] = (),
     operation_id: str | None = None,
     values: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Any], Any]:

@@ -316,6 +316,7 @@ REST: dict[str, Route] = {
     "audit": Route(f"{API}audit", ROWS),
     "data-issues": Route(f"{API}data-issues", ROWS),
     "": Route(API, ALL),
+    "explanation": Route(f"{API}explanation?what=charge", ALL),
     "schema": Route(f"{API}schema", ALL, is_open=True),
     "docs": Route(f"{API}docs", ALL, is_open=True),
 }

@@ -23,6 +23,10 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "usage?team=vision&team=search": (401, 404, 404, 404, 200, 200),
     "usage?team=unmapped": (401, 404, 404, 404, 200, 200),
     "usage?team=nobody": (401, 404, 404, 404, 404, 404),
+    "explanation": (401, 200, 200, 200, 200, 200),
+    "explanation?team=vision": (401, 404, 200, 200, 200, 200),
+    "explanation?team=search": (401, 404, 404, 404, 200, 200),
+    "explanation?what=ledger": (401, 404, 404, 404, 200, 200),
     "ledger": (401, 404, 404, 404, 200, 200),
     "ledger?by=gpu": (401, 404, 404, 404, 200, 200),
     "holds": (401, 200, 200, 200, 200, 200),
@@ -79,7 +83,7 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "what-ifs": (401, 404, 404, 404, 404, 200),
     "what-ifs/1": (401, 404, 404, 404, 404, 404),
     "nothing-here": (401, 404, 404, 404, 404, 404),
-    "": (401, 404, 404, 404, 404, 404),
+    "": (401, 200, 200, 200, 200, 200),
     "schema": (200, 200, 200, 200, 200, 200),  # of the program, not of the data
     "docs": (200, 200, 200, 200, 200, 200),
 }

@@ -25,6 +25,7 @@ from accounting.models import PeriodRevision, Statement
 from accounting.queries.finance.months.charges import charge_rows
 from accounting.queries.finance.months.lines import booking_of
 from tests.integration.api.conftest import Ask, problem
+from tests.integration.api.contract import schema
 from tests.integration.api.test_lists import all_pages
 from tests.integration.conftest import NOW
 from tests.story import Story
@@ -95,6 +96,35 @@ def test_days_are_sums_of_their_own_lines(ask: Ask) -> None:
     ]
     corrected = rows(ask, "charges?period=2026-10&as=corrected&by=kind")
     assert total(corrected) == total(own) + total(rows(ask, "corrections"))
+
+
+def test_a_month_has_what_its_days_do_not(ask: Ask) -> None:
+    """Rounding has no day: its cents are between `period` and the days of the whole month."""
+    for period, days in (
+        ("2026-10", "from=2026-10-01&to=2026-11-01"),
+        ("2026-11", "from=2026-11-01&to=2026-12-01"),
+    ):
+        lines = rows(ask, f"charges?period={period}&by=kind,corrects")
+        beside = [
+            row
+            for row in lines
+            if row["corrects"] or row["kind"] in ("rounding", "credit", "adjustment")
+        ]
+        assert any(row["kind"] == "rounding" for row in beside)
+        found = total(rows(ask, f"charges?{days}"))
+        assert found + total(beside) == total(lines) == booking_of(period).payable
+    of_team = [
+        total(rows(ask, f"charges?{chosen}&team=vision"))
+        for chosen in ("period=2026-10", "from=2026-10-01&to=2026-11-01")
+    ]
+    assert 0 < abs(of_team[0] - of_team[1]) < Decimal("0.01")
+
+
+def test_days_and_month_are_told_apart_in_the_schema() -> None:
+    get = schema()["paths"]["/api/v1/charges"]["get"]
+    texts = {one["name"]: one["description"] for one in get["parameters"]}
+    assert "Rounding belongs to a month and to no day" in texts["from"]
+    assert "the sum is its payable" in texts["period"]
 
 
 def test_filters_and_csv(ask: Ask) -> None:

@@ -32,7 +32,7 @@ from tests.integration.scheduler_view.test_recorded_weeks import Recorded
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "recipes.md"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LONGEST_S = 60
-EXPECTED = 11  # blocks: the page was read
+EXPECTED = 13  # blocks: the page was read
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -106,10 +106,12 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
         closed,
         again,
         sums,
+        _,
         contest,
         credit,
         file,
         what_if,
+        explained,
     ) = outputs
     assert f"total {payable}" in " ".join(frame.split())
     assert json.loads(checks)["blocks"]
@@ -127,6 +129,7 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
     assert what_if.splitlines()[0].strip() == "done calibrated"
     assert "8 more; mean wait in minutes; -270.0; -270.0; yes" in what_if
     assert "8 more; cost of installed GPUs a week; 3360.00; 3360.00; yes" in what_if
+    assert "2026-10 revision 1 alloc-v1" in explained
 
 
 def _record_weeks() -> None:
