@@ -8,14 +8,13 @@ import io
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from accounting.domain.core.file_columns import CellType, FileColumn
 from accounting.exports.csv_rows import csv_parts
 from accounting.exports.part_files import ReadableParts
 from accounting.exports.request import Export, ExportError
+from accounting.work_folders import work_folder
 
 try:
     import xlsxwriter
@@ -43,11 +42,11 @@ def xlsx_parts(export: Export) -> Iterator[bytes]:
 
 
 def _parts(export: Export) -> Iterator[bytes]:
-    with TemporaryDirectory(prefix="gpu-ledger-xlsx-") as name:
-        path = Path(name) / "export.xlsx"
+    with work_folder("xlsx") as folder:
+        path = folder / "export.xlsx"
         options = {
             "constant_memory": True,
-            "tmpdir": name,
+            "tmpdir": str(folder),
             "strings_to_formulas": False,
             "strings_to_urls": False,
             "strings_to_numbers": False,

@@ -4,7 +4,6 @@ Safe to repeat; several files may be imported in any order and in pieces: the le
 all their samples together.
 """
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +37,7 @@ from accounting.queries.database_clock import database_now
 from accounting.sources.intervals import Intervals, Sampler
 from accounting.sources.openmetrics import FileError, Spool, spool
 from accounting.sources.samples import UnknownNames
+from accounting.work_folders import work_folder
 
 FILES = "files"  # name of the source that imported files belong to
 REACH_BACK_MS = 2 * WINDOW_MS  # a sample changes windows up to 1.5 steps before it (N6)
@@ -145,10 +145,10 @@ def keep_files(
     """
     tell = on_progress or (lambda what, done, total: None)
     latest = int(database_now().timestamp() * 1000) + DAY_MS
-    with tempfile.TemporaryDirectory(prefix="gpu-ledger-") as folder:
+    with work_folder("import") as folder:
         spooled = spool(
             paths,
-            Path(folder),
+            folder,
             latest_ms=latest,
             on_progress=lambda done, total: tell(
                 "Reading MiB", done >> 20, max(1, total >> 20)
