@@ -6,7 +6,7 @@ from typing import Any
 
 from portal.demo.kube_api.store import Key, Manifest
 from portal.demo.metrics.exposition import START_S, phase_at
-from portal.demo.metrics.labels import CONTAINER, DEPARTMENT, pod_labels
+from portal.demo.metrics.labels import CONTAINER, CORDON_TAINT, DEPARTMENT, pod_labels
 from portal.demo.scenario.engine import PREEMPTION_S
 from portal.demo.scenario.fleet import NodeObject, resource_of
 from portal.demo.scenario.noise import uuid_of
@@ -63,7 +63,7 @@ def node_object(node: NodeObject, now_s: int) -> Manifest:
     amounts = {resource: str(count) for resource, count in units.items()}
     spec: dict[str, Any] = {}
     if node.is_cordoned(now_s):
-        taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+        taint = {"key": CORDON_TAINT, "effect": "NoSchedule"}
         spec = {"unschedulable": True, "taints": [taint]}
     ready = condition("Ready", node.joined_s, is_true=True, reason="KubeletReady")
     return made(

@@ -12,6 +12,7 @@ from portal.demo.metrics.exporter import rows
 from portal.demo.metrics.labels import (
     Constant,
     namespace_facts,
+    node_cordon,
     node_facts,
     pod_completion,
     pod_facts,
@@ -69,6 +70,7 @@ def kube_facts(engine: Engine, at_s: int) -> Iterator[Constant]:
     yield from namespaces()
     for node in engine.nodes_at(at_s):
         yield from node_facts(node)
+        yield from node_cordon(node, is_cordoned=node.is_cordoned(at_s))
     for pod in engine.pods_between(at_s, at_s + 1):
         yield from pod_facts(pod)
         yield from pod_owners(pod)

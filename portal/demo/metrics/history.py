@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from portal.demo.metrics.exporter import rows
 from portal.demo.metrics.exposition import START_S, namespaces
 from portal.demo.metrics.labels import (
     Constant,
+    node_cordon,
     node_facts,
     pod_completion,
     pod_facts,
@@ -204,3 +206,14 @@ class _Writer:
                 for fact in node_facts(node):
                     is_seldom = fact.name != "kube_node_status_capacity"
                     self._constant(fact, low, high, is_seldom=is_seldom)
+                self._cordons(node, low, high)
+
+    def _cordons(self, node: NodeObject, low: int, high: int) -> None:
+        """When a node of [low, high) was cordoned, and when it was not."""
+        borders = {low, high}
+        for span in node.cordons:
+            borders |= {min(max(at, low), high) for at in (span.start_s, span.end_s)}
+        for start, end in pairwise(sorted(borders)):
+            is_cordoned = node.is_cordoned(start)
+            for fact in node_cordon(node, is_cordoned=is_cordoned):
+                self._constant(fact, start, end, is_seldom=not is_cordoned)

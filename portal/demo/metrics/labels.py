@@ -17,6 +17,7 @@ OWNER = "ml.example.com/owner"
 DEPARTMENT = "example.com/department"
 LIMIT = "max-duration"  # how long a pod may hold its GPUs
 JOB_NAME = "batch.kubernetes.io/job-name"
+CORDON_TAINT = "node.kubernetes.io/unschedulable"
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"
 CONTAINER = {
     WorkloadType.TRAINING: "trainer",
@@ -165,6 +166,21 @@ def pod_place(pod: SimulatedPod, *, is_bound: bool) -> Iterator[Constant]:
     if is_bound:
         bound = str(pod.bound_s)
         yield Constant("kube_pod_status_scheduled_time", identity, bound)
+    else:
+        yield Constant("kube_pod_status_unschedulable", identity, "1")
+        yield from _tolerations(identity)
+
+
+def _tolerations(identity: Mapping[str, str]) -> Iterator[Constant]:
+    """Those that every pod gets from the API server; shown of pods that wait."""
+    for key in ("not-ready", "unreachable"):
+        toleration = {
+            "key": f"node.kubernetes.io/{key}",
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "toleration_seconds": "300",
+        }
+        yield Constant("kube_pod_tolerations", {**identity, **toleration}, "1")
 
 
 def pod_phase(pod: SimulatedPod, phase: str) -> Constant:
@@ -191,8 +207,19 @@ def node_facts(node: NodeObject) -> Iterator[Constant]:
         spelt = sanitised_name(name)
         resource = {"node": node.name, "resource": spelt, "unit": "integer"}
         yield Constant("kube_node_status_capacity", resource, str(count))
+        yield Constant("kube_node_status_allocatable", resource, str(count))
     labels = {"node": node.name, **_sanitised(node.labels())}
     yield Constant("kube_node_labels", labels, "1")
+
+
+def node_cordon(node: NodeObject, *, is_cordoned: bool) -> Iterator[Constant]:
+    """Whether the scheduler may use a node, and the taint of one that it may not."""
+    own = {"node": node.name}
+    value = "1" if is_cordoned else "0"
+    yield Constant("kube_node_spec_unschedulable", own, value)
+    if is_cordoned:
+        taint = {"key": CORDON_TAINT, "value": "", "effect": "NoSchedule"}
+        yield Constant("kube_node_spec_taint", {**own, **taint}, "1")
 
 
 def namespace_facts(namespace: str, department: str) -> Constant:

@@ -1,9 +1,12 @@
-"""The demo's story of scheduling, through the product: every built rule of waste has findings.
+"""The demo's story of scheduling, through the product: every built rule of waste has findings, and
+what waits is explained from its metrics alone.
 
-Two days of a small fleet are imported as the demo imports them. Causes of waiting work are in
+Parts of a small fleet are imported as the demo imports them. Causes from its objects are in
 `tests/unit/portal/demo/kube_api/test_mirror.py`.
 """
 
+from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,12 +14,14 @@ from django.conf import LazySettings
 
 from accounting.audit import SYSTEM
 from accounting.ingest.imports import import_files
-from accounting.models import Cluster
+from accounting.models import Cluster, NodeState
 from portal.demo.bootstrap.setup import CLUSTER, set_up
 from portal.demo.metrics.history import FileInterval, write
 from portal.demo.scenario.engine import Engine
-from portal.demo.scenario.story import DAY_S, Story
-from scheduler_view.models import WasteFinding
+from portal.demo.scenario.fleet import resource_of
+from portal.demo.scenario.story import DAY_S, HOUR_S, Story
+from scheduler_view.models import UnitWait, WasteFinding
+from scheduler_view.observation.metric_waits import look_at_metrics
 from scheduler_view.waste.compute import compute_due
 from tests.unit.portal.demo.conftest import NOW_S
 
@@ -41,3 +46,45 @@ def test_each_rule_of_waste_has_findings(
     compute_due(Cluster.objects.get(name=CLUSTER))
     found = set(WasteFinding.objects.values_list("rule", flat=True))
     assert found >= RULES, sorted(found)
+
+
+def test_what_waits_is_explained_from_metrics_alone(tmp_path: Path) -> None:
+    story = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=150)
+    set_up(story, 9, "secret")
+    engine = Engine(story)
+    engine.advance(NOW_S)
+    path = tmp_path / "history.om"
+    write(engine, FileInterval(NOW_S - HOUR_S, NOW_S), path)
+    import_files(CLUSTER, [path], actor=SYSTEM)
+    cluster = Cluster.objects.get(name=CLUSTER)
+    look_at_metrics(cluster, datetime.fromtimestamp(NOW_S, UTC))
+    waits = dict(UnitWait.objects.values_list("name", "cause"))
+    waiting = [
+        pod for pod in engine.pods_between(NOW_S, NOW_S + 1) if not pod.is_bound(NOW_S)
+    ]
+    assert waiting
+    assert len(waits) == len({pod.request.owner for pod in waiting})
+    cordoned = {n.name for n in engine.nodes_at(NOW_S) if n.is_cordoned(NOW_S)}
+    shown = NodeState.objects.filter(missing_ms=None)
+    assert {one.name for one in shown} == {n.name for n in engine.nodes_at(NOW_S)}
+    assert {one.name for one in shown if one.is_cordoned} == cordoned
+    for pod in waiting:
+        has_room = _most_free(engine, resource_of(pod.request.pools[0]))
+        is_other = has_room >= pod.request.gpus  # of another model: metrics do not say
+        name = next(n for n in waits if pod.request.owner.name.startswith(n))
+        assert (waits[name] == "other") == is_other, name
+
+
+def _most_free(engine: Engine, resource: str) -> int:
+    """Units that are free on one node that is not cordoned."""
+    held: Counter[str] = Counter()
+    for pod in engine.pods_between(NOW_S, NOW_S + 1):
+        is_of = resource_of(pod.request.pools[0]) == resource
+        if pod.node is not None and pod.holds(NOW_S) and is_of:
+            held[pod.node.name] += pod.request.gpus
+    return max(
+        node.shape.capacity(node.pool.gpus, node.pool.model).get(resource, 0)
+        - held[node.name]
+        for node in engine.nodes_at(NOW_S)
+        if not node.is_cordoned(NOW_S)
+    )

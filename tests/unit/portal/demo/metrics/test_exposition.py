@@ -2,9 +2,13 @@
 
 from http import HTTPStatus
 
+import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from accounting.domain.core.interval import Interval
+from accounting.domain.inventory.node_states import NodeTaint, newest_states
+from accounting.domain.samples.series import Reading, ScraperIdentity, Series
 from accounting.sources.catalogue import is_kept, is_unknown_gpu_metric
 from accounting.sources.exposition import Parser
 from portal.demo.bootstrap.server import KUBE_PATH, SimulatedCluster, places
@@ -96,6 +100,48 @@ def test_requests_add_up_to_what_is_held(engine: Engine) -> None:
         if pod.is_seen(NOW_S) and pod.is_bound(NOW_S)
     )
     assert asked == bound
+
+
+def test_what_waits_is_marked_and_tolerates_what_every_pod_tolerates(
+    engine: Engine,
+) -> None:
+    rows = parsed(kube_text(engine, NOW_S))
+    waiting = {
+        pod.uid
+        for pod in engine.pods_between(NOW_S, NOW_S + 1)
+        if not pod.is_bound(NOW_S)
+    }
+    assert waiting
+    for metric in ("kube_pod_status_unschedulable", "kube_pod_tolerations"):
+        shown = {dict(labels)["uid"] for name, labels in rows if name == metric}
+        assert shown == waiting
+
+
+def test_cordons_are_shown_as_values_and_taints(engine: Engine) -> None:
+    """At the start of the newest cordon, and when it has ended."""
+    node = max(
+        (one for one in engine.nodes_at(NOW_S) if one.cordons),
+        key=lambda one: one.cordons[-1].start_s,
+    )
+    span = node.cordons[-1]
+    for at_s, is_cordoned in ((span.start_s, True), (span.start_s - 1, False)):
+        states = newest_states(
+            [Reading(_series(kube_text(engine, at_s)))], Interval(0, 2), {}
+        )
+        taint = NodeTaint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+        state = states[node.name]
+        assert state.is_cordoned is is_cordoned
+        assert state.taints == ({taint} if is_cordoned else set())
+        assert state.capacity == state.allocatable != {}
+
+
+def _series(text: str) -> tuple[Series, ...]:
+    """Each sample at 1 ms."""
+    times, scraper = np.array([1], np.int64), ScraperIdentity("ksm", "one")
+    return tuple(
+        Series(name, name, scraper, times, np.array([value]), dict(labels))
+        for (name, labels), value in parsed(text).items()
+    )
 
 
 def test_the_server_answers_by_place(small: Engine) -> None:

@@ -113,6 +113,28 @@ def test_the_last_sample_is_what_the_live_text_says(
     assert history == live
 
 
+def test_a_cordon_is_shown_from_its_start_to_its_end(
+    engine: Engine, tmp_path: Path
+) -> None:
+    node = next(
+        one
+        for one in engine.nodes.values()
+        for span in one.cordons
+        if span.end_s < NOW_S and one.is_there(span.end_s)
+    )
+    span = next(one for one in node.cordons if one.end_s < NOW_S)
+    stretch = FileInterval(span.start_s - HOUR_S, span.end_s + HOUR_S)
+    values: dict[float, list[int]] = {0.0: [], 1.0: []}
+    for line in lines_of(engine, stretch, tmp_path):
+        if line.startswith("kube_node_spec_unschedulable") and f'"{node.name}"' in line:
+            value, at = line.rpartition("} ")[2].split()
+            values[float(value)].append(int(at))
+    assert all(span.contains(at) for at in values[1.0])
+    assert not any(span.contains(at) for at in values[0.0])
+    assert min(values[0.0]) < span.start_s <= min(values[1.0])
+    assert max(values[0.0]) >= span.end_s > max(values[1.0])
+
+
 def test_an_exporter_that_was_down_has_no_samples(
     engine: Engine, tmp_path: Path
 ) -> None:
