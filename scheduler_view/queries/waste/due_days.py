@@ -55,7 +55,7 @@ _DIGEST = """
         (SELECT bit_xor(hashtextextended(concat_ws('.', e.pod_uid, e.at), 0))
          FROM scheduler_view_preemption e
          WHERE e.cluster_id = %(cluster)s AND e.at >= %(start)s AND e.at < %(end)s),
-        %(limits)s::text  -- null without any
+        %(limits)s::text
     ))
 """
 _BOUNDS = """
@@ -118,8 +118,14 @@ def _due(cluster: Cluster, day: date) -> DueDay:
         "end": end,
         "start_ms": to_ms(start),
         "end_ms": to_ms(end),
-        "limits": ",".join(sorted(settings.MAX_DURATIONS)) or None,
+        "limits": _limits(),
     }
     with connection.cursor() as cursor:
         cursor.execute(_DIGEST, values)
         return DueDay(day, start, end, cursor.fetchone()[0])
+
+
+def _limits() -> str:
+    """The settings that findings depend on, so that a change makes days due."""
+    spot = (f"spot={settings.SPOT_PODS}/{settings.SPOT_HOURS}",)
+    return ",".join((*sorted(settings.MAX_DURATIONS), *spot))

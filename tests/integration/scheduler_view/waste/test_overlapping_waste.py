@@ -222,6 +222,28 @@ def test_training_on_on_demand_nodes_could_run_on_spot(fleet: Fleet) -> None:
     )
 
 
+def test_other_limits_of_spot_change_what_was_found(
+    fleet: Fleet, settings: Settings
+) -> None:
+    # SPOT_HOURS: a hold of 2 hours is below 24, and not below 2; then the day is due again.
+    NodeFact.objects.update(lifecycle="on-demand")
+    UnitPrice.objects.create(
+        model=MODEL,
+        kind="rate",
+        lifecycle="spot",
+        rate_per_gpu_hour=Decimal("1.00"),
+        currency="USD",
+        valid_from=START - 24 * HOUR,
+    )
+    training(fleet, "train", "b" * 24)
+    record(fleet, "train", START, backoff_limit=6)
+    assert len(computed(fleet, "spot_eligible")) == 1
+    assert compute_due(fleet.cluster) == 0, "nothing changed"
+    settings.SPOT_HOURS = 2
+    assert compute_due(fleet.cluster) == 1
+    assert not WasteFinding.objects.filter(rule="spot_eligible").exists()
+
+
 def test_losses_on_spot_lower_what_spot_saves(fleet: Fleet) -> None:
     # On spot 2 GPU-hours, both lost: each hour is computed twice. The on-demand node: 2 GPU-hours
     # at 2.50 less 2 at 1.00: 3; less 2 at 1.00 again: at least 1.
