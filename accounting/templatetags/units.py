@@ -5,6 +5,7 @@ arithmetic is unit conversion (milliseconds to hours, ratios to percent).
 """
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -20,6 +21,7 @@ from accounting.domain.core.interval import DAY_MS, HOUR_MS, to_instant
 from accounting.domain.core.money import Money, minor_places
 from accounting.domain.intensity.summary import Intensity
 from accounting.domain.reports.comparison import Comparison
+from accounting.domain.reports.rows import UsageRow
 
 register = template.Library()
 
@@ -83,6 +85,41 @@ def money_round(amount: Money | Decimal | str | None, currency: str = "") -> str
     if abs(amount) < 100 or not currency:
         return money(amount, currency)
     return _plain(_formatted(Decimal(round(amount)), currency, 0))
+
+
+@register.filter
+def currency_count(currencies: Sequence[str]) -> str:
+    """`2 currencies`: instead of an amount that has no sum."""
+    return f"{len(currencies)} currencies"
+
+
+def _of_row(row: UsageRow, amount: str) -> str:
+    """An amount of a row; the number of its currencies if it has no sum."""
+    return currency_count(row.currencies) if row.is_mixed else amount
+
+
+@register.filter
+def charge(row: UsageRow, currency: str) -> str:
+    """The charge of a row as `money`; `2 currencies` if it is in several."""
+    return _of_row(row, money(row.charge, currency))
+
+
+@register.filter
+def idle_charge(row: UsageRow, currency: str) -> str:
+    """The idle cost of a row as `money`; `2 currencies` if it is in several."""
+    return _of_row(row, money(row.idle_charge, currency))
+
+
+@register.filter
+def charge_round(row: UsageRow, currency: str) -> str:
+    """The charge of a row as `money_round`."""
+    return _of_row(row, money_round(row.charge, currency))
+
+
+@register.filter
+def idle_charge_round(row: UsageRow, currency: str) -> str:
+    """The idle cost of a row as `money_round`."""
+    return _of_row(row, money_round(row.idle_charge, currency))
 
 
 @register.filter

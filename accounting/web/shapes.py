@@ -46,6 +46,7 @@ class Capacity:
     parts: tuple[BarPart, ...]
     sentence: str
     unpriced_ms: int = 0  # time without a price: no amount includes it
+    currencies: tuple[str, ...] = ()  # of its money, if several
 
     @property
     def unallocated(self) -> StateGroupLine:
@@ -75,6 +76,7 @@ def capacity(row: LedgerRow, length_ms: int, places: int) -> Capacity:
         parts,
         sentence,
         row.unpriced_ms,
+        row.currencies,
     )
 
 

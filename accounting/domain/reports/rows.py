@@ -30,7 +30,12 @@ class UsageRow(StateTimes):
     samples_used: int = 0
     hard: Intensity = NOT_OBSERVED  # GPU activity, if requested
     unpriced_ms: int = 0  # the part of its time that has no price
-    is_mixed: bool = False  # its money is in several currencies, so that it has no sum
+    currencies: tuple[str, ...] = ()  # of its money, if several: it has no sum then
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether its money is in several currencies."""
+        return bool(self.currencies)
 
     @property
     def currency(self) -> str:
@@ -53,6 +58,7 @@ class LedgerRow:
     samples_expected: int = 0
     samples_used: int = 0
     unpriced_ms: int = 0  # the part of its time that has no price
+    currencies: tuple[str, ...] = ()  # of its money, if several: it has no sum then
 
     @property
     def currency(self) -> str:

@@ -44,21 +44,19 @@ def total_of(rows: Sequence[UsageRow]) -> UsageRow:
     Money is the money of the time that has a price; `unpriced_ms` is the time that has none.
     """
     times = sum_times(rows)
-    is_mixed = (
-        any(row.is_mixed for row in rows)
-        or len({row.currency for row in rows} - {""}) > 1
-    )
+    found = {name for row in rows for name in (*row.currencies, row.currency)} - {""}
+    currencies = tuple(sorted(found)) if len(found) > 1 else ()
     return UsageRow(
         *(times.busy_ms, times.idle_ms, times.unknown_ms),
         key={},
-        charge=None if is_mixed else sum_money(row.charge for row in rows),
-        idle_charge=None if is_mixed else sum_money(row.idle_charge for row in rows),
+        charge=None if currencies else sum_money(row.charge for row in rows),
+        idle_charge=None if currencies else sum_money(row.idle_charge for row in rows),
         estimated=any(row.estimated for row in rows),
         samples_expected=sum(row.samples_expected for row in rows),
         samples_used=sum(row.samples_used for row in rows),
         hard=together(row.hard for row in rows),
         unpriced_ms=sum(row.unpriced_ms for row in rows),
-        is_mixed=is_mixed,
+        currencies=currencies,
     )
 
 

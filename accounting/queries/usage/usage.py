@@ -124,6 +124,7 @@ def fetch_usage(
                    + {_UNPRICED}::bigint AS unpriced_ms,
                sum({_LINES}) > 0 OR coalesce(sum({held("u")})
                    FILTER (WHERE {HAS_RATE}), 0) > 0 AS has_priced,
+               array_agg(DISTINCT u.currency) FILTER (WHERE u.currency <> '') AS currencies,
                sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
@@ -158,5 +159,5 @@ def usage_row(
         samples_expected=found["samples_expected"],
         samples_used=found["samples_used"],
         unpriced_ms=found["unpriced_ms"],
-        is_mixed=not found["is_one_currency"],
+        currencies=() if found["is_one_currency"] else tuple(found["currencies"]),
     )

@@ -3,9 +3,11 @@
 Not here: two currencies on open days only (`test_price.py`).
 """
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from html import unescape
 
 import pytest
 import time_machine
@@ -60,6 +62,25 @@ def test_a_total_leaves_out_no_currency(client: Client, path: str) -> None:
     if "teams" in answer.context:
         assert answer.context["teams"].total.charge is None
     assert SENTENCE not in html_of(client.get(f"{path}?{CLOSED}"))
+
+
+@pytest.mark.parametrize("path", ["/", "/teams", "/teams/a", "/teams/a/workloads"])
+def test_cells_without_a_sum_say_so_and_open_the_sums(
+    client: Client, path: str
+) -> None:
+    """They read "No price", as if a price were missing."""
+    page = html_of(client.get(f"{path}?{BOTH}"))
+    assert "No price" not in page
+    cells = re.findall(r'<a class="num"[^>]*href="([^"]+)"[^>]*>2 currencies<', page)
+    cells += re.findall(r'<a class="fig"[^>]*href="([^"]+)"[^>]*>2 currencies<', page)
+    assert cells
+    for address in map(unescape, cells):
+        sums = html_of(client.get(address))
+        assert "No price" not in sums
+        assert "€" in sums
+        assert (
+            "$" in sums or "what=idle_charge" in address
+        )  # a was busy at the rate in dollars
 
 
 def test_rest_has_no_amount_and_no_unpriced_time(client: Client) -> None:
