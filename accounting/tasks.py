@@ -97,12 +97,17 @@ def write_exports() -> None:
 
 @shared_task(name="accounting.tasks.close_months")
 def close_months() -> None:
-    """Close the months whose close is requested (beat: every minute; also on request)."""
+    """Close the months whose close is requested (beat: every minute; also on request).
+
+    Then the running month is booked: from now on it has the corrections of those months.
+    """
+    is_any_closed = False
     while (asked := next_close()) is not None:
         is_done = run_close(asked)
         log.info("close", period=asked.period, done=is_done)
-        if is_done:  # the next month has the corrections from now on
-            book_periods.apply_async(expires=600)
+        is_any_closed |= is_done
+    if is_any_closed:
+        log.info("periods booked", periods=book_changed(datetime.now(UTC)))
 
 
 @shared_task(name="accounting.tasks.keep_exports")

@@ -21,7 +21,7 @@ from portal.embedded.supervisor import Stopped, stopping_signals
 from tests import bytecode
 from tests.programs import REQUIREMENTS
 
-PROCESSES = "4"  # on two cores: many tests wait for other processes
+PROCESSES = "3"  # on two cores: some tests wait for other processes
 LARGE_PROCESSES = "2"  # each with a browser, or with all processes of the product
 PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
 STEPS: Mapping[str, list[str]] = {

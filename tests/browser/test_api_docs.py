@@ -18,6 +18,12 @@ def opened(visit_page: Page, address: str) -> Page:
     return visit_page
 
 
+def open_one(page: Page) -> None:
+    """An operation that has parameters."""
+    page.locator(".opblock-summary-control", has_text="/api/v1/usage").first.click()
+    page.wait_for_selector(".opblock.is-open .parameters")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_is_clean(
     sign_in: SignIn, violations: Callable[..., list[str]], theme: str
@@ -26,8 +32,7 @@ def test_it_is_clean(
     page = opened(visit.page, visit.address)
     assert page.locator("html").get_attribute("lang") == "en"
     assert violations(page) == []
-    page.locator(".opblock-summary-control").first.click()
-    page.wait_for_selector(".opblock.is-open .parameters")
+    open_one(page)
     assert violations(page) == []
 
 
@@ -36,8 +41,7 @@ def test_it_asks_no_other_host_and_keeps_the_policy(sign_in: SignIn) -> None:
     asked: list[str] = []
     visit.page.on("request", lambda request: asked.append(request.url))
     page = opened(visit.page, visit.address)
-    page.locator(".opblock-summary-control").first.click()
-    page.wait_for_selector(".opblock.is-open .parameters")
+    open_one(page)
     assert visit.complaints == []
     others = [url for url in asked if not url.startswith((visit.address, "data:"))]
     assert others == []
