@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest, StreamingHttpResponse
-from django.http.response import HttpResponseBase
 from rest_framework import exceptions, status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -38,7 +37,6 @@ from accounting.queries.selection import (
     parse_selection,
 )
 from accounting.queries.teams.directory import cluster_rows, team_rows
-from accounting.rating.billing_settings import billing_remembered
 from accounting.rights import SIGNED_IN, Right
 from accounting.serializers.csv_text import csv_lines, csv_stream
 from accounting.serializers.row import RowSerializer
@@ -122,13 +120,6 @@ class LimitedView(APIView):
     authentication_classes = (BearerAuthentication, SessionAuthentication)
     renderer_classes: Sequence[type[BaseRenderer]] = (JSONRenderer,)
     content_negotiation_class: type[DefaultContentNegotiation] = Negotiation
-
-    def dispatch(
-        self, request: HttpRequest, *args: Any, **kwargs: Any
-    ) -> HttpResponseBase:
-        """Answer a request, with the settings of bills read once."""
-        with billing_remembered():
-            return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check authentication, rate limit, method, format and permissions, in this order."""

@@ -28,23 +28,13 @@ class BillingSettings:
         return ZoneInfo(self.timezone)
 
 
-@dataclass(slots=True)
-class _Memory:
-    """The settings of a context; None until they are needed."""
-
-    rows: Sequence[Billing] | None = None
-
-
-_remembered: ContextVar[_Memory | None] = ContextVar("billing", default=None)
+_remembered: ContextVar[Sequence[Billing] | None] = ContextVar("billing", default=None)
 
 
 @contextmanager
 def billing_remembered() -> Iterator[None]:
-    """Read the settings at most once for a context, such as one page or report.
-
-    A context within another one is part of it.
-    """
-    token = _remembered.set(_remembered.get() or _Memory())
+    """Read the settings once for a context, such as one page."""
+    token = _remembered.set(_rows())
     try:
         yield
     finally:
@@ -52,10 +42,8 @@ def billing_remembered() -> Iterator[None]:
 
 
 def _rows() -> Sequence[Billing]:
-    memory = _remembered.get() or _Memory()
-    if memory.rows is None:
-        memory.rows = list(Billing.objects.order_by("valid_from"))
-    return memory.rows
+    rows = _remembered.get()
+    return list(Billing.objects.order_by("valid_from")) if rows is None else rows
 
 
 def billing_at(instant: datetime) -> BillingSettings:
