@@ -28,7 +28,8 @@ def store_lines(table: str, revision: PeriodRevision) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""INSERT INTO {table} (revision_id, line_id, {_FIELDS})
-                SELECT %(id)s, {line_id("l")}, {_FIELDS} FROM booking_line l""",
+                SELECT %(id)s, {line_id("l")}, {_FIELDS} FROM booking_line l
+                ORDER BY l.team""",  # a statement reads few pages
             values,
         )
         revision.line_count = cursor.rowcount
