@@ -5,6 +5,9 @@ from django.db import models
 from accounting.models import Cluster
 from scheduler_view.domain.drift_state import DriftState
 
+WAITS = "UnitWait"  # kind of the runs that explain waits from objects
+METRIC_WAITS = "UnitWaitByMetrics"  # and from metrics alone
+
 
 class ObservationRun(models.Model):
     """The result of the last read of one kind of objects in one cluster.

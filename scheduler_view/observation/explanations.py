@@ -1,19 +1,20 @@
 """Stores why work waits: rows that changed, and which observation they are of."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 
 import msgspec
 
+from accounting.domain.core.interval import to_instant
 from accounting.models import Cluster
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.world.world import World
 from scheduler_view.mapping import wait_content
 from scheduler_view.models import ObservationRun, UnitWait
+from scheduler_view.models.observation import WAITS
 
-WAITS = "UnitWait"  # the kind of their observation run
 BATCH = 500
 _CONTENT = ("stage", "cause", "since", "cause_since", "changed_at", "digest", "content")
 
@@ -62,7 +63,7 @@ def _row(
     is_free = one.cause in (WaitCause.RETRY_PENDING, WaitCause.OTHER)
     if is_free and not one.is_from_metrics:  # which do not show that nothing blocks
         free = world.free_since_ms.get(one.subject)
-        since = now if free is None else datetime.fromtimestamp(free / 1000, UTC)
+        since = now if free is None else to_instant(free)
         content["free_since"] = since.isoformat()
     text = msgspec.json.encode(content, order="sorted")
     if b"\\u0000" in text:  # Postgres cannot store NUL in texts
@@ -76,13 +77,9 @@ def _row(
         name=one.name[:253],
         stage=one.stage.value,
         cause=one.cause.value,
-        since=_instant(one.since_ms),
+        since=None if one.since_ms is None else to_instant(one.since_ms),
         cause_since=old.cause_since if old is not None and is_same else now,
         changed_at=now,
         digest=sha256(text).hexdigest()[:32],
         content=content,
     )
-
-
-def _instant(at_ms: int | None) -> datetime | None:
-    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)

@@ -8,10 +8,11 @@ stored: metrics show too little to say that something would fit.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from accounting.domain.core.interval import to_instant
 from accounting.models import Cluster, Scraper
 from scheduler_view.domain.queues.queued import QueueReader
 from scheduler_view.domain.waits.cause import WaitCause
@@ -19,11 +20,8 @@ from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.from_metrics import explain_shown, world_of
 from scheduler_view.models import ObservationRun
-from scheduler_view.observation.explanations import (
-    WAITS,
-    locked_run,
-    store_explanations,
-)
+from scheduler_view.models.observation import METRIC_WAITS, WAITS
+from scheduler_view.observation.explanations import locked_run, store_explanations
 from scheduler_view.observation.start_estimates import store_waiting
 from scheduler_view.observation.wait_records import store_records
 from scheduler_view.queries.resources import added_names
@@ -31,7 +29,6 @@ from scheduler_view.queries.waits.shown_cluster import (
     newest_scrape_ms,
     shown_cluster,
 )
-from scheduler_view.queries.waits.waiting_units import METRIC_WAITS
 
 OBJECTS_LAST = timedelta(minutes=15)  # three observations of a large cluster
 
@@ -71,11 +68,7 @@ def look_at_metrics(cluster: Cluster, now: datetime) -> int:
 
 def _newest_scrape(cluster: Cluster) -> datetime | None:
     at_ms = newest_scrape_ms(cluster.pk)
-    return None if at_ms is None else _instant(at_ms)
-
-
-def _instant(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, UTC)
+    return None if at_ms is None else to_instant(at_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +87,7 @@ def shown_waits(cluster: Cluster) -> ShownWaits | None:
         return None
     explainer = Explainer(world_of(shown, added_names()))
     found = explain_shown(explainer, shown)
-    return ShownWaits(_instant(shown.at_ms), explainer, found)
+    return ShownWaits(to_instant(shown.at_ms), explainer, found)
 
 
 def store_shown(cluster: Cluster, shown: ShownWaits, now: datetime) -> None:

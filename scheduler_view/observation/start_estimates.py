@@ -1,11 +1,11 @@
 """Estimates when waiting units start, and keeps estimates to measure their error (S18, S19)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import Max
 
-from accounting.domain.core.interval import to_ms
+from accounting.domain.core.interval import to_instant, to_ms
 from accounting.models import Cluster
 from scheduler_view.domain.queues.accuracy import EstimatedStart
 from scheduler_view.domain.queues.pools import ResourcePool, model_of
@@ -97,21 +97,17 @@ def store_waiting(
 def _waits_since(row: WaitRecord, one: WaitExplanation) -> datetime | None:
     """When the unit was created; a service is older than its pods that wait."""
     if one.kind in LASTING and one.since_ms is not None:
-        return _instant(one.since_ms)
+        return to_instant(one.since_ms)
     return row.created_at
 
 
 def _instants(
     one: EstimatedStart,
 ) -> tuple[datetime, datetime | None, datetime | None]:
-    low = None if one.low_ms is None else _instant(one.low_ms)
-    return _instant(one.start_ms), low, (
-        None if one.high_ms is None else _instant(one.high_ms)
+    low = None if one.low_ms is None else to_instant(one.low_ms)
+    return to_instant(one.start_ms), low, (
+        None if one.high_ms is None else to_instant(one.high_ms)
     )  # fmt: skip
-
-
-def _instant(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
 def _keep(

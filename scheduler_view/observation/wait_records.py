@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import to_ms
+from accounting.domain.core.interval import to_instant, to_ms
 from accounting.models import Cluster
 from scheduler_view.domain.queues.queued import Subject
 from scheduler_view.domain.queues.unit_facts import unit_facts
@@ -173,7 +173,8 @@ def _merged(
         if first:
             at = max(to_ms(min(first)), instants.started_ms)
             instants = instants.then(WaitInstants(first_busy_ms=at))
-    values = dict(zip(INSTANTS, map(_instant, astuple(instants)), strict=True))
+    known = [None if at is None else to_instant(at) for at in astuple(instants)]
+    values = dict(zip(INSTANTS, known, strict=True))
     row = WaitRecord(
         cluster=cluster,
         kind=subject[0],
@@ -232,10 +233,6 @@ _FIRST_BUSY = """
       AND p.uid = ANY(%s)
     GROUP BY p.uid
 """
-
-
-def _instant(at_ms: int | None) -> datetime | None:
-    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
 def forget_records(before: datetime) -> None:

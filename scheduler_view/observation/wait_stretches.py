@@ -1,8 +1,9 @@
 """Keeps why each unit waited, as long as it does not change (scheduling.md S21)."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
+from accounting.domain.core.interval import to_instant
 from accounting.models import Cluster
 from scheduler_view.domain.queues.queued import QueuedUnit, Subject
 from scheduler_view.domain.waits.explanation import BlockerSet, WaitExplanation
@@ -113,7 +114,7 @@ def _fill(
         row.lower_pods = [*row.lower_pods, pod.uid]
     if since:
         row.lower_units = units
-        row.lower_since = datetime.fromtimestamp(max(since) / 1000, UTC)
+        row.lower_since = to_instant(max(since))
 
 
 def _values(row: WaitStretch) -> list[object]:

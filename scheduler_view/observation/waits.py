@@ -6,13 +6,13 @@ listed is recorded, and its absence proves nothing; the explanation is made with
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 from django.db import transaction
 
-from accounting.domain.core.interval import to_ms
+from accounting.domain.core.interval import to_instant, to_ms
 from accounting.models import Cluster
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
@@ -23,11 +23,8 @@ from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.world.events import READ_REASONS
 from scheduler_view.domain.waits.world.world import World, read_world
 from scheduler_view.models import ObservationRun, UnitWait
-from scheduler_view.observation.explanations import (
-    WAITS,
-    locked_run,
-    store_explanations,
-)
+from scheduler_view.models.observation import WAITS
+from scheduler_view.observation.explanations import locked_run, store_explanations
 from scheduler_view.observation.metric_waits import shown_waits, store_shown
 from scheduler_view.observation.observe import note_error
 from scheduler_view.observation.queues import store_queues
@@ -113,7 +110,7 @@ def _with_history(cluster: Cluster, world: World) -> World:
         for row in rows.only("kind", "namespace", "name", "content")
         if row.content.get("free_since")
     }
-    holds = held_activity(cluster.pk, datetime.fromtimestamp(world.now_ms / 1000, UTC))
+    holds = held_activity(cluster.pk, to_instant(world.now_ms))
     return replace(world, free_since_ms=since, holds=holds)
 
 

@@ -21,8 +21,8 @@ from scheduler_view.cluster.errors import ClusterError, WatchExpired
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.models import WaitRecord
+from scheduler_view.models.observation import WAITS
 from scheduler_view.observation.drift import find_drift
-from scheduler_view.observation.explanations import WAITS
 from scheduler_view.observation.observe import (
     KINDS,
     Seen,

@@ -22,7 +22,7 @@ from scheduler_view.models import (
     WaitRecord,
     WaitSummary,
 )
-from scheduler_view.observation.explanations import WAITS
+from scheduler_view.models.observation import WAITS
 from scheduler_view.observation.summaries import store_summaries
 from tests import shared_data
 from tests.browser.forget import forget

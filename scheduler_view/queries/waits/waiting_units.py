@@ -14,10 +14,10 @@ from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
 from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
+from scheduler_view.models.observation import METRIC_WAITS, WAITS
 from scheduler_view.queries.namespaces import owners
 from scheduler_view.queries.waits.holder_costs import hourly_costs
 
-WAITS, METRIC_WAITS = "UnitWait", "UnitWaitByMetrics"  # kinds of observation runs
 Change = Mapping[str, Any]
 
 

@@ -2,8 +2,7 @@
 
 from accounting.models import Cluster
 from scheduler_view.models import ObservationRun
-
-WAITS = "UnitWait"  # the kind of observation runs of waits
+from scheduler_view.models.observation import WAITS
 
 
 def clusters_not_observed(cluster: str = "") -> list[str]:

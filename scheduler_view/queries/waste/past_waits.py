@@ -19,8 +19,8 @@ from scheduler_view.domain.waste.waiting.starvation import (
 )
 from scheduler_view.mapping import runs_from_json
 from scheduler_view.models import HeldDay, ObservationRun, WaitRecord, WaitStretch
+from scheduler_view.models.observation import WAITS
 from scheduler_view.queries.namespaces import owners
-from scheduler_view.queries.waste.observed import WAITS
 
 UnitKey = tuple[str, str, str]  # kind, namespace, name
 
