@@ -1,7 +1,5 @@
 """Addresses of the API; names and fields change only with its version."""
 
-import re
-
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
@@ -25,12 +23,10 @@ from accounting.api.finance import (
 )
 from accounting.api.rows import NotThereView
 
-_PARAMETER = re.compile(r"<[a-z]+:([a-z_]+)>")
-
 
 def _name(address: str) -> str:
     """`api-usage`, `api-budgets/number/end`: Django warns of a colon in a name."""
-    return "api-" + _PARAMETER.sub(r"\1", address or "index")
+    return "api-" + index.PARAMETER.sub(r"\1", address or "index")
 
 
 # The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.

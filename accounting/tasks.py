@@ -107,7 +107,7 @@ def close_months() -> None:
         log.info("close", period=asked.period, done=is_done)
         is_any_closed |= is_done
     if is_any_closed:
-        log.info("periods booked", periods=book_changed(datetime.now(UTC)))
+        book_periods()
 
 
 @shared_task(name="accounting.tasks.keep_exports")

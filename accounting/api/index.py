@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from accounting.api.rows import LimitedView
 from accounting.api.schema import reads
 
-_PARAMETER = re.compile(r"<[a-z]+:([a-z_]+)>")
+PARAMETER = re.compile(r"<[a-z]+:([a-z_]+)>")  # of a route
 
 
 class IndexSerializer(serializers.Serializer[Any]):
@@ -50,7 +50,7 @@ def _addresses(root: str) -> Iterator[str]:
     for one in get_resolver().url_patterns:
         if isinstance(one, URLResolver) and f"/{one.pattern}" == root:
             for route in one.url_patterns:
-                address = root + _PARAMETER.sub(r"{\1}", str(route.pattern))
+                address = root + PARAMETER.sub(r"{\1}", str(route.pattern))
                 is_named = isinstance(route, URLPattern) and route.name is not None
                 if is_named and address != root:
                     yield address

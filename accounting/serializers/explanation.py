@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounting.queries.explain.closed_days import Reason
 from accounting.queries.explain.explain import FIGURES, Explanation
 from accounting.queries.explain.prices import amounts_of
 from accounting.queries.explain.rules import RULES
@@ -67,7 +68,7 @@ class GapSerializer(RowSerializer):
     """What is between booked + corrections and time x price."""
 
     amount = AmountSerializer()
-    reason = serializers.ChoiceField(choices=("method", "stale", "rounding", "other"))
+    reason = serializers.ChoiceField(choices=[one.value for one in Reason])
     is_stale = serializers.BooleanField(
         help_text="something changed since corrections were computed"
     )

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db import connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Min, Q, QuerySet, Sum
 
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
@@ -238,22 +237,15 @@ class _QueueReading:
 
 def _counts(cluster: str) -> list[_Counted]:
     """What waits by cluster, namespace, tier and pool; of one cluster if it is named."""
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNTS, {"cluster": cluster, "starting": Stage.STARTING.value})
-        return [_Counted(*row) for row in cursor]
+    waits = WaitRecord.objects.filter(_WAITING)
+    if cluster:
+        waits = waits.filter(cluster__name=cluster)
+    grouped = waits.values_list(*_GROUP)
+    rows = grouped.annotate(Count("pk"), Sum("units"), Min("waits_since"))
+    return [_Counted(*row) for row in rows]
 
 
-_COUNTS = """
-    SELECT cluster_id, namespace, tier, resource, model,
-           count(*), sum(units), min(waits_since)
-    FROM scheduler_view_waitrecord
-    WHERE stage <> '' AND stage <> %(starting)s
-      AND (%(cluster)s = ''
-           OR cluster_id = (SELECT id FROM accounting_cluster WHERE name = %(cluster)s))
-    GROUP BY cluster_id, namespace, tier, resource, model
-"""
-
-
+_GROUP = ("cluster_id", "namespace", "tier", "resource", "model")
 _SHOWN = (
     *("pk", "namespace", "kind", "name", "tier", "resource", "model", "units"),
     *("stage", "cause", "created_at", "admitted_at", "position", "count"),

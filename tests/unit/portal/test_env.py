@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from accounting.domain.core.interval import HOUR_MS
 from portal.env import (
     ConfigurationError,
     database_settings,
@@ -13,6 +14,7 @@ from portal.env import (
     static_root,
 )
 from portal.secret_key import secret_key
+from scheduler_view.domain.waste.duration import duration_limits
 
 SECRET = "correct horse battery staple correct horse"
 NAMES = (
@@ -264,10 +266,13 @@ def test_longest_holds_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAX_DURATIONS", "tier:batch=12h, team:search=1d12h")
     limits = ["tier:batch=12h", "team:search=1d12h"]
     assert read_environment().max_durations == limits
+    assert duration_limits(limits).of("batch", "search") == 12 * HOUR_MS
     for wrong in ("batch=12h", "tier:batch=12", "tier:batch=0h", "tier:=1h", "x:b=1h"):
         monkeypatch.setenv("MAX_DURATIONS", wrong)
         with pytest.raises(ConfigurationError, match="is not a limit"):
             read_environment()
+        with pytest.raises(ValueError, match="is not a limit"):
+            duration_limits([wrong])
 
 
 @pytest.mark.parametrize("name", ["SPOT_PODS", "SPOT_HOURS"])

@@ -173,7 +173,7 @@ def test_a_method_that_charges_differently_is_named(
     close_period(OCTOBER)
     book_running(NOVEMBER)
     found = closed_days(client)
-    assert found["What the method of the month charges differently"] != 0
+    assert found["Charged differently by the method of the month"] != 0
     total = found.pop(MEASURED)
     assert sum(found.values()) == total
 
