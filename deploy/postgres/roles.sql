@@ -23,10 +23,10 @@ END $$;
 GRANT ledger_app TO CURRENT_USER;
 
 GRANT USAGE, CREATE ON SCHEMA public TO ledger_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ledger_app;
-GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ledger_app;
 
--- Only an owner makes and drops partitions.
+-- Only an owner makes and drops partitions. A table that is owned already is not locked; and
+-- rights are granted afterwards, because ANALYZE of a partition waits for whoever has changed
+-- its row of the catalog, and this waits for ANALYZE: that would be a deadlock.
 DO $$
 DECLARE
     fact regclass;
@@ -36,10 +36,14 @@ BEGIN
         WHERE c.relnamespace = 'public'::regnamespace
           AND c.relkind IN ('r', 'p')
           AND (c.relkind = 'p' OR c.relispartition)
+          AND c.relowner <> 'ledger_app'::regrole
     LOOP
         EXECUTE format('ALTER TABLE %s OWNER TO ledger_app', fact);
     END LOOP;
 END $$;
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ledger_app;
+GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ledger_app;
 
 -- The history of every table, its chain, and the reasons that belong to it. A reason is
 -- completed while its transaction runs; what was sealed holds a copy of it.

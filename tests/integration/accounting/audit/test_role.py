@@ -1,22 +1,27 @@
 """`deploy/postgres/roles.sql`: the services' role works, and cannot rewrite the record (I17)."""
 
 from collections.abc import Iterator
-from datetime import date
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.db.utils import DatabaseError, ProgrammingError
 
 from accounting.actions.finance.periods import close
 from accounting.actions.teams import save_team
 from accounting.audit import SYSTEM
+from accounting.ingest.facts import partitions
 from accounting.models import AuditLink
 from accounting.queries.audit.chain_checks import history_tables
+from portal.management.commands.prepare_database import make_role
 from tests.builders import SETUP
 from tests.integration.accounting.booking.days import H100, Days
 from tests.integration.accounting.support import report, run
+from tests.processes import wait_until
 from tests.traps.scene import Pod, Scene
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,15 +30,31 @@ AUDIT = (*history_tables(), "accounting_auditlink")
 
 
 def execute(statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+    except DatabaseError:
+        if "BEGIN" in statement:
+            connection.close()  # else later tests are in its transaction
+        raise
+
+
+def role_of_test() -> str:
+    """Roles are of the server: each process of the tests has its own."""
+    return f"ledger_app_{connection.settings_dict['NAME']}"[:63]
+
+
+def drop_role(role: str) -> None:
+    execute(f"REASSIGN OWNED BY {role} TO CURRENT_USER")
+    execute(f"DROP OWNED BY {role}")
+    execute(f"DROP ROLE {role}")
 
 
 @pytest.fixture
 def as_services(transactional_db: None) -> Iterator[str]:
     """Every new connection has the services' rights, as if it had signed in as them."""
     del transactional_db
-    role = f"ledger_app_{connection.settings_dict['NAME']}"[:63]
+    role = role_of_test()
     text = FILE.read_text().replace("ledger_app", role)
     execute(text)
     execute(text)  # it may run again, and does after each migration
@@ -49,9 +70,49 @@ def as_services(transactional_db: None) -> Iterator[str]:
         else:
             options["options"] = before
         connection.close()
-        execute(f"REASSIGN OWNED BY {role} TO CURRENT_USER")
-        execute(f"DROP OWNED BY {role}")
-        execute(f"DROP ROLE {role}")
+        drop_role(role)
+
+
+PARTITION = "usage_hour_20261001"
+SOMEBODY_WAITS = """
+    SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND relation = %s::regclass
+"""
+
+
+def analyze(is_locked: Event) -> None:
+    """As autovacuum does: hold the partition, then write its row of the catalog."""
+    other = connection.copy()
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {PARTITION} IN SHARE UPDATE EXCLUSIVE MODE")
+            is_locked.set()
+
+            def is_waited_for() -> bool:
+                cursor.execute(SOMEBODY_WAITS, [PARTITION])
+                return bool(cursor.fetchone()[0])
+
+            wait_until(is_waited_for)
+            cursor.execute(f"ANALYZE {PARTITION}")
+        other.commit()
+    finally:
+        other.close()
+
+
+def test_statistics_of_a_partition_and_the_role_do_not_wait_for_each_other(
+    transactional_db: None,
+) -> None:
+    del transactional_db
+    start = datetime(2026, 10, 1, tzinfo=UTC)
+    partitions.ensure(partitions.HOURS, start, start + timedelta(hours=1))
+    role, is_locked = role_of_test(), Event()
+    with ThreadPoolExecutor() as pool:
+        analyzed = pool.submit(analyze, is_locked)
+        assert is_locked.wait(10)
+        with transaction.atomic():
+            make_role(role, "", FILE)
+        analyzed.result()
+    drop_role(role)
 
 
 def test_the_services_do_their_work(as_services: str, tmp_path: Path) -> None:
