@@ -7,7 +7,12 @@ from scheduler_view.models.change import (
     ChangeStep,
     StepState,
 )
-from scheduler_view.models.memory import KeptNode, WaitStretch
+from scheduler_view.models.memory import (
+    FreeCpuSample,
+    KeptNode,
+    PodNeedRecord,
+    WaitStretch,
+)
 from scheduler_view.models.observation import (
     Drift,
     Observation,
@@ -39,10 +44,12 @@ __all__ = [
     "ChangeStep",
     "Drift",
     "EstimateSummary",
+    "FreeCpuSample",
     "HeldDay",
     "KeptNode",
     "Observation",
     "ObservationRun",
+    "PodNeedRecord",
     "PoolSample",
     "Preemption",
     "QueueTarget",

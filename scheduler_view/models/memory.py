@@ -1,4 +1,4 @@
-"""What observations keep for rules of waste about the past (scheduling.md S21, S32)."""
+"""What observations keep for rules of waste about the past (scheduling.md S21, S25, S32)."""
 
 from django.db import models
 
@@ -67,3 +67,57 @@ class KeptNode(models.Model):
 
     def __str__(self) -> str:
         return f"{self.node} of {self.cluster}"
+
+
+class FreeCpuSample(models.Model):
+    """The CPU that was free on a node with free GPUs, from `since` to `until`.
+
+    Written by `observation.free_cpu` at every observation, as `KeptNode`. `model` is that of its
+    product label; empty without one.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="free_cpus"
+    )
+    node = models.CharField(max_length=253)
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+    cpu_milli = models.BigIntegerField()
+    model = models.CharField(max_length=253, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "node", "since"], name="free_cpu_unique"
+            )
+        ]
+        indexes = [models.Index(fields=["until"], name="free_cpu_by_end")]
+
+    def __str__(self) -> str:
+        return f"{self.cpu_milli}m on {self.node} of {self.cluster}"
+
+
+class PodNeedRecord(models.Model):
+    """What a pod with GPUs requires besides them (`domain.queues.free_cpu.PodNeed`).
+
+    Kept as long as facts and the 28 days of usual pods before them. A pod that was never observed
+    has no row: what it required is not known.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.PROTECT, related_name="pod_needs"
+    )
+    pod_uid = models.CharField(max_length=64)
+    cpu_milli = models.BigIntegerField()
+    accepted_models = models.JSONField(default=list)  # empty: any
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "pod_uid"], name="pod_need_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pod_uid} of {self.cluster}"

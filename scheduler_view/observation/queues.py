@@ -14,6 +14,11 @@ from scheduler_view.domain.queues.depth import depths_of
 from scheduler_view.domain.queues.queued import QueueReader
 from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.observation.free_cpu import (
+    forget_free_cpus,
+    store_free_cpus,
+    store_pod_needs,
+)
 from scheduler_view.observation.kept_nodes import forget_kept_nodes, store_kept_nodes
 from scheduler_view.observation.pool_samples import (
     forget_samples,
@@ -46,7 +51,10 @@ def store_queues(
     }
     reader, found = QueueReader(explainer, admitted), list(explanations)
     queued = reader.read(found)
-    store_kept_nodes(cluster, index, last_observed(cluster, now), now)
+    before = last_observed(cluster, now)
+    store_kept_nodes(cluster, index, before, now)
+    store_free_cpus(cluster, index, before, now)
+    store_pod_needs(cluster, index, reader.pools, now)
     store_samples(cluster, depths_of(reader.pools, index.rooms, queued), now)
     store_stretches(cluster, index, found, queued, records, now)
     store_estimates(cluster, reader, found, queued, records, now)
@@ -60,3 +68,4 @@ def forget_queues(now: datetime) -> None:
     forget_samples(before)
     forget_stretches(before)
     forget_kept_nodes(before)
+    forget_free_cpus(before)

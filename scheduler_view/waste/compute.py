@@ -179,7 +179,7 @@ def _unobserved(
     for one in free_nodes(cluster.pk, due.start, due.end):
         if one.node not in seen.nodes:
             by_node.setdefault(one.node, []).append(
-                FreeWindows(one.model, one.free_ms, one.windows, one.rate, one.currency)
+                FreeWindows(one.free_ms, one.windows, one.rate, one.currency)
             )
     return by_node
 
@@ -191,10 +191,11 @@ def _observed(cluster: Cluster, due: DueDay, seen: ObservedDay) -> Iterator[Node
         known = seen.nodes[node]
         yield NodeFree(
             node,
-            tuple(FreeWindow(*one[1:]) for one in windows),
+            tuple(FreeWindow(one.start_ms, *one[3:]) for one in windows),
             tuple(known.policy),
             tuple(known.unused),
             tuple(known.kept),
+            tuple(known.beside),
         )
 
 

@@ -91,8 +91,8 @@ RULE_TEXTS = {
     WasteRule.FRAGMENTED: RuleText(
         "S25",
         "Free, but not usable",
-        "Free GPUs of the node were too few or too small for the pods that are usual here. CPU and "
-        "required models are not considered.",
+        "Free GPUs of the node were too few or too small for the pods that are usual here, or it "
+        "had too little free CPU or another model than they require.",
         "free time, weighted by how frequent each kind of pod is",
         "Pack small pods together, or move them, so that whole nodes become free.",
     ),
@@ -168,6 +168,7 @@ NOT_IN_TOTALS = AT_RISK | OVERLAPPING
 
 NEEDS_API = (
     *("S21", "S22", "S24", "S26", "S32"),
+    "CPU and models of S25",
     "activeDeadlineSeconds of S23",
     "retries of Jobs of S31",
 )
@@ -214,13 +215,28 @@ def _size(found: Mapping[str, Any]) -> str:
     return f"{found['held_size']} held, {found['size']} is enough{other}"
 
 
+def _fragmented(found: Mapping[str, Any]) -> str:
+    """Findings of older versions did not look at CPU."""
+    free, known = found["free_ms"], found.get("cpu_known_ms", 0)
+    pods, seen = found.get("pods", 0), found.get("cpu_known_pods", 0)
+    text = f"of {free / 3_600_000:,.1f} free GPU-hours"
+    if known == free and seen == pods:
+        return text
+    if not known or not seen:
+        return f"{text}; CPU and models were not observed and do not count"
+    return (
+        f"{text}; CPU and models count where they were observed: for "
+        f"{100 * known // free}% of this time and {100 * seen // pods}% of the usual pods"
+    )
+
+
 _EVIDENCE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "idle_gpus": lambda e: f"{e['idle_gpus']} of {e['held_gpus']} GPUs",
     "idle_windows": lambda e: f"{_duration(e['idle_windows'] * 5)} of idle windows",
     "bound": lambda e: f"{e['bound']} of {e['size']} members bound",
     "limit_ms": _limit,
     "fewest_nodes": lambda e: f"{e['nodes']} nodes instead of {e['fewest_nodes']}",
-    "classes": lambda e: f"of {e['free_ms'] / 3_600_000:,.1f} free GPU-hours",
+    "classes": _fragmented,
     "units": lambda e: f"up to {e['units']} units at once",
     "kept_by": lambda e: f"kept by {e['kept_by']}",
     "lower_units": lambda e: (

@@ -23,7 +23,7 @@ RUNNING_DAY_EVERY = timedelta(hours=1)
 # rest is what observations keep of pools, nodes and waits.
 _DIGEST = """
     SELECT md5(concat_ws(
-        '-', '2',  -- of the rules: another number makes every day due again
+        '-', '3',  -- of the rules: another number makes every day due again
         (SELECT concat_ws('.', count(*), bit_xor(hashtextextended(h::text, 0)))
          FROM usage_hour h
          WHERE h.cluster_id = %(cluster)s
@@ -47,6 +47,10 @@ _DIGEST = """
                         least(k.until, %(end)s)), 0))
          FROM scheduler_view_keptnode k
          WHERE k.cluster_id = %(cluster)s AND k.until > %(start)s AND k.since < %(end)s),
+        (SELECT bit_xor(hashtextextended(concat_ws('.', c.node, c.cpu_milli, c.model, c.since,
+                        least(c.until, %(end)s)), 0))
+         FROM scheduler_view_freecpusample c
+         WHERE c.cluster_id = %(cluster)s AND c.until > %(start)s AND c.since < %(end)s),
         (SELECT bit_xor(hashtextextended(concat_ws('.', t.wait_id, t.lower_pods, t.units,
                         t.since, least(t.until, %(end)s)), 0))
          FROM scheduler_view_waitstretch t JOIN scheduler_view_waitrecord r ON r.id = t.wait_id

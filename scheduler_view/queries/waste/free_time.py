@@ -1,4 +1,4 @@
-"""What observations show of the free time of one billing day: pools by node, and kept nodes."""
+"""What observations show of the free time of one billing day: pools, CPU and kept nodes."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -12,8 +12,14 @@ from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import Cluster, Node, NodeFact
 from accounting.queries.resources import added_resources
 from scheduler_view.domain.queues.kept_nodes import KeepReason
-from scheduler_view.domain.waste.free.free_time import KEPT_MS, KeptRange, PoolUnits
-from scheduler_view.models import KeptNode, PoolSample
+from scheduler_view.domain.waste.free.fragmentation import Beside
+from scheduler_view.domain.waste.free.free_time import (
+    KEPT_MS,
+    BesideRange,
+    KeptRange,
+    PoolUnits,
+)
+from scheduler_view.models import FreeCpuSample, KeptNode, PoolSample
 
 _REASONS = {
     KeepReason.BARE: "no controller",
@@ -30,6 +36,7 @@ class ObservedNode:
     policy: list[PoolUnits] = field(default_factory=list)
     unused: list[PoolUnits] = field(default_factory=list)
     kept: list[KeptRange] = field(default_factory=list)
+    beside: list[BesideRange] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,11 @@ def observed_day(cluster: Cluster, start: datetime, end: datetime) -> ObservedDa
             kept_until = min(to_ms(kept.until), to_ms(end))
             pods = ", ".join(f"{path} ({_REASONS[why]})" for path, why in kept.pods)
             found[node].kept.append(KeptRange(to_ms(kept.since), kept_until, pods))
+    for seen in _cpu_rows(cluster, start, end):
+        if (node := numbers.get(seen.node)) is not None:
+            beside = Beside(seen.cpu_milli, seen.model)
+            span = to_ms(seen.since), to_ms(seen.until)
+            found[node].beside.append(BesideRange(*span, beside))
     return ObservedDay(found, tuple(pools))
 
 
@@ -73,6 +85,13 @@ def _by_node(row: PoolSample) -> Iterator[tuple[str, int, bool]]:
         yield name, units, True
     for name, units in row.unused_nodes.items():
         yield name, units, False
+
+
+def _cpu_rows(
+    cluster: Cluster, start: datetime, end: datetime
+) -> Iterator[FreeCpuSample]:
+    rows = FreeCpuSample.objects.filter(cluster=cluster, until__gt=start, since__lt=end)
+    yield from rows.order_by("node", "since").iterator()
 
 
 def _kept_rows(cluster: Cluster, start: datetime, end: datetime) -> Iterator[KeptNode]:

@@ -15,11 +15,15 @@ from accounting.domain.core.interval import DAY_MS, to_ms
 from accounting.domain.units.resources import sanitised
 from accounting.models import Cluster, EndedBy, NodeFact, PodHold
 from scheduler_view.domain.waste.duration import limit_of
-from scheduler_view.domain.waste.free.fragmentation import PodClass, popular
+from scheduler_view.domain.waste.free.fragmentation import (
+    CLASS_DAYS,
+    PodClass,
+    popular,
+)
 from scheduler_view.domain.waste.gangs import Gang, Member
 from scheduler_view.domain.waste.held_time import HeldRun, HeldTime
 from scheduler_view.mapping import runs_from_json
-from scheduler_view.models import HeldDay
+from scheduler_view.models import HeldDay, PodNeedRecord
 from scheduler_view.queries.waste.hold_limits import HoldLimits
 
 GANG_KINDS = frozenset(
@@ -27,7 +31,6 @@ GANG_KINDS = frozenset(
 )
 CHECKPOINT_LABEL = "label_checkpoint_interval"
 INDEX_LABEL = "label_batch_kubernetes_io_job_completion_index"
-CLASS_DAYS = 28  # of pods that count as usual
 ABSENT_MS = 600_000  # a pod without samples for so long no longer exists
 
 
@@ -268,16 +271,26 @@ def _capacity(stored: Any, resource: str) -> int:
 
 
 def usual_pods(cluster: Cluster, before_ms: int) -> list[tuple[PodClass, int]]:
-    """The classes of pods that held GPUs in the 28 days before an instant (S25)."""
+    """The classes of pods that held GPUs in the 28 days before an instant (S25).
+
+    Of pods that were not observed, CPU and models are not known.
+    """
+    needs = {
+        uid: (cpu_milli, tuple(accepted))
+        for uid, cpu_milli, accepted in PodNeedRecord.objects.filter(
+            cluster=cluster
+        ).values_list("pod_uid", "cpu_milli", "accepted_models")
+    }
     rows = PodHold.objects.filter(
         Q(ended_ms=None) | Q(ended_ms__gt=before_ms - CLASS_DAYS * DAY_MS),
         pod__cluster=cluster,
         bound_ms__lt=before_ms,
         is_inferred=False,
-    ).values_list("units", "share_numerator", "share_denominator")
+    ).values_list("pod__uid", "units", "share_numerator", "share_denominator")
     counts: dict[PodClass, int] = defaultdict(int)
-    for units, numerator, denominator in rows:
-        counts[PodClass(units, Fraction(numerator, denominator))] += 1
+    for uid, units, numerator, denominator in rows:
+        share = Fraction(numerator, denominator)
+        counts[PodClass(units, share, *needs.get(uid, (None, ())))] += 1
     return popular(counts.items())
 
 

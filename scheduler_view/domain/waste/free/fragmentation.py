@@ -10,16 +10,36 @@ from accounting.domain.core.interval import WINDOW_MS
 from scheduler_view.domain.waste.finding import Finding, Slice, SliceKey, WasteRule
 
 POPULAR = Fraction(95, 100)  # of pods that the classes cover
+CLASS_DAYS = 28  # of pods that count as usual
 WHOLE = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
 class PodClass:
-    """Pods that request the same: `gpus` units of a `share` of one GPU each; 0 for none."""
+    """Pods that request the same: `gpus` units of a `share` of one GPU each; 0 for none.
+
+    Attributes:
+        cpu_milli: thousandths of CPUs; None if it is not known.
+        models: of GPUs that they accept; empty for any, and if it is not known.
+    """
 
     gpus: int
     share: Fraction = WHOLE
-    model: str = ""  # "": any
+    cpu_milli: int | None = None
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a node has beside its free GPUs, as observed.
+
+    Attributes:
+        cpu_milli: thousandths of CPUs that are free.
+        model: of its product label; empty without one.
+    """
+
+    cpu_milli: int
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +50,21 @@ class FreeWindows:
         free_ms: free milliseconds in one window, of each GPU that has any.
         windows: how many.
         rate: of the whole GPU, per GPU-hour.
+        beside: None if it was not observed.
     """
 
-    model: str
     free_ms: tuple[int, ...]
     windows: int
     rate: Decimal | None = None
     currency: str = ""
+    beside: Beside | None = None
 
 
 def popular(counts: Iterable[tuple[PodClass, int]]) -> list[tuple[PodClass, int]]:
     """The most frequent classes, until they cover 95% of all pods."""
     found = sorted(
         (one for one in counts if one[1] > 0),
-        key=lambda one: (-one[1], one[0].gpus, one[0].share, one[0].model),
+        key=lambda one: (-one[1], *_order(one[0])),
     )
     wanted = POPULAR * sum(count for _, count in found)
     kept: list[tuple[PodClass, int]] = []
@@ -54,8 +75,15 @@ def popular(counts: Iterable[tuple[PodClass, int]]) -> list[tuple[PodClass, int]
     return kept
 
 
+def _order(one: PodClass) -> tuple[int, Fraction, int, tuple[str, ...]]:
+    cpu = -1 if one.cpu_milli is None else one.cpu_milli
+    return one.gpus, one.share, cpu, one.models
+
+
 def unusable_ms(
-    model: str, free_ms: Sequence[int], classes: Sequence[tuple[PodClass, int]]
+    free_ms: Sequence[int],
+    classes: Sequence[tuple[PodClass, int]],
+    beside: Beside | None = None,
 ) -> Fraction:
     """The free milliseconds of a node in one window that its usual pods cannot use.
 
@@ -63,19 +91,28 @@ def unusable_ms(
     else the parts of GPUs that are smaller than what it requests.
 
     Args:
-        model: of the node's GPUs.
         free_ms: of one window, by GPU.
         classes: with how many pods each has; empty: 0.
+        beside: what the node has beside them; None if it is not known: only GPUs count.
     """
     total = sum(count for _, count in classes)
     found = Fraction(0)
     for one, count in classes:
         least = min(WHOLE, one.share) * WINDOW_MS
         enough = sum(_units(part, one.share) for part in free_ms)
-        fits = 0 < one.gpus <= enough and one.model in ("", model)
+        fits = 0 < one.gpus <= enough and _may_run(one, beside)
         lost = sum(part for part in free_ms if not fits or part < least)
         found += Fraction(count, total) * lost
     return found
+
+
+def _may_run(one: PodClass, beside: Beside | None) -> bool:
+    """Whether CPUs and the model are right; what is not known is."""
+    if beside is None:
+        return True
+    if one.models and beside.model not in one.models:
+        return False
+    return one.cpu_milli is None or one.cpu_milli <= beside.cpu_milli
 
 
 def _units(free_ms: int, share: Fraction) -> int:
@@ -98,10 +135,12 @@ def fragmented(
         bounds_ms: of the day.
     """
     slices: dict[SliceKey, Slice] = {}
-    free = 0
+    free = known = 0
     for one in found:
-        free += sum(one.free_ms) * one.windows
-        lost = int(unusable_ms(one.model, one.free_ms, classes) * one.windows)
+        amount = sum(one.free_ms) * one.windows
+        free += amount
+        known += amount if one.beside else 0
+        lost = int(unusable_ms(one.free_ms, classes, one.beside) * one.windows)
         if not lost:
             continue
         part = slices.setdefault(SliceKey(day, 0, one.currency), Slice())
@@ -112,5 +151,8 @@ def fragmented(
             part.raw += raw_of(lost, one.rate)
     if not slices:
         return None
+    pods = sum(count for _, count in classes)
+    seen = sum(count for of, count in classes if of.cpu_milli is not None)
     evidence = {"free_ms": free, "classes": len(classes)}
+    evidence |= {"cpu_known_ms": known, "pods": pods, "cpu_known_pods": seen}
     return Finding(WasteRule.FRAGMENTED, node, *bounds_ms, slices, evidence)

@@ -4,6 +4,7 @@ S26 overlaps them. Windows are five minutes; what observations show at the borde
 counts for all of it. Time that is not free in the ledger, or not known, is in none.
 """
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from accounting.domain.core.interval import WINDOW_MS
 from scheduler_view.domain.waste.amounts import FindingSum
 from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
 from scheduler_view.domain.waste.free.fragmentation import (
+    Beside,
     FreeWindows,
     PodClass,
     fragmented,
@@ -34,7 +36,6 @@ class FreeWindow:
     """
 
     start_ms: int
-    model: str
     free_ms: tuple[int, ...]
     rate: Decimal | None = None
     currency: str = ""
@@ -68,6 +69,15 @@ class KeptRange:
 
 
 @dataclass(frozen=True, slots=True)
+class BesideRange:
+    """What a node had beside its free GPUs in [start_ms, end_ms)."""
+
+    start_ms: int
+    end_ms: int
+    beside: Beside
+
+
+@dataclass(frozen=True, slots=True)
 class NodeFree:
     """One node on one billing day.
 
@@ -76,6 +86,7 @@ class NodeFree:
         policy: what work that policy holds back could use (S24).
         unused: what nothing that waits could use (S26).
         kept: in order of time; ranges may begin before the day.
+        beside: in order of time; of no time twice.
     """
 
     node: int
@@ -83,6 +94,7 @@ class NodeFree:
     policy: tuple[PoolUnits, ...] = ()
     unused: tuple[PoolUnits, ...] = ()
     kept: tuple[KeptRange, ...] = ()
+    beside: tuple[BesideRange, ...] = ()
 
 
 @dataclass(slots=True)
@@ -105,9 +117,10 @@ def free_findings(
     found: list[Finding | None] = []
     for node in nodes:
         left = _without_policy(node, day, pools)
-        windows = _grouped(node, left)
+        beside = _beside(node, classes)
+        windows = _grouped(node, left, beside)
         found.append(fragmented(node.node, day, bounds_ms, windows, classes))
-        found.append(_kept(node, left, day, classes))
+        found.append(_kept(node, left, beside, day, classes))
     for (rule, pool), one in sorted(pools.items()):
         evidence = {"units": max(one.units.values(), default=0)}
         found.append(one.amounts.finding(rule, pool, evidence))
@@ -168,29 +181,56 @@ def take(
     return taken, tuple(sorted((part for part in left if part), reverse=True))
 
 
-def _grouped(node: NodeFree, left: Sequence[tuple[int, ...]]) -> list[FreeWindows]:
+def _beside(node: NodeFree, classes: Classes) -> list[Beside | None]:
+    """What was observed at the border of each window; None where nothing was.
+
+    CPU is cut to the most that a class needs of it, so that few windows differ.
+    """
+    needs = sorted({one.cpu_milli for one, _ in classes if one.cpu_milli is not None})
+    starts = [one.start_ms for one in node.beside]
+    found: list[Beside | None] = []
+    for window in node.windows:
+        at = bisect_right(starts, window.start_ms) - 1
+        if at < 0 or node.beside[at].end_ms <= window.start_ms:
+            found.append(None)
+            continue
+        seen = node.beside[at].beside
+        enough = bisect_right(needs, seen.cpu_milli)
+        found.append(Beside(needs[enough - 1] if enough else -1, seen.model))
+    return found
+
+
+def _grouped(
+    node: NodeFree,
+    left: Sequence[tuple[int, ...]],
+    beside: Sequence[Beside | None],
+) -> list[FreeWindows]:
     """Windows with the same parts left, as S25 reads them."""
     counts = Counter(
-        (one.model, parts, one.rate, one.currency)
-        for one, parts in zip(node.windows, left, strict=True)
+        (parts, one.rate, one.currency, seen)
+        for one, parts, seen in zip(node.windows, left, beside, strict=True)
         if parts
     )
     return [
-        FreeWindows(model, parts, count, rate, currency)
-        for (model, parts, rate, currency), count in counts.items()
+        FreeWindows(parts, count, rate, currency, seen)
+        for (parts, rate, currency, seen), count in counts.items()
     ]
 
 
 def _kept(
-    node: NodeFree, left: Sequence[tuple[int, ...]], day: int, classes: Classes
+    node: NodeFree,
+    left: Sequence[tuple[int, ...]],
+    beside: Sequence[Beside | None],
+    day: int,
+    classes: Classes,
 ) -> Finding | None:
     """S32: what S24 and S25 left of a node that other pods kept, at what its GPUs cost."""
     ranges = list(long_ranges(node.kept))
     if not ranges:
         return None
     amounts = FindingSum()
-    lost: dict[tuple[str, tuple[int, ...]], int] = {}
-    for window, parts in zip(node.windows, left, strict=True):
+    lost: dict[tuple[tuple[int, ...], Beside | None], int] = {}
+    for window, parts, seen in zip(node.windows, left, beside, strict=True):
         end = window.start_ms + WINDOW_MS
         overlap = sum(
             max(0, min(end, one.end_ms) - max(window.start_ms, one.start_ms))
@@ -198,9 +238,9 @@ def _kept(
         )
         if not overlap:
             continue
-        shape = window.model, parts
+        shape = parts, seen
         if shape not in lost:
-            exact = unusable_ms(window.model, parts, classes)
+            exact = unusable_ms(parts, classes, seen)
             lost[shape] = -(-exact.numerator // exact.denominator)
         amount = (sum(parts) - lost[shape]) * overlap // WINDOW_MS
         currency = window.cost_currency if window.cost is not None else ""

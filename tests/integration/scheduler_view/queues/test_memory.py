@@ -1,4 +1,5 @@
-"""What observations keep for rules of waste: why units waited, what policy keeps free, kept nodes.
+"""What observations keep for rules of waste: why units waited, what policy keeps free, kept nodes,
+CPU beside free GPUs.
 
 Covered: stretches that are extended, begin again, and end with the bind; pods of lower priority;
 priority, request, retries and deadline of units; units by node of a pool; nodes without GPU work.
@@ -14,8 +15,10 @@ from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster
 from scheduler_view.domain.waits.world.world import read_world
 from scheduler_view.models import (
+    FreeCpuSample,
     KeptNode,
     ObservationRun,
+    PodNeedRecord,
     PoolSample,
     WaitRecord,
     WaitStretch,
@@ -142,6 +145,46 @@ def test_a_node_without_gpu_work_is_kept_by_pods_that_do_not_return(
     observe(cluster, NOW + 3 * MINUTE, Pod=[agent, bare, pod("g", 1, "a")])
     observe(cluster, NOW + 4 * MINUTE, Pod=[agent, bare])
     assert KeptNode.objects.count() == 2, "with GPU work between them"
+
+
+PRODUCT = "nvidia.com/gpu.product"
+
+
+def requests(name: str, cpu: str, gpus: int, **spec: Any) -> dict[str, Any]:
+    """A pod on node `a` with CPUs; `spec` as of `pod`."""
+    found = pod(name, gpus or None, "a", spec=spec)
+    asked = found["spec"]["containers"][0]["resources"]["requests"]
+    asked["cpu"] = cpu
+    return found
+
+
+def test_cpu_beside_free_gpus_and_needs_of_pods_are_kept(cluster: Cluster) -> None:
+    # Of 96 CPUs a pod with GPUs requests 10.5, another one 80: 5.5 are free. Node b is full.
+    nodes = [
+        node("a", 8, labels={PRODUCT: "H100"}),
+        node("b", 8, labels={PRODUCT: "L4"}),
+    ]
+    full = pod("full", 8, "b")
+    two = requests("two", "10500m", 2, nodeSelector={PRODUCT: "H100"})
+    web = requests("web", "80", 0)
+    observe(cluster, NOW, Node=nodes, Pod=[two, full, web])
+    observe(cluster, NOW + MINUTE, Node=nodes, Pod=[two, full, web])
+    observe(cluster, NOW + 2 * MINUTE, Node=nodes, Pod=[two, full])
+    fields = ("node", "model", "cpu_milli", "since", "until")
+    rows = FreeCpuSample.objects.order_by("since").values_list(*fields)
+    assert list(rows) == [
+        ("a", "H100", 5_500, NOW, NOW + 2 * MINUTE),
+        ("a", "H100", 85_500, NOW + 2 * MINUTE, NOW + 2 * MINUTE),
+    ]
+    needs = PodNeedRecord.objects.order_by("pod_uid")
+    kept = needs.values_list("pod_uid", "cpu_milli", "accepted_models", "seen_at")
+    assert list(kept) == [
+        ("uid-full", 0, [], NOW),
+        ("uid-two", 10_500, ["H100"], NOW),
+    ]
+    forget_queues(NOW + timedelta(days=300))
+    assert not FreeCpuSample.objects.exists()
+    assert not PodNeedRecord.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Findings that need what observations keep: S24, S26, S32, from the database to the page.
+"""Findings that need what observations keep: S24, S25, S26, S32, from the database to the page.
 
 The rules are in `tests/unit/scheduler_view/domain/waste`; what observations keep is in
 `tests/integration/scheduler_view/queues/test_memory.py`.
@@ -29,7 +29,7 @@ from tests.integration.scheduler_view.waste.fleet import (
 )
 from tests.integration.scheduler_view.waste.test_compute import DAY
 from tests.unit.scheduler_view.domain.queues.test_kept_nodes import budget, web
-from tests.unit.scheduler_view.domain.waits.worlds import node
+from tests.unit.scheduler_view.domain.waits.worlds import node, pod
 
 pytestmark = pytest.mark.django_db
 POOL = f"nvidia.com/gpu {MODEL}"
@@ -129,6 +129,36 @@ def test_a_budget_that_allows_no_eviction_keeps_a_node_and_costs_its_gpus(
     assert WasteFinding.objects.get().evidence == {
         "kept_by": "lab/web-1 (disruption budget allows no eviction)"
     }
+
+
+def test_free_gpus_without_cpu_are_fragmented_while_it_is_observed(
+    fleet: Fleet,
+) -> None:
+    # Pods of one GPU and 4 CPUs, one of which holds a GPU. Of 8 CPUs a pod without GPUs requests
+    # 2 from 0:00 to 0:30: 2 are free, and nobody can use the two free GPUs: 2 x 1,800,000 ms
+    # = 1 GPU-hour x 2.50. From 0:30 to 1:00 4 are free.
+    fleet.hold("uid-own", "b" * 12)
+    own, web = pod("own", 1, "n1"), pod("web", None, "n1")
+    for one, cpu in ((own, "4"), (web, "2")):
+        one["spec"]["containers"][0]["resources"]["requests"]["cpu"] = cpu
+    for minutes in range(0, 61, 5):
+        at = START + timedelta(minutes=minutes)
+        ObservationRun.objects.all().delete()  # once a minute else
+        pods = [own, web] if minutes < 30 else [own]
+        objects = {"Node": [node("n1", 3, offers={"cpu": "8"})], "Pod": pods}
+        store_waits(fleet.cluster, read_world(objects, to_ms(at)), at)
+    fleet.roll_up()
+    assert compute_due(fleet.cluster) == 1
+    found = WasteFinding.objects.get()
+    assert stored() == [("fragmented", "n1", 3_600_000, Decimal("2.500000"))]
+    assert found.evidence == {
+        "free_ms": 7_200_000,
+        "classes": 1,
+        "cpu_known_ms": 7_200_000,
+        "pods": 1,
+        "cpu_known_pods": 1,
+    }
+    assert compute_due(fleet.cluster) == 0, "nothing changed"
 
 
 def test_a_day_is_due_again_when_more_was_observed_of_it(fleet: Fleet) -> None:

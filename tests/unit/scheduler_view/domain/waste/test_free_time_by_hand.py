@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.interval import WINDOW_MS
 from scheduler_view.domain.waste.finding import Finding, WasteRule
-from scheduler_view.domain.waste.free.fragmentation import PodClass
+from scheduler_view.domain.waste.free.fragmentation import Beside, PodClass
 from scheduler_view.domain.waste.free.free_time import (
+    BesideRange,
     FreeWindow,
     KeptRange,
     NodeFree,
@@ -35,9 +36,7 @@ def windows(
 ) -> tuple[FreeWindow, ...]:
     currency = "" if rate is None else "USD"
     return tuple(
-        FreeWindow(
-            first_ms + n * WINDOW_MS, "H100", free_ms, rate, currency, COST, "EUR"
-        )
+        FreeWindow(first_ms + n * WINDOW_MS, free_ms, rate, currency, COST, "EUR")
         for n in range(count)
     )
 
@@ -155,6 +154,29 @@ def test_a_free_millisecond_goes_to_the_first_rule() -> None:
     }
 
 
+def test_cpu_counts_for_windows_at_whose_border_it_was_observed() -> None:
+    # One GPU is free for an hour. Pods request one GPU and 4 CPUs. 3 are free as observed from
+    # 0:02 to 0:30: the five borders from 0:05; 5 from then to 0:40. 5 x 300,000 ms = 0.416667
+    # GPU-hours x 2.50 = 1.041667.
+    beside = (
+        BesideRange(2 * MINUTE, 30 * MINUTE, Beside(3_000)),
+        BesideRange(30 * MINUTE, 40 * MINUTE, Beside(5_000)),
+    )
+    node = NodeFree(4, windows(0, 12, WINDOW_MS), beside=beside)
+    [found] = free_findings([node], DAY, BOUNDS, [(PodClass(1, cpu_milli=4_000), 9)])
+    assert shown([found]) == [("fragmented", 4, 1_500_000, Decimal("1.041667"))]
+    assert found.evidence == {
+        "free_ms": 3_600_000,
+        "classes": 1,
+        "cpu_known_ms": 7 * WINDOW_MS,
+        "pods": 9,
+        "cpu_known_pods": 9,
+    }
+    kept = NodeFree(4, node.windows, kept=(KeptRange(0, at(1), "x"),), beside=beside)
+    both = free_findings([kept], DAY, BOUNDS, [(PodClass(1, cpu_milli=4_000), 9)])
+    assert [one.gpu_ms for one in both] == [1_500_000, 2_100_000], "S32 has the rest"
+
+
 def test_free_time_without_a_price_has_no_amount() -> None:
     node = NodeFree(
         1, windows(0, 1, WINDOW_MS, rate=None), (PoolUnits(7, 0, WINDOW_MS, 1),)
@@ -172,7 +194,7 @@ ranges = st.tuples(st.integers(0, 100), st.integers(0, 100)).map(sorted)
 def free_nodes(draw: st.DrawFn) -> NodeFree:
     parts = st.lists(st.integers(1, WINDOW_MS), min_size=1, max_size=4)
     own = [
-        FreeWindow(n * WINDOW_MS, "H100", tuple(sorted(draw(parts), reverse=True)))
+        FreeWindow(n * WINDOW_MS, tuple(sorted(draw(parts), reverse=True)))
         for n in range(draw(st.integers(1, 12)))
     ]
 

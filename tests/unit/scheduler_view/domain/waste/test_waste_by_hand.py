@@ -14,6 +14,7 @@ from scheduler_view.domain.waste.duration import limit_of
 from scheduler_view.domain.waste.find import find
 from scheduler_view.domain.waste.finding import Finding, WasteRule
 from scheduler_view.domain.waste.free.fragmentation import (
+    Beside,
     FreeWindows,
     PodClass,
     fragmented,
@@ -21,6 +22,7 @@ from scheduler_view.domain.waste.free.fragmentation import (
     unusable_ms,
 )
 from scheduler_view.domain.waste.gangs import Gang, Member, least_nodes
+from scheduler_view.domain.waste.wording import evidence_text
 from tests.unit.scheduler_view.domain.waste.fleets import DAY, HOUR, RATE, at, hold
 
 Found = list[tuple[str, int, Decimal]]
@@ -240,24 +242,64 @@ def test_free_parts_that_usual_pods_cannot_use_are_fragmented() -> None:
     # Free 1000 and 400 thousandths. 1 GPU (50 %): 400 are too small. Half (20 %): 400. Two
     # GPUs (10 %): do not fit, 1400. None (20 %): 1400.
     # 0.5 x 400 + 0.2 x 400 + 0.1 x 1400 + 0.2 x 1400 = 700 thousandths of a window.
-    found = unusable_ms("H100", (300_000, 120_000), CLASSES)
+    found = unusable_ms((300_000, 120_000), CLASSES)
     assert found == Fraction(700, 1000) * 300_000
 
 
 def test_a_node_is_a_finding_with_the_fragmented_time_of_its_day() -> None:
     # 12 such windows: 12 x 210,000 = 2,520,000 ms = 0.7 GPU-hours x 2.50 = 1.75.
-    windows = [FreeWindows("H100", (300_000, 120_000), 12, RATE, "USD")]
+    windows = [FreeWindows((300_000, 120_000), 12, RATE, "USD")]
     found = fragmented(5, DAY, (0, 24 * HOUR), windows, CLASSES)
     assert found is not None
     assert shown([found]) == [("fragmented", 2_520_000, Decimal("1.750000"))]
-    assert found.evidence == {"free_ms": 12 * 420_000, "classes": 4}
+    assert found.evidence == {
+        "free_ms": 12 * 420_000,
+        "classes": 4,
+        "cpu_known_ms": 0,
+        "pods": 100,
+        "cpu_known_pods": 0,
+    }
 
 
-def test_a_class_of_another_model_cannot_use_a_node() -> None:
-    only = [(PodClass(1, model="A100"), 1)]
-    assert unusable_ms("H100", (300_000,), only) == 300_000
-    assert unusable_ms("A100", (300_000,), only) == 0
-    assert unusable_ms("A100", (300_000,), []) == 0
+def test_without_enough_cpu_or_the_model_a_class_can_use_nothing() -> None:
+    # As above, but the pods with half a GPU request 8 CPUs. 4 are free: they cannot use 1400.
+    # 0.5 x 400 + 0.2 x 1400 + 0.1 x 1400 + 0.2 x 1400 = 900. With 8 it is 700 again.
+    parts = 300_000, 120_000
+    classes = [
+        (PodClass(1, cpu_milli=2_000), 50),
+        (PodClass(1, Fraction(1, 2), 8_000), 20),
+        (PodClass(2, cpu_milli=4_000), 10),
+        (PodClass(0, cpu_milli=1_000), 20),
+    ]
+    assert unusable_ms(parts, classes, Beside(4_000)) == 900 * 300
+    assert unusable_ms(parts, classes, Beside(8_000)) == 700 * 300
+    assert unusable_ms(parts, classes) == 700 * 300, "not observed: only GPUs count"
+    # Those with one GPU accept two models: on a third one they lose 1400, 0.5 x 1000 more.
+    classes[0] = PodClass(1, cpu_milli=2_000, models=("A100", "H100")), 50
+    assert unusable_ms(parts, classes, Beside(8_000, "H100")) == 700 * 300
+    assert unusable_ms(parts, classes, Beside(8_000, "L4")) == 1_200 * 300
+    assert unusable_ms(parts, []) == 0
+
+
+def test_the_evidence_says_how_much_is_known_of_cpu() -> None:
+    windows = [
+        FreeWindows((300_000,), 9, RATE, "USD", Beside(1_000)),
+        FreeWindows((300_000,), 3, RATE, "USD"),
+    ]
+    classes = [(PodClass(1, cpu_milli=2_000), 4), (PodClass(2), 1)]
+    found = fragmented(5, DAY, (0, 24 * HOUR), windows, classes)
+    # 9 x 300,000 nobody can use, 3 x 300,000 x 1/5
+    assert found is not None
+    assert found.slices[next(iter(found.slices))].gpu_ms == 2_880_000
+    assert evidence_text(found.evidence) == (
+        "of 1.0 free GPU-hours; CPU and models count where they were observed: for 75% of "
+        "this time and 80% of the usual pods"
+    )
+    old = {"free_ms": 3_600_000, "classes": 1}
+    nothing = "of 1.0 free GPU-hours; CPU and models were not observed and do not count"
+    assert evidence_text(old) == nothing
+    all_known = old | {"cpu_known_ms": 3_600_000, "pods": 5, "cpu_known_pods": 5}
+    assert evidence_text(all_known) == "of 1.0 free GPU-hours"
 
 
 def test_popular_classes_cover_95_percent_of_pods() -> None:

@@ -1,0 +1,78 @@
+"""Keeps the CPU beside free GPUs, and what pods with GPUs require (scheduling.md S25)."""
+
+from datetime import datetime, timedelta
+
+from accounting.models import Cluster
+from scheduler_view.domain.queues.free_cpu import free_cpus, pod_needs
+from scheduler_view.domain.queues.pools import Pools
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waste.free.fragmentation import CLASS_DAYS
+from scheduler_view.models import FreeCpuSample, PodNeedRecord
+from scheduler_view.observation.pool_samples import LONGEST_GAP
+
+
+def store_free_cpus(
+    cluster: Cluster, index: WorldIndex, before: datetime | None, now: datetime
+) -> None:
+    """Extend the newest row of each node with free GPUs, or begin another one.
+
+    Args:
+        before: the last observation; None for the first one.
+    """
+    newest = FreeCpuSample.objects.filter(
+        cluster=cluster, until__gte=now - LONGEST_GAP
+    ).order_by("node", "-since")
+    last = {
+        row.node: row
+        for row in newest.distinct("node")
+        if before is not None and row.until >= before
+    }
+    extended, begun = [], []
+    for one in free_cpus(index):
+        name, model = one.node[:253], one.model[:253]
+        old = last.get(name)
+        if old is not None:
+            extended.append(old.pk)
+        if old is None or (old.cpu_milli, old.model) != (one.cpu_milli, model):
+            begun.append(
+                FreeCpuSample(
+                    cluster=cluster,
+                    node=name,
+                    since=now,
+                    until=now,
+                    cpu_milli=one.cpu_milli,
+                    model=model,
+                )
+            )
+    FreeCpuSample.objects.filter(pk__in=extended).update(until=now)
+    FreeCpuSample.objects.bulk_create(begun, ignore_conflicts=True)
+
+
+def store_pod_needs(
+    cluster: Cluster, index: WorldIndex, pools: Pools, now: datetime
+) -> None:
+    """Keep what each pod with GPUs requires, once: it does not change."""
+    found = {one.uid: one for one in pod_needs(index, pools)}
+    known = PodNeedRecord.objects.filter(cluster=cluster, pod_uid__in=found)
+    for uid in known.values_list("pod_uid", flat=True):
+        del found[uid]
+    PodNeedRecord.objects.bulk_create(
+        [
+            PodNeedRecord(
+                cluster=cluster,
+                pod_uid=one.uid,
+                cpu_milli=one.cpu_milli,
+                accepted_models=list(one.models),
+                seen_at=now,
+            )
+            for one in found.values()
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def forget_free_cpus(before: datetime) -> None:
+    """Remove rows that ended before, and pods that were first seen before usual ones of then."""
+    FreeCpuSample.objects.filter(until__lt=before).delete()
+    oldest = before - timedelta(days=CLASS_DAYS)
+    PodNeedRecord.objects.filter(seen_at__lt=oldest).delete()
