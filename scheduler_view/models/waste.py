@@ -12,7 +12,7 @@ class WasteDay(models.Model):
     """One billing day of a cluster whose findings are computed.
 
     `digest` is of the facts, teams, prices and holds of that day: if they have another one, the
-    day is due again.
+    day is due again. `limits` are the settings that they were computed with.
     """
 
     cluster = models.ForeignKey(
@@ -21,6 +21,7 @@ class WasteDay(models.Model):
     day = models.DateField()
     digest = models.CharField(max_length=64)
     computed_at = models.DateTimeField()
+    limits = models.JSONField(default=dict)
 
     class Meta:
         constraints = [

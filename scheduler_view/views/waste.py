@@ -22,6 +22,7 @@ from scheduler_view.queries.waste.rows import (
     WasteRow,
     waste_report,
 )
+from scheduler_view.queries.waste.setting_limits import limits_of_days
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ def waste(request: HttpRequest) -> HttpResponse:
         "page": shown,
         "lines": with_evidence(shown.lines, state),
         "needs_api": NEEDS_API,
+        "limits": limits_of_days(state.days, [state.cluster] if state.cluster else ()),
         "not_observed": clusters_not_observed(state.cluster or ""),
     }
     return render(request, "scheduler_view/waste.html", context)

@@ -38,6 +38,7 @@ from scheduler_view.mapping import runs_to_json
 from scheduler_view.models import HeldDay, WasteDay, WasteFinding
 from scheduler_view.queries.waste.due_days import DueDay, due_days
 from scheduler_view.queries.waste.free_time import ObservedDay, observed_day
+from scheduler_view.queries.waste.setting_limits import limits_in_force
 from scheduler_view.queries.waste.work import (
     Work,
     first_kept_day,
@@ -77,7 +78,11 @@ def compute_day(cluster: Cluster, due: DueDay) -> None:
         WasteDay.objects.update_or_create(
             cluster=cluster,
             day=due.day,
-            defaults={"digest": due.digest, "computed_at": timezone.now()},
+            defaults={
+                "digest": due.digest,
+                "computed_at": timezone.now(),
+                "limits": limits_in_force(),
+            },
         )
         reach("waste_day_computing")
 

@@ -131,7 +131,7 @@ def _on_spot(
     loss = spot_loss(cluster, due.day)
     rows = []
     for one in work:
-        finding = spot_saving(one.work, one.times, loss, span_ms)
+        finding = spot_saving(one.work, one.times, loss, span_ms, limits)
         for row in finding_rows(cluster, finding) if finding else ():
             row.workload_id = one.work.workload
             rows.append(row)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.held_time import HeldTime
+from scheduler_view.domain.waste.held_time import HeldTime, HoldLimit
 from scheduler_view.domain.waste.pieces import Claim
 
 _PART = re.compile(r"(\d+)([smhd])")
@@ -27,10 +27,18 @@ class DurationLimits:
     tiers: Mapping[str, int] = field(default_factory=dict)
     teams: Mapping[str, int] = field(default_factory=dict)
 
-    def of(self, tier: str, team: str) -> int | None:
-        """The smaller one, if both have a limit; None without any."""
-        found = (self.tiers.get(tier), self.teams.get(team))
-        return min((ms for ms in found if ms is not None), default=None)
+    def of(self, tier: str, team: str) -> HoldLimit | None:
+        """The smaller one, if both have a limit, of equals that of the tier; None without any."""
+        found = (
+            (self.tiers.get(tier), f"tier {tier}"),
+            (self.teams.get(team), f"team {team}"),
+        )
+        known = [
+            HoldLimit(ms, f"MAX_DURATIONS, {whose}")
+            for ms, whose in found
+            if ms is not None
+        ]
+        return min(known, key=lambda one: one.limit_ms, default=None)
 
 
 def duration_limits(texts: Iterable[str]) -> DurationLimits:
@@ -54,13 +62,17 @@ def duration_limits(texts: Iterable[str]) -> DurationLimits:
 
 def too_long(hold: HeldTime, until_ms: int) -> Claim | None:
     """The time of a hold after its limit."""
-    if hold.limit_ms is None:
+    if hold.limit is None:
         return None
-    start_ms = hold.bound_ms + hold.limit_ms
+    start_ms = hold.bound_ms + hold.limit.limit_ms
     end_ms = until_ms if hold.ended_ms is None else hold.ended_ms
     if end_ms <= start_ms:
         return None
-    evidence = {"limit_ms": hold.limit_ms, "held_ms": end_ms - hold.bound_ms}
+    evidence = {
+        "limit_ms": hold.limit.limit_ms,
+        "limit_from": hold.limit.source,
+        "held_ms": end_ms - hold.bound_ms,
+    }
     return Claim(
         WasteRule.TOO_LONG, start_ms, end_ms, takes_busy=True, evidence=evidence
     )

@@ -63,6 +63,18 @@ class HeldRun:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldLimit:
+    """The longest time of a hold.
+
+    Attributes:
+        source: what sets it, for readers.
+    """
+
+    limit_ms: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class HeldTime:
     """One pod's units of one resource, and the time that is known of them.
 
@@ -70,7 +82,7 @@ class HeldTime:
         pod: number of the pod.
         ended_ms: None while it holds them.
         kind: of its workload: Job, Deployment, ...
-        limit_ms: the longest time that it may hold them; None without a limit.
+        limit: the longest time that it may hold them; None without a limit.
         runs: in any order.
         preempted_ms: when the scheduler preempted it; None if it did not.
         checkpoint_ms: how often it writes checkpoints; None if it does not say so.
@@ -82,7 +94,7 @@ class HeldTime:
     ended_ms: int | None
     kind: str
     runs: tuple[HeldRun, ...]
-    limit_ms: int | None = None
+    limit: HoldLimit | None = None
     preempted_ms: int | None = None
     checkpoint_ms: int | None = None
     lifecycle: str = ""

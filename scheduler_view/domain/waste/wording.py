@@ -67,8 +67,8 @@ RULE_TEXTS = {
     WasteRule.TOO_LONG: RuleText(
         "S23",
         "Longer than its limit",
-        "The GPUs were held longer than the limit of their tier or team, else the label "
-        "max-duration of the pod, else its activeDeadlineSeconds, allows.",
+        "The GPUs were held longer than the limit of their tier or team (setting MAX_DURATIONS), "
+        "else the label max-duration of the pod, else its activeDeadlineSeconds, allows.",
         "busy and idle time after the limit",
         "End the work, or raise its limit.",
     ),
@@ -137,8 +137,8 @@ RULE_TEXTS = {
     WasteRule.SPOT: RuleText(
         "S31",
         "Could run on spot",
-        "Batch or training work that is started again after a failure, with few pods and short "
-        "holds, ran on on-demand nodes.",
+        "Batch or training work that is started again after a failure, with at most SPOT_PODS "
+        "pods at the same time and no hold of SPOT_HOURS hours or more, ran on on-demand nodes.",
         "observed time on on-demand nodes; the amount is what spot would have saved, less what "
         "preemptions cost where spot is used now",
         "Let it run on spot nodes.",
@@ -180,6 +180,14 @@ def rule_text(rule: str) -> RuleText:
     return RULE_TEXTS[WasteRule(rule)]
 
 
+def limits_text(limits: Mapping[str, Any]) -> str:
+    """The limits of settings that findings of a day were computed with; empty if unknown."""
+    return ", ".join(
+        f"{name} {', '.join(value) or 'none' if isinstance(value, list) else value}"
+        for name, value in limits.items()
+    )
+
+
 def evidence_text(evidence: Mapping[str, Any]) -> str:
     """What a rule compared, as one short text; empty without evidence."""
     parts = [write(evidence) for key, write in _EVIDENCE.items() if key in evidence]
@@ -188,7 +196,20 @@ def evidence_text(evidence: Mapping[str, Any]) -> str:
 
 def _limit(found: Mapping[str, Any]) -> str:
     held, limit = (_hours(found[key]) for key in ("held_ms", "limit_ms"))
-    return f"held {held}, limit {limit}"
+    source = f" ({found['limit_from']})" if "limit_from" in found else ""
+    return f"held {held}, limit {limit}{source}"
+
+
+def _spot(found: Mapping[str, Any]) -> str:
+    """Findings of older versions do not have the limits."""
+    text = f"its longest hold lasted {_hours(found['longest_ms'])}"
+    if "below_ms" not in found:
+        return text
+    pods = "1 pod" if found["pods"] == 1 else f"{found['pods']} pods"
+    return (
+        f"{text}, less than SPOT_HOURS ({_hours(found['below_ms'])}); {pods} at the same time, "
+        f"SPOT_PODS is {found['most_pods']}"
+    )
 
 
 def _lost(found: Mapping[str, Any]) -> str:
@@ -245,7 +266,7 @@ _EVIDENCE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "overtaken": _starved,
     "busy_ms": _lost,
-    "longest_ms": lambda e: f"its longest hold lasted {_hours(e['longest_ms'])}",
+    "longest_ms": _spot,
     "held_size": _size,
 }
 

@@ -1,5 +1,6 @@
 """Billing days whose findings are missing, or were computed from other data."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -16,6 +17,7 @@ from accounting.rating.billing_settings import (
     midnight,
 )
 from scheduler_view.models import WasteDay
+from scheduler_view.queries.waste.setting_limits import limits_in_force
 
 RUNNING_DAY_EVERY = timedelta(hours=1)
 
@@ -122,14 +124,8 @@ def _due(cluster: Cluster, day: date) -> DueDay:
         "end": end,
         "start_ms": to_ms(start),
         "end_ms": to_ms(end),
-        "limits": _limits(),
+        "limits": json.dumps(limits_in_force()),
     }
     with connection.cursor() as cursor:
         cursor.execute(_DIGEST, values)
         return DueDay(day, start, end, cursor.fetchone()[0])
-
-
-def _limits() -> str:
-    """The settings that findings depend on, so that a change makes days due."""
-    spot = (f"spot={settings.SPOT_PODS}/{settings.SPOT_HOURS}",)
-    return ",".join((*sorted(settings.MAX_DURATIONS), *spot))

@@ -6,6 +6,7 @@ from django.conf import settings
 
 from accounting.models import Cluster, Team
 from scheduler_view.domain.waste.duration import duration_limits, limit_of
+from scheduler_view.domain.waste.held_time import HoldLimit
 from scheduler_view.models import Tier
 from scheduler_view.queries.waste.past_waits import UnitKey, deadlines_of
 
@@ -26,8 +27,8 @@ class HoldLimits:
 
     def of(
         self, unit: UnitKey, labels: Mapping[str, str], priority_class: str, team: int
-    ) -> int | None:
-        """In milliseconds; None without a limit.
+    ) -> HoldLimit | None:
+        """The limit that counts, and what sets it; None without one.
 
         Args:
             unit: kind, namespace and name.
@@ -37,11 +38,13 @@ class HoldLimits:
         """
         tier = self._tiers.get(priority_class, priority_class)
         limit = self._limits.of(tier, self._teams.get(team, ""))
-        if limit is None:
-            limit = limit_of(labels.get(LIMIT_LABEL, ""))
-        if limit is None and (seconds := self._deadlines.get(unit)) is not None:
-            limit = seconds * 1000
-        return limit
+        if limit is not None:
+            return limit
+        if (limit_ms := limit_of(labels.get(LIMIT_LABEL, ""))) is not None:
+            return HoldLimit(limit_ms, "its label max-duration")
+        if (seconds := self._deadlines.get(unit)) is not None:
+            return HoldLimit(seconds * 1000, "its activeDeadlineSeconds")
+        return None
 
 
 def _tiers(cluster: Cluster) -> dict[str, str]:

@@ -266,7 +266,9 @@ def test_longest_holds_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAX_DURATIONS", "tier:batch=12h, team:search=1d12h")
     limits = ["tier:batch=12h", "team:search=1d12h"]
     assert read_environment().max_durations == limits
-    assert duration_limits(limits).of("batch", "search") == 12 * HOUR_MS
+    found = duration_limits(limits).of("batch", "search")
+    assert found is not None
+    assert found.limit_ms == 12 * HOUR_MS
     for wrong in ("batch=12h", "tier:batch=12", "tier:batch=0h", "tier:=1h", "x:b=1h"):
         monkeypatch.setenv("MAX_DURATIONS", wrong)
         with pytest.raises(ConfigurationError, match="is not a limit"):

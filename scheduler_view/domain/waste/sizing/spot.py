@@ -91,6 +91,7 @@ def spot_saving(
     times: Iterable[OnDemandTime],
     loss: SpotLoss,
     span_ms: tuple[int, int],
+    limits: SpotLimits,
 ) -> Finding | None:
     """What the unit's on-demand time would have saved on spot; None if spot is not cheaper.
 
@@ -99,6 +100,7 @@ def spot_saving(
 
     Args:
         span_ms: of the day.
+        limits: that the work is within.
     """
     amounts = FindingSum()
     for one in times:
@@ -114,6 +116,7 @@ def spot_saving(
         if one.gpu_ms:
             amounts.lower(key, _least(one, less, loss))
     evidence = {"longest_ms": work.longest_ms, "pods": work.pods}
+    evidence |= {"most_pods": limits.pods, "below_ms": limits.longest_ms}
     return amounts.finding(WasteRule.SPOT, work.workload, evidence)
 
 

@@ -4,7 +4,7 @@ Covered: S21, S22, S30, S31, S33, limits by activeDeadlineSeconds, tiers and tea
 are in `tests/unit/scheduler_view/domain/waste/test_overlapping_by_hand.py`.
 """
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +16,7 @@ from accounting.access import EVERYTHING
 from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.models import Binding, NodeFact, Pod, PodAttribution, UnitPrice
+from scheduler_view.domain.waste.wording import evidence_text
 from scheduler_view.models import (
     ObservationRun,
     Preemption,
@@ -26,6 +27,10 @@ from scheduler_view.models import (
 )
 from scheduler_view.queries.waste.recommendations import recommendation_rows
 from scheduler_view.queries.waste.rows import WasteRow, waste_report
+from scheduler_view.queries.waste.setting_limits import (
+    LimitsOfDays,
+    limits_of_days,
+)
 from scheduler_view.waste.compute import compute_due
 from tests.integration.scheduler_view.waste.fleet import (
     HOUR,
@@ -211,7 +216,10 @@ def test_training_on_on_demand_nodes_could_run_on_spot(fleet: Fleet) -> None:
         Decimal("3.000000"),
         Decimal(0),
     )
-    assert found.evidence == {"longest_ms": 7_200_000, "pods": 1}
+    assert evidence_text(found.evidence) == (
+        "its longest hold lasted 2 h, less than SPOT_HOURS (24 h); 1 pod at the same time, "
+        "SPOT_PODS is 4"
+    )
     [advice] = [
         one
         for one in recommendation_rows(EVERYTHING, 2)
@@ -315,6 +323,10 @@ def test_a_deadline_limits_a_hold_and_a_label_comes_first(fleet: Fleet) -> None:
         record(fleet, name, START, deadline_s=3_600)
     found = computed(fleet, "too_long")
     assert [one.gpu_ms for one in found] == [3_600_000, 1_800_000]
+    assert [evidence_text(one.evidence) for one in found] == [
+        "held 2 h, limit 1 h (its activeDeadlineSeconds)",
+        "held 2 h, limit 1 h 30 min (its label max-duration)",
+    ]
 
 
 def test_limits_of_tiers_and_teams_come_before_those_of_pods(
@@ -342,19 +354,26 @@ def test_limits_of_tiers_and_teams_come_before_those_of_pods(
         pod = fleet.hold(name, "b" * 24, "b" * 24, team=team, labels=label)
         Pod.objects.filter(pk=pod.pk).update(priority_class=tier)
     found = {
-        one.workload.name: (one.gpu_ms, charge_of(one.raw), one.evidence["limit_ms"])
+        one.workload.name: (one.gpu_ms, charge_of(one.raw), one.evidence["limit_from"])
         for one in computed(fleet, "too_long")
         if one.workload
     }
     half = 1_800_000
     assert found == {
-        "tier": (6 * half, Decimal("7.500000"), half),
-        "team": (4 * half, Decimal("5.000000"), 2 * half),
-        "both": (6 * half, Decimal("7.500000"), half),
-        "none": (2 * half, Decimal("2.500000"), 3 * half),
+        "tier": (6 * half, Decimal("7.500000"), "MAX_DURATIONS, tier batch"),
+        "team": (4 * half, Decimal("5.000000"), "MAX_DURATIONS, team search"),
+        "both": (6 * half, Decimal("7.500000"), "MAX_DURATIONS, tier batch"),
+        "none": (2 * half, Decimal("2.500000"), "its label max-duration"),
     }
     assert compute_due(fleet.cluster) == 0, "nothing changed"
     settings.MAX_DURATIONS = []
+    day = DayRange(date(2026, 11, 3), date(2026, 11, 4))
+    assert [one.text for one in limits_of_days(day)] == [
+        "SPOT_PODS 4, SPOT_HOURS 24, MAX_DURATIONS team:search=1h, tier:batch=30m"
+    ], "as computed, not as set now"
     assert compute_due(fleet.cluster) == 1
+    assert limits_of_days(day, [fleet.cluster.name]) == [
+        LimitsOfDays(day, "SPOT_PODS 4, SPOT_HOURS 24, MAX_DURATIONS none")
+    ]
     rows = WasteFinding.objects.filter(rule="too_long").values_list("gpu_ms", flat=True)
     assert [*rows] == [2 * half] * 4

@@ -41,6 +41,8 @@ def test_an_administrator_sees_every_team_and_free_time(sign_in: SignIn) -> None
     assert "old-experiment" in page, "of an unmapped namespace"
     assert "Free, but not usable" in page
     assert "rule S29, docs/scheduling.md" in page
+    limits = "SPOT_PODS 4, SPOT_HOURS 24, MAX_DURATIONS none. They are settings"
+    assert limits in page
     assert "Not measured for north, whose objects are not observed: S21, S22" in page
 
 

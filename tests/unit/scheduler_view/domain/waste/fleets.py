@@ -7,6 +7,7 @@ from accounting.domain.core.interval import WINDOW_MS
 from scheduler_view.domain.waste.held_time import (
     HeldRun,
     HeldTime,
+    HoldLimit,
     WindowTime,
     runs_by_pod,
 )
@@ -69,5 +70,5 @@ def hold(
         None if is_open else end_ms,
         kind,
         runs(*gpus, start_ms=start_ms, pod=pod, rate=rate),
-        limit_ms,
+        None if limit_ms is None else HoldLimit(limit_ms, "a test"),
     )

@@ -93,7 +93,7 @@ def test_unknown_time_is_in_no_finding(
             *["u" * 12] * max(len(one.parts), 1),
             start_ms=one.bound_ms,
             pod=one.pod,
-            limit_ms=one.limit_ms,
+            limit_ms=one.limit.limit_ms if one.limit else None,
         )
         for one in holds
     ]
@@ -106,7 +106,7 @@ def test_the_order_of_runs_does_not_matter(
 ) -> None:
     holds, gang = fleet
     turned = [
-        HeldTime(o.pod, o.bound_ms, o.ended_ms, o.kind, o.runs[::-1], o.limit_ms)
+        HeldTime(o.pod, o.bound_ms, o.ended_ms, o.kind, o.runs[::-1], o.limit)
         for o in holds
     ]
     until = 100 * WINDOW_MS

@@ -209,19 +209,21 @@ def test_spot_saves_the_difference_less_what_preemptions_cost() -> None:
     # 10 GPU-hours at 2.50, on spot 1.00: 15. Of 100 GPU-hours on spot now at most 10 were lost:
     # 10 % of 10 are repeated at 1.00: 1 less, 14.
     loss = SpotLoss(held_ms=100 * HOUR, lost_ms=10 * HOUR)
-    found = spot_saving(WORK, on_demand("2.50", "1.00"), loss, BOUNDS)
+    found = spot_saving(WORK, on_demand("2.50", "1.00"), loss, BOUNDS, LIMITS)
     assert amounts(found) == (36_000_000, Decimal("15.000000"), Decimal("14.000000"))
-    nothing = spot_saving(WORK, on_demand("2.50", "1.00"), SpotLoss(0, 0), BOUNDS)
+    nothing = spot_saving(
+        WORK, on_demand("2.50", "1.00"), SpotLoss(0, 0), BOUNDS, LIMITS
+    )
     assert amounts(nothing)[2] == 0, "nothing runs on spot: nothing is known of losses"
     all_lost = SpotLoss(held_ms=HOUR, lost_ms=2 * HOUR)
-    found = spot_saving(WORK, on_demand("2.50", "2.00"), all_lost, BOUNDS)
+    found = spot_saving(WORK, on_demand("2.50", "2.00"), all_lost, BOUNDS, LIMITS)
     assert amounts(found)[1:] == (Decimal("5.000000"), Decimal(0)), "never below 0"
 
 
 def test_spot_that_is_not_cheaper_or_has_no_price_saves_nothing() -> None:
     loss = SpotLoss(0, 0)
-    assert spot_saving(WORK, on_demand("2.50", "2.50"), loss, BOUNDS) is None
-    found = spot_saving(WORK, on_demand("2.50", None), loss, BOUNDS)
+    assert spot_saving(WORK, on_demand("2.50", "2.50"), loss, BOUNDS, LIMITS) is None
+    found = spot_saving(WORK, on_demand("2.50", None), loss, BOUNDS, LIMITS)
     assert found is not None
     [part] = found.slices.values()
     assert (part.gpu_ms, part.unpriced_ms) == (36_000_000, 36_000_000)
