@@ -2,7 +2,6 @@
 
 from datetime import date, timedelta
 from typing import Any
-from zoneinfo import available_timezones
 
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
@@ -10,7 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 
 from accounting.actions.finance.prices import PriceError, check_price_list
 from accounting.actions.tokens import SCOPES
-from accounting.domain.core.billing_calendar import DAY
+from accounting.domain.core.billing_calendar import DAY, time_zones
 from accounting.domain.units.mig_profiles import fault_of, normal
 from accounting.models import BindingKind, Cluster, PriceKind, PriceList, Team
 from accounting.queries.selection import FIRST, LAST
@@ -74,7 +73,7 @@ class PreferencesForm(AccessibleForm):
     def clean_timezone(self) -> str:
         """An existing time zone, or empty."""
         name: str = self.cleaned_data["timezone"]
-        if name and name not in available_timezones():
+        if name and name not in time_zones():
             raise forms.ValidationError(f"{name} is not a valid time zone.")
         return name
 

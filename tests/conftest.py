@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from django.conf import settings
@@ -16,6 +16,7 @@ from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as drawn
 from pytest_django import DjangoDbBlocker
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 import portal.celery  # noqa: F401  # as in portal.wsgi: else tasks go to Celery's default broker
 from portal.embedded import lease
@@ -113,6 +114,23 @@ def quick_flush() -> Iterator[None]:
     """Empty the database in milliseconds after each test that commits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: empty())
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def static_files_once() -> Iterator[None]:
+    """Look for static files once, not for each of thousands of clients: 15 ms each."""
+    found: dict[str, Any] = {}
+    look = WhiteNoiseMiddleware.add_files_from_finders
+
+    def add(files: WhiteNoiseMiddleware) -> None:
+        if not found:
+            look(files)
+            found.update(files.files)
+        files.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add)
         yield
 
 

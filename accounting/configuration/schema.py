@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from babel.numbers import list_currencies
 from pydantic import (
@@ -38,6 +38,7 @@ from accounting.configuration.fields import (
 from accounting.configuration.schema_budgets import BudgetSpec
 from accounting.configuration.schema_clusters import ClusterSpec
 from accounting.configuration.yaml_lines import parse
+from accounting.domain.core.billing_calendar import time_zones
 from accounting.domain.inventory.label_names import label_name
 from accounting.domain.units.mig_profiles import fault_of, normal
 from accounting.domain.units.resources import is_counted, sanitised
@@ -60,7 +61,7 @@ Currency = Annotated[
 Zone = Annotated[
     Text,
     must(
-        available_timezones().__contains__,
+        time_zones().__contains__,
         "is not an IANA time zone, like Europe/Berlin",
     ),
 ]
@@ -319,7 +320,7 @@ def read_configuration(
         )
         - {"", "None"},
     }
-    zone = ZoneInfo(wanted if wanted in available_timezones() else "UTC")
+    zone = ZoneInfo(wanted if wanted in time_zones() else "UTC")
     return document.read(Configuration, FileContext(zone, names))
 
 

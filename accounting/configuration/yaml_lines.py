@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+from yaml.constructor import SafeConstructor
 
 MOST_VALUES = 200_000  # of one document, with aliases expanded
 Location = tuple[str | int, ...]  # keys and list indexes, from the document root
@@ -175,6 +176,7 @@ class _YamlReader:
 
     faults: list[Fault] = field(default_factory=list)
     lines: dict[Location, int] = field(default_factory=dict)
+    scalars: SafeConstructor = field(default_factory=SafeConstructor)
 
     def mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
         """A mapping; the line of a value is the line of its key."""
@@ -215,7 +217,7 @@ class _YamlReader:
             return str(node.value)  # money must not be converted to binary floats
         line = node.start_mark.line + 1
         try:
-            value = yaml.SafeLoader("").construct_object(node)
+            value = self.scalars.construct_object(node)
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             problem = getattr(error, "problem", None) or error
             self.faults.append(Fault(line, f"not a value: {problem}"))

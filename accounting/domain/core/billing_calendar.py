@@ -6,11 +6,18 @@ range is half-open: `after` is the first day after it.
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
 
 from accounting.domain.core.interval import Interval
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
+
+
+@cache
+def time_zones() -> frozenset[str]:
+    """The IANA names of this machine: looked up once, as that reads hundreds of files."""
+    return frozenset(available_timezones())
 
 
 @dataclass(frozen=True, slots=True, order=True)
