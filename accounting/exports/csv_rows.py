@@ -98,11 +98,14 @@ def _copied(export: Export, block: dict[str, Any], *, guarded: bool) -> Iterator
         connection.cursor() as cursor,
         cursor.copy(statement, values) as copy,
     ):
-        held = bytearray()
+        held: list[Any] = []
+        size = 0
         for row in copy:
-            held += row
-            if len(held) >= PART_BYTES:
-                yield bytes(held)
+            held.append(row)
+            size += len(row)
+            if size >= PART_BYTES:
+                yield b"".join(held)
                 held.clear()
+                size = 0
         if held:
-            yield bytes(held)
+            yield b"".join(held)

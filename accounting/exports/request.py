@@ -143,8 +143,8 @@ class Export:
             "organization_name": booking.organization_name,
             "payers": json.dumps({s: asdict(one) for s, one in self.payers.items()}),
             "first_day": self.days.first,
-            "day_starts": [start.replace(tzinfo=None) for start, _ in self.days.bounds],
-            "day_ends": [end.replace(tzinfo=None) for _, end in self.days.bounds],
+            "day_starts": [instant(start) for start, _ in self.days.bounds],
+            "day_ends": [instant(end) for _, end in self.days.bounds],
             "team": self.request.team,
         }
 

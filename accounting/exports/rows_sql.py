@@ -16,7 +16,7 @@ def copy_rows(
 ) -> str:
     """A SELECT of the file's cells, in the order of its rows.
 
-    Parameters: `revision_id`; for lines `first_day`, `day_starts` and `day_ends` (UTC, by day), and
+    Parameters: `revision_id`; for lines `first_day`, `day_starts` and `day_ends` (texts by day), and
     `kind` and `teams` of the block; for statements `team` (null: all); and those of the cells.
 
     Args:
@@ -33,24 +33,11 @@ def copy_rows(
             WHERE revision_id = %(revision_id)s
               AND (%(team)s::text IS NULL OR team = %(team)s)
             ORDER BY team COLLATE "C") s"""
-    return f"""SELECT {cells} FROM (
-            SELECT {_with(table)} FROM ({_ordered(table, booking, grouped=grouped)}) l OFFSET 0
-        ) l
-        LEFT JOIN LATERAL (
-            SELECT {_instant("day_starts")} AS starts_at, {_instant("day_ends")} AS ends_at
-        ) d ON true"""
-
-
-def _with(table: ExportTable) -> str:
-    """The columns of a line, and derived ones: computed once for all cells of a row."""
-    derived = (f"{sql} AS {name}" for name, sql in table.derived.items())
-    return ", ".join(("l.*", *derived))
-
-
-def _instant(days: str) -> str:
-    """Start or end of the line's billing day: an array by day is faster than a join."""
-    found = f"(%({days})s::timestamp[])[l.billing_on - %(first_day)s::date + 1]"
-    return f"""to_char({found}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
+    lines = _ordered(table, booking, grouped=grouped)
+    for derived in table.derived:
+        added = ", ".join(f"{sql} AS {name}" for name, sql in derived.items())
+        lines = f"SELECT l.*, {added} FROM ({lines}) l OFFSET 0"
+    return f"SELECT {cells} FROM ({lines}) l"
 
 
 def _ordered(table: ExportTable, booking: Booking, *, grouped: bool) -> str:
@@ -82,9 +69,9 @@ def _cell(table: ExportTable, column: FileColumn, *, guarded: bool) -> str:
         return cell
     if not guarded or column.name in table.safe:
         return f"nullif({cell}, '')"
-    # Most texts begin with a letter: two comparisons of bytes settle that.
+    # Most texts begin with a letter, or are empty.
     return (
-        f"""CASE WHEN {cell} >= 'A' COLLATE "C" AND {cell} < '{{' COLLATE "C" THEN {cell}"""
-        f""" WHEN strpos({_DANGEROUS_SQL}, left(nullif({cell}, ''), 1)) > 0"""
-        f""" THEN '''' || {cell} ELSE nullif({cell}, '') END"""
+        f"CASE WHEN ascii({cell}) BETWEEN {ord('A')} AND {ord('z')} THEN {cell}"
+        f" WHEN {cell} = '' THEN NULL"
+        f" WHEN strpos({_DANGEROUS_SQL}, left({cell}, 1)) > 0 THEN '''' || {cell} ELSE {cell} END"
     )

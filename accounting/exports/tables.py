@@ -3,8 +3,8 @@
 The database writes the cells as text, so that a file of any length needs no memory here.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from accounting.domain.billing.charge_lines import FIELDS
@@ -28,7 +28,7 @@ class ExportTable:
     """Columns of a file and the SQL of their cells, over a line `l` or a statement `s`.
 
     Attributes:
-        derived: columns that several cells need, added to each line.
+        derived: columns that are computed once for several uses, added to each line in steps.
         has_charge: only lines with a charge are rows.
         safe: text columns whose cells are never a formula: their first character is fixed.
     """
@@ -36,7 +36,7 @@ class ExportTable:
     what: What
     columns: tuple[FileColumn, ...]
     cells: Mapping[str, str]
-    derived: Mapping[str, str] = field(default_factory=dict)
+    derived: Sequence[Mapping[str, str]] = ()
     has_charge: bool = False
     safe: frozenset[str] = frozenset()
     profile: FocusProfile | None = None

@@ -4,8 +4,8 @@ The rule over values is `accounting/domain/billing/focus/row.py`; a test compare
 lines. Money and quantities are exact numbers with the places of the rule.
 
 Parameters: `period`, `revision`, `is_closed`, `starts_at`, `ends_at` (texts with `Z`), `currency`,
-`method`, `organization_id`, `organization_name`, `payers` (JSON: teams by slug). The day of a line
-is joined as `d`, with the texts `starts_at` and `ends_at`.
+`method`, `organization_id`, `organization_name`, `payers` (JSON: teams by slug); `first_day`,
+`day_starts`, `day_ends` (texts of the billing days from the first on).
 """
 
 from string import Formatter
@@ -33,18 +33,19 @@ _UNIT_PRICE = f"CASE WHEN l.fx = 1 THEN l.rate ELSE {_CONVERTED} * 0.000001 END"
 _IS_TIME = "l.kind IN ('usage', 'platform')"
 _IS_SHARE = f"(l.kind = 'spread' AND l.team <> '{PLATFORM}')"
 
-DERIVED: dict[str, str] = {
+
+def _of_day(texts: str) -> str:
+    """The text of the line's billing day: an array by day is faster than a join."""
+    return f"(%({texts})s::text[])[l.billing_on - %(first_day)s::date + 1]"
+
+
+_VALUES: dict[str, str] = {
     "hours": f"CASE WHEN {_IS_TIME} THEN {_HOURS} END",
     "unit_price": f"CASE WHEN {_IS_TIME} THEN {_UNIT_PRICE} END",
     "sku": "CASE WHEN l.profile <> '' THEN l.model || '/' || l.profile ELSE l.model END",
     "is_priced": f"{_IS_TIME} AND l.corrects = ''",
     "team_name": "coalesce(%(payers)s::jsonb -> l.team ->> 'name', l.team)",
 }
-"""Columns that several cells need, added to a line `l`.
-
-Hours and unit price are null for lines that are not GPU time; `is_priced` is false for corrections,
-whose charge is not a product.
-"""
 
 _IF_PRICE = "CASE WHEN l.unit_price IS NOT NULL THEN"
 
@@ -67,7 +68,6 @@ def _filled(template: str, **names: str) -> str:
     return " || ".join(parts)
 
 
-_COST = "CASE WHEN l.is_priced THEN l.unit_price * l.hours ELSE l.charge END"
 _DESCRIPTION = (
     f"CASE WHEN l.corrects <> '' THEN {_filled(CORRECTION, corrects='l.corrects')} ELSE '' END || "
     + _cases(
@@ -79,6 +79,24 @@ _DESCRIPTION = (
         "l.kind",
     )
 )
+_TEXTS: dict[str, str] = {
+    "charge_text": "l.charge::text",
+    "cost_text": "CASE WHEN l.is_priced THEN l.unit_price * l.hours ELSE l.charge END::text",
+    "hours_text": "l.hours::text",
+    "unit_price_text": "l.unit_price::text",
+    "rate_text": f"{_IF_PRICE} l.rate::text END",
+    "description": _DESCRIPTION,
+    "sku_price": f"{_IF_PRICE} l.sku || '/' || l.lifecycle || '/' || l.tier END",
+    "resource": "CASE WHEN l.workload <> '' THEN"
+    " concat(l.cluster, '/', l.namespace, '/', l.workload_kind, '/', l.workload) END",
+}
+DERIVED = (_VALUES, _TEXTS)
+"""Columns added to a line `l`, in two steps: values, and texts that are written from them once.
+
+Hours and unit price are null for lines that are not GPU time; `is_priced` is false for corrections,
+whose charge is not a product. A number in two cells is written once, and a cell that is put together
+is tested for a formula as a column.
+"""
 _INVOICE = (
     "CASE WHEN %(is_closed)s THEN"
     " %(period)s || '-' || l.team || '-r' || %(revision)s::text END"
@@ -98,51 +116,51 @@ _ORGANIZATION = (
     "HostProviderName",
 )
 CELLS: dict[str, str] = {
-    "BilledCost": "l.charge",
-    "EffectiveCost": "l.charge",
-    "ListCost": _COST,
-    "ContractedCost": _COST,
-    "PricingQuantity": "CASE WHEN l.is_priced THEN l.hours END",
+    "BilledCost": "l.charge_text",
+    "EffectiveCost": "l.charge_text",
+    "ListCost": "l.cost_text",
+    "ContractedCost": "l.cost_text",
+    "PricingQuantity": "CASE WHEN l.is_priced THEN l.hours_text END",
     "PricingUnit": f"CASE WHEN l.is_priced THEN {_text(UNIT)} END",
     "PricingCategory": f"{_IF_PRICE} "
     + _cases("l.lifecycle", {k: _text(v) for k, v in PRICING.items()}, _text(STANDARD))
     + " END",
-    "ListUnitPrice": "l.unit_price",
-    "ContractedUnitPrice": "l.unit_price",
+    "ListUnitPrice": "l.unit_price_text",
+    "ContractedUnitPrice": "l.unit_price_text",
     "PricingCurrency": "CASE WHEN l.price_currency = '' THEN %(currency)s"
     " ELSE l.price_currency END",
     "PricingCurrencyEffectiveCost": "CASE WHEN l.price_currency IN ('', %(currency)s)"
-    f" OR l.rate IS NULL THEN l.charge ELSE {half_even('(l.ms * l.rate)', '3.6')} * 0.000001 END",
-    "PricingCurrencyListUnitPrice": f"{_IF_PRICE} l.rate END",
-    "PricingCurrencyContractedUnitPrice": f"{_IF_PRICE} l.rate END",
+    " OR l.rate IS NULL THEN l.charge_text"
+    f" ELSE ({half_even('(l.ms * l.rate)', '3.6')} * 0.000001)::text END",
+    "PricingCurrencyListUnitPrice": "l.rate_text",
+    "PricingCurrencyContractedUnitPrice": "l.rate_text",
     "CommitmentDiscountId": "NULL::text",
     "CommitmentDiscountStatus": "NULL::text",
-    "ConsumedQuantity": "l.hours",
+    "ConsumedQuantity": "l.hours_text",
     "ConsumedUnit": f"CASE WHEN l.hours IS NOT NULL THEN {_text(UNIT)} END",
     "BillingAccountId": "%(organization_id)s",
     **dict.fromkeys(_ORGANIZATION, "%(organization_name)s"),
     "BillingCurrency": "%(currency)s",
     "BillingPeriodStart": "%(starts_at)s",
     "BillingPeriodEnd": "%(ends_at)s",
-    "ChargePeriodStart": "coalesce(d.starts_at, %(starts_at)s)",
-    "ChargePeriodEnd": "coalesce(d.ends_at, %(ends_at)s)",
+    "ChargePeriodStart": f"coalesce({_of_day('day_starts')}, %(starts_at)s)",
+    "ChargePeriodEnd": f"coalesce({_of_day('day_ends')}, %(ends_at)s)",
     "ChargeCategory": "CASE WHEN l.hours IS NOT NULL THEN 'Usage'"
     " WHEN l.kind = 'credit' THEN 'Credit' ELSE 'Adjustment' END",
     "ChargeClass": "CASE WHEN l.corrects <> '' THEN 'Correction' END",
-    "ChargeDescription": _DESCRIPTION,
+    "ChargeDescription": "l.description",
     "ChargeFrequency": "CASE WHEN l.hours IS NOT NULL THEN 'Usage-Based' ELSE 'One-Time' END",
     "ServiceCategory": "'Compute'",
     "ServiceSubcategory": "'Other (Compute)'",
     "ServiceName": _text(SERVICE),
     "SkuId": "CASE WHEN l.model <> '' THEN l.sku END",
-    "SkuPriceId": f"{_IF_PRICE} l.sku || '/' || l.lifecycle || '/' || l.tier END",
+    "SkuPriceId": "l.sku_price",
     "SkuMeter": f"CASE WHEN l.model <> '' THEN {_text(METER)} END",
     "SkuPriceDetails": f"{_IF_PRICE} {_text(PRICE_DETAILS)} END",
     "SubAccountId": "l.team",
     "SubAccountName": "l.team_name",
-    "ResourceId": "CASE WHEN l.workload <> '' THEN l.cluster || '/' || l.namespace || '/'"
-    " || l.workload_kind || '/' || l.workload END",
-    "ResourceName": "nullif(l.workload, '')",
+    "ResourceId": "l.resource",
+    "ResourceName": "l.workload",
     "ResourceType": "CASE WHEN l.workload <> ''"
     " THEN coalesce(nullif(l.workload_kind, ''), 'Workload') END",
     "InvoiceId": _INVOICE,
@@ -169,7 +187,7 @@ CELLS: dict[str, str] = {
     "x_InvoiceDetailId": _DETAIL,
     **{f"x_{name}": cell for name, cell in _ALLOCATED.items()},
 }
-"""The SQL of each column over a line `l` with the columns of `DERIVED`, and its day `d`.
+"""The SQL of each column over a line `l` with the columns of `DERIVED`.
 
 "" is an empty cell of a text column.
 """

@@ -9,12 +9,12 @@ from accounting.domain.billing.charge_lines import KEY_FIELDS
 def line_text(alias: str) -> str:
     """The array of the line's 22 fields, RFC 8785."""
     texts = [
-        *(_quoted(key_text(alias, name)) for name in KEY_FIELDS[:-1]),
-        _quoted(f"coalesce(trim_scale({alias}.fx)::text, '')"),
-        _quoted(f"{alias}.ms::text"),
-        f"coalesce({_quoted(f'trim_scale({alias}.raw)::text')}, 'null')",
-        f"coalesce({_quoted(f'{alias}.charge::numeric(26, 6)::text')}, 'null')",
-        *(_quoted(f"{alias}.{name}") for name in ("status", "corrects", "reference")),
+        *(key_text(alias, name) for name in KEY_FIELDS[:-1]),
+        f"coalesce(trim_scale({alias}.fx)::text, '')",
+        f"{alias}.ms::text",
+        f"trim_scale({alias}.raw)::text",
+        f"{alias}.charge::numeric(26, 6)::text",
+        *(f"{alias}.{name}" for name in ("status", "corrects", "reference")),
     ]
     return _array(texts)
 
@@ -22,10 +22,10 @@ def line_text(alias: str) -> str:
 def line_id(alias: str) -> str:
     """32 hex digits (M12). Parameters: period, revision."""
     texts = [
-        _quoted("%(period)s::text"),
-        _quoted("%(revision)s::text"),
-        *(_quoted(key_text(alias, name)) for name in KEY_FIELDS),
-        *(_quoted(f"{alias}.{name}") for name in ("corrects", "reference")),
+        "%(period)s::text",
+        "%(revision)s::text",
+        *(key_text(alias, name) for name in KEY_FIELDS),
+        *(f"{alias}.{name}" for name in ("corrects", "reference")),
     ]
     return f"left(encode(sha256(convert_to({_array(texts)}, 'UTF8')), 'hex'), 32)"
 
@@ -33,15 +33,12 @@ def line_id(alias: str) -> str:
 def key_text(alias: str, name: str) -> str:
     """A field of the key as text: by its bytes lines are sorted and ties are broken."""
     if name == "billing_on":
-        return f"coalesce(to_char({alias}.billing_on, 'YYYY-MM-DD'), '')"
+        return f"coalesce(to_char({alias}.billing_on::timestamp, 'YYYY-MM-DD'), '')"
     if name == "rate":
         return f"coalesce(trim_scale({alias}.rate)::text, '')"
     return f"{alias}.{name}"
 
 
-def _quoted(text: str) -> str:
-    return f"to_json({text})::text"
-
-
 def _array(texts: list[str]) -> str:
-    return "'[' || " + " || ',' || ".join(texts) + " || ']'"
+    """One call for all fields takes half the time of a call for each; a null is `null`."""
+    return f"to_json(ARRAY[{', '.join(texts)}])::text"
