@@ -69,7 +69,7 @@ def write_file(
     with snapshot():
         export = prepare(request)
         path = target / export.name if target.is_dir() else target
-        is_csv = request.format is Format.CSV
+        is_counted = progress is not None and request.format is Format.CSV
         digest = sha256()
         size = rows = 0
         with _aside(path) as out:
@@ -77,7 +77,7 @@ def write_file(
                 digest.update(part)
                 out.write(part)
                 size += len(part)
-                rows += part.count(b"\n") if is_csv else 0
+                rows += part.count(b"\n") if is_counted else 0
                 if progress is not None:
                     progress(
                         WriteProgress(

@@ -16,8 +16,8 @@ def copy_rows(
 ) -> str:
     """A SELECT of the file's cells, in the order of its rows.
 
-    Parameters: `revision_id`; for lines `first_day`, `day_starts` and `day_ends` (texts by day), and
-    `kind` and `teams` of the block; for statements `team` (null: all); and those of the cells.
+    Parameters: `revision_id`; for lines `first_day`, `day_starts` and `day_ends` (texts by day),
+    and `kind` and `teams` of the block; for statements `team` (null: all); and those of the cells.
 
     Args:
         guarded: text that a spreadsheet would execute gets a leading `'`.

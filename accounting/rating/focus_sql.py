@@ -94,8 +94,8 @@ DERIVED = (_VALUES, _TEXTS)
 """Columns added to a line `l`, in two steps: values, and texts that are written from them once.
 
 Hours and unit price are null for lines that are not GPU time; `is_priced` is false for corrections,
-whose charge is not a product. A number in two cells is written once, and a cell that is put together
-is tested for a formula as a column.
+whose charge is not a product. A number of two cells is written once, and a cell that is put
+together is a column, so that the test for a formula does not write it again.
 """
 _INVOICE = (
     "CASE WHEN %(is_closed)s THEN"
