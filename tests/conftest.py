@@ -51,6 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(shared.close)
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Processes of one run share the work of compiling."""
+    bytecode.compile_share(session.config)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the numbers of the random fleets that were compared with the oracle."""
     ran = [
