@@ -148,6 +148,13 @@ def embedded() -> Iterator[HomePaths]:
 
 
 @pytest.fixture(scope="session")
+def folder_of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of all processes of this run."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own
+
+
+@pytest.fixture(scope="session")
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None,
     request: pytest.FixtureRequest,

@@ -1,10 +1,11 @@
 """A real Chromium on the product's own pages, with the story of `tests.story` behind them.
 
 The story is written once and committed; every test looks at it and changes nothing but
-preferences, prices and rules of its own. It is wiped when the browser tests end.
+preferences, prices and rules of its own. Its database is dropped when the browser tests end.
 """
 
 import os
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,20 +14,20 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db import connection, transaction
+from django.db import connection
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from pytest_django import DjangoDbBlocker
 from pytest_django.live_server_helper import LiveServer
 
-from accounting.ingest.facts import partitions
+from tests.database_copies import connected_to
 from tests.programs import chromium
-from tests.story import Story, cast, tell
+from tests.story import Story
+from tests.story_database import written
 
 HERE = Path(__file__).parent
 AXE = HERE / "vendor" / "axe.min.js"
 WIDTH, HEIGHT = 1440, 900
-ALWAYS_KEPT = ("django_migrations", "django_content_type", "auth_permission")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,37 +38,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def story(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Story]:
-    """Six weeks of an organisation, up to now."""
+def story(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, folder_of_run: Path
+) -> Iterator[Story]:
+    """Six weeks of an organisation, up to now, in a database of this process."""
     del django_db_setup
     now = datetime.now(UTC)
     until = now.replace(minute=now.minute // 5 * 5, second=0, microsecond=0)
-    with django_db_blocker.unblock():
-        partitions.forget_known()
-        _wipe()
-        told = tell(until)
-        cast(told)
-        yield told
-        _wipe()
-        partitions.forget_known()
-
-
-def _wipe() -> None:
-    """Empty every table but Django's own lists; of a test database only."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_database()")
-        name = cursor.fetchone()[0]
-        if not name.startswith("test_"):
-            raise RuntimeError(f"{name} is no test database")
-        cursor.execute(
-            """SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables
-               WHERE schemaname = 'public' AND tablename <> ALL(%s)""",
-            [list(ALWAYS_KEPT)],
-        )
-        tables = cursor.fetchone()[0]
-        with transaction.atomic():  # closed periods refuse to be emptied
-            cursor.execute("SET LOCAL session_replication_role = replica")
-            cursor.execute(f"TRUNCATE {tables} RESTART IDENTITY CASCADE")
+    with (
+        django_db_blocker.unblock(),
+        written(until, folder_of_run) as (name, told),
+        connected_to(name),
+    ):
+        yield pickle.loads(told)  # noqa: S301  # of this run
 
 
 @pytest.fixture(scope="session")

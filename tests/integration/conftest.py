@@ -1,6 +1,5 @@
 """The story that tests of pages and of REST read: written once per run."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -17,13 +16,6 @@ from tests.story_database import borrowed, written
 
 NOW = datetime(2026, 11, 20, 14, 35, tzinfo=UTC)
 SignIn = Callable[[str], Client]
-
-
-@pytest.fixture(scope="session")
-def folder_of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of all processes of this run."""
-    own = tmp_path_factory.getbasetemp()
-    return own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own
 
 
 @pytest.fixture(scope="session")
