@@ -25,6 +25,23 @@ READ_FOR_WAITS = (
     *(VOLUME_CLAIM, VOLUME, STORAGE_CLASS, BUDGET),
 )
 """Kinds that an explanation of waiting work, and what is kept of it, read, without events."""
+_FRAMEWORKS = {
+    "JobSet": ("jobset.x-k8s.io/v1alpha2", "jobsets"),
+    "RayCluster": ("ray.io/v1", "rayclusters"),
+    "RayJob": ("ray.io/v1", "rayjobs"),
+    "RayService": ("ray.io/v1", "rayservices"),
+    "TrainJob": ("trainer.kubeflow.org/v1alpha1", "trainjobs"),
+    "PyTorchJob": ("kubeflow.org/v1", "pytorchjobs"),
+    "TFJob": ("kubeflow.org/v1", "tfjobs"),
+    "XGBoostJob": ("kubeflow.org/v1", "xgboostjobs"),
+    "JAXJob": ("kubeflow.org/v1", "jaxjobs"),
+    "PaddleJob": ("kubeflow.org/v1", "paddlejobs"),
+    "MPIJob": ("kubeflow.org/v2beta1", "mpijobs"),
+    "VolcanoJob": ("batch.volcano.sh/v1alpha1", "jobs"),
+    "CoschedulingPodGroup": ("scheduling.x-k8s.io/v1alpha1", "podgroups"),
+}
+READ_IF_ALLOWED = tuple(_FRAMEWORKS)
+"""Kinds that add to an explanation what labels and entries of queues do not show; optional."""
 OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # before 1.34
 
 
@@ -96,6 +113,7 @@ KINDS: Mapping[str, ObjectKind] = {
     ),
     VOLCANO_POD_GROUP: ObjectKind("scheduling.volcano.sh/v1beta1", "podgroups"),
     KAI_POD_GROUP: ObjectKind("scheduling.run.ai/v2alpha2", "podgroups"),
+    **{kind: ObjectKind(*place) for kind, place in _FRAMEWORKS.items()},
     OLD_CLAIM: ObjectKind("resource.k8s.io/v1beta1", "resourceclaims"),
     OLD_SLICE: ObjectKind(
         "resource.k8s.io/v1beta1", "resourceslices", is_namespaced=False

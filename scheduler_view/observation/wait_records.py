@@ -99,7 +99,7 @@ def store_records(
             over.append(old)  # made again under the same name
             old = None
         old = old or reopened.get(uid)
-        held = is_held(index, unit)
+        held = is_held(unit)
         seen = instants_of(index, unit, was_held=old is not None and old.is_held)
         of_spec = unit_facts(index, unit)
         found_now = _Seen(unit, uid, seen, held, of_spec, is_from_metrics)

@@ -16,7 +16,12 @@ from accounting.domain.core.interval import to_instant, to_ms
 from accounting.models import Cluster
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
-from scheduler_view.cluster.kinds import EVENT, POD, READ_FOR_WAITS
+from scheduler_view.cluster.kinds import (
+    EVENT,
+    POD,
+    READ_FOR_WAITS,
+    READ_IF_ALLOWED,
+)
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explain import Explainer
@@ -74,6 +79,11 @@ def read_objects(
             unread.add(kind)
         else:
             _forget_error(cluster, kind)
+    for kind in READ_IF_ALLOWED:
+        try:
+            found[kind] = client.list(kind).objects
+        except (NotFound, Forbidden):
+            unread.add(kind)  # its labels, and entries of queues, show most of it
     try:
         found[EVENT] = [
             event

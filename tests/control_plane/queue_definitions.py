@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from scheduler_view.cluster.kinds import KINDS, READ_IF_ALLOWED
 from tests.control_plane.admin import Admin, RefusedByServer
 from tests.processes import wait_until
 
@@ -278,6 +279,23 @@ def kai() -> list[dict[str, Any]]:
         definition(
             KAI, "PodGroup", "podgroups", {"v2alpha2": POD_GROUP}, is_namespaced=True
         ),
+    ]
+
+
+def frameworks() -> list[dict[str, Any]]:
+    """Objects of frameworks that make pods; of their fields only the parts that are read."""
+    return [
+        definition(
+            kind.group,
+            "PodGroup"
+            if name == "CoschedulingPodGroup"
+            else name.removeprefix("Volcano"),
+            kind.plural,
+            {kind.version.rpartition("/")[2]: mapping(spec=ANYTHING, status=ANYTHING)},
+            is_namespaced=True,
+        )
+        for name in READ_IF_ALLOWED
+        for kind in (KINDS[name],)
     ]
 
 

@@ -160,6 +160,8 @@ def _since(unit: WorkUnit) -> int | None:
     pods = unit.waiting or unit.bound
     made = [unit.top.created_ms] if unit.top and not (unit.is_lasting and pods) else []
     made += [pod.created_ms for pod in pods]
+    if not made:  # a queue's entry is all that there is of it
+        made = [one.created_ms for one in unit.entries]
     return min((one for one in made if one is not None), default=None)
 
 

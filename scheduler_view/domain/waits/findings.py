@@ -71,7 +71,7 @@ class Findings:
         )
         if pod.spec.gates:
             return _gated(unit, base, pod)
-        group = held_group(self.index, unit)
+        group = held_group(unit)
         if group is not None:
             return replace(base, cause=WaitCause.QUEUE, name=group.queue)
         fault = self._claim_fault(base, pod)

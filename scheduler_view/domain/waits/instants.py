@@ -77,6 +77,8 @@ def instants_of(
     is_made = unit.top is not None and not (unit.is_lasting and unit.pods)
     created = [unit.top.created_ms] if unit.top and is_made else []
     created += [pod.created_ms for pod in unit.pods]
+    if not unit.is_lasting:  # an entry is made with the work, its pods only later
+        created += [one.created_ms for one in unit.entries if one.kind == "Workload"]
     begin = min((one for one in created if one is not None), default=None)
     return WaitInstants(
         begin,
@@ -86,41 +88,37 @@ def instants_of(
     )
 
 
-def is_held(index: WorldIndex, unit: WorkUnit) -> bool:
+def is_held(unit: WorkUnit) -> bool:
     """Whether a queue, a suspension or a gate keeps a unit from the scheduler."""
     if unit.bound:
         return False
     return (
-        any(one.is_suspended or one.is_held for one in _around(index, unit))
+        any(one.is_suspended or one.is_held for one in _around(unit))
         or any(pod.spec.gates for pod in unit.waiting)
     )  # fmt: skip
 
 
-def held_group(index: WorldIndex, unit: WorkUnit) -> ControllerObject | None:
+def held_group(unit: WorkUnit) -> ControllerObject | None:
     """The pod group of a unit that its queue holds back, in Volcano or KAI; else None."""
-    groups = (one for one in _around(index, unit) if one.kind == "PodGroup")
+    groups = (one for one in _around(unit) if one.kind == "PodGroup")
     return next((one for one in groups if one.is_held), None)
 
 
 def _admitted(
     index: WorldIndex, unit: WorkUnit, created: int | None, *, was_held: bool
 ) -> int | None:
-    if is_held(index, unit):
+    if is_held(unit):
         return None
-    told = [one.admitted_ms for one in _around(index, unit)]
+    told = [one.admitted_ms for one in _around(unit)]
     known = [one for one in told if one is not None]
     if known:
         return min(known)
     return index.world.now_ms if was_held else created
 
 
-def _around(index: WorldIndex, unit: WorkUnit) -> list[ControllerObject]:
+def _around(unit: WorkUnit) -> list[ControllerObject]:
     """The unit's own object, its makers, and the entries of queues for them."""
-    own = [*([unit.top] if unit.top else []), *unit.makers]
-    entries = (
-        index.queue_entries.get((one.namespace, one.kind, one.name)) for one in own
-    )
-    return [*own, *(one for one in entries if one is not None)]
+    return [*([unit.top] if unit.top else []), *unit.makers, *unit.entries]
 
 
 def _bound(pod: PodObject) -> int | None:

@@ -1,19 +1,29 @@
 """Work units and gangs: what a person submitted, instead of its pods (scheduling.md S1, S2)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from scheduler_view.domain.waits.world.controllers import MAKERS, ControllerObject
+from scheduler_view.domain.waits.queue_entries import (
+    Key,
+    QueueEntries,
+    group_names,
+)
+from scheduler_view.domain.waits.world.controllers import (
+    MAKERS,
+    REPLICA_SPECS,
+    ControllerObject,
+)
 from scheduler_view.domain.waits.world.events import REFUSED
 from scheduler_view.domain.waits.world.pods import ControllerRef, PodObject
 from scheduler_view.domain.waits.world.world import World
 
 GANG_KINDS = frozenset(
-    {"PodGroup", "LeaderWorkerSet", "JobSet", "TrainJob", "PyTorchJob", "MPIJob"}
-    | {"VolcanoJob", "RayCluster"}
+    {"PodGroup", "LeaderWorkerSet", "JobSet", "TrainJob", *REPLICA_SPECS}
+    | {"VolcanoJob", "RayCluster", "RayJob", "RayService"}
 )
+_RAY = frozenset({"RayCluster", "RayJob", "RayService"})
 LASTING = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 _NOT_A_UNIT = frozenset({"CronJob", "Workload", "PodGroup"})  # owners above a unit
 _JOBSET = "jobset.sigs.k8s.io/jobset-name"
@@ -23,18 +33,11 @@ _LWS, _LWS_GROUP = (
 )
 _LWS_SIZE = "leaderworkerset.sigs.k8s.io/size"
 _VOLCANO_JOB = "volcano.sh/job-name"
-GROUP_LABELS = (
-    *("scheduling.x-k8s.io/pod-group", "kueue.x-k8s.io/pod-group-name"),
-    *("scheduling.volcano.sh/group-name", "scheduling.k8s.io/group-name"),
-    "pod-group-name",
-)
 _QUEUE_LABELS = (
     *("kueue.x-k8s.io/queue-name", "kai.scheduler/queue"),
     *("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"),
 )
 _TOTAL = "kueue.x-k8s.io/pod-group-total-count"
-
-Key = tuple[str, str, str]  # kind, namespace, name
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class WorkUnit:
         makers: objects that create its pods.
         pods: those that have not ended.
         group: the label that joins a pod group; empty for other kinds.
+        entries: of queues for it: Kueue's Workload, pod groups of Volcano, KAI and coscheduling.
+        cluster_size: pods that a Ray cluster of it needs; None for other kinds or if not known.
     """
 
     kind: str
@@ -55,6 +60,8 @@ class WorkUnit:
     makers: tuple[ControllerObject, ...] = ()
     pods: tuple[PodObject, ...] = ()
     group: str = ""
+    entries: tuple[ControllerObject, ...] = ()
+    cluster_size: int | None = None
 
     @property
     def subject(self) -> str:
@@ -101,21 +108,26 @@ class WorkUnit:
     @cached_property
     def gang_size(self) -> int | None:
         """How many of its pods are of use only together; None if it is not a gang (S2)."""
+        grouped = [one.gang_size or 0 for one in self.entries if one.kind == "PodGroup"]
+        if max(grouped, default=0) > 1:
+            return max(grouped)
         if self.kind == "Job":
             is_gang = self.top is not None and self.top.is_indexed and self.wanted > 1
             return self.wanted if is_gang else None
         if self.kind not in GANG_KINDS:
             return None
         declared = self.top.gang_size if self.top else None
-        return declared or self._counted() or self.wanted
+        return declared or self.cluster_size or self._counted() or self.wanted
 
     def _counted(self) -> int | None:
+        """As labels of its pods, else its entry of Kueue count them."""
         for one in self.pods:
             for notes in (one.annotations, one.labels):
                 number = notes.get(_TOTAL) or notes.get(_LWS_SIZE) or ""
                 if number.isascii() and number.isdigit() and int(number[:6]) > 0:
                     return int(number[:6])
-        return None
+        entries = (one for one in self.entries if one.kind == "Workload")
+        return next((one.gang_size for one in entries), None)
 
     @property
     def is_partial(self) -> bool:
@@ -155,7 +167,7 @@ def find_units(world: World) -> tuple[WorkUnit, ...]:
     """Every unit of a cluster, in the order of kind, namespace and name."""
     owners = _Owners(world)
     drafts: dict[Key, _Draft] = defaultdict(_Draft)
-    groups = _groups(world, owners)
+    groups, entries = _groups(world, owners), QueueEntries(world)
     for pod in world.pods:
         if pod.is_live:
             key, label = groups.get(pod.uid) or (owners.root_of_pod(pod), "")
@@ -166,6 +178,8 @@ def find_units(world: World) -> tuple[WorkUnit, ...]:
             drafts[owners.root_of(one)].makers.append(one)
     for one in _unknown_makers(world, owners):
         drafts[owners.root_of(one)].makers.append(one)
+    for key, makers in entries.not_made(frozenset(drafts)):
+        drafts[key].makers += makers
     return tuple(
         WorkUnit(
             *key,
@@ -173,6 +187,8 @@ def find_units(world: World) -> tuple[WorkUnit, ...]:
             tuple(draft.makers),
             tuple(sorted(draft.pods, key=lambda pod: pod.name)),
             draft.group,
+            entries.of(key, draft.makers, draft.pods),
+            owners.cluster_size(draft.pods) if key[0] in _RAY else None,
         )
         for key, draft in sorted(drafts.items())
     )
@@ -204,6 +220,15 @@ class _Owners:
 
     def find(self, key: Key) -> ControllerObject | None:
         return self._by_key.get(key)
+
+    def cluster_size(self, pods: Iterable[PodObject]) -> int | None:
+        """Pods that the largest Ray cluster of some pods needs; None if none is known."""
+        made = {
+            pod.controller.uid for pod in pods if pod.controller is not None
+        } & self._by_uid.keys()
+        clusters = [self._by_uid[uid] for uid in made]
+        sizes = [c.gang_size or 0 for c in clusters if c.kind == "RayCluster"]
+        return max(sizes, default=0) or None
 
     def root_of_pod(self, pod: PodObject) -> Key:
         labelled = _by_label(pod.labels, pod.namespace)
@@ -261,7 +286,7 @@ def _groups(world: World, owners: _Owners) -> dict[str, tuple[Key, str]]:
     """Pods of a pod group that have no common controller, by uid."""
     members: dict[tuple[str, str], list[tuple[PodObject, str]]] = defaultdict(list)
     for pod in world.pods:
-        for label, name in _group_names(pod) if pod.is_live else ():
+        for label, name in group_names(pod) if pod.is_live else ():
             members[pod.namespace, name].append((pod, label))
             break
     found: dict[str, tuple[Key, str]] = {}
@@ -271,10 +296,3 @@ def _groups(world: World, owners: _Owners) -> dict[str, tuple[Key, str]]:
             key = ("PodGroup", namespace, name)
             found |= {pod.uid: (key, label) for pod, label in pods}
     return found
-
-
-def _group_names(pod: PodObject) -> Iterator[tuple[str, str]]:
-    for label in GROUP_LABELS:
-        name = pod.labels.get(label) or pod.annotations.get(label)
-        if name:
-            yield label, name

@@ -14,6 +14,7 @@ from django.db.models import Min, Q
 from accounting.domain.core.interval import DAY_MS, to_ms
 from accounting.domain.units.resources import sanitised
 from accounting.models import Cluster, EndedBy, NodeFact, PodHold
+from scheduler_view.domain.waits.world.controllers import REPLICA_SPECS
 from scheduler_view.domain.waste.duration import limit_of
 from scheduler_view.domain.waste.free.fragmentation import (
     CLASS_DAYS,
@@ -26,9 +27,7 @@ from scheduler_view.mapping import runs_from_json
 from scheduler_view.models import HeldDay, PodNeedRecord
 from scheduler_view.queries.waste.hold_limits import HoldLimits
 
-GANG_KINDS = frozenset(
-    {"JobSet", "MPIJob", "PyTorchJob", "TFJob", "TrainJob", "XGBoostJob", "JAXJob"}
-)
+GANG_KINDS = frozenset({"JobSet", "TrainJob", *REPLICA_SPECS})
 CHECKPOINT_LABEL = "label_checkpoint_interval"
 INDEX_LABEL = "label_batch_kubernetes_io_job_completion_index"
 ABSENT_MS = 600_000  # a pod without samples for so long no longer exists

@@ -1,6 +1,6 @@
 """Objects that make pods or own those that do, read alike whatever their kind."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scheduler_view.domain.waits.world.lenient import (
@@ -21,6 +21,21 @@ KAI_QUEUE_REASONS = frozenset(
     {"NonPreemptibleOverQuota", "OverLimit", "QueueDoesNotExist"}
 )
 MAKERS = frozenset({"Job", "ReplicaSet", "StatefulSet"})
+REPLICA_SPECS: Mapping[str, str] = {
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+    "JAXJob": "jaxReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+    "MPIJob": "mpiReplicaSpecs",
+}
+"""Training jobs of Kubeflow, and where they have the numbers of their pods."""
+_SIZES: Mapping[str, tuple[str, ...]] = {
+    "PodGroup": ("minMember",),
+    "VolcanoJob": ("minAvailable",),
+    "LeaderWorkerSet": ("leaderWorkerTemplate", "size"),
+    "TrainJob": ("trainer", "numNodes"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +56,7 @@ class ControllerObject:
         admitted_ms: when a queue admitted it, or a suspended Job began; None if it shows neither.
         backoff_limit: how often a Job makes failed pods again; None for other kinds.
         deadline_s: the longest time that a Job may run; None without a limit.
+        pod_sets: of an entry of Kueue: how many pods it is for, and what each will require.
     """
 
     kind: str
@@ -66,6 +82,7 @@ class ControllerObject:
     admitted_ms: int | None = None
     backoff_limit: int | None = None
     deadline_s: int | None = None
+    pod_sets: tuple[tuple[int, PodSpec], ...] = ()
 
 
 def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
@@ -86,7 +103,8 @@ def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
         wanted=0 if ended else _wanted(kind, spec, manifest),
         gang_size=_gang_size(kind, spec),
         is_indexed=text(spec, "completionMode") == "Indexed",
-        is_suspended=is_true(spec, "suspend") and not ended,
+        is_suspended=not ended
+        and (is_true(spec, "suspend") or is_true(part(spec, "runPolicy"), "suspend")),
         template=pod_spec(part(template, "spec")) if has_template else None,
         template_labels=labels(template, "metadata", "labels"),
         replicas=1 if replicas is None else max(0, replicas),
@@ -101,7 +119,15 @@ def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
         admitted_ms=_admitted_ms(kind, manifest),
         backoff_limit=whole(spec, "backoffLimit") if kind == "Job" else None,
         deadline_s=whole(spec, "activeDeadlineSeconds") if kind == "Job" else None,
+        pod_sets=tuple(_pod_sets(spec)) if kind == "Workload" else (),
     )
+
+
+def _pod_sets(spec: Manifest) -> Iterator[tuple[int, PodSpec]]:
+    for one in items(spec, "podSets"):
+        count = whole(one, "count")
+        template = pod_spec(part(one, "template", "spec"))
+        yield 1 if count is None else max(0, count), template
 
 
 def _has_ended(manifest: Manifest) -> bool:
@@ -128,16 +154,33 @@ def _wanted(kind: str, spec: Manifest, manifest: Manifest) -> int | None:
 
 
 def _gang_size(kind: str, spec: Manifest) -> int | None:
-    if kind == "PodGroup":
-        return whole(spec, "minMember")
-    if kind == "VolcanoJob":
-        return whole(spec, "minAvailable")
-    if kind == "LeaderWorkerSet":
-        return whole(spec, "leaderWorkerTemplate", "size")
+    if kind in _SIZES:
+        return whole(spec, *_SIZES[kind])
+    if kind in REPLICA_SPECS:
+        by_type = part(spec, REPLICA_SPECS[kind])
+        return sum(_replicas(part(by_type, name)) for name in by_type) or None
+    if kind == "Workload":
+        return sum(count for count, _ in _pod_sets(spec)) or None
+    if kind == "JobSet":
+        return _jobset_size(spec)
     if kind == "RayCluster":
         groups = items(spec, "workerGroupSpecs")
         return 1 + sum(max(0, whole(one, "minReplicas") or 0) for one in groups)
     return None
+
+
+def _jobset_size(spec: Manifest) -> int | None:
+    found = 0
+    for one in items(spec, "replicatedJobs"):
+        job = part(one, "template", "spec")
+        parallelism = whole(job, "parallelism")
+        found += _replicas(one) * (1 if parallelism is None else max(0, parallelism))
+    return found or None
+
+
+def _replicas(of: Manifest) -> int:
+    replicas = whole(of, "replicas")
+    return 1 if replicas is None else max(0, replicas)
 
 
 def _max_unavailable(spec: Manifest, replicas: int | None) -> int:

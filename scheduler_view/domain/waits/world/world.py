@@ -7,6 +7,7 @@ from typing import TypeVar
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
 from scheduler_view.domain.waits.world.budgets import BudgetObject, budget_object
 from scheduler_view.domain.waits.world.controllers import (
+    REPLICA_SPECS,
     ControllerObject,
     controller_object,
 )
@@ -48,9 +49,9 @@ from scheduler_view.domain.waits.world.storage import (
 CONTROLLER_KINDS = (
     *("Job", "ReplicaSet", "Deployment", "StatefulSet", "CronJob"),
     *("JobSet", "LeaderWorkerSet", "RayJob", "RayCluster", "RayService"),
-    *("TrainJob", "PyTorchJob", "MPIJob", "VolcanoJob", "PodGroup", "Workload"),
+    *("TrainJob", *REPLICA_SPECS, "VolcanoJob", "PodGroup", "Workload"),
 )
-_ALSO_NAMED = {"PodGroup": ("VolcanoPodGroup", "KaiPodGroup")}
+_ALSO_NAMED = {"PodGroup": ("VolcanoPodGroup", "KaiPodGroup", "CoschedulingPodGroup")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,7 @@ def test_none_of_it_is_given_by_the_folder_above() -> None:
     for word in ("clusterqueues", "workloadpriorityclasses", "podgroups"):
         assert word not in own
     assert {path.name for path in Path(SCHEDULERS).iterdir()} == {
+        "frameworks.yaml",
         "kai.yaml",
         "kueue.yaml",
         "volcano.yaml",

@@ -144,7 +144,7 @@ def test_an_entry_of_a_queue_tells_when_it_was_admitted() -> None:
         index = WorldIndex(world)
         (unit,) = index.units
         assert instants_of(index, unit).admitted_ms == expected
-        assert is_held(index, unit) is (expected is None)
+        assert is_held(unit) is (expected is None)
 
 
 def test_the_first_attempt_counts_and_clocks_that_disagree_are_not_negative() -> None:
