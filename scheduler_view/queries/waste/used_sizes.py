@@ -56,13 +56,16 @@ _USED = f"""
             AND i.window_start = u.window_start AND i.gpu_id = u.gpu_id
             AND i.instance = u.instance AND i.pod_id = u.pod_id AND i.node_id = u.node_id
         GROUP BY p.workload_id, u.pod_id, u.window_start
+    ), idle AS (
+        SELECT f.pod_id, range_agg(int8range(f.start_ms, f.end_ms)) AS spans
+        FROM scheduler_view_wastefinding f
+        WHERE f.cluster_id = %(cluster)s AND f.rule = ANY(%(idle)s)
+          AND f.start_ms < %(end_ms)s AND f.end_ms > %(first_ms)s
+        GROUP BY f.pod_id
     ), marked AS (
-        SELECT h.*, EXISTS (
-            SELECT FROM scheduler_view_wastefinding f
-            WHERE f.pod_id = h.pod_id AND f.rule = ANY(%(idle)s)
-              AND to_timestamp(f.start_ms / 1000.0) <= h.window_start
-              AND h.window_start < to_timestamp(f.end_ms / 1000.0)) AS is_idle
-        FROM held h
+        SELECT h.*, i.spans IS NOT NULL AND i.spans
+                   @> (extract(epoch FROM h.window_start) * 1000)::bigint AS is_idle
+        FROM held h LEFT JOIN idle i USING (pod_id)
     )
     SELECT workload_id, CASE WHEN min(model) = max(other_model) THEN min(model) ELSE '' END,
            min(gpus)::int, sum(known)::bigint, sum(held)::bigint,
@@ -79,6 +82,12 @@ _USED = f"""
        AND count(*) FILTER (WHERE NOT is_idle AND known > 0) > 0
     ORDER BY workload_id
 """  # noqa: S608  # composed of constants
+_SETTINGS = {
+    "enable_nestloop": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+    "work_mem": "'128MB'",
+}
 
 
 def used_sizes(cluster: Cluster, start: datetime, end: datetime) -> Iterator[UsedSize]:
@@ -94,14 +103,15 @@ def used_sizes(cluster: Cluster, start: datetime, end: datetime) -> Iterator[Use
         "idle": list(IDLE),
     }
     with transaction.atomic(), connection.cursor() as cursor:
-        # Facts that were just written have no statistics yet. Then the planner expects one pod
-        # and reads the facts again for each of them: minutes instead of a second.
-        cursor.execute("SET LOCAL enable_nestloop = off")
+        # Facts that were just written have no statistics yet: the planner expects one row of each
+        # table, and reads or compares all facts again for each pod. Joined by hashes of all keys,
+        # they are read once, whatever it expects.
+        for setting, value in _SETTINGS.items():
+            cursor.execute(f"SET LOCAL {setting} = {value}")
         cursor.execute(_USED, values)
         rows = cursor.fetchall()
-        cursor.execute(
-            "SET LOCAL enable_nestloop TO DEFAULT"
-        )  # in a larger transaction
+        for setting in _SETTINGS:  # in a larger transaction
+            cursor.execute(f"SET LOCAL {setting} TO DEFAULT")
     for (
         workload,
         model,
