@@ -34,7 +34,7 @@ from scheduler_view.observation.metric_waits import shown_waits, store_shown
 from scheduler_view.observation.observe import note_error
 from scheduler_view.observation.queues import store_queues
 from scheduler_view.queries.resources import added_names
-from scheduler_view.queries.waits.held_activity import held_activity
+from scheduler_view.queries.waits.held_activity import HeldActivity
 
 NOT_BEFORE = timedelta(minutes=1)  # a unit is explained at most once a minute
 
@@ -120,7 +120,7 @@ def _with_history(cluster: Cluster, world: World) -> World:
         for row in rows.only("kind", "namespace", "name", "content")
         if row.content.get("free_since")
     }
-    holds = held_activity(cluster.pk, to_instant(world.now_ms))
+    holds = HeldActivity(cluster.pk, to_instant(world.now_ms))
     return replace(world, free_since_ms=since, holds=holds)
 
 
