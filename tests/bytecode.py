@@ -42,6 +42,11 @@ def kept() -> Iterator[None]:
             os.environ[REFUSED] = refused
 
 
+def own_modules() -> dict[str, str]:
+    """The environment for a program whose own environment has its compiled modules."""
+    return {name: value for name, value in os.environ.items() if name != FOLDER}
+
+
 def compile_share(config: pytest.Config) -> None:
     """Rewrite the asserts of this process's share of the test modules, for all processes.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from focus_data_toolkit.model.validator import lint_focus_1_4_structure
 
+from tests.bytecode import own_modules
 from tests.programs import CACHE
 
 HOME = CACHE / "focus-validator"
@@ -83,6 +84,7 @@ def broken_in_1_2(path: Path) -> set[str]:
         text=True,
         timeout=LONGEST_S,
         cwd=packages,
+        env=own_modules(),
     )
     total = _TOTAL.search(ended.stdout)
     assert total is not None, ended.stdout[-3000:] + ended.stderr[-3000:]
