@@ -11,11 +11,15 @@ from pathlib import Path
 MANAGE = Path(__file__).resolve().parents[2] / "manage.py"
 WEB_THREADS = 8  # per process; a page waits for PostgreSQL most of the time
 WEB_PROCESSES = 2
+WEB_TIMEOUT_S = 60  # of a process that does not respond; a slow download is in a thread
 WORKER_PROCESSES = 2
 OBSERVER_ALIVE = Path(tempfile.gettempdir()) / "gpu-ledger-observer"  # of a container
 
 
-def web(bind: str = "0.0.0.0:8000") -> list[str]:  # every address of its container
+def web(
+    bind: str = "0.0.0.0:8000",  # every address of its container
+    timeout_s: int = WEB_TIMEOUT_S,
+) -> list[str]:
     """The pages and the API."""
     return [
         *(sys.executable, "-m", "gunicorn", "portal.wsgi"),
@@ -23,7 +27,7 @@ def web(bind: str = "0.0.0.0:8000") -> list[str]:  # every address of its contai
         "--worker-class=gthread",
         f"--workers={os.environ.get('WEB_PROCESSES', WEB_PROCESSES)}",
         f"--threads={WEB_THREADS}",
-        "--timeout=60",
+        f"--timeout={timeout_s}",
         "--graceful-timeout=10",
         "--max-requests=5000",
         "--max-requests-jitter=500",
