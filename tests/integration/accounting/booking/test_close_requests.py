@@ -30,6 +30,7 @@ from accounting.models import (
     OrganisationRole,
     PeriodRevision,
     Person,
+    RunningLine,
 )
 from accounting.queries.database_clock import database_now
 from accounting.queries.finance.months.close_requests import (
@@ -89,6 +90,29 @@ def test_a_worker_closes_the_month_for_the_person_who_requested_it() -> None:
     asked.refresh_from_db()
     assert (asked.state, asked.attempt, asked.error) == ("closed", 1, "")
     assert next_close() is None
+
+
+def test_a_close_books_the_corrections_of_the_next_month_at_once(october: Days) -> None:
+    """November corrected the first close; the second one has the late hour itself."""
+
+    def corrections() -> list[str]:
+        lines = RunningLine.objects.filter(revision__period="2026-11")
+        return list(lines.exclude(corrects="").values_list("corrects", flat=True))
+
+    close_period("2026-10")
+    october.use("vision", OCTOBER + timedelta(days=1), HOUR)
+    book_running("2026-11")
+    assert corrections() == ["2026-10-r1"]
+    reopen_period(
+        "2026-10",
+        reason="the late hour belongs to it",
+        by=person("cleo"),
+        confirmed_by=person("dora"),
+    )
+    request_close("2026-10", person("anna"))
+    close_months()
+    assert PeriodRevision.objects.get(period="2026-10", reopened_at=None).is_closed
+    assert corrections() == []
 
 
 def test_a_request_wakes_a_worker_and_beat_does_so_as_well(
