@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Protocol
 
 from babel.dates import format_date, get_month_names
 from babel.numbers import format_currency, format_decimal
@@ -93,13 +94,23 @@ def currency_count(currencies: Sequence[str]) -> str:
     return f"{len(currencies)} currencies"
 
 
-def _of_row(row: UsageRow, amount: str) -> str:
+class Charged(Protocol):
+    """A row with a charge; of several currencies it has no sum."""
+
+    @property
+    def charge(self) -> Money | None: ...
+
+    @property
+    def currencies(self) -> tuple[str, ...]: ...
+
+
+def _of_row(row: Charged, amount: str) -> str:
     """An amount of a row; the number of its currencies if it has no sum."""
-    return currency_count(row.currencies) if row.is_mixed else amount
+    return currency_count(row.currencies) if row.currencies else amount
 
 
 @register.filter
-def charge(row: UsageRow, currency: str) -> str:
+def charge(row: Charged, currency: str) -> str:
     """The charge of a row as `money`; `2 currencies` if it is in several."""
     return _of_row(row, money(row.charge, currency))
 

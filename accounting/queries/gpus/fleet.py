@@ -178,11 +178,13 @@ class GpuMoney:
         earned: charged to those who held it (busy, idle and unknown).
         capacity: the price of all of the time that it was there.
         unpriced_ms: the part of that time that has no price.
+        currencies: of the money, if several: it has no sum then.
     """
 
     earned: Money | None
     capacity: Money | None
     unpriced_ms: int = 0
+    currencies: tuple[str, ...] = ()
 
     @property
     def currency(self) -> str:
@@ -235,4 +237,6 @@ def gpu_money(selection: Selection, uuids: Collection[str]) -> dict[str, GpuMone
 
 def money_of(row: LedgerRow) -> GpuMoney:
     """Earned and capacity of a row of the ledger."""
-    return GpuMoney(row.charge_of(HELD), row.wall_charge, row.unpriced_ms)
+    return GpuMoney(
+        row.charge_of(HELD), row.wall_charge, row.unpriced_ms, row.currencies
+    )

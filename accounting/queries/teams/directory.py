@@ -5,7 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from accounting.access import Scope
-from accounting.domain.core.money import Money, amount_of
+from accounting.domain.core.money import amount_of
+from accounting.domain.reports.rows import UsageRow
 from accounting.domain.units.mig_profiles import Policy
 from accounting.models import (
     Binding,
@@ -200,21 +201,12 @@ def cluster_rows(scope: Scope) -> list[ClusterRow]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class UnmappedRow:
-    """A namespace whose usage has no rule."""
-
-    namespace: str
-    allocated_ms: int
-    charge: Money | None
-
-
-def unmapped_rows(selection: Selection) -> list[UnmappedRow]:
+def unmapped_rows(selection: Selection) -> list[UsageRow]:
     """Namespaces without a team, the most expensive first; for people who see everything."""
     if not selection.scope.sees_all:
         return []
     found = [
-        UnmappedRow(row.key["namespace"], row.allocated_ms, row.charge)
+        row
         for row in usage_rows(selection, ("team", "namespace"))
         if row.key["team"] == "unmapped"
     ]

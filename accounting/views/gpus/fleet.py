@@ -222,7 +222,7 @@ def _held(selection: Selection, teams: Teams) -> list[GpuLine]:
                 has_page=False,
                 now=held_text(now.get(key, ()), teams),
                 own_busy=row.efficiency,
-                money=GpuMoney(row.charge, None),
+                money=GpuMoney(row.charge, None, currencies=row.currencies),
             )
         )
     return lines

@@ -6,16 +6,15 @@ from decimal import Decimal
 
 from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES
 from accounting.domain.core.money import Money, amount_of, split_list, sum_money
-from accounting.domain.reports.efficiency import sum_times
 from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.domain.reports.totals import state_amounts
+from accounting.domain.reports.totals import state_amounts, total_of
 from accounting.queries.teams.teams import TeamRef, team_named
 from accounting.web.tables import team_url
 
 
 @dataclass(frozen=True, slots=True)
 class Earned:
-    """One payer. `charge` is None if none of its time has a price."""
+    """One payer. `charge` is None if no time has a price, or with several `currencies`."""
 
     name: str
     slot: int
@@ -23,6 +22,7 @@ class Earned:
     milliseconds: int
     efficiency: float | None
     charge: Money | None
+    currencies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Earnings:
     milliseconds: int
     charge: Money | None
     unpriced_ms: int
+    currencies: tuple[str, ...] = ()
 
 
 def earnings(
@@ -81,6 +82,7 @@ def earnings(
         milliseconds=sum(ledger.milliseconds[state] for state in PLATFORM_STATES),
         efficiency=None,
         charge=shown.charge_of(PLATFORM_STATES),
+        currencies=ledger.currencies,
     )
     lines.append(rest)
     return Earnings(
@@ -88,6 +90,7 @@ def earnings(
         sum(line.milliseconds for line in lines),
         sum_money(line.charge for line in lines),
         ledger.unpriced_ms,
+        ledger.currencies,
     )
 
 
@@ -104,11 +107,12 @@ def _is_same(charged: Money | None, held: Money | None) -> bool:
 
 
 def _of_team(team: TeamRef, rows: Sequence[UsageRow], charge: Money | None) -> Earned:
-    times = sum_times(rows)
+    total = total_of(rows)
     return Earned(
         team.name,
         team.slot,
         team_url(team),
-        *(times.allocated_ms, times.efficiency),
+        *(total.allocated_ms, total.efficiency),
         charge,
+        total.currencies,
     )

@@ -5,7 +5,7 @@ Not here: two currencies on open days only (`test_price.py`).
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html import unescape
 
@@ -15,15 +15,31 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.booking.close import close_period
-from accounting.models import Cluster, DirtyHour, Person, UnitPrice
-from tests.integration.accounting.rating.books import Books
+from accounting.domain.core.ledger_line import STATES
+from accounting.domain.core.money import Money
+from accounting.domain.reports.rows import LedgerRow, UsageRow
+from accounting.models import (
+    Cluster,
+    DirtyHour,
+    Gpu,
+    Person,
+    Pod,
+    UnitPrice,
+)
+from accounting.queries.teams.teams import TeamRef
+from accounting.templatetags.units import charge
+from accounting.views.gpus.gpu_money import earnings
+from tests.integration.accounting.booking.people import lead_of
+from tests.integration.accounting.rating.books import WINDOW, Books
 from tests.integration.accounting.rating.test_booked_days import OCTOBER, use
 from tests.integration.accounting.support import report
 from tests.page_html import html_of
 
 BOTH = "from=2026-10-01&to=2026-11-09"
+A_WEEK = "from=2026-10-29&to=2026-11-04"  # lists of GPUs show seven days at most
 CLOSED = "from=2026-10-01&to=2026-10-31"
 USED = datetime(2026, 11, 3, 10, tzinfo=UTC)
+DAY = timedelta(days=1)
 SENTENCE = "are in several currencies, which are not added"
 
 
@@ -31,6 +47,12 @@ SENTENCE = "are in several currencies, which are not added"
 def client(books: Books) -> Iterator[Client]:
     """October is closed in euros; team a also held a GPU in November, at a rate in dollars."""
     use(books)
+    gpu, stray = Gpu.objects.get(uuid="GPU-0"), books.pod("stray", space="nobody")
+    for at in (USED - 4 * DAY, USED):  # the last days of October, and November
+        books.write(gpu, at + WINDOW, stray, busy=60_000, idle=30_000)
+        books.write(gpu, at + WINDOW, Pod.objects.get(name="train"), busy=20_000)
+        books.write(gpu, at + WINDOW, free=190_000)
+    books.settle()
     close_period(OCTOBER)
     UnitPrice.objects.all().delete()
     UnitPrice.objects.create(
@@ -96,4 +118,40 @@ def test_an_explanation_has_the_sum_of_each_currency(client: Client) -> None:
     page = html_of(client.get(f"/explain?what=charge&team=a&{BOTH}"))
     [october] = report("usage", by="", team="a", to="2026-11-01")
     euros = round(Decimal(october["charge"]), 2)
-    assert f"2026-10 r1 + other time = {euros} EUR + 0.06 USD" in page
+    assert f"2026-10 r1 + other time = {euros} EUR + 0.07 USD" in page
+
+
+def test_the_list_of_gpus_says_so(client: Client) -> None:
+    """A lead sees what the GPUs that the team held are charged."""
+    client.force_login(lead_of("a", "lea"))
+    page = html_of(client.get(f"/gpus?{A_WEEK}"))
+    assert "2 currencies" in page
+    assert "No price" not in page
+
+
+def test_payers_of_a_gpu_say_so() -> None:
+    """Team a in two currencies, b in one; the total and the platform have no sum either."""
+    held = ("a", 1, "EUR"), ("a", 2, "USD"), ("b", 3, "EUR")
+    pods = [
+        UsageRow(
+            *(1, 1, 1),
+            key={"team": team},
+            charge=Money(Decimal(amount), currency),
+            idle_charge=None,
+            estimated=False,
+        )
+        for team, amount, currency in held
+    ]
+    teams = {slug: TeamRef(1, slug, slug, "", 1) for slug in "ab"}
+    none = dict.fromkeys(STATES)
+    ledger = LedgerRow({}, dict.fromkeys(STATES, 3), none, currencies=("EUR", "USD"))
+    found = earnings(pods, ledger, teams, 2)
+    shown = {line.name: charge(line, "EUR") for line in found.lines}
+    assert shown == {"a": "2 currencies", "b": "€3.00", "Platform": "2 currencies"}
+    assert charge(found, "EUR") == "2 currencies"
+
+
+def test_a_namespace_without_a_team_says_so(client: Client) -> None:
+    page = html_of(client.get(f"/attribution?{BOTH}"))
+    assert "2 currencies" in page
+    assert "No price" not in page
