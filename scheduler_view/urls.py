@@ -3,17 +3,15 @@
 from django.urls import path
 
 from scheduler_view.views import (
-    changes,
     queues,
     quotas,
     recommendations,
-    settle,
     team_quota,
     tiers,
-    verbs,
     waste,
     what_if,
 )
+from scheduler_view.views.change_sets import changes, settle, verbs
 
 urlpatterns = [
     path("quotas", quotas.quota_list, name="quotas"),

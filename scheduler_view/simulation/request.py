@@ -35,11 +35,15 @@ from pydantic import Field, field_validator
 
 from accounting.configuration.fields import FileContext, Section, Text, existing
 from accounting.configuration.yaml_lines import Document, parse
-from scheduler_view.domain.simulator.mig_layout import MigLayout
 from scheduler_view.domain.simulator.policies.catalogue import POLICIES
 from scheduler_view.domain.simulator.request import MILLI
-from scheduler_view.domain.simulator.scenario import GpuChange, Scenario, Sharing
-from scheduler_view.domain.simulator.spot_share import SpotShare
+from scheduler_view.domain.simulator.what_ifs.mig_layout import MigLayout
+from scheduler_view.domain.simulator.what_ifs.scenario import (
+    GpuChange,
+    Scenario,
+    Sharing,
+)
+from scheduler_view.domain.simulator.what_ifs.spot_share import SpotShare
 
 _Gpus = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=3)]
 

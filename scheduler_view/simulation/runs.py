@@ -13,8 +13,8 @@ from django.db.models import F, Q
 from accounting.configuration.yaml_lines import DocumentError
 from accounting.models import Cluster
 from accounting.queries.database_clock import database_now
-from scheduler_view.domain.simulator.scenario import ScenarioError
-from scheduler_view.domain.simulator.what_if import what_if
+from scheduler_view.domain.simulator.what_ifs.scenario import ScenarioError
+from scheduler_view.domain.simulator.what_ifs.what_if import what_if
 from scheduler_view.models import WhatIfRun, WhatIfState
 from scheduler_view.queries.recorded_weeks import recorded_weeks
 from scheduler_view.simulation.request import read_request

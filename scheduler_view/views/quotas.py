@@ -34,10 +34,10 @@ from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
 from scheduler_view.serializers.quotas import QuotaRowSerializer
-from scheduler_view.views.edits import changed_quotas, with_rules
+from scheduler_view.views.change_sets.edits import changed_quotas, with_rules
+from scheduler_view.views.change_sets.proposal import Unfit
+from scheduler_view.views.change_sets.proposal import propose as propose_change
 from scheduler_view.views.parameters import parameter
-from scheduler_view.views.proposal import Unfit
-from scheduler_view.views.proposal import propose as propose_change
 from scheduler_view.views.queue_lines import (
     QueueLine,
     changed_queue_values,

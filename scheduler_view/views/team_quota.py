@@ -16,8 +16,8 @@ from scheduler_view.queries.history import QuotaMoment, quota_history
 from scheduler_view.queries.quotas import QuotaRow, quota_rows
 from scheduler_view.queries.waits.preempted import preempted_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
-from scheduler_view.views.requests import ask, request_form
-from scheduler_view.views.stages import states_of
+from scheduler_view.views.change_sets.requests import ask, request_form
+from scheduler_view.views.change_sets.stages import states_of
 
 WIDTH, HEIGHT, LEFT, TOP = 640, 120, 56, 14  # of the step line's drawing, in units
 

@@ -15,9 +15,9 @@ from scheduler_view.forms import Asked, EditsForm, TierForm
 from scheduler_view.queries.changes.drafts import default_draft, open_drafts
 from scheduler_view.queries.tiers import TierRow, tier_rows
 from scheduler_view.serializers.quotas import TierRowSerializer
+from scheduler_view.views.change_sets.proposal import Unfit
+from scheduler_view.views.change_sets.proposal import propose as propose_change
 from scheduler_view.views.parameters import parameter
-from scheduler_view.views.proposal import Unfit
-from scheduler_view.views.proposal import propose as propose_change
 
 COLUMNS = (
     "cluster",

@@ -31,8 +31,8 @@ from scheduler_view.domain.simulator.placer import Placer
 from scheduler_view.domain.simulator.policies.catalogue import policy_of
 from scheduler_view.domain.simulator.request import ReplayPod
 from scheduler_view.domain.simulator.saturation import inflated, saturate
-from scheduler_view.domain.simulator.scenario import ScenarioError
-from scheduler_view.domain.simulator.what_if import what_if
+from scheduler_view.domain.simulator.what_ifs.scenario import ScenarioError
+from scheduler_view.domain.simulator.what_ifs.what_if import what_if
 from scheduler_view.queries.recorded_weeks import recorded_weeks
 from scheduler_view.simulation.request import (
     TraceFile,

@@ -15,7 +15,7 @@ from scheduler_view.cluster.access import AccessRole, access_of
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.queries.changes.change_sets import change_row
-from scheduler_view.views.diffs import after_text
+from scheduler_view.views.change_sets.diffs import after_text
 from tests.control_plane.admin import GPU, RefusedByServer
 from tests.integration.scheduler_view.actions.office import quota, said
 from tests.integration.scheduler_view.schedulers.queues import (

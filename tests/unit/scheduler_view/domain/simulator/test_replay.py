@@ -13,10 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_view.domain.simulator.answer import AnswerRange, ranges
 from scheduler_view.domain.simulator.calibration import Calibration, Trust, calibrate
 from scheduler_view.domain.simulator.cluster import ReplayNode
-from scheduler_view.domain.simulator.mig_layout import MigLayout
 from scheduler_view.domain.simulator.outcome import WeekOutcome, held_hours
 from scheduler_view.domain.simulator.recorded import (
     WEEK_MS,
@@ -27,14 +25,16 @@ from scheduler_view.domain.simulator.recorded import (
 )
 from scheduler_view.domain.simulator.replay import replay
 from scheduler_view.domain.simulator.request import ReplayRequest
-from scheduler_view.domain.simulator.scenario import (
+from scheduler_view.domain.simulator.what_ifs.answer import AnswerRange, ranges
+from scheduler_view.domain.simulator.what_ifs.mig_layout import MigLayout
+from scheduler_view.domain.simulator.what_ifs.scenario import (
     GpuChange,
     Scenario,
     ScenarioError,
     Sharing,
     applied,
 )
-from scheduler_view.domain.simulator.what_if import what_if
+from scheduler_view.domain.simulator.what_ifs.what_if import what_if
 
 HOUR = 3_600_000
 A = "nvidia.com/gpu A"

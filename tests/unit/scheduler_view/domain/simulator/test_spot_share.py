@@ -13,18 +13,18 @@ import pytest
 
 from scheduler_view.domain.simulator.calibration import Trust
 from scheduler_view.domain.simulator.recorded import RecordedUnit, RecordedWeeks
-from scheduler_view.domain.simulator.scenario import (
+from scheduler_view.domain.simulator.what_ifs.scenario import (
     GpuChange,
     Scenario,
     ScenarioError,
 )
-from scheduler_view.domain.simulator.spot_share import (
+from scheduler_view.domain.simulator.what_ifs.spot_share import (
     SpotShare,
     SpotShareError,
     on_spot,
     spot_weeks,
 )
-from scheduler_view.domain.simulator.what_if import ScenarioAnswer, what_if
+from scheduler_view.domain.simulator.what_ifs.what_if import ScenarioAnswer, what_if
 from scheduler_view.simulation.rows import answer_rows
 from tests.unit.scheduler_view.domain.simulator.test_replay import (
     HOUR,

@@ -16,8 +16,8 @@ from scheduler_view.forms import Asked, RequestForm
 from scheduler_view.queries.changes.change_sets import change_row
 from scheduler_view.queries.quotas import QuotaRow
 from scheduler_view.queries.supply import supply_of
-from scheduler_view.views.edits import with_rules
-from scheduler_view.views.proposal import Unfit, propose
+from scheduler_view.views.change_sets.edits import with_rules
+from scheduler_view.views.change_sets.proposal import Unfit, propose
 
 SEPARATOR = "|"  # in no name of a cluster, resource or tier
 

@@ -17,8 +17,8 @@ from scheduler_view.models import QuotaTarget
 from scheduler_view.queries.queue_values import adopting_edits, managed_edits
 from scheduler_view.queries.quotas import live_split
 from scheduler_view.queries.sync import sync_rows, worst
+from scheduler_view.views.change_sets.proposal import Unfit, propose
 from scheduler_view.views.parameters import parameter
-from scheduler_view.views.proposal import Unfit, propose
 
 LONGEST = 200  # characters of a reason
 

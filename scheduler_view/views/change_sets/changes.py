@@ -20,9 +20,9 @@ from scheduler_view.queries.changes.change_sets import change_row, change_rows, 
 from scheduler_view.queries.changes.drafts import asked_before
 from scheduler_view.queries.changes.waiting_approvals import pending_rows
 from scheduler_view.serializers.changes import ChangeRowSerializer
-from scheduler_view.views import diffs
+from scheduler_view.views.change_sets import diffs
+from scheduler_view.views.change_sets.stages import is_slow, stamp, standing, states_of
 from scheduler_view.views.parameters import parameter
-from scheduler_view.views.stages import is_slow, stamp, standing, states_of
 
 COLUMNS = (
     "id",

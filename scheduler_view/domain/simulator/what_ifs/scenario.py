@@ -5,12 +5,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from scheduler_view.domain.simulator.cluster import ReplayNode
-from scheduler_view.domain.simulator.mig_layout import (
-    MigLayout,
-    MigLayoutError,
-    divided,
-    on_instance,
-)
 from scheduler_view.domain.simulator.recorded import (
     RecordedNode,
     RecordedPod,
@@ -18,7 +12,13 @@ from scheduler_view.domain.simulator.recorded import (
     RecordedWeeks,
 )
 from scheduler_view.domain.simulator.request import MILLI, ReplayRequest
-from scheduler_view.domain.simulator.spot_share import SpotShare
+from scheduler_view.domain.simulator.what_ifs.mig_layout import (
+    MigLayout,
+    MigLayoutError,
+    divided,
+    on_instance,
+)
+from scheduler_view.domain.simulator.what_ifs.spot_share import SpotShare
 
 
 class ScenarioError(ValueError):

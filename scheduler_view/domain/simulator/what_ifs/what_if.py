@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from scheduler_view.domain.simulator.answer import AnswerRange, ranges, weekly_cost
 from scheduler_view.domain.simulator.calibration import (
     Calibration,
     Trust,
@@ -19,13 +18,22 @@ from scheduler_view.domain.simulator.outcome import (
 from scheduler_view.domain.simulator.policies.catalogue import POLICIES
 from scheduler_view.domain.simulator.recorded import RecordedWeeks
 from scheduler_view.domain.simulator.replay import ReplayedUnit, replay
-from scheduler_view.domain.simulator.scenario import Scenario, ScenarioError, applied
-from scheduler_view.domain.simulator.spot_answer import (
+from scheduler_view.domain.simulator.what_ifs.answer import (
+    AnswerRange,
+    ranges,
+    weekly_cost,
+)
+from scheduler_view.domain.simulator.what_ifs.scenario import (
+    Scenario,
+    ScenarioError,
+    applied,
+)
+from scheduler_view.domain.simulator.what_ifs.spot_answer import (
     OtherCosts,
     SpotAnswer,
     spot_answer,
 )
-from scheduler_view.domain.simulator.spot_share import (
+from scheduler_view.domain.simulator.what_ifs.spot_share import (
     SpotShareError,
     WorkOnSpot,
     on_spot,

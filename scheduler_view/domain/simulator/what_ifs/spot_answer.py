@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from accounting.domain.billing.charge import charge_of, raw_of
 from scheduler_view.domain.simulator.calibration import Trust
-from scheduler_view.domain.simulator.spot_share import (
+from scheduler_view.domain.simulator.what_ifs.spot_share import (
     SpotShare,
     SpotWeek,
     WorkOnSpot,
