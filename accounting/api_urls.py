@@ -12,14 +12,16 @@ from accounting.api.finance import (
     checks,
     closing,
     contests,
-    conversions,
     exports,
     methods,
     periods,
+    statements,
+)
+from accounting.api.finance.price_book import (
+    conversions,
     price_import,
     price_lists,
     prices,
-    statements,
 )
 from accounting.api.rows import NotThereView
 

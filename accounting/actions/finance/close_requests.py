@@ -15,7 +15,7 @@ from django.db.models import F, Q
 
 from accounting.actions.finance.periods import CloseRefused, check_right, close
 from accounting.audit import SYSTEM, act
-from accounting.booking.checks import early_checks
+from accounting.booking.checks.of_close import early_checks
 from accounting.booking.periods import PeriodError, first_day
 from accounting.booking.running import book_running
 from accounting.failpoints import reach

@@ -7,7 +7,7 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from accounting.access import scope_of
 from accounting.audit import SYSTEM, Actor, act
-from accounting.booking import checks as close_checks
+from accounting.booking.checks import of_close as close_checks
 from accounting.booking.close import close_period, reopen_period
 from accounting.booking.locking import hold_booking
 from accounting.booking.periods import (

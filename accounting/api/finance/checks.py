@@ -11,7 +11,7 @@ from accounting.api.finance.closing import done
 from accounting.api.finance.periods import MonthView, checks_of, members_of, version_of
 from accounting.api.finance.schema import acts, reads_one
 from accounting.api.once import answered_once
-from accounting.booking.checks import run_checks
+from accounting.booking.checks.of_close import run_checks
 from accounting.booking.running import book_running
 from accounting.queries.finance.months.periods import PeriodRow, PeriodState
 from accounting.serializers.finance.periods import PeriodChecksSerializer

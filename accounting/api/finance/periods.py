@@ -12,7 +12,7 @@ from accounting.api.finance.booked import check_month, tags_of
 from accounting.api.finance.schema import reads_one
 from accounting.api.rows import JSON_ONLY, RowsView
 from accounting.api.schema import lists
-from accounting.booking.checks import run_checks
+from accounting.booking.checks.of_close import run_checks
 from accounting.domain.billing.close_checks import CloseCheck
 from accounting.queries.finance.months.lines import (
     Booking,

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 
 from accounting.actions.finance import periods
 from accounting.audit import SYSTEM
-from accounting.booking.checks import run_checks
+from accounting.booking.checks.of_close import run_checks
 from accounting.booking.periods import PeriodError
 from accounting.domain.billing.close_checks import RULES, CloseCheck
 from accounting.management.arguments import WrongUse

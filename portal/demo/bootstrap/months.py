@@ -17,7 +17,7 @@ from accounting.actions.finance.contests import (
     open_contest,
 )
 from accounting.actions.finance.prices import set_unit_price
-from accounting.booking.checks import run_checks
+from accounting.booking.checks.of_close import run_checks
 from accounting.booking.keep import book_changed
 from accounting.booking.periods import PeriodTerms, latest_closed, previous_period
 from accounting.domain.billing.close_checks import SETTLED_HOURS

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 
 from accounting.actions.finance import periods as actions
 from accounting.actions.finance.close_requests import request_close
-from accounting.booking.checks import run_checks
+from accounting.booking.checks.of_close import run_checks
 from accounting.booking.periods import PeriodError, next_to_close, previous_period
 from accounting.booking.running import book_running
 from accounting.domain.billing.close_checks import CONFIRM_WITHIN, Level

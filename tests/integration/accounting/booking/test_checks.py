@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 
 from accounting.actions.finance import periods
 from accounting.actions.finance.periods import CloseRefused, NotAllowed
-from accounting.booking.checks import run_checks
+from accounting.booking.checks.of_close import run_checks
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
 from accounting.domain.billing.close_checks import CloseCheck, Level

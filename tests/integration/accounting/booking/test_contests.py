@@ -24,7 +24,7 @@ from accounting.actions.finance.contests import (
     withdraw_contest,
 )
 from accounting.actions.finance.periods import NotAllowed
-from accounting.booking.checks import run_checks
+from accounting.booking.checks.of_close import run_checks
 from accounting.booking.close import close_period
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.booking.checks import run_checks
+from accounting.booking.checks.of_close import run_checks
 from accounting.domain.billing.close_checks import CloseCheck, Level
 from accounting.models import Bill, Cluster
 from tests.integration.accounting.finance.billed import (

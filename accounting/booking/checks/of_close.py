@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.urls import reverse
 
-from accounting.booking import check_amounts, check_bills, check_ledger
+from accounting.booking.checks import amounts, bills, ledger
 from accounting.booking.periods import PeriodTerms
 from accounting.domain.billing.close_checks import (
     RULES,
@@ -94,9 +94,9 @@ def run_checks(
     terms = PeriodTerms.of(period)
     causes: dict[str, list[Cause]] = {code: [] for code in RULES}
     for found in (
-        check_amounts.causes(terms, lines),
-        {"bills": check_bills.causes(terms)},
-        check_ledger.causes(terms, moment),
+        amounts.causes(terms, lines),
+        {"bills": bills.causes(terms)},
+        ledger.causes(terms, moment),
     ):
         for code, some in found.items():
             causes[code].extend(some)
@@ -106,7 +106,7 @@ def run_checks(
 
 def is_too_early(period: str, now: datetime) -> bool:
     """Whether a period has not ended, or an earlier one must be closed first."""
-    found = check_ledger.timing(PeriodTerms.of(period), now)
+    found = ledger.timing(PeriodTerms.of(period), now)
     return any(
         RULES[code].fails(cause.value)
         for code in ("over", "order")
@@ -123,7 +123,7 @@ def early_checks(period: str, now: datetime | None = None) -> tuple[CloseCheck, 
         PeriodError: the text is not a month.
     """
     moment = now or datetime.now(UTC)
-    found = check_ledger.timing(PeriodTerms.of(period), moment)
+    found = ledger.timing(PeriodTerms.of(period), moment)
     overrides = overrides_of(period, moment)
     return tuple(
         _check(code, found[code], overrides) for code in RULES if code in found
