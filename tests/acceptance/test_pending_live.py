@@ -23,7 +23,12 @@ from django.utils import timezone
 from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster
 from scheduler_view.cluster.access import AccessRole
-from scheduler_view.cluster.kinds import KAI_POD_GROUP, VOLCANO_POD_GROUP, WORKLOAD
+from scheduler_view.cluster.kinds import (
+    KAI_POD_GROUP,
+    READ_IF_ALLOWED,
+    VOLCANO_POD_GROUP,
+    WORKLOAD,
+)
 from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.world.world import read_world
@@ -66,7 +71,7 @@ NOT_TRIED = frozenset(
 )
 """Changes that need an object that was not recorded."""
 ALWAYS = frozenset({"quota-job", "quota-deployment", "quota-stateful-set"})
-NOT_INSTALLED = {WORKLOAD, VOLCANO_POD_GROUP, KAI_POD_GROUP}
+NOT_INSTALLED = {WORKLOAD, VOLCANO_POD_GROUP, KAI_POD_GROUP, *READ_IF_ALLOWED}
 """Kinds that this cluster does not have; our reader may list every other one."""
 AT_ONCE = 16
 

@@ -16,6 +16,7 @@ from scheduler_view.cluster.kinds import (
     EVENT,
     KAI_POD_GROUP,
     KINDS,
+    READ_IF_ALLOWED,
     SLICE,
     VOLCANO_POD_GROUP,
 )
@@ -209,7 +210,7 @@ def test_the_reader_looks_and_writes_nothing(
 ) -> None:
     for kind in KINDS:  # others of schedulers are optional: deploy/rbac/schedulers
         is_optional = (
-            kind in (*QUEUE_OBJECTS, VOLCANO_POD_GROUP, KAI_POD_GROUP)
+            kind in (*QUEUE_OBJECTS, VOLCANO_POD_GROUP, KAI_POD_GROUP, *READ_IF_ALLOWED)
         ) and kind not in ("LocalQueue", "KaiQueue")
         assert reader.may("list", kind) != is_optional
     for kind in STORED:
