@@ -248,7 +248,7 @@ def test_a_rule_offers_what_is_there_and_chooses_no_team(sign_in: SignIn) -> Non
     """The first team in the alphabet gets nothing by a slip."""
     client = sign_in("ana")
     form = client.get("/attribution/new")
-    assert [row.namespace for row in form.context["unmapped"]] == ["scratch"]
+    assert [row.key["namespace"] for row in form.context["unmapped"]] == ["scratch"]
     assert '<option value="" selected>Select a team</option>' in html_of(form)
     refused = client.post("/attribution/new", RULE | {"team": ""})
     assert refused.status_code == 422
