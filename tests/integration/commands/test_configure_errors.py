@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from accounting.configuration.yaml_lines import DocumentError, parse
 from accounting.models import Binding, Team, UnitPrice
 from tests.integration.commands.conftest import Configure, database, run
 from tests.integration.commands.wrong_setups import GOOD, WRONG, at, price, team
@@ -29,6 +30,14 @@ def test_a_fault_is_named_by_file_and_line_and_nothing_is_written(
         assert len(found) == len(ended.err.splitlines()), ended.err
         assert any(int(at) == line and words in text for at, text in found), ended.err
     assert database() == before
+
+
+def test_an_alias_of_a_wrong_value_has_the_fault_of_the_value() -> None:
+    """The parser remembers a value that failed, and took its alias for a recursion."""
+    with pytest.raises(DocumentError) as refused:
+        parse("first: &day 2026-13-01\nsecond: *day\n")
+    texts = {one.message for one in refused.value.faults}
+    assert texts == {"not a value: month must be in 1..12"}
 
 
 def test_the_good_file_is_good(configure: Configure) -> None:
