@@ -8,44 +8,18 @@ from scheduler_view.domain.queues.pools import Pools
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waste.free.fragmentation import CLASS_DAYS
 from scheduler_view.models import FreeCpuSample, PodNeedRecord
-from scheduler_view.observation.pool_samples import LONGEST_GAP
+from scheduler_view.observation.node_spans import store_node_spans
 
 
 def store_free_cpus(
     cluster: Cluster, index: WorldIndex, before: datetime | None, now: datetime
 ) -> None:
-    """Extend the newest row of each node with free GPUs, or begin another one.
-
-    Args:
-        before: the last observation; None for the first one.
-    """
-    newest = FreeCpuSample.objects.filter(
-        cluster=cluster, until__gte=now - LONGEST_GAP
-    ).order_by("node", "-since")
-    last = {
-        row.node: row
-        for row in newest.distinct("node")
-        if before is not None and row.until >= before
+    """Keep the free CPU of each node with free GPUs; `before` as in `store_node_spans`."""
+    found = {
+        one.node: {"cpu_milli": one.cpu_milli, "model": one.model[:253]}
+        for one in free_cpus(index)
     }
-    extended, begun = [], []
-    for one in free_cpus(index):
-        name, model = one.node[:253], one.model[:253]
-        old = last.get(name)
-        if old is not None:
-            extended.append(old.pk)
-        if old is None or (old.cpu_milli, old.model) != (one.cpu_milli, model):
-            begun.append(
-                FreeCpuSample(
-                    cluster=cluster,
-                    node=name,
-                    since=now,
-                    until=now,
-                    cpu_milli=one.cpu_milli,
-                    model=model,
-                )
-            )
-    FreeCpuSample.objects.filter(pk__in=extended).update(until=now)
-    FreeCpuSample.objects.bulk_create(begun, ignore_conflicts=True)
+    store_node_spans(FreeCpuSample.objects, cluster, found, before, now)
 
 
 def store_pod_needs(
