@@ -221,9 +221,8 @@ class _YamlReader:
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             problem = getattr(error, "problem", None) or error
             self.faults.append(Fault(line, f"not a value: {problem}"))
-            self.scalars = (
-                SafeConstructor()
-            )  # a failed one takes an alias for a recursion
+            # it keeps a node that failed, and would take an alias of it for a recursion
+            self.scalars = SafeConstructor()
             return None
         if isinstance(value, bytes):
             self.faults.append(Fault(line, "binary values are not supported"))
