@@ -95,18 +95,20 @@ def test_a_training_job_without_pods_waits_in_its_queue(
     assert (kept.is_held, kept.admitted_at, kept.pod_units) == (True, None, 2)
 
 
-def test_the_same_without_its_definition_is_found_by_the_entry(
+def test_work_of_a_kind_that_is_never_read_is_found_by_the_entry(
     queues: QueueOffice,
 ) -> None:
-    of_nobody = {
-        "apiVersion": "kubeflow.org/v1",
-        "kind": "PyTorchJob",
+    # No test defines this kind: of one that was defined a moment ago, the collector of
+    # garbage would look for the owner, not find it, and remove the entry.
+    unread = {
+        "apiVersion": "workload.codeflare.dev/v1beta2",
+        "kind": "AppWrapper",
         "metadata": {"name": "train", "uid": "00000000-0000-0000-0000-000000000001"},
     }
-    entry(queues, of_nobody)
+    entry(queues, unread)
     queues.look()
     found = UnitWait.objects.get(namespace=queues.office.world.name)
-    assert (found.kind, found.name, found.cause) == ("PyTorchJob", "train", "queue")
+    assert (found.kind, found.name, found.cause) == ("AppWrapper", "train", "queue")
     optional = ObservationRun.objects.filter(kind__in=READ_IF_ALLOWED)
     assert not optional.exists(), "what is optional is no error"
 
