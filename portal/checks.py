@@ -45,7 +45,7 @@ def compare(bundle: Path, shipped: str) -> list[CheckMessage]:
 def shipped_version() -> str:
     """The version of plotly.js in the installed package.
 
-    It is read, not imported, because every command runs the checks.
+    It is read, not imported, because plotly takes long to import.
 
     Raises:
         LookupError: plotly is not installed, or has its version in another place.

@@ -1,10 +1,11 @@
-"""Which commands need a database, and the version that they print."""
+"""Which commands need a database or skip checks, and the version that they print."""
 
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands, load_command_class
 
-from portal.commands import needs_database
+from portal.commands import OURS, needs_database, without_checks
 from portal.version import read_version
 
 
@@ -26,6 +27,32 @@ def test_only_commands_that_read_or_write_need_a_database(
     line: str, *, is_needed: bool
 ) -> None:
     assert needs_database(["manage.py", *line.split()]) is is_needed
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("report usage --by team", "report --skip-checks usage --by team"),
+        ("change_set apply -", "change_set --skip-checks apply -"),
+        ("demo", "demo --skip-checks"),
+        ("check", "check"),
+        ("migrate --no-input", "migrate --no-input"),
+        ("collectstatic", "collectstatic"),
+        ("--version", "--version"),
+        ("unknown", "unknown"),
+        ("", ""),
+    ],
+)
+def test_only_our_own_commands_skip_the_checks(line: str, expected: str) -> None:
+    words = ["manage.py", *line.split()]
+    assert without_checks(words) == ["manage.py", *expected.split()]
+
+
+def test_each_of_our_commands_can_skip_them() -> None:
+    ours = {name: app for name, app in get_commands().items() if app in OURS}
+    assert len(ours) > 15
+    for name, app in ours.items():
+        assert load_command_class(app, name).requires_system_checks == "__all__", name
 
 
 def test_version_is_the_top_heading(tmp_path: Path) -> None:
