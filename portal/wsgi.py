@@ -1,8 +1,11 @@
 """The entry of the application server."""
 
+import gc
 import os
 
 import django
+
+gc.disable()  # until all is imported: `tune_collector`
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 django.setup(set_prefix=False)

@@ -14,5 +14,6 @@ def tune_collector() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
     _, middle, full = gc.get_threshold()
     gc.set_threshold(NEW_OBJECTS, middle, full)

@@ -13,6 +13,7 @@ assert current_app.main == "gpu_ledger", "pages would ring at a broker of nobody
 found = [n for n in ("kubernetes", "prometheus_api_client") if n in sys.modules]
 import gc
 from portal.http.collector import NEW_OBJECTS
+assert gc.isenabled(), "its garbage would stay"
 assert gc.get_freeze_count() and gc.get_threshold()[0] == NEW_OBJECTS, "pages wait for it"
 sys.exit(", ".join(found) if found else 0)
 """

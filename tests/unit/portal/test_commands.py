@@ -1,11 +1,12 @@
-"""Which commands need a database or skip checks, and the version that they print."""
+"""Which commands need a database or skip checks, how they begin, and the printed version."""
 
+import gc
 from pathlib import Path
 
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from portal.commands import OURS, needs_database, without_checks
+from portal.commands import OURS, needs_database, run, without_checks
 from portal.version import read_version
 
 
@@ -53,6 +54,15 @@ def test_each_of_our_commands_can_skip_them() -> None:
     assert len(ours) > 15
     for name, app in ours.items():
         assert load_command_class(app, name).requires_system_checks == "__all__", name
+
+
+def test_a_command_runs_with_the_collector_of_garbage() -> None:
+    gc.disable()
+    try:
+        assert run(["manage.py", "version"]) == 0
+        assert gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_version_is_the_top_heading(tmp_path: Path) -> None:
