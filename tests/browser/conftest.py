@@ -16,7 +16,14 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    sync_playwright,
+)
 from pytest_django import DjangoDbBlocker
 from pytest_django.live_server_helper import LiveServer
 
@@ -28,6 +35,11 @@ from tests.story_database import written
 HERE = Path(__file__).parent
 AXE = HERE / "vendor" / "axe.min.js"
 WIDTH, HEIGHT = 1440, 900
+SWITCHES = [
+    "--no-sandbox",
+    # one process for all pages of a context: what it has compiled is compiled once
+    "--process-per-site",
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -72,7 +84,7 @@ def browser() -> Iterator[Browser]:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(
-            executable_path=str(chromium()), args=["--no-sandbox"]
+            executable_path=str(chromium()), args=SWITCHES
         )
         yield launched
         launched.close()
@@ -109,6 +121,23 @@ class Visit:
     address: str
     complaints: list[str] = field(default_factory=list)
 
+    def listen(self) -> None:
+        """Note what the page complains about."""
+        self.page.on("console", self._on_message)
+        self.page.on("pageerror", self._on_error)
+
+    def end(self) -> None:
+        """No longer note what the page complains about."""
+        self.page.remove_listener("console", self._on_message)
+        self.page.remove_listener("pageerror", self._on_error)
+
+    def _on_message(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.complaints.append(f"{message.type}: {message.text}")
+
+    def _on_error(self, error: Error) -> None:
+        self.complaints.append(str(error))
+
     def open(self, path: str) -> Page:
         """Go there and wait until charts are drawn and fragments are in."""
         self.page.goto(self.address + path)
@@ -138,84 +167,99 @@ def cookies(story: Story, django_db_blocker: DjangoDbBlocker) -> dict[str, str]:
     return found
 
 
-Contexts = dict[tuple[object, ...], BrowserContext]
+EMPTY = '<link rel="icon" href="data:,">'
+"""A page that asks for nothing, at the address of the one before."""
+
+
+@dataclass
+class Seat:
+    """The browser of one person, which tests use one after the other, and its first page.
+
+    The first page stays open: with it the process stays, and in it all compiled scripts.
+    """
+
+    context: BrowserContext
+    first: Page
+
+    def leave(self) -> None:
+        """Take away what a test has left: pages, cookies and what scripts have stored."""
+        for page in self.context.pages:
+            if page != self.first:
+                page.close()
+        self.context.clear_cookies()
+        self.first.evaluate("localStorage.clear(), sessionStorage.clear()")
+        self.first.set_content(EMPTY)
+
+
+Seats = dict[tuple[str, bool], Seat]
 
 
 @pytest.fixture(scope="session")
-def kept(browser: Browser) -> Iterator[Contexts]:
-    """Contexts that visitors share who change nothing: files and compiled scripts stay."""
+def seats(browser: Browser) -> Iterator[Seats]:
+    """The browsers that were opened, by name and whether scripts run."""
     del browser
-    contexts: Contexts = {}
-    yield contexts
-    for context in contexts.values():
-        context.close()
+    seats: Seats = {}
+    yield seats
+    for seat in seats.values():
+        seat.context.close()
 
 
 @pytest.fixture
 def sign_in(
-    browser: Browser, address: str, cookies: dict[str, str], kept: Contexts
+    browser: Browser, address: str, cookies: dict[str, str], seats: Seats
 ) -> Iterator[SignIn]:
-    """Open a browser as one of the cast: theme, width, and whether the policy may be bent.
+    """Open a page as one of the cast: theme, width, and whether scripts run.
 
-    With `is_kept` the next test goes on with the same context: for tests that only look.
+    With `is_kept` it is the page of the tests before: for tests that only look.
     """
-    ending: list[BrowserContext | Page] = []
+    used: dict[tuple[str, bool], Seat] = {}
+    visits: list[Visit] = []
 
     def _sign_in(
         name: str,
         *,
         theme: str = "light",
         width: int = WIDTH,
-        bend_policy: bool = False,
         scripts: bool = True,
         is_kept: bool = False,
     ) -> Visit:
-        def made() -> BrowserContext:
+        key = (name, scripts)
+        if key not in seats:
             context = browser.new_context(
                 java_script_enabled=scripts,
-                viewport={"width": width, "height": HEIGHT},
-                color_scheme=theme,  # type: ignore[arg-type]
-                bypass_csp=bend_policy,  # only to let axe in
                 permissions=["clipboard-read", "clipboard-write"],
             )
-            cookie = {
-                "name": settings.SESSION_COOKIE_NAME,
-                "value": cookies[name],
-                "url": address,
-            }
-            context.add_cookies([cookie])  # type: ignore[list-item]
-            return context
-
-        if is_kept:
-            key = (name, theme, width, bend_policy, scripts)
-            context = kept.get(key) or kept.setdefault(key, made())
-            page = context.new_page()
-            ending.append(page)
-        else:
-            context = made()
-            page = context.new_page()
-            ending.append(context)
-        visit = Visit(page, address)
-        page.on("console", lambda message: _listen(visit, message.type, message.text))
-        page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-        return visit
+            seats[key] = Seat(context, context.new_page())
+            seats[key].first.goto(f"{address}/sign-in")
+        seat = used[key] = seats[key]
+        cookie = {
+            "name": settings.SESSION_COOKIE_NAME,
+            "value": cookies[name],
+            "url": address,
+        }
+        seat.context.add_cookies([cookie])  # type: ignore[list-item]
+        page = seat.first if is_kept else seat.context.new_page()
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        page.emulate_media(color_scheme=theme, reduced_motion="no-preference")  # type: ignore[arg-type]
+        visits.append(Visit(page, address))
+        visits[-1].listen()
+        return visits[-1]
 
     yield _sign_in
-    for one in ending:
-        one.close()
-
-
-def _listen(visit: Visit, kind: str, text: str) -> None:
-    if kind in {"error", "warning"}:
-        visit.complaints.append(f"{kind}: {text}")
+    for visit in visits:
+        visit.end()
+    for seat in used.values():
+        seat.leave()
 
 
 RULES = """{
+    resultTypes: ["violations"],
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     rules: {"label-content-name-mismatch": {enabled: true}}
 }"""
 COLOR_RULES = (
-    '{runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block"]}}'
+    '{resultTypes: ["violations"],'
+    ' runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block"]}}'
 )
 """The rules of axe that read computed colors; no other one depends on the theme."""
 

@@ -28,7 +28,7 @@ def open_one(page: Page) -> None:
 def test_it_is_clean(
     sign_in: SignIn, violations: Callable[..., list[str]], theme: str
 ) -> None:
-    visit = sign_in("ana", theme=theme, bend_policy=True)
+    visit = sign_in("ana", theme=theme)
     page = opened(visit.page, visit.address)
     assert page.locator("html").get_attribute("lang") == "en"
     assert violations(page) == []

@@ -392,7 +392,7 @@ def test_a_page_prints_without_controls(sign_in: SignIn, path: str) -> None:
 
 def test_plotly_takes_its_styles_from_our_copy(sign_in: SignIn) -> None:
     """The written-out rules are those that the bundle would inject."""
-    page = sign_in("ana", bend_policy=True).open("/")
+    page = sign_in("ana").open("/")
     written = page.evaluate(
         """() => [...document.getElementById('plotly.js-style-global').sheet.cssRules]
                  .map(rule => rule.cssText).sort()"""

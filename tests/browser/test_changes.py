@@ -69,7 +69,7 @@ def test_two_quotas_are_edited_and_reviewed(
     desk: Office, sign_in: SignIn, violations: Violations, theme: str
 ) -> None:
     del desk
-    visit = sign_in("ana", theme=theme, bend_policy=True)
+    visit = sign_in("ana", theme=theme)
     page = visit.open("/quotas")
     assert violations(page) == []
     edit_two(page, "16", "14")
@@ -89,7 +89,7 @@ def test_two_quotas_are_edited_and_reviewed(
 
 def test_what_is_in_use_stands_beside_its_bar(desk: Office, sign_in: SignIn) -> None:
     del desk
-    page = sign_in("ana", bend_policy=True).open("/quotas")
+    page = sign_in("ana").open("/quotas")
     cell = page.locator("[data-quota] .meter-cell").first
     bar, text = cell.locator("svg").bounding_box(), cell.locator(".of").bounding_box()
     assert bar is not None
@@ -152,7 +152,7 @@ def undo(page: Page, address: str) -> None:
 def test_two_quotas_and_a_tier_change_in_the_cluster_and_come_back(
     desk: Office, sign_in: SignIn, violations: Violations
 ) -> None:
-    visit = sign_in("ana", bend_policy=True)
+    visit = sign_in("ana")
     page = visit.open("/quotas")
     edit_two(page, "21", "15")
     apply(page)
@@ -201,7 +201,7 @@ def test_two_quotas_and_a_tier_change_in_the_cluster_and_come_back(
 def test_two_quotas_and_a_tier_are_one_change_set(
     desk: Office, sign_in: SignIn, violations: Violations
 ) -> None:
-    visit = sign_in("ana", bend_policy=True)
+    visit = sign_in("ana")
     page = visit.open("/quotas")
     edit_two(page, "22", "16")
     name = re.search(r"CS-\d+", page.locator("h1").inner_text())
@@ -312,7 +312,7 @@ def test_a_lead_asks_an_admin_declines_and_the_lead_reads_why(
 ) -> None:
     """The form with its numbers, the badge, the reason, and no dead link."""
     del desk
-    lead = sign_in("luis", bend_policy=True)
+    lead = sign_in("luis")
     page = lead.open("/teams/vision/quota")
     assert violations(page) == []
     for link in page.get_by_role("link", name=re.compile("^CS-")).all():
@@ -330,7 +330,7 @@ def test_a_lead_asks_an_admin_declines_and_the_lead_reads_why(
     expect(page.locator("h1")).to_contain_text("Vision: 24 → 40 GPUs")
     address = page.url.removeprefix(lead.address)
 
-    admin = sign_in("ana", bend_policy=True)
+    admin = sign_in("ana")
     page = admin.open("/")
     badge = page.get_by_role(
         "link", name=re.compile("Quota changes .* waiting for you")

@@ -300,7 +300,7 @@ def test_the_sign_in_page_is_clean(
 def test_refusals_are_clean(
     sign_in: SignIn, violations: Callable[..., list[str]], path: str
 ) -> None:
-    visit = sign_in("luis", bend_policy=True)
+    visit = sign_in("luis")
     visit.page.goto(visit.address + path)
     assert violations(visit.page) == []
 
@@ -309,7 +309,7 @@ def test_the_check_finds_a_label_that_lacks_its_text(
     sign_in: SignIn, violations: Callable[..., list[str]]
 ) -> None:
     """Who says what is written on a link must reach it; axe tries that only when asked."""
-    page = sign_in("ana", bend_policy=True).open("/prices")
+    page = sign_in("ana").open("/prices")
     page.evaluate(
         """document.querySelector("main").insertAdjacentHTML(
             "beforeend", '<a href="/" aria-label="Elsewhere">Overview</a>')"""

@@ -46,7 +46,7 @@ def test_the_page_of_a_failure_has_our_look_and_an_id(
     assert len(shown) == 36
     again = page.get_by_role("link", name="Try again")
     assert again.get_attribute("href") == "/fails?team=vision"
-    axe = sign_in("ana", theme=theme, bend_policy=True).page
+    axe = sign_in("ana", theme=theme).page
     axe.goto(visit.address + "/fails")
     assert violations(axe) == []
     axe.set_viewport_size({"width": 320, "height": 800})

@@ -76,7 +76,7 @@ def values(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 def test_values_of_queues_are_clean_and_fit_a_small_phone(
     sign_in: SignIn, violations: Callable[..., list[str]]
 ) -> None:
-    visit = sign_in("ana", bend_policy=True)
+    visit = sign_in("ana")
     page = visit.open("/quotas?cluster=north")
     assert page.get_by_role("heading", name="Values of queues").count() == 1
     assert page.get_by_role("button", name="Plan to restore").count() == 1
