@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from accounting.failpoints import reach
 from accounting.ingest.facts import expired_days, partitions
 from accounting.locks import lock
-from accounting.rating.billing_settings import midnight
+from accounting.rating.billing_settings import billing_remembered, midnight
 from accounting.rating.charge_sql import (
     GPU_COLUMNS,
     HARD_KEY_COLUMNS,
@@ -143,8 +143,9 @@ def _roll_hours(cluster_id: int) -> int:
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
         for table in partitions.HOURS_BY_GPU:
             partitions.ensure(table, min(hours), max(hours) + HOUR)
-        for hour in hours:
-            _roll_hour(cluster_id, hour)
+        with billing_remembered():
+            for hour in hours:
+                _roll_hour(cluster_id, hour)
         cursor.execute(
             """UPDATE accounting_pendinggpuhour SET needs_hour = false
                WHERE cluster_id = %s AND hour_start = ANY(%s)""",
@@ -181,7 +182,8 @@ def _due_days(cluster_id: int) -> list[date]:
         days = [day for (day,) in cursor.fetchall()]
         cursor.execute("SELECT clock_timestamp()")
         now = cursor.fetchone()[0]
-    return [day for day in days if midnight(day + timedelta(days=1)) <= now]
+    with billing_remembered():
+        return [day for day in days if midnight(day + timedelta(days=1)) <= now]
 
 
 def _roll_day(cluster_id: int, day: date) -> None:

@@ -20,6 +20,7 @@ from accounting.ingest.facts import expired_hours, gpu_rollup, partitions
 from accounting.ingest.windows import schedule
 from accounting.locks import lock
 from accounting.models import DirtyHour
+from accounting.rating.billing_settings import billing_remembered
 from accounting.rating.charge_sql import (
     HARD_KEY_COLUMNS,
     INTENSITY_COLUMNS,
@@ -171,9 +172,10 @@ def _roll_batch(cluster_id: int, hours: Sequence[datetime]) -> int:
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
         marks = _marks(cluster_id, hours)
         days: set[date] = set()
-        for mark in marks:
-            is_new = mark.reason == FACTS
-            days |= roll_up_hour(cluster_id, mark.hour, has_new_facts=is_new)
+        with billing_remembered():
+            for mark in marks:
+                is_new = mark.reason == FACTS
+                days |= roll_up_hour(cluster_id, mark.hour, has_new_facts=is_new)
         roll_up_days(cluster_id, sorted(days))
         cursor.executemany(
             """DELETE FROM accounting_dirtyhour

@@ -33,6 +33,7 @@ from accounting.queries.usage.holds import hold_rows
 from accounting.queries.usage.intensity import ONLY, only_pointless, with_intensity
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_stream
+from accounting.rating.billing_settings import billing_remembered
 from accounting.serializers.data_health import IssueSerializer
 from accounting.serializers.finance.budgets import BudgetSerializer
 from accounting.serializers.queues import QueueRowSerializer
@@ -108,6 +109,7 @@ class Command(BaseCommand):
                 help=f"only this {words}; may be given again",
             )
 
+    @billing_remembered()
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the rows."""
         filters = {n: options[f"f_{n}"] for n in FILTERS if options[f"f_{n}"]}
