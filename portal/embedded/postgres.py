@@ -37,7 +37,12 @@ SETTINGS = {
     "log_min_messages": "warning",
 }
 # deleted after the run
-TEMPORARY_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
+TEMPORARY_SETTINGS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    # tests in a transaction drop years of partitions, several processes side by side
+    "max_locks_per_transaction": "512",
+}
 
 
 @dataclass(slots=True)
