@@ -37,13 +37,15 @@ def write(world: World) -> None:
     _billing(world["billing"])
     for price in world["prices"]:
         _price(price)
-    for rate in world["conversions"]:
-        ConversionRate.objects.create(
+    ConversionRate.objects.bulk_create(
+        ConversionRate(
             from_currency=rate["from"],
             to_currency=rate["to"],
             on=rate["on"],
             rate=Decimal(rate["rate"]),
         )
+        for rate in world["conversions"]
+    )
     for quota in world["quotas"]:
         TeamQuota.objects.create(
             cluster=_cluster(quota["cluster"]),
@@ -57,8 +59,7 @@ def write(world: World) -> None:
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for fact in world["facts"]:
         _add(rows, fact, prices)
-    for row in rows.values():
-        UsageDay.objects.create(**row)
+    UsageDay.objects.bulk_create(UsageDay(**row) for row in rows.values())
 
 
 def _billing(rows: list[dict[str, Any]]) -> None:

@@ -61,11 +61,12 @@ def closed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PeriodRev
         books.pod(f"run-{n}", space="abc"[n % 3], tier="low" * (n % 2))
         for n in range(7)
     ]
-    for n in range(60):
-        at = TEN + n * WINDOW + (n % 5) * timedelta(days=1)
-        busy, idle = 100_003 + 997 * n, 31_007 + 13 * n
-        books.write(gpu, at, pods[n % 7], busy=busy, idle=idle, unknown=11)
-        books.write(gpu, at, free=300_000 - busy - idle - 14, dark=3)
+    with books.together():
+        for n in range(60):
+            at = TEN + n * WINDOW + (n % 5) * timedelta(days=1)
+            busy, idle = 100_003 + 997 * n, 31_007 + 13 * n
+            books.write(gpu, at, pods[n % 7], busy=busy, idle=idle, unknown=11)
+            books.write(gpu, at, free=300_000 - busy - idle - 14, dark=3)
     books.settle()
     Entry.objects.create(
         number="E-1",

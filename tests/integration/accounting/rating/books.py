@@ -5,8 +5,9 @@ attribution would have; everything after it (teams, prices, hours, days, reports
 """
 
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -34,11 +35,54 @@ TEN = datetime(2026, 10, 6, 10, tzinfo=UTC)  # a Tuesday
 _COLUMNS = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
 
 
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Windows of one GPU, with what identifies it, its time and what was measured."""
+
+    starts: Sequence[datetime]
+    key: tuple[int, ...]
+    time: tuple[int, ...]
+    seen: tuple[int, ...]
+
+
+def _put(facts: Sequence[_Facts]) -> None:
+    """Store facts and mark their hours."""
+    starts = [at for fact in facts for at in fact.starts]
+    for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
+        partitions.ensure(table, min(starts), max(starts) + timedelta(hours=1))
+    key = "cluster_id, gpu_id, pod_id, node_id, instance"
+    names = ", ".join(f"{name}_ms" for name in _COLUMNS)
+    measured = "energy_seen_us, energy_mj, memory_seen_us, memory_peak_bytes"
+    with connection.cursor() as cursor:
+        for into, part in (
+            (f"usage_window (window_start, {key}, flags, {names})", "time"),
+            (f"intensity_window (window_start, {key}, {measured})", "seen"),
+        ):
+            with cursor.copy(f"COPY {into} FROM STDIN") as copy:
+                for fact in facts:
+                    for at in fact.starts:
+                        copy.write_row((at, *fact.key, *getattr(fact, part)))
+    hours = {
+        (fact.key[0], at.astimezone(UTC).replace(minute=0))
+        for fact in facts
+        for at in fact.starts
+    }
+    DirtyHour.objects.bulk_create(
+        [
+            DirtyHour(cluster_id=cluster, hour_start=at, marked_at=TEN, reason="facts")
+            for cluster, at in sorted(hours)
+        ],
+        ignore_conflicts=True,
+    )
+
+
 @dataclass
 class Books:
     """Writes facts and set-ups; `settle` rolls up what they touched."""
 
     folder: Path
+    _nodes: dict[str, int] = field(default_factory=dict)
+    _held: list[_Facts] | None = None
 
     def configure(self, text: str) -> str:
         """Set up, as `manage.py configure` does; returns what it said."""
@@ -122,42 +166,33 @@ class Books:
         **states: int,
     ) -> None:
         """The same fact in each window that begins at one of `starts`."""
-        node = Node.objects.get(name=f"node-of-{gpu.uuid}")
-        for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
-            partitions.ensure(table, min(starts), max(starts) + timedelta(hours=1))
-        key = (gpu.cluster_id, gpu.pk, pod.pk if pod else 0, node.pk, instance)
-        values = [states.get(name, 0) for name in _COLUMNS]
+        name = f"node-of-{gpu.uuid}"
+        node = self._nodes.get(name) or Node.objects.get(name=name).pk
         seen = (
             *(int(energy_mj is not None), energy_mj or 0),
             *(int(peak_memory_bytes is not None), peak_memory_bytes or 0),
         )
-        names = ", ".join(f"{name}_ms" for name in _COLUMNS)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"""INSERT INTO usage_window (cluster_id, gpu_id, pod_id, node_id, instance,
-                    flags, {names}, window_start)
-                    SELECT {", ".join(["%s"] * 13)}, unnest(%s::timestamptz[])""",
-                [*key, flags, *values, list(starts)],
-            )
-            cursor.execute(
-                """INSERT INTO intensity_window (cluster_id, gpu_id, pod_id, node_id, instance,
-                   energy_seen_us, energy_mj, memory_seen_us, memory_peak_bytes, window_start)
-                   SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, unnest(%s::timestamptz[])""",
-                [*key, *seen, list(starts)],
-            )
-        hours = {at.astimezone(UTC).replace(minute=0) for at in starts}
-        DirtyHour.objects.bulk_create(
-            [
-                DirtyHour(
-                    cluster_id=gpu.cluster_id,
-                    hour_start=hour,
-                    marked_at=TEN,
-                    reason="facts",
-                )
-                for hour in sorted(hours)
-            ],
-            ignore_conflicts=True,
+        fact = _Facts(
+            starts,
+            (gpu.cluster_id, gpu.pk, pod.pk if pod else 0, node, instance),
+            (flags, *(states.get(name, 0) for name in _COLUMNS)),
+            seen,
         )
+        if self._held is None:
+            _put([fact])
+        else:
+            self._held.append(fact)
+            self._nodes[name] = node
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write what is written meanwhile at the end, in a few statements instead of thousands."""
+        self._held = []
+        yield
+        held, self._held = self._held, None
+        self._nodes.clear()
+        if held:
+            _put(held)
 
     def hours(
         self,

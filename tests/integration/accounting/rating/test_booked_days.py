@@ -89,12 +89,13 @@ def use(books: Books, zone: str = "Europe/Berlin") -> None:
         books.pod("serve", space="b", tier="low"),
         books.pod("notebook", space="c"),
     ]
-    for n in range(96):
-        for g, gpu in enumerate(gpus):
-            busy, idle = 70_003 + 7 * n, 50_001 * g + n
-            at = NIGHT - 4 * HOUR + n * WINDOW
-            books.write(gpu, at, pods[(n + g) % 3], busy=busy, idle=idle, unknown=11)
-            books.write(gpu, at, free=300_000 - busy - idle - 14, dark=3)
+    with books.together():
+        for n in range(96):
+            for g, gpu in enumerate(gpus):
+                pod, at = pods[(n + g) % 3], NIGHT - 4 * HOUR + n * WINDOW
+                busy, idle = 70_003 + 7 * n, 50_001 * g + n
+                books.write(gpu, at, pod, busy=busy, idle=idle, unknown=11)
+                books.write(gpu, at, free=300_000 - busy - idle - 14, dark=3)
     books.write(gpus[0], datetime(2026, 11, 3, 10, tzinfo=UTC), pods[0], busy=100_001)
     books.settle()
 

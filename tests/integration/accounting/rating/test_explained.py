@@ -51,15 +51,16 @@ def currency() -> str:
 def client(books: Books, currency: str) -> Iterator[Client]:
     """An administrator of books with 52 prices, 23 teams and 54 workloads."""
     books.configure(set_up(currency))
-    for n in range(MODELS):
-        for life in ("on-demand", "spot"):
-            gpu = books.gpu(f"GPU-{n:02}-{life}", model=f"M-{n:02}", lifecycle=life)
-            pod = books.pod(f"w{n}-{life}", space=f"s{n % TEAMS}")
-            busy, idle = 100_003 + 997 * n, 61_007 + 31 * n * (life == "spot")
-            books.write(
-                gpu, TEN, pod, busy=busy, idle=idle, unknown=300_000 - busy - idle
-            )
-            books.write(gpu, TEN + WINDOW, free=299_999 - n, stray=n + 1)
+    with books.together():
+        for n in range(MODELS):
+            for life in ("on-demand", "spot"):
+                gpu = books.gpu(f"GPU-{n:02}-{life}", model=f"M-{n:02}", lifecycle=life)
+                pod = books.pod(f"w{n}-{life}", space=f"s{n % TEAMS}")
+                busy, idle = 100_003 + 997 * n, 61_007 + 31 * n * (life == "spot")
+                books.write(
+                    gpu, TEN, pod, busy=busy, idle=idle, unknown=300_000 - busy - idle
+                )
+                books.write(gpu, TEN + WINDOW, free=299_999 - n, stray=n + 1)
     books.settle()
     user = get_user_model().objects.create_user("ana")
     Person.objects.create(user=user, role="admin")

@@ -178,17 +178,18 @@ def set_prices(book: list[Terms]) -> None:
 def store(books: Books, world: World, book: list[Terms], all_: list[Line]) -> None:
     """Write an example's prices and facts, and roll its hour and day up."""
     set_prices(book)
-    for line in all_:
-        gpu = world.gpus[line.gpu]
-        pod = None if line.pod is None else world.pods[gpu.cluster_id][line.pod]
-        names = PLATFORM_STATES if pod is None else HELD_STATES
-        books.write(
-            gpu,
-            TEN + line.window * WINDOW,
-            pod,
-            instance=line.instance,
-            **dict(zip(names, line.states, strict=True)),
-        )
+    with books.together():
+        for line in all_:
+            gpu = world.gpus[line.gpu]
+            pod = None if line.pod is None else world.pods[gpu.cluster_id][line.pod]
+            names = PLATFORM_STATES if pod is None else HELD_STATES
+            books.write(
+                gpu,
+                TEN + line.window * WINDOW,
+                pod,
+                instance=line.instance,
+                **dict(zip(names, line.states, strict=True)),
+            )
     for cluster in Cluster.objects.all():
         roll_up_days(cluster.pk, sorted(roll_up_hour(cluster.pk, TEN)))
 

@@ -76,16 +76,17 @@ def test_rows_states_and_totals_sum_at_any_grouping(books: Books, rate: str) -> 
     gpus = [books.gpu(f"GPU-{n}") for n in range(4)]
     pods = [books.pod(name, space=name) for name in "abc"]
     held = wall = 0
-    for n in range(24):
-        at = TEN + n * timedelta(minutes=5)
-        for g, gpu in enumerate(gpus):
-            busy, idle, unknown = 70_003 + 7 * n, 50_001 * g, 13 + n * g
-            rest = 300_000 - busy - idle - unknown
-            books.write(
-                gpu, at, pods[(n + g) % 3], busy=busy, idle=idle, unknown=unknown
-            )
-            books.write(gpu, at, free=rest - 11, stray=7, dark=3, stranded=1)
-            held, wall = held + 300_000 - rest, wall + 300_000
+    with books.together():
+        for n in range(24):
+            at = TEN + n * timedelta(minutes=5)
+            for g, gpu in enumerate(gpus):
+                busy, idle, unknown = 70_003 + 7 * n, 50_001 * g, 13 + n * g
+                rest = 300_000 - busy - idle - unknown
+                books.write(
+                    gpu, at, pods[(n + g) % 3], busy=busy, idle=idle, unknown=unknown
+                )
+                books.write(gpu, at, free=rest - 11, stray=7, dark=3, stranded=1)
+                held, wall = held + 300_000 - rest, wall + 300_000
     books.settle()
     assert_sums("usage", held, exact(held, rate))
     assert_sums("ledger", wall, exact(wall, rate))
@@ -142,11 +143,12 @@ def test_nothing_is_rounded_before_the_total(books: Books) -> None:
     """A thousand lines of 0.0833 micro-units each are 83 of them, not none."""
     books.configure(set_up("0.000001"))
     pods = [books.pod(f"pod-{n}", space="a") for n in range(100)]
-    for n in range(10):
-        gpu = books.gpu(f"GPU-{n}")
-        for m in range(10):
-            at = TEN + m * timedelta(minutes=5)
-            books.write(gpu, at, pods[n * 10 + m], busy=300_000)
+    with books.together():
+        for n in range(10):
+            gpu = books.gpu(f"GPU-{n}")
+            for m in range(10):
+                at = TEN + m * timedelta(minutes=5)
+                books.write(gpu, at, pods[n * 10 + m], busy=300_000)
     books.settle()
     rows = report("usage", by="pod")
     assert len(rows) == 100
