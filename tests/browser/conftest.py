@@ -113,6 +113,15 @@ def turn_dark(page: Page) -> None:
     )
 
 
+def wrong_in_both_themes(page: Page, violations: Callable[..., list[str]]) -> list[str]:
+    """What axe finds on a light page, and after it has turned dark; it is light again then."""
+    light = violations(page)
+    turn_dark(page)
+    dark = violations(page, only_colors=True)
+    page.emulate_media(color_scheme="light")
+    return light + dark
+
+
 @dataclass
 class Visit:
     """A page of somebody who is signed in, and everything it complained about."""
