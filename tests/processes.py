@@ -5,12 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def wait_until(what: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Return as soon as something is true; fail when it does not become true."""
+def wait_until(
+    what: Callable[[], bool], seconds: float = 60.0, pause: float = 0.05
+) -> None:
+    """Return as soon as something is true; fail when it does not become true.
+
+    To ask may start a process: a longer pause leaves its time to what is waited for.
+    """
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, f"not true within {seconds} s: {what}"
-        time.sleep(0.05)
+        time.sleep(pause)
 
 
 def processes_of(word: str) -> dict[int, str]:

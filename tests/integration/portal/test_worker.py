@@ -21,6 +21,7 @@ from tests.processes import processes_of, wait_until
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(240)]
 
 ROOT = Path(__file__).resolve().parents[3]
+PAUSE = 0.5  # seconds between two probes: each of them is a process
 SECRET = "only for the workers of these tests, of no use elsewhere"
 
 
@@ -77,8 +78,8 @@ def test_worker_and_clock_say_that_they_work(
     running: Supervisor, environment: dict[str, str]
 ) -> None:
     del running
-    wait_until(lambda: probe("worker", environment), 60)
-    wait_until(lambda: probe("beat", environment), 60)
+    wait_until(lambda: probe("worker", environment), 60, PAUSE)
+    wait_until(lambda: probe("beat", environment), 60, PAUSE)
 
 
 def test_worker_takes_work_again_after_redis_was_lost(
@@ -91,7 +92,7 @@ def test_worker_takes_work_again_after_redis_was_lost(
     lost = [pid for pid, line in running_now if "redis-server" in line]
     os.kill(lost[0], signal.SIGKILL)
     wait_until(lambda: lost[0] not in processes_of(str(places.home)))
-    wait_until(lambda: probe("worker", environment), 90)
+    wait_until(lambda: probe("worker", environment), 90, PAUSE)
     assert worker.process is before, "it came back by itself, not by a restart"
     assert worker.process is not None
     assert worker.process.poll() is None
@@ -100,7 +101,7 @@ def test_worker_takes_work_again_after_redis_was_lost(
         running.watch(seconds=0.5)
         return probe("beat", environment)
 
-    wait_until(is_clock_back, 90)
+    wait_until(is_clock_back, 90, PAUSE)
 
 
 def test_web_is_ready_only_with_everything(
@@ -109,6 +110,6 @@ def test_web_is_ready_only_with_everything(
     supervisor = Supervisor(environment, tmp_path, lambda _text: None)
     supervisor.start("web", roles.web("127.0.0.1:18765"))
     try:
-        wait_until(lambda: probe("web", {**environment, "PORT": "18765"}), 60)
+        wait_until(lambda: probe("web", {**environment, "PORT": "18765"}), 60, PAUSE)
     finally:
         supervisor.stop()
