@@ -3,8 +3,9 @@
 Quick tests run side by side, then those of pages in browsers, each process with its own
 server and Chromium, then those that start the whole product, two files at a time. One pair of
 services serves all of them: those that `DATABASE_URL` and `REDIS_URL` name, else embedded ones
-in a directory of their own. In CI (`CI=true`) a tier that cannot run fails. Arguments are pytest's;
-with `--collect-only` the tests are listed.
+in a directory of their own. Temporary files are in memory if there is enough of it. In CI
+(`CI=true`) a tier that cannot run fails. Arguments are pytest's; with `--collect-only` the tests
+are listed.
 """
 
 import os
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from portal.embedded import launch, lease
 from portal.embedded.supervisor import Stopped, stopping_signals
-from tests import bytecode
+from tests import bytecode, scratch
 from tests.programs import REQUIREMENTS
 
 PROCESSES = "3"  # on two cores: some tests wait for other processes
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
     print_tiers()
     is_list = "--collect-only" in arguments  # of all tests at once, without services
     steps = {"are there": []} if is_list else STEPS
-    with bytecode.kept(), stopping_signals():
+    with scratch.in_memory(), bytecode.kept(), stopping_signals():
         try:
             environment = dict(os.environ) if is_list else services()
             codes = [

@@ -1,0 +1,95 @@
+"""Temporary files of a run of the tests: in memory, where there is enough of it.
+
+A database is 1,700 small files. On the disk of a virtual machine, to create one of them took half a
+millisecond of processor time: a second to copy a database, and a tenth of it in memory. Tests
+create, copy and empty databases all the time.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+MEMORY = Path("/dev/shm")  # noqa: S108  # on every Linux; a few MB in a container
+NEEDED = 8 * 1024**3  # bytes; a run of all tests uses up to 3 GB
+NAMED = "TMPDIR"
+PREFIX = "gl-"  # short: a path of a socket has 107 bytes
+AGE = 60.0  # seconds; a younger folder may not be locked yet
+
+
+@contextmanager
+def in_memory(place: Path = MEMORY, needed: int = NEEDED) -> Iterator[None]:
+    """Let `tempfile`, of this process and of those that it starts, use a folder in memory.
+
+    All that is in it is deleted at the end, or by the next run if this one is killed. Does nothing
+    where memory is short, or where somebody has named a folder.
+    """
+    if os.environ.get(NAMED) or min(_free(place), _available()) < needed:
+        yield
+        return
+    _remove_left_over(place)
+    with (
+        tempfile.TemporaryDirectory(
+            prefix=PREFIX, dir=place, ignore_cleanup_errors=True
+        ) as folder,
+        _locked(Path(folder)),
+    ):
+        Path(folder).chmod(0o1777)  # as /tmp: some tests run as another user
+        os.environ[NAMED] = tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            del os.environ[NAMED]
+            tempfile.tempdir = None
+
+
+def on_disk() -> Path:
+    """A folder for what is too large for memory, or links to files of a cache."""
+    found = Path(tempfile.gettempdir())
+    return Path("/tmp") if found.is_relative_to(MEMORY) else found  # noqa: S108
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """While this process lives, nobody else has the lock of a folder.
+
+    Raises:
+        BlockingIOError: another process has it.
+    """
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _remove_left_over(place: Path) -> None:
+    """Remove folders of runs that were killed."""
+    for folder in place.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # it is in use, another user's, or has just gone
+            if time.time() - folder.stat().st_mtime > AGE:
+                with _locked(folder):
+                    shutil.rmtree(folder)
+
+
+def _free(folder: Path) -> int:
+    """Free bytes of a folder's file system; 0 if there is none."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return 0
+
+
+def _available() -> int:
+    """Bytes of memory that processes can still take; 0 if not known."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return 0
+    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(found[0]) * 1024 if found else 0
