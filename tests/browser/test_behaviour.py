@@ -47,7 +47,7 @@ def test_a_number_opens_where_it_comes_from(sign_in: SignIn) -> None:
 def test_every_money_and_time_cell_of_the_teams_table_is_a_button(
     sign_in: SignIn,
 ) -> None:
-    page = sign_in("ana").open("/teams")
+    page = sign_in("ana", is_kept=True).open("/teams")
     row = page.locator("tbody tr[data-href]").first
     assert row.locator("a[data-explain]").count() == 5
 
@@ -333,7 +333,7 @@ def test_what_a_rule_moves_fits_beside_its_form(sign_in: SignIn, width: int) -> 
 
 
 def test_a_tall_row_of_the_audit_log_begins_at_its_top(sign_in: SignIn) -> None:
-    page = sign_in("ana").open("/audit")
+    page = sign_in("ana", is_kept=True).open("/audit")
     tops = page.locator(".audit > tbody > tr").evaluate_all(TOPS_OF_TALL_ROWS)
     assert tops
     assert max(tops) < 24
@@ -371,7 +371,7 @@ def test_rows_can_be_compact(sign_in: SignIn) -> None:
 
 
 def test_data_health_proves_the_newest_hour(sign_in: SignIn) -> None:
-    page = sign_in("ana").open("/data-health")
+    page = sign_in("ana", is_kept=True).open("/data-health")
     proofs = page.locator(".proofs")
     expect(proofs).to_be_visible()
     assert proofs.locator(".check.bad").count() == 0

@@ -274,7 +274,7 @@ def test_pages_with_content_are_clean_and_fit_a_small_phone(
     desk: Office, sign_in: SignIn, violations: Violations, path: str
 ) -> None:
     del desk
-    page = sign_in("ana").open(path)
+    page = sign_in("ana", is_kept=True).open(path)
     assert violations(page) == []
     turn_dark(page)
     assert violations(page, only_colors=True) == []
@@ -307,7 +307,7 @@ def test_quotas_keep_the_policy_and_fit_a_small_phone(
     desk: Office, sign_in: SignIn, path: str
 ) -> None:
     del desk
-    visit = sign_in("ana")
+    visit = sign_in("ana", is_kept=True)
     page = visit.open(path)
     page.set_viewport_size({"width": PHONE, "height": 800})
     assert page.evaluate(WIDTH_OF_PAGE) <= PHONE

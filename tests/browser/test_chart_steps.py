@@ -19,7 +19,7 @@ def bars(page: Page, chart: str) -> list[float]:
 @pytest.mark.parametrize("path", ["/", "/teams/vision"])
 @pytest.mark.parametrize("width", [360, 1440])
 def test_a_day_is_drawn_as_hours(sign_in: SignIn, path: str, width: int) -> None:
-    visit = sign_in("ana", width=width)
+    visit = sign_in("ana", width=width, is_kept=True)
     page = visit.open(f"{path}?range=yesterday")
     shown = bars(page, "spend")
     assert len(shown) >= 24

@@ -56,7 +56,7 @@ def test_a_stretch_of_a_gpu_is_explained(sign_in: SignIn) -> None:
 
 
 def test_small_charts_share_one_time_axis(sign_in: SignIn) -> None:
-    page = sign_in("ana").open(f"/gpus/{GPU}?range=today")
+    page = sign_in("ana", is_kept=True).open(f"/gpus/{GPU}?range=today")
     ranges = page.evaluate(
         "() => ['busy', 'memory', 'power'].map(id =>"
         " document.querySelector(`#${id} .plot`).layout.xaxis.range.join())"
@@ -71,12 +71,12 @@ def test_small_charts_share_one_time_axis(sign_in: SignIn) -> None:
 
 @pytest.mark.parametrize("cells", [".node-cell h3", ".gpus .holder .name"])
 def test_a_long_name_is_not_cut(sign_in: SignIn, cells: str) -> None:
-    page = sign_in("ana").open("/gpus")
+    page = sign_in("ana", is_kept=True).open("/gpus")
     found = page.locator(cells)
     assert found.count() > 0
     assert max(found.evaluate_all(RENAMED, LONG_NAME)) <= 0
 
 
 def test_the_hint_in_the_filter_fits(sign_in: SignIn) -> None:
-    page = sign_in("ana").open("/gpus")
+    page = sign_in("ana", is_kept=True).open("/gpus")
     assert page.locator("main #q").evaluate(PLACEHOLDER_ROOM) >= 0

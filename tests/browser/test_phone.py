@@ -41,13 +41,13 @@ def outside(page: Page, selector: str) -> list[float]:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_no_number_is_cut_without_a_word(sign_in: SignIn, path: str) -> None:
-    page = sign_in("ana", width=360).open(path)
+    page = sign_in("ana", width=360, is_kept=True).open(path)
     assert page.evaluate(CUT) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_a_violation_with_a_long_row_fits(sign_in: SignIn) -> None:
-    page = sign_in("ana", width=360).open("/data-health/proofs")
+    page = sign_in("ana", width=360, is_kept=True).open("/data-health/proofs")
     page.evaluate(
         """document.querySelector(".proofs .check > div").insertAdjacentHTML(
             "beforeend", `<span class="cell-sub">${"0123456789abcdef".repeat(8)}</span>`)"""
@@ -56,21 +56,21 @@ def test_a_violation_with_a_long_row_fits(sign_in: SignIn) -> None:
 
 
 def test_short_tables_of_the_overview_fit(sign_in: SignIn) -> None:
-    page = sign_in("ana", width=360).open("/?range=last-7-days")
+    page = sign_in("ana", width=360, is_kept=True).open("/?range=last-7-days")
     numbers = "section[aria-labelledby={}-title] tbody td"
     beyond = {name: max(outside(page, numbers.format(name))) for name in SHORT_TABLES}
     assert {name: by for name, by in beyond.items() if by > -8} == {}
 
 
 def test_the_prices_behind_an_amount_fit(sign_in: SignIn) -> None:
-    page = sign_in("ana", width=360).open("/explain?what=charge")
+    page = sign_in("ana", width=360, is_kept=True).open("/explain?what=charge")
     assert max(outside(page, "[aria-label='Prices that took part'] td")) <= -8
     first = page.locator("[aria-label='Prices that took part'] tbody tr").first
     assert "GPU-h at €" in first.inner_text()
 
 
 def test_a_wide_table_fades_until_its_end_is_seen(sign_in: SignIn) -> None:
-    page = sign_in("ana", width=360).open("/teams")
+    page = sign_in("ana", width=360, is_kept=True).open("/teams")
     table = page.locator("main .table-wrap").first
     assert table.get_attribute("data-goes-on") is not None
     assert page.locator(".scroll-hint").first.is_visible()
@@ -89,7 +89,7 @@ def test_a_wide_table_fades_without_scripts_too(sign_in: SignIn) -> None:
 
 @pytest.mark.parametrize("width", [360, 768])
 def test_the_filter_of_a_name_stands_beside_it(sign_in: SignIn, width: int) -> None:
-    page = sign_in("ana", width=width).open("/teams?group=none")
+    page = sign_in("ana", width=width, is_kept=True).open("/teams?group=none")
     rows = page.locator("tbody tr[data-href]")
     assert rows.count() >= 7
     for row in rows.all():
@@ -104,7 +104,7 @@ def test_the_filter_of_a_name_stands_beside_it(sign_in: SignIn, width: int) -> N
 
 
 def test_a_wide_screen_shows_every_column(sign_in: SignIn) -> None:
-    page = sign_in("ana").open("/teams/vision/workloads")
+    page = sign_in("ana", is_kept=True).open("/teams/vision/workloads")
     assert page.get_by_role("columnheader", name="Kind").is_visible()
     assert not page.locator(".scroll-hint").first.is_visible()
     assert not page.locator("tbody .phone-only").first.is_visible()

@@ -31,7 +31,7 @@ def opened(visit: Visit, path: str) -> Page:
 
 @pytest.mark.parametrize("path", PAGES_WITH_CHARTS)
 def test_charts_are_tables(sign_in: SignIn, path: str) -> None:
-    page = opened(sign_in("ana", scripts=False), path)
+    page = opened(sign_in("ana", scripts=False, is_kept=True), path)
     charts = page.locator("[data-chart]")
     assert charts.count() > 0
     for chart in charts.all():
@@ -47,7 +47,7 @@ def test_charts_are_tables(sign_in: SignIn, path: str) -> None:
     [*PAGES_WITH_CHARTS, "/teams", "/explain?what=charge", "/account", "/data-health"],
 )
 def test_no_control_is_dead(sign_in: SignIn, path: str) -> None:
-    page = opened(sign_in("ana", scripts=False), path)
+    page = opened(sign_in("ana", scripts=False, is_kept=True), path)
     for selector in DEAD:
         for control in page.locator(selector).all():
             expect(control).to_be_hidden()
