@@ -10,12 +10,18 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")  # noqa: S108  # on every Linux; a few MB in a container
 NEEDED = 8 * 1024**3  # bytes; a run of all tests uses up to 3 GB
+LIMITS = {  # of a container, and what of it is used: of cgroups 2, and 1
+    "/sys/fs/cgroup/memory.max": "/sys/fs/cgroup/memory.current",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes": (
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes"
+    ),
+}
 NAMED = "TMPDIR"
 PREFIX = "gl-"  # short: a path of a socket has 107 bytes
 AGE = 60.0  # seconds; a younger folder may not be locked yet
@@ -86,10 +92,23 @@ def _free(folder: Path) -> int:
 
 
 def _available() -> int:
-    """Bytes of memory that processes can still take; 0 if not known."""
+    """Bytes of memory that processes can still take; 0 if not known.
+
+    Files in memory count as memory of a container, whose limit the machine does not show.
+    """
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
         return 0
     found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
-    return int(found[0]) * 1024 if found else 0
+    of_machine = int(found[0]) * 1024 if found else 0
+    return min([of_machine, *left_of_limits(LIMITS)])
+
+
+def left_of_limits(limits: Mapping[str, str]) -> list[int]:
+    """Bytes that are left of each limit there is, by the files of limits and of what is used."""
+    found = []
+    for limit, used in limits.items():
+        with suppress(OSError, ValueError):  # no such file, or "max"
+            found.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
+    return found

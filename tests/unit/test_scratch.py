@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.scratch import MEMORY, NAMED, _remove_left_over, in_memory, on_disk
+from tests.scratch import (
+    MEMORY,
+    NAMED,
+    _remove_left_over,
+    in_memory,
+    left_of_limits,
+    on_disk,
+)
 
 SHOW = [sys.executable, "-S", "-c", "import tempfile; print(tempfile.gettempdir())"]
 
@@ -78,3 +85,12 @@ def test_what_needs_a_disk_is_not_in_memory(
     assert on_disk() == Path(usual)
     monkeypatch.setattr(tempfile, "tempdir", str(MEMORY / "gl-of-a-run"))
     assert not on_disk().is_relative_to(MEMORY)
+
+
+def test_limits_of_a_container_count_where_there_are_any(tmp_path: Path) -> None:
+    limit, used, none = (tmp_path / name for name in ("limit", "used", "none"))
+    limit.write_text("4000\n")
+    used.write_text("1500\n")
+    none.write_text("max\n")
+    limits = {str(limit): str(used), str(none): str(used), "/missing": str(used)}
+    assert left_of_limits(limits) == [2500]
