@@ -1,4 +1,4 @@
-"""What the web process loads: neither the Kubernetes client nor a way to a cluster."""
+"""What processes load: the web no way to a cluster, workers and the scheduler no pages."""
 
 import subprocess
 import sys
@@ -18,11 +18,29 @@ assert gc.get_freeze_count() and gc.get_threshold()[0] == NEW_OBJECTS, "pages wa
 sys.exit(", ".join(found) if found else 0)
 """
 
+LOAD_TASKS = """
+import sys
+import portal.celery
+portal.celery.app.loader.import_default_modules()
+assert "accounting.tasks.sweep" in portal.celery.app.tasks
+sys.exit("it has pages" if "portal.urls" in sys.modules else 0)
+"""
+
 
 def test_the_web_process_cannot_speak_to_clusters() -> None:
     """35 MB and 0.2 s that it does without, and no request can wait on a cluster."""
+    assert_ends_well(LOAD)
+
+
+def test_workers_and_the_scheduler_have_no_pages() -> None:
+    """70 MB and 0.8 s that each does without."""
+    assert_ends_well(LOAD_TASKS)
+
+
+def assert_ends_well(code: str) -> None:
+    """A new process that runs some code has nothing to complain about."""
     loaded = subprocess.run(
-        [sys.executable, "-c", LOAD],
+        [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         timeout=60,
