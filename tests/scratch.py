@@ -23,7 +23,7 @@ LIMITS = {  # of a container, and what of it is used: of cgroups 2, and 1
     ),
 }
 NAMED = "TMPDIR"
-PREFIX = "gl-"  # short: a path of a socket has 107 bytes
+PREFIX = "ledger-tests-"
 AGE = 60.0  # seconds; a younger folder may not be locked yet
 
 

@@ -57,16 +57,16 @@ def test_a_folder_of_a_killed_run_is_removed_by_the_next(
     usual: str, tmp_path: Path
 ) -> None:
     del usual
-    for name in ("gl-old", "gl-new", "of-others"):
+    for name in ("ledger-tests-old", "ledger-tests-new", "of-others"):
         (tmp_path / name).mkdir()
     with in_memory(tmp_path, needed=0):
-        [runs] = [path for path in tmp_path.glob("gl-*") if len(path.name) > 6]
         for path in tmp_path.iterdir():
-            if path.name != "gl-new":
+            if path.name != "ledger-tests-new":
                 os.utime(path, (0, 0))
         _remove_left_over(tmp_path)
         found = {path.name for path in tmp_path.iterdir()}
-        assert found == {runs.name, "gl-new", "of-others"}
+        own = Path(tempfile.gettempdir()).name
+        assert found == {own, "ledger-tests-new", "of-others"}
 
 
 def test_a_folder_that_is_named_is_left_alone(
@@ -83,7 +83,7 @@ def test_what_needs_a_disk_is_not_in_memory(
 ) -> None:
     assert not on_disk().is_relative_to(MEMORY)
     assert on_disk() == Path(usual)
-    monkeypatch.setattr(tempfile, "tempdir", str(MEMORY / "gl-of-a-run"))
+    monkeypatch.setattr(tempfile, "tempdir", str(MEMORY / "ledger-tests-1"))
     assert not on_disk().is_relative_to(MEMORY)
 
 
