@@ -136,7 +136,10 @@ class KubeState:
         return self._last_known_step(scraper.job, window)
 
     def _last_known_step(self, job: str, window: int) -> int:
-        """That of the last earlier sample of a job which has one by itself."""
+        """That of the last earlier sample of a job which has one by itself.
+
+        Of several scrapers that were sampled at that time, the lower median.
+        """
         earlier = [
             (at, gap)
             for scraper, times in self.scrapes.items()
@@ -145,7 +148,10 @@ class KubeState:
             if at < window
             and (gap := self.kube_gap(scraper, window_of(at))) is not None
         ]
-        return max(earlier)[1] if earlier else UNKNOWN_STEP
+        if not earlier:
+            return UNKNOWN_STEP
+        last = max(at for at, _ in earlier)
+        return lower_median(sorted(gap for at, gap in earlier if at == last))
 
     def step_of_scrapers(self, scrapers: Iterable[Scraper], at: int) -> int:
         """One step after a kube-state sample: the longest of those who gave it (N9)."""

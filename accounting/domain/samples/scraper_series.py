@@ -85,13 +85,14 @@ class ScrapeSteps:
         return DEFAULT_STEP_MS if last is None else last
 
     def own_before(self, window_start_ms: int) -> tuple[int, int] | None:
-        """The last own step up to a window: of which window, and the step."""
+        """The last sample up to a window that has an own step: its time, and the step."""
         i = bisect_left(self.times, window_start_ms + WINDOW_MS)
         while i:
-            window = self.times[i - 1] - self.times[i - 1] % WINDOW_MS
+            last = self.times[i - 1]
+            window = last - last % WINDOW_MS
             step = self.own(window)
             if step is not None:
-                return window, step
+                return last, step
             i = bisect_left(self.times, window)
         return None
 

@@ -123,7 +123,10 @@ def kube_steps(inventory: Inventory) -> dict[ScraperIdentity, ScrapeSteps]:
 def _last_known(
     job: Sequence[tuple[ScrapeSteps, Sequence[SampleSpan]]], window_start_ms: int
 ) -> int | None:
-    """The last step of a job's scrapers before a window; None if no scraper had one."""
+    """The step of the last sample of a job that has one by itself; None if none has.
+
+    Of several scrapers that were sampled at that time, the lower median.
+    """
     known: list[tuple[int, int]] = []
     for steps, spans in job:
         own = steps.own_before(window_start_ms)

@@ -198,6 +198,18 @@ def test_a_restart_is_no_reason_for_dark_time() -> None:
     assert found.is_seen(439_999)
 
 
+def test_after_a_restart_of_shards_the_last_sample_gives_the_step() -> None:
+    """Both shards have a step in the last window that was read; the second was read later."""
+    at = {ONE: range(0, 201, 50), TWO: range(0, 241, 60), THREE: [1500]}
+    inventory = Inventory()
+    for scraper, seconds in at.items():
+        times = np.array(seconds, np.int64) * 1000
+        inventory.scrapers[scraper] = ScraperRecord(scraper, kube_times=times)
+    assert kube_steps(inventory)[THREE].at(1_500_000) == 60_000
+    inventory.scrapers[ONE].kube_times = np.arange(40, 241, 50) * 1000
+    assert kube_steps(inventory)[THREE].at(1_500_000) == 50_000  # the lower median
+
+
 def test_evidence_keeps_when_kube_state_was_read() -> None:
     inventory, touched = seen(of_pod("info", ones(0, 30, 60, 300, 330), ONE))
     assert touched.scrapers == {ONE}
