@@ -32,8 +32,6 @@ TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e
 TIERS |= {"acceptance": "integration", "oracle": "integration", "traps": "integration"}
 FLEETS = "test_fleets.py::test_a_fleet"
 ALONE = frozenset({"browser", "e2e"})  # they need the machine for themselves
-WAITING = ("integration/faults", "integration/portal", "integration/commands")
-"""Folders of tests that mostly wait: for processes, intervals and leases."""
 UNIT_SECONDS = 2  # a slower unit test is another kind of test
 DRAWN_SECONDS = 60  # hundreds of examples; cut short in one, Hypothesis calls it flaky
 
@@ -73,12 +71,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with the tier of its folder; unit tests are quick.
-
-    Tests that wait come first: side by side, one process waits while the others compute.
-    """
-    waiting = [TESTS / name for name in WAITING]
-    items.sort(key=lambda item: not any(map(item.path.is_relative_to, waiting)))
+    """Mark each test with the tier of its folder; unit tests are quick."""
     for item in items:
         tier = TIERS.get(item.path.relative_to(TESTS).parts[0])
         if tier:
