@@ -123,7 +123,7 @@ def kube_steps(inventory: Inventory) -> dict[ScraperIdentity, ScrapeSteps]:
 def _last_known(
     job: Sequence[tuple[ScrapeSteps, Sequence[SampleSpan]]], window_start_ms: int
 ) -> int | None:
-    """The step of the last sample of a job that has one by itself; None if none has.
+    """The step of the last sample of a job that has one of its own; None if none has.
 
     Of several scrapers that were sampled at that time, the lower median.
     """
