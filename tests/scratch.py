@@ -56,7 +56,7 @@ def in_memory(place: Path = MEMORY, needed: int = NEEDED) -> Iterator[None]:
 def on_disk() -> Path:
     """A folder for what is too large for memory, or links to files of a cache."""
     found = Path(tempfile.gettempdir())
-    return Path("/tmp") if found.is_relative_to(MEMORY) else found  # noqa: S108
+    return Path("/tmp") if found.is_relative_to(MEMORY) else found  # noqa: S108  # callers make folders in it
 
 
 @contextmanager

@@ -246,9 +246,11 @@ def sign_in(
             "value": cookies[name],
             "url": address,
         }
+        # a TypedDict of Playwright, which its users may not import
         seat.context.add_cookies([cookie])  # type: ignore[list-item]
         page = seat.first if is_kept else seat.context.new_page()
         page.set_viewport_size({"width": width, "height": HEIGHT})
+        # a Literal of Playwright; tests name one of its two words
         page.emulate_media(color_scheme=theme, reduced_motion="no-preference")  # type: ignore[arg-type]
         visits.append(Visit(page, address))
         visits[-1].listen()

@@ -81,8 +81,8 @@ class Books:
     """Writes facts and set-ups; `settle` rolls up what they touched."""
 
     folder: Path
-    _nodes: dict[str, int] = field(default_factory=dict)
-    _held: list[_Facts] | None = None
+    _nodes: dict[str, int] = field(default_factory=dict, init=False)
+    _held: list[_Facts] | None = field(default=None, init=False)
 
     def configure(self, text: str) -> str:
         """Set up, as `manage.py configure` does; returns what it said."""
