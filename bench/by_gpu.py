@@ -93,7 +93,7 @@ def _hour() -> Figure:
     roll_up_dirty_hours(1)  # the partitions exist
 
     def write() -> None:
-        gpu_rollup.mark(1, hour, [hour.date()], needs_hour=True)
+        gpu_rollup.mark(1, {hour: [hour.date()]}, needs_hour=True)
         assert gpu_rollup.roll_up_by_gpu(1) == 1
 
     seconds = interleaved({"hour": write}, rounds=5)["hour"]

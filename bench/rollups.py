@@ -8,8 +8,9 @@ from pathlib import Path
 import duckdb
 from django.db import connection, transaction
 
+from accounting.domain.core.interval import Interval
 from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import HOUR, roll_up_days, roll_up_hour
+from accounting.ingest.facts.rollup import HOUR, roll_up_days, roll_up_hours
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
 
@@ -53,7 +54,7 @@ def _dirty_hour() -> Iterator[Figure]:
 def _roll() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
-        days = roll_up_hour(1, cluster.START)
+        days = roll_up_hours(1, Interval.of(cluster.START, cluster.START + HOUR))
         roll_up_days(1, sorted(days))
 
 

@@ -17,11 +17,11 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, to_ms
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_ms
 from accounting.domain.core.ledger_line import STATES
 from accounting.ingest.facts import partitions
 from accounting.ingest.facts.gpu_rollup import roll_up_by_gpu
-from accounting.ingest.facts.rollup import roll_up_days, roll_up_hour
+from accounting.ingest.facts.rollup import roll_up_days, roll_up_hours
 from accounting.models import (
     Billing,
     Binding,
@@ -472,10 +472,7 @@ class _Teller:
                 copy.write_row(row)
         with connection.cursor() as cursor:
             cursor.execute(_hard("window"), [self.cluster.pk])
-        hour, days = low, set()
-        while hour < self.until:
-            days |= roll_up_hour(self.cluster.pk, hour)
-            hour += HOUR
+        days = roll_up_hours(self.cluster.pk, Interval.of(low, self.until))
         roll_up_days(self.cluster.pk, sorted(days))
         roll_up_by_gpu(self.cluster.pk)
 

@@ -126,6 +126,19 @@ def without(periods: Iterable[Interval], taken: Iterable[Interval]) -> list[Inte
     return found
 
 
+def hour_periods(hours: Iterable[datetime], at_most: int) -> Iterator[Interval]:
+    """Hours as periods of up to `at_most` adjoining hours, ascending.
+
+    Args:
+        hours: starts of whole hours, in any order.
+        at_most: the number of hours of a period.
+    """
+    starts = sorted({to_ms(hour) for hour in hours})
+    for period in union(Interval(start, start + HOUR_MS) for start in starts):
+        for start in range(period.start_ms, period.end_ms, at_most * HOUR_MS):
+            yield Interval(start, min(start + at_most * HOUR_MS, period.end_ms))
+
+
 def window_of(instant_ms: int) -> Interval:
     """The window that contains an instant."""
     start = instant_ms - instant_ms % WINDOW_MS

@@ -7,12 +7,13 @@ it and reports by GPU read the finer step: the facts of an hour, the hours of a 
 N32).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
 
+from accounting.domain.core.interval import Interval, hour_periods
 from accounting.failpoints import reach
 from accounting.ingest.facts import expired_days, partitions
 from accounting.locks import lock
@@ -33,6 +34,7 @@ from accounting.rating.states_sql import STATE_COLUMNS
 
 HOUR = timedelta(hours=1)
 BATCH_HOURS = 24
+HOURS_AT_ONCE = 6  # one statement, as in `rollup`
 
 _LATER = SUMMED_COLUMNS[len(STATE_COLUMNS) :]
 _IN_FACTS = (*KEY_COLUMNS, *GPU_COLUMNS, *STATE_COLUMNS, *RATE_COLUMNS, *_LATER)
@@ -43,7 +45,7 @@ _USAGE = {
 _INTENSITY = {name: over(name) for name in INTENSITY_COLUMNS}
 
 
-def _insert_hour(table: str, columns: Sequence[str], facts: str) -> str:
+def _insert_hours(table: str, columns: Sequence[str], facts: str) -> str:
     return f"INSERT INTO {table} (cluster_id, hour_start, {', '.join(columns)}) {facts}"
 
 
@@ -59,10 +61,10 @@ GROUP BY {kept}
 
 
 _HOURS = {
-    "usage_gpu_hour": _insert_hour(
+    "usage_gpu_hour": _insert_hours(
         "usage_gpu_hour", _IN_FACTS, priced_facts(GPU_COLUMNS)
     ),
-    "intensity_gpu_hour": _insert_hour(
+    "intensity_gpu_hour": _insert_hours(
         "intensity_gpu_hour",
         (*HARD_KEY_COLUMNS, *GPU_COLUMNS, *INTENSITY_COLUMNS),
         hard_facts(GPU_COLUMNS),
@@ -76,7 +78,9 @@ _DAYS = {
 _MARK = """
     INSERT INTO accounting_pendinggpuhour AS p
         (cluster_id, hour_start, billing_days, needs_hour)
-    VALUES (%(cluster)s, %(hour)s, %(days)s, %(needs_hour)s)
+    SELECT %(cluster)s, m.hour, array_agg(m.day ORDER BY m.day), %(needs_hour)s
+    FROM unnest(%(hours)s::timestamptz[], %(days)s::date[]) AS m(hour, day)
+    GROUP BY m.hour
     ON CONFLICT (cluster_id, hour_start) DO UPDATE
     SET billing_days = ARRAY(
             SELECT unnest(p.billing_days) UNION SELECT unnest(excluded.billing_days)),
@@ -85,21 +89,22 @@ _MARK = """
 
 
 def mark(
-    cluster_id: int, hour: datetime, days: Iterable[date], *, needs_hour: bool
+    cluster_id: int, days: Mapping[datetime, Iterable[date]], *, needs_hour: bool
 ) -> None:
-    """Mark an hour as changed, in the transaction that changes it.
+    """Mark hours as changed, in the transaction that changes them.
 
     Args:
         cluster_id: primary key of the cluster.
-        hour: start of the hour.
-        days: billing days of its rows, including those before the change.
-        needs_hour: the hour must be summed from its facts. False if it has no facts: its rows
-            have current prices already.
+        days: by the start of each hour, the billing days of its rows, including those before the
+            change; at least one.
+        needs_hour: the hours must be summed from their facts. False if they have no facts: their
+            rows have current prices already.
     """
+    pairs = [(hour, day) for hour, its_days in days.items() for day in its_days]
     values: dict[str, Any] = {
         "cluster": cluster_id,
-        "hour": hour,
-        "days": sorted(days),
+        "hours": [hour for hour, _ in pairs],
+        "days": [day for _, day in pairs],
         "needs_hour": needs_hour,
     }
     with connection.cursor() as cursor:
@@ -144,8 +149,8 @@ def _roll_hours(cluster_id: int) -> int:
         for table in partitions.HOURS_BY_GPU:
             partitions.ensure(table, min(hours), max(hours) + HOUR)
         with billing_remembered():
-            for hour in hours:
-                _roll_hour(cluster_id, hour)
+            for period in hour_periods(hours, HOURS_AT_ONCE):
+                _replace(cluster_id, period)
         cursor.execute(
             """UPDATE accounting_pendinggpuhour SET needs_hour = false
                WHERE cluster_id = %s AND hour_start = ANY(%s)""",
@@ -155,13 +160,13 @@ def _roll_hours(cluster_id: int) -> int:
     return len(hours)
 
 
-def _roll_hour(cluster_id: int, hour: datetime) -> None:
-    values = parameters(cluster_id, hour, hour + HOUR)
+def _replace(cluster_id: int, period: Interval) -> None:
+    values = parameters(cluster_id, period.start, period.end)
     with connection.cursor() as cursor:
         for table, insert in _HOURS.items():
             cursor.execute(
-                f"""DELETE FROM {table}
-                    WHERE cluster_id = %(cluster)s AND hour_start = %(start)s""",
+                f"""DELETE FROM {table} WHERE cluster_id = %(cluster)s
+                    AND hour_start >= %(start)s AND hour_start < %(end)s""",
                 values,
             )
             cursor.execute(insert, values)

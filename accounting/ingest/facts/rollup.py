@@ -1,18 +1,18 @@
 """Rolls up dirty hours: sums in SQL, with team, tier, model and price joined.
 
-An hour is replaced completely under a lock, then its billing days. Team, tier, lifecycle
+Hours are replaced completely under a lock, then their billing days. Team, tier, lifecycle
 and price are those valid when each window started (rules.md N24, N26); money is not stored:
 it is `milliseconds x rate`, exact, and computed when requested (N28).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import Interval
+from accounting.domain.core.interval import Interval, hour_periods
 from accounting.failpoints import reach
 from accounting.ingest.data_issues import checks
 from accounting.ingest.data_issues.events import HoursRolledUp
@@ -34,6 +34,7 @@ from accounting.rating.states_sql import STATE_COLUMNS
 
 HOUR = timedelta(hours=1)
 BATCH_HOURS = 24
+HOURS_AT_ONCE = 6  # by one statement: 24 of them are a tenth slower for 8,192 GPUs
 FACTS = "facts"  # the reason of an hour whose facts were replaced
 
 _SUMS = ", ".join(f"sum({name}) AS {name}" for name in STATE_COLUMNS)
@@ -43,7 +44,7 @@ _REST = (
     "rate, cost, gpu_rate, gpu_cost, currency, estimated_ms, samples_expected, "
     "samples_used"
 )
-_ROLL_HOUR = f"""
+_ROLL_HOURS = f"""
 INSERT INTO usage_hour (cluster_id, hour_start, {_KEY}, {_STATES}, {_REST})
 {priced_facts()}
 """
@@ -58,7 +59,7 @@ GROUP BY cluster_id, {_KEY}
 """
 _HARD_KEY = ", ".join(HARD_KEY_COLUMNS)
 _HARD = ", ".join(INTENSITY_COLUMNS)
-_HARD_HOUR = f"""
+_HARD_HOURS = f"""
 INSERT INTO intensity_hour (cluster_id, hour_start, {_HARD_KEY}, {_HARD})
 {hard_facts()}
 """
@@ -171,11 +172,8 @@ def _roll_batch(cluster_id: int, hours: Sequence[datetime]) -> int:
         lock("rollup", cluster_id)
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
         marks = _marks(cluster_id, hours)
-        days: set[date] = set()
         with billing_remembered():
-            for mark in marks:
-                is_new = mark.reason == FACTS
-                days |= roll_up_hour(cluster_id, mark.hour, has_new_facts=is_new)
+            days = _replace(cluster_id, marks)
         roll_up_days(cluster_id, sorted(days))
         cursor.executemany(
             """DELETE FROM accounting_dirtyhour
@@ -204,37 +202,70 @@ def _marks(cluster_id: int, hours: Sequence[datetime]) -> list[_Mark]:
     return [mark for mark in found if mark.hour not in torn]
 
 
-def roll_up_hour(
-    cluster_id: int, hour: datetime, *, has_new_facts: bool = True
-) -> set[date]:
-    """Replace one UTC hour, in the current transaction; returns its billing days.
+def _replace(cluster_id: int, marks: Sequence[_Mark]) -> set[date]:
+    """Replace the hours of all marks, in the current transaction; returns their billing days.
 
-    Its previous days are included: a row may have moved to another day. If its facts did not change
-    and none are left, they have expired: the hour keeps its time (N32).
+    If the facts of an hour did not change and none are left, they have expired: the hour keeps its
+    time (N32).
     """
+    days: set[date] = set()
+    fresh: list[datetime] = []
+    for mark in marks:
+        bounds = {"cluster": cluster_id, "start": mark.hour, "end": mark.hour + HOUR}
+        if mark.reason != FACTS and expired_hours.has_expired(bounds):
+            days |= price_again(cluster_id, mark.hour)
+        else:
+            fresh.append(mark.hour)
+    for period in hour_periods(fresh, HOURS_AT_ONCE):
+        days |= roll_up_hours(cluster_id, period)
+    return days
+
+
+def price_again(cluster_id: int, hour: datetime) -> set[date]:
+    """Apply the current prices to an hour without facts; returns its billing days."""
     values = parameters(cluster_id, hour, hour + HOUR)
-    if not has_new_facts and expired_hours.has_expired(values):
-        expired_hours.price_again(values)
-        days = set(_days_of(values))
-        gpu_rollup.mark(cluster_id, hour, days, needs_hour=False)
-        return days
+    expired_hours.price_again(values)
+    days = set(_days_of(values))
+    gpu_rollup.mark(cluster_id, {hour: days}, needs_hour=False)
+    return days
+
+
+def roll_up_hours(cluster_id: int, period: Interval) -> set[date]:
+    """Replace whole UTC hours from their facts, in the current transaction.
+
+    Returns:
+        Their billing days, including the previous ones: a row may have moved to another day.
+    """
+    values = parameters(cluster_id, period.start, period.end)
+    days = {hour.start: set(_days_at(values, hour)) for hour in period.hours()}
     with connection.cursor() as cursor:
         cursor.execute(
             """DELETE FROM usage_hour WHERE cluster_id = %(cluster)s
-               AND hour_start = %(start)s RETURNING billing_on""",
+               AND hour_start >= %(start)s AND hour_start < %(end)s
+               RETURNING hour_start, billing_on""",
             values,
         )
-        days = {row[0] for row in cursor.fetchall()}
-        cursor.execute(_ROLL_HOUR, values)
+        for hour_start, day in cursor.fetchall():
+            days[hour_start].add(day)
+        cursor.execute(_ROLL_HOURS, values)
         cursor.execute(
             """DELETE FROM intensity_hour WHERE cluster_id = %(cluster)s
-               AND hour_start = %(start)s""",
+               AND hour_start >= %(start)s AND hour_start < %(end)s""",
             values,
         )
-        cursor.execute(_HARD_HOUR, values)
-    days.update(values["days"])
-    gpu_rollup.mark(cluster_id, hour, days, needs_hour=True)
-    return days
+        cursor.execute(_HARD_HOURS, values)
+    gpu_rollup.mark(cluster_id, days, needs_hour=True)
+    return set().union(*days.values())
+
+
+def _days_at(values: dict[str, Any], hour: Interval) -> Iterator[date]:
+    """The billing days that an hour overlaps, by the cuts of its parameters."""
+    starts = values["cuts"]
+    for start, end, day in zip(
+        starts, [*starts[1:], values["end"]], values["days"], strict=True
+    ):
+        if start < hour.end and hour.start < end:
+            yield day
 
 
 def _days_of(values: dict[str, Any]) -> list[date]:

@@ -33,10 +33,10 @@ from accounting.domain.billing.price_match import (
     own_price,
 )
 from accounting.domain.billing.price_placing import PriceMeetsError
-from accounting.domain.core.interval import to_ms
+from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES
 from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import roll_up_days, roll_up_hour
+from accounting.ingest.facts.rollup import price_again, roll_up_days, roll_up_hours
 from accounting.models import Billing, Cluster, Gpu, GpuGeometry, Pod, UnitPrice
 from accounting.queries.selection import Selection
 from accounting.queries.usage.ledger import ledger_total
@@ -191,7 +191,9 @@ def store(books: Books, world: World, book: list[Terms], all_: list[Line]) -> No
                 **dict(zip(names, line.states, strict=True)),
             )
     for cluster in Cluster.objects.all():
-        roll_up_days(cluster.pk, sorted(roll_up_hour(cluster.pk, TEN)))
+        roll_up_days(
+            cluster.pk, sorted(roll_up_hours(cluster.pk, Interval.of(TEN, TEN + HOUR)))
+        )
 
 
 @dataclass(frozen=True)
@@ -359,7 +361,7 @@ def test_hours_without_facts_are_priced_again_by_the_same_rule(
         set_prices(list(unique.values()))
         clusters = {world.gpus[line.gpu].cluster_id for line in all_}
         for cluster in clusters:
-            roll_up_hour(cluster, TEN, has_new_facts=False)
+            price_again(cluster, TEN)
         check(reference(world, all_))
         transaction.set_rollback(True)
 

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from django.db import connection
 
-from accounting.domain.core.interval import WINDOW_MS, to_instant, to_ms
+from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant, to_ms
 from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import roll_up_days, roll_up_hour
+from accounting.ingest.facts.rollup import roll_up_days, roll_up_hours
 from accounting.models import (
     Cluster,
     Gpu,
@@ -143,10 +143,7 @@ class Fleet:
 
     def roll_up(self) -> None:
         """Sum the hours up to the end of the data."""
-        hour, days = START, set()
-        while hour < self.until:
-            days |= roll_up_hour(self.cluster.pk, hour)
-            hour += HOUR
+        days = roll_up_hours(self.cluster.pk, Interval.of(START, self.until))
         roll_up_days(self.cluster.pk, sorted(days | {billing_day(START)}))
 
 

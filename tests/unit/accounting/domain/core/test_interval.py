@@ -4,7 +4,14 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from accounting.domain.core.interval import Interval, to_instant, to_ms, window_of
+from accounting.domain.core.interval import (
+    HOUR_MS,
+    Interval,
+    hour_periods,
+    to_instant,
+    to_ms,
+    window_of,
+)
 
 NINE = datetime(2026, 10, 1, 9, tzinfo=UTC)
 NINE_MS = 1_790_845_200_000
@@ -70,3 +77,13 @@ def test_a_window_contains_its_start_and_not_its_end() -> None:
     first = Interval(NINE_MS, NINE_MS + 300_000)
     assert window_of(NINE_MS) == window_of(NINE_MS + 299_999) == first
     assert window_of(NINE_MS + 300_000).start_ms == first.end_ms
+
+
+def test_adjoining_hours_are_one_period_of_a_few_hours_at_most() -> None:
+    hours = [NINE + timedelta(hours=n) for n in (4, 0, 1, 2, 7, 3, 1)]
+    found = [
+        ((period.start_ms - NINE_MS) / HOUR_MS, period.length_ms / HOUR_MS)
+        for period in hour_periods(hours, at_most=3)
+    ]
+    assert found == [(0, 3), (3, 2), (7, 1)]
+    assert list(hour_periods([], at_most=3)) == []
