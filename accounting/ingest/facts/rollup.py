@@ -240,9 +240,11 @@ def roll_up_hours(cluster_id: int, period: Interval) -> set[date]:
     days = {hour.start: set(_days_at(values, hour)) for hour in period.hours()}
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM usage_hour WHERE cluster_id = %(cluster)s
-               AND hour_start >= %(start)s AND hour_start < %(end)s
-               RETURNING hour_start, billing_on""",
+            """WITH gone AS (
+                   DELETE FROM usage_hour WHERE cluster_id = %(cluster)s
+                   AND hour_start >= %(start)s AND hour_start < %(end)s
+                   RETURNING hour_start, billing_on)
+               SELECT DISTINCT hour_start, billing_on FROM gone""",
             values,
         )
         for hour_start, day in cursor.fetchall():
