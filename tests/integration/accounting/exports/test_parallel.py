@@ -43,16 +43,13 @@ def sessions() -> int:
         return int(cursor.fetchone()[0])
 
 
-def left_over() -> tuple[int, int]:
-    """Sessions, and threads of this process."""
-    return sessions(), threading.active_count()
+def wait_for_end(threads: int) -> None:
+    """Until only the test's own session and as many threads as before are left.
 
-
-def wait_for_end(before: tuple[int, int]) -> None:
-    """No more than before: the server ends a session shortly after its client closed it."""
+    The server ends a session shortly after its client has closed it.
+    """
     wait_until(
-        lambda: all(now <= then for now, then in zip(left_over(), before, strict=True)),
-        seconds=10.0,
+        lambda: (sessions(), threading.active_count()) == (1, threads), seconds=10.0
     )
 
 
@@ -60,9 +57,9 @@ def test_two_connections_give_the_bytes_of_one(tmp_path: Path) -> None:
     book(random_lines(21, 400), is_closed=False)
     with snapshot():
         wanted = b"".join(csv_parts(prepare(FOCUS)))
-    before = left_over()
+    threads = threading.active_count()
     assert write_file(FOCUS, tmp_path).path.read_bytes() == wanted
-    wait_for_end(before)
+    wait_for_end(threads)
 
 
 def test_all_rows_are_of_one_moment(tmp_path: Path) -> None:
@@ -88,7 +85,7 @@ def test_all_rows_are_of_one_moment(tmp_path: Path) -> None:
 
 def test_a_reader_that_stops_leaves_nothing(tmp_path: Path) -> None:
     book(random_lines(23, 400), is_closed=False)
-    before = left_over()
+    threads = threading.active_count()
 
     def stop(so_far: WriteProgress) -> None:
         if so_far.size > 20_000:
@@ -97,7 +94,7 @@ def test_a_reader_that_stops_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write_file(FOCUS, tmp_path, progress=stop)
     assert list(tmp_path.iterdir()) == []
-    wait_for_end(before)
+    wait_for_end(threads)
 
 
 def test_an_error_of_the_database_is_raised() -> None:
