@@ -3,14 +3,15 @@
 Not here: what an hour is worth (`test_price_match.py`), and days and reports (`test_days.py`).
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 
-from accounting.ingest.facts import gpu_rollup, partitions, rollup
-from accounting.models import DirtyHour
+from accounting.ingest.facts import gpu_rollup, partitions
+from accounting.ingest.facts.commit import mark_hours
+from accounting.ingest.facts.rollup import FACTS
 from tests.integration.accounting.rating.books import TEN, WINDOW, WINDOW_MS, Books
 
 HOUR = timedelta(hours=1)
@@ -32,24 +33,9 @@ def rolled_up(books: Books) -> dict[str, list[tuple[Any, ...]]]:
     found = {}
     with connection.cursor() as cursor:
         for table in (*TABLES, "accounting_pendinggpuhour"):
-            cursor.execute(f"SELECT t.* FROM {table} t ORDER BY t::text")  # noqa: S608  # names of ours
+            cursor.execute(f"SELECT t.* FROM {table} t ORDER BY t::text")  # noqa: S608  # names of the product's tables
             found[table] = cursor.fetchall()
     return found
-
-
-def mark_again(hours: set[datetime]) -> None:
-    cluster = books_cluster()
-    DirtyHour.objects.bulk_create(
-        DirtyHour(cluster_id=cluster, hour_start=at, marked_at=TEN, reason="facts")
-        for at in sorted(hours)
-    )
-
-
-def books_cluster() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT id FROM accounting_cluster")
-        (found,) = cursor.fetchone()
-    return int(found)
 
 
 @pytest.mark.django_db
@@ -63,13 +49,11 @@ def test_hours_together_are_hours_one_by_one(
     with books.together():
         books.write_all(gpu, starts, pod, energy_mj=1000, busy=WINDOW_MS)
         books.write_all(other, starts[::2], peak_memory_bytes=5, free=WINDOW_MS)
-    hours = {at.astimezone(UTC).replace(minute=0) for at in starts}
     together = rolled_up(books)
     # 14 hours of the platform and of the pod; the price and midnight divide one, the team another
     assert (len(together["usage_hour"]), len(together["usage_day"])) == (33, 7)
-    for module in (rollup, gpu_rollup):
-        monkeypatch.setattr(module, "HOURS_AT_ONCE", 1)
-    mark_again(hours)
+    monkeypatch.setattr(gpu_rollup, "HOURS_AT_ONCE", 1)
+    mark_hours(gpu.cluster_id, starts, FACTS)
     assert rolled_up(books) == together
 
 
@@ -83,7 +67,7 @@ def test_an_hour_between_changed_ones_stays_as_it_is(books: Books) -> None:
         cursor.execute("SELECT xmin::text, hour_start FROM usage_hour")
         before = {hour: row for row, hour in cursor.fetchall()}
     untouched = {TEN + 2 * HOUR}
-    mark_again(set(before) - untouched)
+    mark_hours(gpu.cluster_id, sorted(set(before) - untouched), FACTS)
     books.settle()
     with connection.cursor() as cursor:
         cursor.execute("SELECT xmin::text, hour_start, busy_ms FROM usage_hour")

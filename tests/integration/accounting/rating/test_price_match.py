@@ -36,7 +36,7 @@ from accounting.domain.billing.price_placing import PriceMeetsError
 from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES
 from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import price_again, roll_up_days, roll_up_hours
+from accounting.ingest.facts.rollup import price_hour_again, roll_up_days, roll_up_hours
 from accounting.models import Billing, Cluster, Gpu, GpuGeometry, Pod, UnitPrice
 from accounting.queries.selection import Selection
 from accounting.queries.usage.ledger import ledger_total
@@ -361,7 +361,7 @@ def test_hours_without_facts_are_priced_again_by_the_same_rule(
         set_prices(list(unique.values()))
         clusters = {world.gpus[line.gpu].cluster_id for line in all_}
         for cluster in clusters:
-            price_again(cluster, TEN)
+            price_hour_again(cluster, TEN)
         check(reference(world, all_))
         transaction.set_rollback(True)
 
