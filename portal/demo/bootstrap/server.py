@@ -115,6 +115,8 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
+    # else a body waits 40 ms for the client to confirm the headers that were sent before it
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:  # the base class's name
         status, text = self.server.cluster.answer(self.path.partition("?")[0])

@@ -72,6 +72,8 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = 60  # seconds of silence after which a connection is closed
+    # else a body waits 40 ms for the client to confirm the headers that were sent before it
+    disable_nagle_algorithm = True
     server: SimulatedApiServer
 
     def do_GET(self) -> None:
