@@ -32,9 +32,15 @@ say() { printf 'provision: %s\n' "$*"; }
 install_packages() {
   local missing=()
   command -v prometheus > /dev/null || missing+=(prometheus)
-  command -v chromium > /dev/null || missing+=(chromium)
+  command -v chromium-headless-shell > /dev/null || missing+=(chromium-headless-shell)
+  # Debian leaves out what makes virtual environments; see the order of candidates in ./pythons.
+  for version in 3.11 3.12; do
+    if [ -x "/usr/bin/python$version" ] && ! "/usr/bin/python$version" -c 'import ensurepip' 2> /dev/null; then
+      missing+=("python$version-venv")
+    fi
+  done
   if [ ${#missing[@]} -eq 0 ]; then
-    say "prometheus and chromium are here"
+    say "the packages are here"
     return
   fi
   if [ "$(id -u)" -ne 0 ]; then

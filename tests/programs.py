@@ -20,7 +20,8 @@ CONTROL_PLANE = (
     "kwok",
     "kubectl",
 )
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+# The first has no window and nothing that belongs to one: a sixth less processor time.
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def prometheus2() -> Path | None:

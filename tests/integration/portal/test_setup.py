@@ -81,6 +81,18 @@ def test_every_python_that_can_be_used_is_found(bare: Path) -> None:
     assert Path(path).resolve() == base.resolve()
 
 
+def test_the_python_of_the_distribution_comes_first(bare: Path) -> None:
+    """It is compiled with optimizations; many that come first in PATH are not."""
+    of_distribution = Path("/usr/bin/python3.11")
+    other = program(bare / "python3.11", "echo 3.11 /compiled/python3.11")
+    found = script("pythons", PATH=f"{bare}:/usr/bin:/bin", HOME="/nonexistent")
+    can_be_used = script("pythons", PATH="/bin", PYTHON=str(of_distribution))
+    first = of_distribution if can_be_used.returncode == 0 else "/compiled/python3.11"
+    assert found.stdout.splitlines()[0] == str(first), found.stderr
+    named = script("pythons", PATH=f"{bare}:/usr/bin:/bin", PYTHON=str(other))
+    assert named.stdout == "/compiled/python3.11\n"
+
+
 def test_python_of_a_version_manager_is_found(bare: Path, tmp_path: Path) -> None:
     root = tmp_path / "version manager"
     program(root / "versions" / "3.12.9" / "bin" / "python3", "echo 3.12 /there/python")
