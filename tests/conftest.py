@@ -31,7 +31,13 @@ TESTS = Path(__file__).resolve().parent
 TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e")}
 TIERS |= {"acceptance": "integration", "oracle": "integration", "traps": "integration"}
 FLEETS = "test_fleets.py::test_a_fleet"
-ALONE = frozenset({"browser", "e2e"})  # they need the machine for themselves
+ALONE = frozenset({"browser", "e2e"})  # in a lane of their own (tests/run.py)
+# They start programs and wait for them: they begin while others have work for the processors.
+WAITING = (
+    "integration/faults/",
+    "integration/portal/",
+    "acceptance/test_pending_live.py",
+)
 UNIT_SECONDS = 2  # a slower unit test is another kind of test
 DRAWN_SECONDS = 60  # hundreds of examples; cut short in one, Hypothesis calls it flaky
 
@@ -71,7 +77,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with the tier of its folder; unit tests are quick."""
+    """Mark each test with the tier of its folder; unit tests are quick; those that wait begin."""
+    items.sort(
+        key=lambda item: not item.path.relative_to(TESTS).as_posix().startswith(WAITING)
+    )
     for item in items:
         tier = TIERS.get(item.path.relative_to(TESTS).parts[0])
         if tier:

@@ -1,21 +1,25 @@
 """`make test`: every test that this machine can run.
 
-Quick tests run side by side, then those of pages in browsers, each process with its own
-server and Chromium, then those that start the whole product, two files at a time. One pair of
-services serves all of them: those that `DATABASE_URL` and `REDIS_URL` name, else embedded ones
-in a directory of their own. Temporary files are in memory if there is enough of it. In CI
-(`CI=true`) a tier that cannot run fails. Arguments are pytest's; with `--collect-only` the tests
-are listed.
+Two lanes run beside each other: quick tests in several processes, and, one at a time, those that
+start the whole product and those of pages in a browser. The latter wait most of the time, and what
+they print follows when the first lane has ended. One pair of services serves all of them: those
+that `DATABASE_URL` and `REDIS_URL` name, else embedded ones in a directory of their own. Temporary
+files are in memory if there is enough of it. In CI (`CI=true`) a tier that cannot run fails.
+Arguments are pytest's; with `--collect-only` the tests are listed.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from portal.embedded import launch, lease
 from portal.embedded.supervisor import Stopped, stopping_signals
@@ -23,36 +27,34 @@ from tests import bytecode, scratch
 from tests.programs import REQUIREMENTS
 
 PROCESSES = "3"  # on two cores: some tests wait for other processes
-LARGE_PROCESSES = "2"  # each with a browser, or with all processes of the product
 PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
-STEPS: Mapping[str, list[str]] = {
-    "that run side by side": [
-        *("-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"),
-    ],
-    "that run in browsers": [
-        *("-n", LARGE_PROCESSES, "--dist", "worksteal", "-m", "browser"),
-        *("-o", "testpaths=tests/browser"),  # without paths: nothing else is collected
-    ],
-    "of the whole product": [
-        *("-n", LARGE_PROCESSES, "--dist", "loadfile", "-m", "e2e"),
-        *("-o", "testpaths=tests/e2e"),
-    ],
-}
+POLL = 0.1  # seconds
+NO_TESTS = 5  # the code of pytest where no test has these marks
+Steps = Mapping[str, list[str]]
+LANES: tuple[Steps, ...] = (
+    {
+        "that run side by side": [
+            *("-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"),
+        ]
+    },
+    {
+        # without paths: nothing else is collected
+        "of the whole product": ["-m", "e2e", "-o", "testpaths=tests/e2e"],
+        "that run in a browser": ["-m", "browser", "-o", "testpaths=tests/browser"],
+    },
+)
+LIST: tuple[Steps, ...] = ({"are there": []},)  # of all tests at once
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def main(arguments: list[str]) -> int:
     """Run all steps; returns the first code that is not 0."""
     print_tiers()
-    is_list = "--collect-only" in arguments  # of all tests at once, without services
-    steps = {"are there": []} if is_list else STEPS
+    is_list = "--collect-only" in arguments
     with scratch.in_memory(), bytecode.kept(), stopping_signals():
         try:
             environment = dict(os.environ) if is_list else services()
-            codes = [
-                step(name, [*options, *arguments], environment)
-                for name, options in steps.items()
-            ]
+            codes = run(LIST if is_list else LANES, arguments, environment)
         except Stopped as stopped:
             print(f"stopped by {stopped}", file=sys.stderr)
             return 130
@@ -77,32 +79,91 @@ def services() -> dict[str, str]:
     return {**os.environ, **{name: url for name, url in given.items() if url}}
 
 
-def step(name: str, options: list[str], environment: dict[str, str]) -> int:
-    """One run of pytest; it ends with us, and Ctrl-C lets it tidy up."""
-    print(f"\n--- tests {name}", flush=True)
-    command = [sys.executable, "-m", "pytest", "-q", *options]
-    pytest = subprocess.Popen(
-        launch.tethered(command, last_signal=signal.SIGINT),
-        cwd=ROOT,
-        env=environment,
-        start_new_session=True,
-    )
-    try:
-        code = pytest.wait()
-    except Stopped:
-        stop(pytest)
-        raise
-    return 0 if code == 5 else code  # 5: no test has these marks
+@dataclass
+class Lane:
+    """Steps that run one after the other.
+
+    Attributes:
+        steps: those that have not begun: name, and options of pytest.
+        output: of its steps, if it is not the terminal.
+        pytest: the step that runs.
+    """
+
+    steps: Iterator[tuple[str, list[str]]]
+    output: IO[bytes] | None
+    pytest: subprocess.Popen[bytes] | None = None
+
+    def begin(self, arguments: list[str], environment: Mapping[str, str]) -> None:
+        """Start the next step, if there is one."""
+        self.pytest = None
+        for name, options in self.steps:
+            title = f"\n--- tests {name}\n"
+            if self.output:
+                self.output.write(title.encode())
+                self.output.flush()
+            else:
+                print(title, end="", flush=True)
+            command = [sys.executable, "-m", "pytest", "-q", *options, *arguments]
+            self.pytest = subprocess.Popen(
+                launch.tethered(command, last_signal=signal.SIGINT),
+                cwd=ROOT,
+                env=environment,
+                stdout=self.output,
+                stderr=self.output,
+                start_new_session=True,
+            )
+            return
 
 
-def stop(pytest: subprocess.Popen[bytes]) -> None:
-    """Let it end its fixtures, then end whatever is left of its group."""
-    pytest.send_signal(signal.SIGINT)
-    with suppress(subprocess.TimeoutExpired):
-        pytest.wait(PATIENCE)
-    with suppress(ProcessLookupError):
-        os.killpg(pytest.pid, signal.SIGKILL)
-    pytest.wait()
+def run(
+    lanes: tuple[Steps, ...], arguments: list[str], environment: Mapping[str, str]
+) -> list[int]:
+    """The codes of all steps; they end with us, and Ctrl-C lets them tidy up.
+
+    The first lane prints to the terminal, the others when it has ended.
+    """
+    codes = []
+    with ExitStack() as stack:
+        later = [stack.enter_context(tempfile.TemporaryFile()) for _ in lanes[1:]]
+        running = [
+            Lane(iter(steps.items()), output)
+            for steps, output in zip(lanes, [None, *later], strict=True)
+        ]
+        try:
+            for lane in running:
+                lane.begin(arguments, environment)
+            while any(lane.pytest for lane in running):
+                for lane in running:
+                    if lane.pytest and (code := lane.pytest.poll()) is not None:
+                        codes.append(0 if code == NO_TESTS else code)
+                        lane.begin(arguments, environment)
+                time.sleep(POLL)
+        except Stopped:
+            stop([lane.pytest for lane in running if lane.pytest])
+            raise
+        finally:
+            for output in later:
+                show(output)
+    return codes
+
+
+def show(output: IO[bytes]) -> None:
+    """Print what a lane has written."""
+    output.seek(0)
+    shutil.copyfileobj(output, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+
+
+def stop(sessions: list[subprocess.Popen[bytes]]) -> None:
+    """Let them end their fixtures, then end whatever is left of their groups."""
+    for pytest in sessions:
+        pytest.send_signal(signal.SIGINT)
+    for pytest in sessions:
+        with suppress(subprocess.TimeoutExpired):
+            pytest.wait(PATIENCE)
+        with suppress(ProcessLookupError):
+            os.killpg(pytest.pid, signal.SIGKILL)
+        pytest.wait()
 
 
 if __name__ == "__main__":
