@@ -135,19 +135,21 @@ def _replay_trace(
     for name in trace.policies:
         found: dict[int, list[float]] = {load: [] for load in trace.loads}
         dropped = []
+        done = 0  # pods of the seeds before; each seed draws another number
         for seed in range(trace.seeds):
             cluster = ReplayCluster(nodes)
             order = inflated(pods, cluster.total_milli, seed)
-            done = seed * len(order)
+            expected = done + (trace.seeds - seed) * len(order)
 
             def tell(
-                pod: int, name: str = name, done: int = done, each: int = len(order)
+                pod: int, name: str = name, done: int = done, total: int = expected
             ) -> None:
                 if not pod % 500:
-                    progress.tell(name, done + pod, each * trace.seeds)
+                    progress.tell(name, done + pod, total)
 
             placer = Placer(cluster, policy_of(name, cluster, seed, classes))
             result = saturate(placer, order, trace.loads, tell)
+            done += len(order)
             dropped.append(result.dropped)
             for load, share in result.allocated.items():
                 found[load].append(100 * float(share))
