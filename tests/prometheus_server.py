@@ -17,6 +17,11 @@ from tests.processes import wait_until
 
 VERSIONS = {2: programs.prometheus2, 3: programs.prometheus3}
 READY_S = 60.0
+# Blocks of a week: for blocks of two hours the whole file would be read once for each of them.
+MAKE_BLOCKS = (
+    *("tsdb", "create-blocks-from", "--max-block-duration=168h"),
+    "openmetrics",
+)
 MADE_S = 240.0  # a store of a day is made in seconds, where nobody else computes
 STOP_S = 20.0
 PORT_TRIES = 5  # somebody else may take a free port before the server does
@@ -55,7 +60,7 @@ def make_history(source: Path, store: Path, seconds: float = MADE_S) -> Path:
     promtool = programs.promtool()
     assert promtool is not None, "promtool is not installed"
     made = subprocess.run(
-        [promtool, "tsdb", "create-blocks-from", "openmetrics", source, store],
+        [promtool, *MAKE_BLOCKS, source, store],
         capture_output=True,
         text=True,
         timeout=seconds,
