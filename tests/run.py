@@ -123,6 +123,9 @@ def run(
     The first lane prints to the terminal, the others when it has ended.
     """
     codes = []
+    beside = [name for steps in lanes[1:] for name in steps]
+    if beside:
+        print(f"beside the others, printed at the end: tests {', '.join(beside)}")
     with ExitStack() as stack:
         later = [stack.enter_context(tempfile.TemporaryFile()) for _ in lanes[1:]]
         running = [
