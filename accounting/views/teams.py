@@ -31,7 +31,6 @@ from accounting.queries.usage.series import use_by_step, week_hours
 from accounting.queries.usage.usage import usage_rows
 from accounting.views import timelines
 from accounting.web import figures, shapes, tables
-from accounting.web.budgets import month_card
 from accounting.web.columns import (
     HARD_COLUMNS,
     TEAM_COLUMNS,
@@ -39,6 +38,7 @@ from accounting.web.columns import (
     column_choices,
 )
 from accounting.web.filters import LABELS
+from accounting.web.finance.budgets import month_card
 from accounting.web.foreign_teams import leave_out_foreign
 from accounting.web.page_state import PageState
 from accounting.web.paging import paged

@@ -11,7 +11,7 @@ from django.urls import reverse
 from accounting.domain.core.billing_calendar import DAY
 from accounting.queries.finance.budgets.anomalies import AnomalyRow, anomaly_report
 from accounting.web.addresses import Choice
-from accounting.web.budgets import time_of
+from accounting.web.finance.budgets import time_of
 from accounting.web.page_state import PageState
 from accounting.web.paging import paged
 from accounting.web.permissions import leads, visitor_of

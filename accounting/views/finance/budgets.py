@@ -30,7 +30,7 @@ from accounting.queries.finance.budgets.past_forecasts import past_forecasts
 from accounting.queries.selection import SelectionError
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.views.finance.budget_forms import AmountForm, BudgetForm, EndBudgetForm
-from accounting.web.budgets import (
+from accounting.web.finance.budgets import (
     budget_groups,
     budget_line,
     burn_chart,

@@ -26,7 +26,7 @@ from accounting.queries.selection import SelectionError
 from accounting.rights import CONTESTS, PERIODS
 from accounting.views.finance.months.contest_forms import AnswerForm, ContestForm
 from accounting.views.finance.months.period_forms import PeriodReasonForm
-from accounting.web.contests import CONTEST_TONES
+from accounting.web.finance.contests import CONTEST_TONES
 from accounting.web.paging import paged
 from accounting.web.permissions import FORM, Visitor, page, posted, visitor_of
 

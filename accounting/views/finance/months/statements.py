@@ -21,7 +21,7 @@ from accounting.queries.finance.months.statements import (
     document,
     statement_row,
 )
-from accounting.web.contests import CONTEST_TONES
+from accounting.web.finance.contests import CONTEST_TONES
 from accounting.web.permissions import leads, visitor_of
 
 RESERVED = (PLATFORM, UNMAPPED)

@@ -28,7 +28,7 @@ from accounting.queries.finance.budgets.budgets import (
 )
 from accounting.queries.finance.budgets.history import ledger_time
 from accounting.tasks import check_budgets
-from accounting.web.budgets import burn_chart, crossing_day
+from accounting.web.finance.budgets import burn_chart, crossing_day
 from portal.celery import app
 from tests.integration.accounting.finance.days import FIRST, NOW, DayLedger
 
