@@ -31,7 +31,7 @@ TESTS = Path(__file__).resolve().parent
 TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e")}
 TIERS |= {"acceptance": "integration", "oracle": "integration", "traps": "integration"}
 FLEETS = "test_fleets.py::test_a_fleet"
-ALONE = frozenset({"browser", "e2e"})  # in a lane of their own (tests/run.py)
+ALONE = frozenset({"browser", "e2e"})  # in a group of their own (tests/run.py)
 # They start programs and wait for them: they begin while others have work for the processors.
 WAITING = (
     "integration/faults/",
@@ -77,7 +77,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with the tier of its folder; unit tests are quick; those that wait begin."""
+    """Mark each test with the tier of its folder; put those that wait first; limit unit tests."""
     items.sort(
         key=lambda item: not item.path.relative_to(TESTS).as_posix().startswith(WAITING)
     )

@@ -1,9 +1,9 @@
 """`make test`: every test that this machine can run.
 
-Two lanes run beside each other: quick tests in several processes, and, one at a time, those that
-start the whole product and those of pages in a browser. The latter wait most of the time, and what
-they print follows when the first lane has ended. One pair of services serves all of them: those
-that `DATABASE_URL` and `REDIS_URL` name, else embedded ones in a directory of their own. Temporary
+Two groups run at the same time: quick tests in several processes, and, one test at a time, those
+that start the whole product and those of pages in a browser. The second group waits most of the
+time; its output is printed at the end. One pair of services serves all of them: those that
+`DATABASE_URL` and `REDIS_URL` name, else embedded ones in a directory of their own. Temporary
 files are in memory if there is enough of it. In CI (`CI=true`) a tier that cannot run fails.
 Arguments are pytest's; with `--collect-only` the tests are listed.
 """
@@ -31,7 +31,7 @@ PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
 POLL = 0.1  # seconds
 NO_TESTS = 5  # the code of pytest where no test has these marks
 Steps = Mapping[str, list[str]]
-LANES: tuple[Steps, ...] = (
+GROUPS: tuple[Steps, ...] = (
     {
         "that run side by side": [
             *("-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"),
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     with scratch.in_memory(), bytecode.kept(), stopping_signals():
         try:
             environment = dict(os.environ) if is_list else services()
-            codes = run(LIST if is_list else LANES, arguments, environment)
+            codes = run(LIST if is_list else GROUPS, arguments, environment)
         except Stopped as stopped:
             print(f"stopped by {stopped}", file=sys.stderr)
             return 130
@@ -80,7 +80,7 @@ def services() -> dict[str, str]:
 
 
 @dataclass
-class Lane:
+class Group:
     """Steps that run one after the other.
 
     Attributes:
@@ -116,33 +116,33 @@ class Lane:
 
 
 def run(
-    lanes: tuple[Steps, ...], arguments: list[str], environment: Mapping[str, str]
+    groups: tuple[Steps, ...], arguments: list[str], environment: Mapping[str, str]
 ) -> list[int]:
     """The codes of all steps; they end with us, and Ctrl-C lets them tidy up.
 
-    The first lane prints to the terminal, the others when it has ended.
+    The first group prints to the terminal; what the others print follows at the end.
     """
     codes = []
-    beside = [name for steps in lanes[1:] for name in steps]
+    beside = [name for steps in groups[1:] for name in steps]
     if beside:
         print(f"beside the others, printed at the end: tests {', '.join(beside)}")
     with ExitStack() as stack:
-        later = [stack.enter_context(tempfile.TemporaryFile()) for _ in lanes[1:]]
+        later = [stack.enter_context(tempfile.TemporaryFile()) for _ in groups[1:]]
         running = [
-            Lane(iter(steps.items()), output)
-            for steps, output in zip(lanes, [None, *later], strict=True)
+            Group(iter(steps.items()), output)
+            for steps, output in zip(groups, [None, *later], strict=True)
         ]
         try:
-            for lane in running:
-                lane.begin(arguments, environment)
-            while any(lane.pytest for lane in running):
-                for lane in running:
-                    if lane.pytest and (code := lane.pytest.poll()) is not None:
+            for group in running:
+                group.begin(arguments, environment)
+            while any(group.pytest for group in running):
+                for group in running:
+                    if group.pytest and (code := group.pytest.poll()) is not None:
                         codes.append(0 if code == NO_TESTS else code)
-                        lane.begin(arguments, environment)
+                        group.begin(arguments, environment)
                 time.sleep(POLL)
         except Stopped:
-            stop([lane.pytest for lane in running if lane.pytest])
+            stop([group.pytest for group in running if group.pytest])
             raise
         finally:
             for output in later:
@@ -151,7 +151,7 @@ def run(
 
 
 def show(output: IO[bytes]) -> None:
-    """Print what a lane has written."""
+    """Print what a group has written."""
     output.seek(0)
     shutil.copyfileobj(output, sys.stdout.buffer)
     sys.stdout.buffer.flush()
