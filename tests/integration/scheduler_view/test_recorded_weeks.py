@@ -9,10 +9,14 @@ import re
 import signal
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from io import StringIO
+from itertools import count
 from pathlib import Path
 
 import pytest
+from django.core.management.base import OutputWrapper
 
+from accounting.management.progress import Progress
 from accounting.models import (
     Cluster,
     Gpu,
@@ -27,8 +31,10 @@ from accounting.models import (
     Workload,
 )
 from scheduler_view.domain.simulator.recorded import WEEK_MS
+from scheduler_view.management.commands import simulate
 from scheduler_view.models import QuotaTarget, Tier
 from scheduler_view.queries.recorded_weeks import recorded_weeks
+from scheduler_view.simulation.request import TraceSection
 from tests.integration.commands.conftest import run
 from tests.integration.faults.support import LONGEST_S, environment, started
 
@@ -313,14 +319,36 @@ def test_a_trace_is_replayed_from_csv_files(tmp_path: Path) -> None:
 
 @pytest.mark.redis
 @pytest.mark.django_db(transaction=True)
+def write_trace(folder: Path) -> None:
+    """200 nodes of 8 GPUs, and pods of whose order each seed draws another number."""
+    nodes = "".join(f"n{at},96000,1,8,T4\n" for at in range(200))
+    (folder / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\n" + nodes)
+    pods = "".join(f"p{at},1000,1,{at % 900 + 1},\n" for at in range(2000))
+    header = "name,cpu_milli,num_gpu,gpu_milli,gpu_spec\n"
+    (folder / "pods.csv").write_text(header + pods)
+
+
+def test_the_count_of_a_replay_never_falls(tmp_path: Path) -> None:
+    """From one seed to the next, where the line would lose its rate."""
+    write_trace(tmp_path)
+    trace = TraceSection(
+        nodes="nodes.csv", pods="pods.csv", policies=("Random",), seeds=16
+    )
+    out = StringIO()
+    seconds = count(step=6)  # a line for each step
+    with Progress(OutputWrapper(out), lambda: float(next(seconds))) as progress:
+        list(simulate._replay_trace(trace, tmp_path, progress))
+    lines = out.getvalue().splitlines()
+    done = [int(line.split()[1]) for line in lines]
+    assert len(done) > 20
+    assert done == sorted(done)
+    assert all(line.endswith(" left") for line in lines[1:])
+
+
 def test_a_long_replay_shows_progress_and_ends_by_ctrl_c(
     tmp_path: Path, redis_url: str
 ) -> None:
-    nodes = "".join(f"n{at},96000,1,8,T4\n" for at in range(200))
-    (tmp_path / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\n" + nodes)
-    pods = "".join(f"p{at},1000,1,{at % 900 + 1},\n" for at in range(2000))
-    header = "name,cpu_milli,num_gpu,gpu_milli,gpu_spec\n"
-    (tmp_path / "pods.csv").write_text(header + pods)
+    write_trace(tmp_path)
     file = tmp_path / "trace.yaml"
     file.write_text("trace: {nodes: nodes.csv, pods: pods.csv, seeds: 1000}")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
