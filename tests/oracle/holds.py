@@ -265,4 +265,7 @@ def counts(evidence: Evidence, proof: Proof) -> bool:
     """On a shared GPU a label counts with `vgpu`, or where several pods are named (N17)."""
     if evidence.said(proof.node, proof.at).replicas == 1 or proof.place.vgpu:
         return True
-    return len(evidence.named[proof.uuid, proof.place.part, proof.at]) > 1
+    named = evidence.named[proof.uuid, proof.place.part, proof.at]
+    with_uid = {label[:2] for label in named if label.uid}
+    pods = [label for label in named if label.uid or label[:2] not in with_uid]
+    return len(pods) > 1

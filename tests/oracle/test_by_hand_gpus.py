@@ -6,9 +6,12 @@ The oracle and the domain must both say these numbers: neither is taken from the
 from collections.abc import Sequence
 
 from tests.oracle.both import both
+from tests.oracle.ledger import Ledger
 from tests.oracle.samples import AMD_ENGINE, LIMIT, POWER, UTIL, UTIL_RATIO, Sample
+from tests.oracle.seats import ESTIMATED, INFERRED
 from tests.oracle.setup import Setup
 from tests.oracle.tiny import (
+    Labels,
     every,
     gpu,
     held,
@@ -154,6 +157,37 @@ def test_the_gpu_with_most_labels_in_the_whole_hold_is_the_one() -> None:
     book = both(samples)
     assert states(book, "GPU-a") == {"free": "7200"}
     assert states(book, "GPU-b") == {"busy": "3600", "idle": "3600"}
+
+
+# --- N17: a shared GPU ---------------------------------------------------------------
+
+
+def shared_gpu(*labels: Labels) -> Ledger:
+    """One time-sliced GPU whose two pods have one name, as one replaces the other."""
+    slicing = {
+        "nvidia_com_gpu_count": "1",
+        "nvidia_com_gpu_replicas": "2",
+        "nvidia_com_gpu_sharing_strategy": "time-slicing",
+    }
+    samples = node("n1", 2, FIRST, labels=slicing)
+    for uid in ("u1", "u2"):
+        samples += pod("train", "n1", FIRST, uid=uid, bound=0)
+    for each in labels:
+        samples += gpu("GPU-a", "n1", FIRST, 0.5, each)
+    return both(samples)
+
+
+def test_a_name_with_and_without_a_uid_is_one_pod_of_a_shared_gpu() -> None:
+    """Two scrapers show one arbitrary pod: whose GPU it is, is inferred for both."""
+    book = shared_gpu(named("train", "u1"), named("train"))
+    assert {fact.flags for fact in book.facts.values()} == {ESTIMATED | INFERRED}
+
+
+def test_two_uids_of_a_name_are_two_pods_of_a_shared_gpu() -> None:
+    """Samples name both: nothing is inferred."""
+    book = shared_gpu(named("train", "u1"), named("train", "u2"))
+    assert len(book.facts) == 2
+    assert not any(fact.flags & INFERRED for fact in book.facts.values())
 
 
 # --- N21: zeros that nobody believes -------------------------------------------------

@@ -202,16 +202,28 @@ def _within(named: LabeledSlot, spans: Sequence[tuple[int, int]]) -> LabeledSlot
 
 
 def _several(places: Sequence[LabeledSlot]) -> Times:
-    """The times at which samples of one GPU name more than one pod."""
-    by_pod: dict[tuple[str, str], list[Times]] = defaultdict(list)
+    """The times at which samples of one GPU name more than one pod.
+
+    A name with a uid and the same name without one may be one pod, which two scrapers show.
+    """
+    by_pod: dict[PodName, list[Times]] = defaultdict(list)
     for named in places:
-        by_pod[named.pod.namespace, named.pod.pod].append(named.shown.times)
+        by_pod[named.pod].append(named.shown.times)
     if len(by_pod) < 2:
         return NO_TIMES
-    once = [np.unique(np.concatenate(times)) for times in by_pod.values()]
-    times, counts = np.unique(np.concatenate(once), return_counts=True)
+    shown = {pod: np.unique(np.concatenate(times)) for pod, times in by_pod.items()}
+    pods = [times for pod, times in shown.items() if pod.uid]
+    for pod, times in shown.items():
+        if not pod.uid:
+            with_uid = [shown[one] for one in shown if one.uid and _same(one, pod)]
+            pods.append(np.setdiff1d(times, np.concatenate([NO_TIMES, *with_uid])))
+    times, counts = np.unique(np.concatenate(pods), return_counts=True)
     several: Times = times[counts > 1]
     return several
+
+
+def _same(one: PodName, other: PodName) -> bool:
+    return (one.namespace, one.pod) == (other.namespace, other.pod)
 
 
 def labels_of(inventory: Inventory, *, is_far: bool = False) -> Labels:

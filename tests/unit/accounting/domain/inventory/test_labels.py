@@ -220,6 +220,22 @@ def test_one_pod_twice_is_not_several() -> None:
         assert found.counting(named, is_shared=True).times.tolist() == [30]
 
 
+def test_two_uids_of_a_name_are_several() -> None:
+    """T16: the one that replaces another is shown beside it; without a uid it is one of them."""
+    found = labels(
+        {
+            key(PodName("ns", "a", "u1")): naming(0, 30, 60),
+            key(PodName("ns", "a", "u2")): naming(30, 90),
+            key(PodName("ns", "a")): naming(0, 30, 120),
+        }
+    )
+    counts = {
+        named.pod.uid: found.counting(named, is_shared=True).times.tolist()
+        for named in found.all()
+    }
+    assert counts == {"u1": [30], "u2": [30], "": [30]}
+
+
 def test_label_with_vgpu_counts_alone() -> None:
     """N17: `vgpu` says which replica it is."""
     found = labels({key(PodName("ns", "a"), vgpu="0"): naming(0, 30)})
