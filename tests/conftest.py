@@ -22,9 +22,10 @@ import portal.celery  # noqa: F401  # as in portal.wsgi: else tasks go to Celery
 from portal.embedded import lease
 from portal.embedded.paths import HomePaths
 from portal.env import database_settings
-from tests import bytecode, migrated
+from tests import bytecode, migrated, services
+from tests.control_plane.at_rest import AtRest, modules_of_clusters
 from tests.control_plane.server import ControlPlane, control_plane
-from tests.database_flush import empty
+from tests.database_flush import empty, like_new
 from tests.programs import obstacle
 
 TESTS = Path(__file__).resolve().parent
@@ -77,10 +78,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with the tier of its folder; put those that wait first; limit unit tests."""
-    items.sort(
-        key=lambda item: not item.path.relative_to(TESTS).as_posix().startswith(WAITING)
-    )
+    """Mark each test with the tier of its folder; put those that wait first; limit unit tests.
+
+    Then those that share a control plane: so most of them come to the same process.
+    """
+    clusters = modules_of_clusters(items)
+
+    def turn(item: pytest.Item) -> tuple[bool, bool]:
+        place = item.path.relative_to(TESTS).as_posix()
+        return not place.startswith(WAITING), item.path not in clusters
+
+    items.sort(key=turn)
     for item in items:
         tier = TIERS.get(item.path.relative_to(TESTS).parts[0])
         if tier:
@@ -126,8 +134,16 @@ def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture(autouse=True, scope="session")
 def quick_flush() -> Iterator[None]:
     """Empty the database in milliseconds after each test that commits."""
+
+    def flush(_case: TransactionTestCase) -> None:
+        empty()
+        like_new()
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: empty())
+        patch.setattr(TransactionTestCase, "_fixture_teardown", flush)
+        patch.setattr(
+            TransactionTestCase, "_should_reload_connections", lambda _case: False
+        )
         yield
 
 
@@ -152,7 +168,7 @@ def static_files_once() -> Iterator[None]:
 def embedded() -> Iterator[HomePaths]:
     """Embedded services for this run only; gone when it ends, however it ends."""
     home = Path(tempfile.mkdtemp(prefix="gpu-ledger-tests-"))
-    yield lease.acquire(home, is_temporary=True)
+    yield services.started(home)
     lease.release(home)
 
 
@@ -205,12 +221,17 @@ def redis_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def whole_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def whole_cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ControlPlane]:
     """A real control plane for this run (mark: `control_plane`).
 
     Tests share it: each makes namespaces of its own, and cluster-wide objects with names
     of its own. One that kills parts of it, or needs it empty, starts its own with
-    `tests.control_plane.server.control_plane`.
+    `tests.control_plane.server.control_plane`. It stands still while no test uses it.
     """
     with control_plane(tmp_path_factory.mktemp("control-plane")) as plane:
+        at_rest = AtRest(plane, request.session)
+        request.config.pluginmanager.register(at_rest)
         yield plane
+        request.config.pluginmanager.unregister(at_rest)

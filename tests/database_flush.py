@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
+from psycopg.pq import TransactionStatus
 
 from accounting.ingest.facts import partitions
 
@@ -41,6 +42,22 @@ def empty() -> None:
             cursor,
             [name for name, _, has_file in found if has_file and name not in left],
         )
+
+
+def like_new() -> None:
+    """Leave nothing of a test in the session with the database; it stays open.
+
+    Django closes it. A new one is a new process of PostgreSQL that reads the catalog again,
+    which takes longer than most tests.
+    """
+    if connection.connection is None:
+        return
+    if connection.connection.info.transaction_status != TransactionStatus.IDLE:
+        connection.close()
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("DISCARD ALL")
+    connection.init_connection_state()
 
 
 def delete_rows(tables: Sequence[str]) -> None:

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from portal.embedded import launch, lease
+from portal.embedded import launch
 from portal.embedded.supervisor import Stopped, stopping_signals
 from tests import bytecode, scratch
 from tests.programs import REQUIREMENTS
+from tests.services import started
 
 PROCESSES = "3"  # on two cores: some tests wait for other processes
 PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
@@ -73,7 +74,7 @@ def services() -> dict[str, str]:
     given = {name: os.environ.get(name) for name in ("DATABASE_URL", "REDIS_URL")}
     if not all(given.values()):
         home = Path(tempfile.mkdtemp(prefix="gpu-ledger-tests-"))
-        places = lease.acquire(home, is_temporary=True)
+        places = started(home)
         given["DATABASE_URL"] = given["DATABASE_URL"] or places.database_url
         given["REDIS_URL"] = given["REDIS_URL"] or places.redis_url
     return {**os.environ, **{name: url for name, url in given.items() if url}}

@@ -5,8 +5,6 @@ Not here: closes in the foreground (test_close_killed.py), and what becomes of a
 """
 
 import signal
-import subprocess
-import sys
 import threading
 from datetime import date, timedelta
 from pathlib import Path
@@ -23,7 +21,8 @@ from accounting.queries.finance.months.close_requests import CloseState, close_p
 from accounting.tasks import close_months
 from tests.integration.accounting.booking.days import H100, Days
 from tests.integration.accounting.booking.people import person
-from tests.integration.faults.support import ROOT, environment
+from tests.integration.faults.forks import Running, Warm, warm
+from tests.integration.faults.support import environment
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -32,13 +31,7 @@ pytestmark = [
 ]
 
 HOUR = 3_600_000
-LONGEST_S = 60
-WORKER = """
-import django
-django.setup()
-from accounting.tasks import close_months
-close_months()
-"""
+WORKER = "from accounting.tasks import close_months; close_months()"
 
 
 @pytest.fixture(autouse=True)
@@ -52,21 +45,20 @@ def october(db: None) -> Days:
     return days
 
 
-def worker(redis_url: str, failpoint: str = "") -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-c", WORKER],
-        cwd=ROOT,
-        env=environment(redis_url, failpoint),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@pytest.fixture
+def workers(redis_url: str) -> Warm:
+    """Starts processes that do what a worker does with the task `close_months`."""
+    return warm(environment(redis_url))
 
 
-def ended(process: "subprocess.Popen[str]") -> int:
-    _, errors = process.communicate(timeout=LONGEST_S)
-    assert process.returncode in (0, -signal.SIGKILL), errors
-    return process.returncode
+def worker(workers: Warm, failpoint: str = "") -> Running:
+    return workers.start("shell", "--no-imports", "-c", WORKER, failpoint=failpoint)
+
+
+def ended(workers: Warm, process: Running) -> int:
+    found = workers.wait(process)
+    assert found.returncode in (0, -signal.SIGKILL), found.stderr
+    return found.returncode
 
 
 def wait_for(attempt: int) -> None:
@@ -87,10 +79,10 @@ def claims_are_old() -> None:
 
 @pytest.mark.parametrize("failpoint", ["close_claimed", *CLOSE_NAMES])
 def test_a_killed_worker_s_close_is_done_by_the_next(
-    failpoint: str, redis_url: str
+    failpoint: str, workers: Warm
 ) -> None:
     request_close("2026-10", person("anna"))
-    assert ended(worker(redis_url, failpoint)) == -signal.SIGKILL
+    assert ended(workers, worker(workers, failpoint)) == -signal.SIGKILL
     found = close_progress("2026-10")
     assert (found.state, found.attempt) == (CloseState.RUNNING, 1)
     assert not ChargeLine.objects.exists()
@@ -103,11 +95,11 @@ def test_a_killed_worker_s_close_is_done_by_the_next(
 
 
 def test_a_worker_killed_before_it_stores_a_refusal_is_followed_by_another(
-    redis_url: str, october: Days
+    workers: Warm, october: Days
 ) -> None:
     october.use("vision", date(2026, 10, 6), HOUR, model="NVIDIA-A10")  # no price
     request_close("2026-10", person("anna"))
-    assert ended(worker(redis_url, "close_refused")) == -signal.SIGKILL
+    assert ended(workers, worker(workers, "close_refused")) == -signal.SIGKILL
     assert close_progress("2026-10").state is CloseState.RUNNING
     claims_are_old()
     close_months()
@@ -117,11 +109,11 @@ def test_a_worker_killed_before_it_stores_a_refusal_is_followed_by_another(
 
 
 def test_a_close_that_runs_is_neither_taken_nor_requested_again(
-    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers: Warm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = tmp_path / "go"
     request_close("2026-10", person("anna"))
-    first = worker(redis_url, f"period_stored:until:{go}")
+    first = worker(workers, f"period_stored:until:{go}")
     try:
         wait_for(1)
         wait_for_lock()
@@ -132,7 +124,7 @@ def test_a_close_that_runs_is_neither_taken_nor_requested_again(
         assert close_progress("2026-10").state is CloseState.RUNNING
     finally:
         go.touch()
-        assert ended(first) == 0
+        assert ended(workers, first) == 0
     found = close_progress("2026-10")
     assert (found.state, found.attempt) == (CloseState.CLOSED, 1)
 
@@ -176,9 +168,9 @@ def test_of_two_requests_at_once_one_is_refused() -> None:
     assert close_progress("2026-10").state is CloseState.CLOSED
 
 
-def test_two_workers_at_once_close_it_once(redis_url: str) -> None:
+def test_two_workers_at_once_close_it_once(workers: Warm) -> None:
     request_close("2026-10", person("anna"))
-    both = [worker(redis_url), worker(redis_url)]
-    assert [ended(one) for one in both] == [0, 0]
+    both = [worker(workers), worker(workers)]
+    assert [ended(workers, one) for one in both] == [0, 0]
     found = close_progress("2026-10")
     assert (found.state, found.attempt) == (CloseState.CLOSED, 1)
