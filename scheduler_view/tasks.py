@@ -11,11 +11,11 @@ from accounting.actions.idempotency import forget_keys
 from accounting.actions.team_quotas import record_quotas
 from accounting.models import Cluster
 from scheduler_view.actions import due_work
-from scheduler_view.observation.metric_waits import (
+from scheduler_view.observation.waits.metric_waits import (
     clusters_by_metrics,
     look_at_metrics,
 )
-from scheduler_view.observation.queues import forget_queues
+from scheduler_view.observation.waits.queues import forget_queues
 from scheduler_view.observation.watch import (
     look_at_waits,
     look_once,

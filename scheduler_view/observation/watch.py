@@ -34,7 +34,7 @@ from scheduler_view.observation.observe import (
 )
 from scheduler_view.observation.preemptions import note_preemptions
 from scheduler_view.observation.resource_claims import observe_devices
-from scheduler_view.observation.waits import observe_waits
+from scheduler_view.observation.waits.observe_waits import observe_waits
 from scheduler_view.planning.cluster_connection import Connect, connect_to
 
 WATCHED = (QUOTA, CLASS)

@@ -32,7 +32,7 @@ from scheduler_view.cluster.kinds import (
 from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.world.world import read_world
-from scheduler_view.observation.waits import manifests_of, read_objects
+from scheduler_view.observation.waits.observe_waits import manifests_of, read_objects
 from scheduler_view.planning.cluster_connection import connect_to
 from scheduler_view.queries.resources import added_names
 from tests import shared_data

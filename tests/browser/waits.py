@@ -23,7 +23,7 @@ from scheduler_view.models import (
     WaitSummary,
 )
 from scheduler_view.models.observation import WAITS
-from scheduler_view.observation.summaries import store_summaries
+from scheduler_view.observation.waits.summaries import store_summaries
 from tests import shared_data
 from tests.browser.forget import forget
 from tests.story import Story

@@ -21,7 +21,7 @@ from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.fleet import resource_of
 from portal.demo.scenario.story import DAY_S, HOUR_S, Story
 from scheduler_view.models import UnitWait, WasteFinding
-from scheduler_view.observation.metric_waits import look_at_metrics
+from scheduler_view.observation.waits.metric_waits import look_at_metrics
 from scheduler_view.waste.compute import compute_due
 from tests.unit.portal.demo.conftest import NOW_S
 

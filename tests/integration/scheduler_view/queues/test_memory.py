@@ -23,8 +23,8 @@ from scheduler_view.models import (
     WaitRecord,
     WaitStretch,
 )
-from scheduler_view.observation.queues import forget_queues
-from scheduler_view.observation.waits import store_waits
+from scheduler_view.observation.waits.observe_waits import store_waits
+from scheduler_view.observation.waits.queues import forget_queues
 from tests.integration.scheduler_view.queues.test_observation import (
     MINUTE,
     NOW,

@@ -24,11 +24,11 @@ from scheduler_view.models import (
     WaitRecord,
     WaitStretch,
 )
-from scheduler_view.observation.metric_waits import (
+from scheduler_view.observation.waits.metric_waits import (
     clusters_by_metrics,
     look_at_metrics,
 )
-from scheduler_view.observation.waits import store_waits
+from scheduler_view.observation.waits.observe_waits import store_waits
 from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
 from tests.page_html import html_of
 from tests.traps.scene import START, Pod, Scene

@@ -30,8 +30,8 @@ from scheduler_view.models import (
     UnitWait,
     WaitRecord,
 )
-from scheduler_view.observation.queues import forget_queues
-from scheduler_view.observation.waits import store_waits
+from scheduler_view.observation.waits.observe_waits import store_waits
+from scheduler_view.observation.waits.queues import forget_queues
 from scheduler_view.queries.queues.queued_units import queued_rows
 from tests.unit.scheduler_view.domain.waits.worlds import GPU, node, owned, pod
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounting.charts.queues import LINES
 from scheduler_view.models import PoolSample, StartEstimate, WaitRecord
-from scheduler_view.observation.summaries import store_summaries
+from scheduler_view.observation.waits.summaries import store_summaries
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story

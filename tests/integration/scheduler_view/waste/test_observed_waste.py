@@ -16,7 +16,7 @@ from accounting.domain.core.interval import to_ms
 from accounting.models import UnitPrice
 from scheduler_view.domain.waits.world.world import read_world
 from scheduler_view.models import KeptNode, ObservationRun, WasteFinding
-from scheduler_view.observation.waits import store_waits
+from scheduler_view.observation.waits.observe_waits import store_waits
 from scheduler_view.queries.waste.rows import waste_report
 from scheduler_view.waste.compute import compute_due
 from tests.integration.scheduler_view.waste.fleet import (

@@ -8,7 +8,7 @@ from django.db.models import Manager
 
 from accounting.models import Cluster
 from scheduler_view.models import FreeCpuSample, KeptNode
-from scheduler_view.observation.pool_samples import LONGEST_GAP
+from scheduler_view.observation.history.pool_samples import LONGEST_GAP
 
 Row = TypeVar("Row", KeptNode, FreeCpuSample)
 _NAME_LENGTH = 253  # of a node, as the column

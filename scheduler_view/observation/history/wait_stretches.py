@@ -11,7 +11,7 @@ from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.world.pods import PodObject
 from scheduler_view.models import WaitRecord, WaitStretch
-from scheduler_view.observation.pool_samples import LONGEST_GAP
+from scheduler_view.observation.history.pool_samples import LONGEST_GAP
 
 BATCH = 500
 _VALUES = (

@@ -6,7 +6,7 @@ from accounting.models import Cluster
 from scheduler_view.domain.queues.kept_nodes import kept_rooms
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.models import KeptNode
-from scheduler_view.observation.node_spans import store_node_spans
+from scheduler_view.observation.history.node_spans import store_node_spans
 
 
 def store_kept_nodes(

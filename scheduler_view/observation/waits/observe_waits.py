@@ -29,10 +29,10 @@ from scheduler_view.domain.waits.world.events import READ_REASONS
 from scheduler_view.domain.waits.world.world import World, read_world
 from scheduler_view.models import ObservationRun, UnitWait
 from scheduler_view.models.observation import WAITS
-from scheduler_view.observation.explanations import locked_run, store_explanations
-from scheduler_view.observation.metric_waits import shown_waits, store_shown
 from scheduler_view.observation.observe import note_error
-from scheduler_view.observation.queues import store_queues
+from scheduler_view.observation.waits.explanations import locked_run, store_explanations
+from scheduler_view.observation.waits.metric_waits import shown_waits, store_shown
+from scheduler_view.observation.waits.queues import store_queues
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.waits.held_activity import HeldActivity
 

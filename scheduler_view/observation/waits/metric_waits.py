@@ -21,9 +21,9 @@ from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.from_metrics import explain_shown, world_of
 from scheduler_view.models import ObservationRun
 from scheduler_view.models.observation import METRIC_WAITS, WAITS
-from scheduler_view.observation.explanations import locked_run, store_explanations
-from scheduler_view.observation.start_estimates import store_waiting
-from scheduler_view.observation.wait_records import store_records
+from scheduler_view.observation.waits.explanations import locked_run, store_explanations
+from scheduler_view.observation.waits.start_estimates import store_waiting
+from scheduler_view.observation.waits.wait_records import store_records
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.waits.shown_cluster import (
     newest_scrape_ms,

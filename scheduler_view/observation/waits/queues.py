@@ -14,24 +14,27 @@ from scheduler_view.domain.queues.depth import depths_of
 from scheduler_view.domain.queues.queued import QueueReader
 from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.observation.free_cpu import (
+from scheduler_view.observation.history.free_cpu import (
     forget_free_cpus,
     store_free_cpus,
     store_pod_needs,
 )
-from scheduler_view.observation.kept_nodes import forget_kept_nodes, store_kept_nodes
-from scheduler_view.observation.pool_samples import (
+from scheduler_view.observation.history.kept_nodes import (
+    forget_kept_nodes,
+    store_kept_nodes,
+)
+from scheduler_view.observation.history.pool_samples import (
     forget_samples,
     last_observed,
     store_samples,
 )
-from scheduler_view.observation.start_estimates import store_estimates
-from scheduler_view.observation.summaries import store_summaries
-from scheduler_view.observation.wait_records import forget_records, store_records
-from scheduler_view.observation.wait_stretches import (
+from scheduler_view.observation.history.wait_stretches import (
     forget_stretches,
     store_stretches,
 )
+from scheduler_view.observation.waits.start_estimates import store_estimates
+from scheduler_view.observation.waits.summaries import store_summaries
+from scheduler_view.observation.waits.wait_records import forget_records, store_records
 
 
 def store_queues(

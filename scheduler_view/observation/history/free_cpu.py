@@ -8,7 +8,7 @@ from scheduler_view.domain.queues.pools import Pools
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waste.free.fragmentation import CLASS_DAYS
 from scheduler_view.models import FreeCpuSample, PodNeedRecord
-from scheduler_view.observation.node_spans import store_node_spans
+from scheduler_view.observation.history.node_spans import store_node_spans
 
 
 def store_free_cpus(

@@ -26,7 +26,7 @@ from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.units import LASTING
 from scheduler_view.domain.waits.world.pods import PodObject
 from scheduler_view.models import StartEstimate, WaitRecord
-from scheduler_view.observation.wait_records import WAITING
+from scheduler_view.observation.waits.wait_records import WAITING
 from scheduler_view.queries.queues.durations import (
     groups_of,
     hold_durations,
