@@ -39,6 +39,8 @@ SWITCHES = [
     "--no-sandbox",
     # one process for all pages of a context: what it has compiled is compiled once
     "--process-per-site",
+    # a page lives for a second: to optimize its scripts takes longer than they run
+    "--js-flags=--no-opt --no-maglev",
 ]
 
 
