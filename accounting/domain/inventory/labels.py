@@ -206,24 +206,20 @@ def _several(places: Sequence[LabeledSlot]) -> Times:
 
     A name with a uid and the same name without one may be one pod, which two scrapers show.
     """
-    by_pod: dict[PodName, list[Times]] = defaultdict(list)
+    by_name: dict[tuple[str, str], dict[str, list[Times]]] = defaultdict(dict)
     for named in places:
-        by_pod[named.pod].append(named.shown.times)
-    if len(by_pod) < 2:
-        return NO_TIMES
-    shown = {pod: np.unique(np.concatenate(times)) for pod, times in by_pod.items()}
-    pods = [times for pod, times in shown.items() if pod.uid]
-    for pod, times in shown.items():
-        if not pod.uid:
-            with_uid = [shown[one] for one in shown if one.uid and _same(one, pod)]
-            pods.append(np.setdiff1d(times, np.concatenate([NO_TIMES, *with_uid])))
+        of_name = by_name[named.pod.namespace, named.pod.pod]
+        of_name.setdefault(named.pod.uid, []).append(named.shown.times)
+    pods: list[Times] = []
+    for of_name in by_name.values():
+        shown = {uid: np.unique(np.concatenate(of)) for uid, of in of_name.items()}
+        without_uid = shown.pop("", NO_TIMES)
+        if shown:
+            without_uid = np.setdiff1d(without_uid, np.concatenate([*shown.values()]))
+        pods.extend([*shown.values(), without_uid])
     times, counts = np.unique(np.concatenate(pods), return_counts=True)
     several: Times = times[counts > 1]
     return several
-
-
-def _same(one: PodName, other: PodName) -> bool:
-    return (one.namespace, one.pod) == (other.namespace, other.pod)
 
 
 def labels_of(inventory: Inventory, *, is_far: bool = False) -> Labels:
