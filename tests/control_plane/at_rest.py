@@ -1,8 +1,8 @@
 """A control plane of a whole run takes no processor time between the tests that use it.
 
 An idle API server, its store and its controllers take a twentieth of a processor: a minute over a
-run. While no test uses them their processes stand still; with them stand their clocks of
-leases and watches.
+run. While no test uses them, their processes are stopped (SIGSTOP). Leases may expire meanwhile;
+the tests after it begin when the API server answers.
 """
 
 from collections.abc import Generator
