@@ -25,6 +25,7 @@ def web(
         *(sys.executable, "-m", "gunicorn", "portal.wsgi"),
         f"--bind={bind}",
         "--worker-class=gthread",
+        "--preload",  # imported once, for all processes and their successors
         f"--workers={os.environ.get('WEB_PROCESSES', WEB_PROCESSES)}",
         f"--threads={WEB_THREADS}",
         f"--timeout={timeout_s}",
@@ -55,7 +56,7 @@ def worker() -> list[str]:
 def beat() -> list[str]:
     """The scheduler of tasks; a second one waits for the lock of the first."""
     return [
-        *(sys.executable, "-m", "celery", "--app=portal", "beat"),
+        *(sys.executable, "-m", "celery", "--app=portal.beat", "beat"),
         "--scheduler=redbeat.RedBeatScheduler",
         "--pidfile=",
         "--loglevel=warning",

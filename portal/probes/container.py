@@ -42,10 +42,9 @@ def worker() -> bool:
 def beat() -> bool:
     """True while a beat process holds the lock."""
     import redis  # noqa: PLC0415
+    from django.conf import settings  # noqa: PLC0415
 
-    from portal.celery import app  # noqa: PLC0415
-
-    with redis.Redis.from_url(app.conf.redbeat_redis_url) as client:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
         return bool(client.exists(BEAT_LOCK))
 
 

@@ -3,6 +3,6 @@
 Celery's `--app` of such a test. All else is the clock that the product runs.
 """
 
-from portal.celery import app
+from portal.beat import app
 
 app.conf.beat_schedule["sweep"]["schedule"] = 2.0

@@ -184,7 +184,7 @@ def test_lost_rings_are_derived_again_from_postgres(
     portal.kill_redis()
     assert portal.rings() == 0, "the ring is lost"
     portal.supervisor.start("worker", roles.worker())
-    clock = [QUICK_CLOCK if w == "--app=portal" else w for w in roles.beat()]
+    clock = [QUICK_CLOCK if w == "--app=portal.beat" else w for w in roles.beat()]
     assert QUICK_CLOCK in clock
     portal.supervisor.start("beat", clock)
     wait_until(portal.is_finished, SWEPT_S)

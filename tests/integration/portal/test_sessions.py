@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from portal.celery import app
 from portal.tasks import remove_expired_sessions
+from portal.timetable import TIMETABLE
 
 
 @pytest.mark.django_db
@@ -28,6 +29,6 @@ def test_expired_sessions_are_removed_and_others_stay() -> None:
 
 def test_the_clock_rings_for_tasks_that_there_are() -> None:
     app.loader.import_default_modules()
-    rung = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    rung = {entry["task"] for entry in TIMETABLE.values()}
     assert remove_expired_sessions.name in rung
     assert rung <= set(app.tasks)

@@ -1,4 +1,4 @@
-"""What processes load: the web no way to a cluster, workers and the scheduler no pages."""
+"""What processes load: the web no way to a cluster, workers no pages, the scheduler no tasks."""
 
 import subprocess
 import sys
@@ -6,8 +6,7 @@ import sys
 LOAD = """
 import sys
 import portal.wsgi
-from django.urls import get_resolver
-get_resolver().url_patterns
+assert "accounting.views" in sys.modules, "each process would import the pages"
 from celery import current_app
 assert current_app.main == "gpu_ledger", "pages would ring at a broker of nobody"
 found = [n for n in ("kubernetes", "prometheus_api_client") if n in sys.modules]
@@ -26,15 +25,30 @@ assert "accounting.tasks.sweep" in portal.celery.app.tasks
 sys.exit("it has pages" if "portal.urls" in sys.modules else 0)
 """
 
+LOAD_TIMETABLE = """
+import logging, sys
+import portal.beat
+from portal.timetable import TIMETABLE
+assert portal.beat.app.conf.beat_schedule == TIMETABLE
+assert logging.getLogger().handlers, "its errors would go nowhere"
+found = [n for n in ("accounting.models", "accounting.tasks", "numpy") if n in sys.modules]
+sys.exit(", ".join(found) if found else 0)
+"""
+
 
 def test_the_web_process_cannot_speak_to_clusters() -> None:
     """35 MB and 0.2 s that it does without, and no request can wait on a cluster."""
     assert_ends_well(LOAD)
 
 
-def test_workers_and_the_scheduler_have_no_pages() -> None:
+def test_workers_have_no_pages() -> None:
     """70 MB and 0.8 s that each does without."""
     assert_ends_well(LOAD_TASKS)
+
+
+def test_the_scheduler_has_a_timetable_and_no_tasks() -> None:
+    """It sends names of tasks: half of the time and memory of a worker."""
+    assert_ends_well(LOAD_TIMETABLE)
 
 
 def assert_ends_well(code: str) -> None:

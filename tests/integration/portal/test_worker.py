@@ -104,12 +104,24 @@ def test_worker_takes_work_again_after_redis_was_lost(
     wait_until(is_clock_back, 90, PAUSE)
 
 
-def test_web_is_ready_only_with_everything(
+def test_web_is_ready_with_everything_and_replaces_a_process_that_died(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     supervisor = Supervisor(environment, tmp_path, lambda _text: None)
-    supervisor.start("web", roles.web("127.0.0.1:18765"))
+    web = supervisor.start("web", roles.web("127.0.0.1:18765"))
     try:
         wait_until(lambda: probe("web", {**environment, "PORT": "18765"}), 60, PAUSE)
+        assert web.process is not None
+        server = web.process.pid
+        before = children_of(server)
+        assert len(before) == roles.WEB_PROCESSES
+        os.kill(min(before), signal.SIGKILL)
+        wait_until(lambda: len(children_of(server) - before) == 1)
+        wait_until(lambda: probe("web", {**environment, "PORT": "18765"}), 10, PAUSE)
     finally:
         supervisor.stop()
+
+
+def children_of(pid: int) -> set[int]:
+    """The processes that a process has started and that are not reaped."""
+    return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))

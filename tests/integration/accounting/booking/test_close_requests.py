@@ -40,7 +40,7 @@ from accounting.queries.finance.months.close_requests import (
 )
 from accounting.queries.finance.months.lines import booking_of, content_of
 from accounting.tasks import close_months
-from portal.celery import app
+from portal.timetable import TIMETABLE
 from tests.integration.accounting.booking.days import H100, Days
 from tests.integration.accounting.booking.people import person
 from tests.integration.wakeups import sent_tasks
@@ -122,7 +122,7 @@ def test_a_request_wakes_a_worker_and_beat_does_so_as_well(
         request_close("2026-10", person("anna"))
     assert sent == [(CLOSE_MONTHS, "()")]
     assert close_months.name == CLOSE_MONTHS
-    assert CLOSE_MONTHS in {one["task"] for one in app.conf.beat_schedule.values()}
+    assert CLOSE_MONTHS in {one["task"] for one in TIMETABLE.values()}
 
 
 def test_who_requested_it_and_what_became_of_it_are_in_the_audit_log() -> None:

@@ -10,7 +10,7 @@ from accounting.booking.close import close_period
 from accounting.booking.keep import book_changed, open_periods
 from accounting.models import PeriodRevision, Team, UsageDay
 from accounting.tasks import book_periods
-from portal.celery import app
+from portal.timetable import TIMETABLE
 from tests.integration.accounting.booking.days import H100, Days, payables
 from tests.integration.accounting.booking.people import person
 from tests.integration.accounting.support import count_written
@@ -86,5 +86,5 @@ def test_late_usage_of_a_closed_month_is_corrected_in_the_open_one(days: Days) -
 
 
 def test_the_task_is_in_the_timetable() -> None:
-    names = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    names = {entry["task"] for entry in TIMETABLE.values()}
     assert book_periods.name in names

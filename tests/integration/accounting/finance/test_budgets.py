@@ -29,7 +29,7 @@ from accounting.queries.finance.budgets.budgets import (
 from accounting.queries.finance.budgets.history import ledger_time
 from accounting.tasks import check_budgets
 from accounting.web.finance.budgets import burn_chart, crossing_day
-from portal.celery import app
+from portal.timetable import TIMETABLE
 from tests.integration.accounting.finance.days import FIRST, NOW, DayLedger
 
 REASON = "Agreed in the round of November."
@@ -301,7 +301,7 @@ def test_an_ended_budget_fires_no_more(ledger: DayLedger) -> None:
 def test_the_task_of_the_timetable_records_alerts(ledger: DayLedger) -> None:
     ledger.held(TODAY, 60)
     budget(100)
-    entry = app.conf.beat_schedule["check_budgets"]
+    entry = TIMETABLE["check_budgets"]
     assert entry["task"] == check_budgets.name
     check_budgets()
     assert fired() == [("50", 1)]
