@@ -1,4 +1,4 @@
-"""When which task is started. Tasks only wake workers: what is due stands in PostgreSQL."""
+"""When which task is started. Tasks only wake workers: what is due is in PostgreSQL."""
 
 from typing import Any
 
