@@ -1,8 +1,9 @@
 """Caches of database rows in a process, which are discarded when the database may have lost them.
 
 A server that crashed may have lost its last commits (`synchronous_commit = off`, a standby
-that took over): rows that this process has seen are gone, and their ids are reused. So a cache
-is valid for one run of the server, which is checked with each new session.
+that took over), and a backup that was restored under the same name has other rows: rows that this
+process has seen are gone, and their ids are reused. So a cache is valid for one run of the server
+and one database, which is checked with each new session.
 """
 
 from typing import Any, TypeVar
@@ -10,10 +11,10 @@ from typing import Any, TypeVar
 from django.db import connection
 from django.db.backends.signals import connection_created
 
-# Changes when a server starts, after a failover, and after every crash.
+# Changes when a server starts, after a failover, after every crash, and with another database.
 LIFE = """
-    SELECT pg_postmaster_start_time()::text || ' ' || coalesce(stats_reset::text, '')
-    FROM pg_stat_bgwriter
+    SELECT concat_ws(' ', pg_postmaster_start_time(), stats_reset, d.oid)
+    FROM pg_stat_bgwriter, pg_database d WHERE d.datname = current_database()
 """
 Memory = TypeVar("Memory", dict[Any, Any], set[Any])
 _memories: list[dict[Any, Any] | set[Any]] = []

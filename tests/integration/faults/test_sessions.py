@@ -26,6 +26,7 @@ from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch
 from portal.commands import CANNOT_RUN
 from tests.builders import HOUR_ZERO, SETUP, two_hours
+from tests.database_copies import connected_to, copy_of
 from tests.integration.accounting.support import run
 from tests.integration.faults.support import (
     LONGEST_S,
@@ -194,6 +195,20 @@ def batch(uuid: str, at: int) -> SampleBatch:
     return SampleBatch(
         [raw], np.zeros(1, np.int32), np.array([at * 1000]), np.array([50.0])
     )
+
+
+def test_memory_of_rows_ends_with_the_database() -> None:
+    """A backup is restored under the same name while processes run."""
+    empty = connection.settings_dict["NAME"]
+    restored = f"{empty}_restored"
+    ours = Interval(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + 300_000)
+    for uuid in ("GPU-old", "GPU-new"):
+        with copy_of(empty, restored), connected_to(restored):
+            cluster = Cluster.objects.create(name="north")
+            source = Source.objects.create(cluster=cluster, name="live", kind="scrape")
+            assert scrape_buffer.append(source, batch(uuid, HOUR_ZERO)) == 1
+            found = scrape_buffer.read(source, ours).series
+            assert [series.gpu.uuid for series in found if series.gpu] == [uuid]
 
 
 def test_memory_of_rows_ends_with_the_servers_life() -> None:
