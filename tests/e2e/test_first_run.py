@@ -102,15 +102,17 @@ def own_cache(person: Person) -> None:
         return
     # The content is shared by links. Its owner stays, so it is copied on installation.
     person.settings["UV_LINK_MODE"] = "copy"
-    for path in ours.iterdir():
-        if path.name.startswith("archive-"):
-            shutil.copytree(path, theirs / path.name, copy_function=os.link)
-        elif path.is_dir():
-            shutil.copytree(path, theirs / path.name)
-    for folder, _, files in os.walk(person.home / ".cache"):
-        os.chown(folder, person.uid, person.gid)
-        for file in files if "archive-" not in folder else ():
-            os.chown(Path(folder, file), person.uid, person.gid)
+    theirs.mkdir(parents=True)
+    folders = [path for path in ours.iterdir() if path.is_dir()]
+    shared = [path for path in folders if path.name.startswith("archive-")]
+    own = [path for path in folders if path not in shared]
+    # tens of thousands of files: these programs take a fifth of Python's time
+    subprocess.run(["cp", "--archive", "--link", *shared, theirs], check=True)
+    subprocess.run(["cp", "--archive", *own, theirs], check=True)
+    owner = f"{person.uid}:{person.gid}"
+    whose = ["(", "-type", "d", "-o", "-not", "-path", "*/archive-*", ")"]
+    change = ["-exec", "chown", owner, "{}", "+"]
+    subprocess.run(["find", person.home / ".cache", *whose, *change], check=True)
 
 
 @contextmanager
@@ -127,7 +129,7 @@ def somebody(uid: int, gid: int) -> Iterator[Person]:
         assert stat.S_IMODE(person.home.stat().st_mode) == 0o700
         wait_until(lambda: not processes_of(str(base)), STOP_S)
     finally:
-        shutil.rmtree(base)
+        subprocess.run(["rm", "-rf", base], check=True)  # three environments
 
 
 @pytest.fixture(scope="module")
