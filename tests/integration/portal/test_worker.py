@@ -21,7 +21,7 @@ from tests.processes import processes_of, wait_until
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(240)]
 
 ROOT = Path(__file__).resolve().parents[3]
-PAUSE = 0.5  # seconds between two probes: each of them is a process
+PAUSE = 1.5  # seconds between two probes: each takes a second of processor time
 SECRET = "only for the workers of these tests, of no use elsewhere"
 
 
