@@ -14,6 +14,11 @@ import gc
 from portal.http.collector import NEW_OBJECTS
 assert gc.isenabled(), "its garbage would stay"
 assert gc.get_freeze_count() and gc.get_threshold()[0] == NEW_OBJECTS, "pages wait for it"
+import os, threading
+assert threading.active_count() == 1, "processes are forked here, without other threads"
+links = [f"/proc/self/fd/{n}" for n in os.listdir("/proc/self/fd")]
+opened = [os.readlink(link) for link in links if os.path.islink(link)]
+assert not [one for one in opened if one.startswith("socket:")], "they would share it"
 sys.exit(", ".join(found) if found else 0)
 """
 
