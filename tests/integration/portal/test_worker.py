@@ -113,8 +113,8 @@ def test_web_is_ready_with_everything_and_replaces_a_process_that_died(
         wait_until(lambda: probe("web", {**environment, "PORT": "18765"}), 60, PAUSE)
         assert web.process is not None
         server = web.process.pid
+        wait_until(lambda: len(children_of(server)) == roles.WEB_PROCESSES)
         before = children_of(server)
-        assert len(before) == roles.WEB_PROCESSES
         os.kill(min(before), signal.SIGKILL)
         wait_until(lambda: len(children_of(server) - before) == 1)
         wait_until(lambda: probe("web", {**environment, "PORT": "18765"}), 10, PAUSE)
