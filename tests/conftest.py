@@ -33,11 +33,15 @@ TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e
 TIERS |= {"acceptance": "integration", "oracle": "integration", "traps": "integration"}
 FLEETS = "test_fleets.py::test_a_fleet"
 ALONE = frozenset({"browser", "e2e"})  # in a group of their own (tests/run.py)
-# They start programs and wait for them: they begin while others have work for the processors.
+# They start programs and wait for them, or one of them takes long: they begin while others have
+# work for the processors.
 WAITING = (
+    "acceptance/test_pending_live.py",
+    "integration/commands/test_import.py",
     "integration/faults/",
     "integration/portal/",
-    "acceptance/test_pending_live.py",
+    "integration/scheduler_view/cluster/",
+    "oracle/test_stateful.py",
 )
 UNIT_SECONDS = 2  # a slower unit test is another kind of test
 DRAWN_SECONDS = 60  # hundreds of examples; cut short in one, Hypothesis calls it flaky
