@@ -42,9 +42,10 @@ def worker() -> bool:
 def beat() -> bool:
     """True while a beat process holds the lock."""
     import redis  # noqa: PLC0415
-    from django.conf import settings  # noqa: PLC0415
 
-    with redis.Redis.from_url(settings.REDIS_URL) as client:
+    from portal.beat import app  # noqa: PLC0415  # the web probe does without
+
+    with redis.Redis.from_url(app.conf.redbeat_redis_url) as client:
         return bool(client.exists(BEAT_LOCK))
 
 
