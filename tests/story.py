@@ -390,15 +390,15 @@ class _Teller:
                 rows.extend(self._hour(at))
             at += HOUR
         columns = ", ".join(f"{state}_ms" for state in STATES)
+        hours = f"""
+            COPY usage_hour (cluster_id, hour_start, billing_on, namespace_id, team_id,
+                workload_id, workload_type, model, lifecycle, price_id, gpu_price_id, rate, cost,
+                gpu_rate, gpu_cost, currency, samples_expected, samples_used, {columns})
+            FROM STDIN"""
         with connection.cursor() as cursor:
-            cursor.executemany(
-                f"""INSERT INTO usage_hour (cluster_id, hour_start, billing_on,
-                    namespace_id, team_id, workload_id, workload_type, model, lifecycle,
-                    price_id, gpu_price_id, rate, cost, gpu_rate, gpu_cost, currency,
-                    samples_expected, samples_used, {columns})
-                    VALUES ({", ".join(["%s"] * 25)})""",  # noqa: S608
-                rows,
-            )
+            with cursor.copy(hours) as copy:
+                for row in rows:
+                    copy.write_row(row)
             cursor.execute(_hard("hour"), [self.cluster.pk])
         first = self.since.astimezone(ZONE).date()
         for n in range((self.until.astimezone(ZONE).date() - first).days + 1):

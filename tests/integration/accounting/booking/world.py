@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -22,7 +23,11 @@ from accounting.models import (
     UsageDay,
     Workload,
 )
-from accounting.rating.billing_settings import billing_day, midnight
+from accounting.rating.billing_settings import (
+    billing_day,
+    billing_remembered,
+    midnight,
+)
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 World = Mapping[str, Any]
@@ -30,13 +35,20 @@ World = Mapping[str, Any]
 
 def write(world: World) -> None:
     """Replace everything that is known, but not what was closed."""
+    for known in (_cluster, _team, _workload):
+        known.cache_clear()  # of another test, whose rows are gone
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM usage_day")
     for table in (Entry, UnitPrice, ConversionRate, TeamQuota, Billing):
         table.objects.all().delete()
     _billing(world["billing"])
-    for price in world["prices"]:
-        _price(price)
+    with billing_remembered():
+        _the_rest(world)
+
+
+def _the_rest(world: World) -> None:
+    """What depends on the billing settings."""
+    UnitPrice.objects.bulk_create(map(_price, world["prices"]))
     ConversionRate.objects.bulk_create(
         ConversionRate(
             from_currency=rate["from"],
@@ -76,9 +88,9 @@ def _billing(rows: list[dict[str, Any]]) -> None:
         )
 
 
-def _price(price: dict[str, Any]) -> None:
+def _price(price: dict[str, Any]) -> UnitPrice:
     assert price["kind"] == "rate"
-    UnitPrice.objects.create(
+    return UnitPrice(
         model=price["model"],
         profile=price["profile"],
         lifecycle=price["lifecycle"],
@@ -120,16 +132,10 @@ def _add(
         "workload_type": fact["workload_type"],
     }
     if fact["namespace"]:
-        space, _ = Namespace.objects.get_or_create(
-            cluster=cluster, name=fact["namespace"]
+        workload = _workload(
+            cluster, fact["namespace"], fact["workload_kind"], fact["workload"]
         )
-        workload, _ = Workload.objects.get_or_create(
-            cluster=cluster,
-            namespace=space,
-            kind=fact["workload_kind"],
-            name=fact["workload"],
-        )
-        row |= {"namespace_id": space.pk, "workload_id": workload.pk}
+        row |= {"namespace_id": workload.namespace_id, "workload_id": workload.pk}
         row["team_id"] = _team(fact["team"]).pk if fact["team"] else 0
     profile = fact["profile"] if fact["namespace"] else ""
     when = PricedTime(
@@ -149,12 +155,22 @@ def _add(
         kept[name] = kept.get(name, 0) + milliseconds
 
 
+@cache
 def _cluster(name: str) -> Cluster:
     return Cluster.objects.get_or_create(name=name)[0]
 
 
+@cache
 def _team(slug: str) -> Team:
     return Team.objects.get_or_create(slug=slug, defaults={"name": slug})[0]
+
+
+@cache
+def _workload(cluster: Cluster, namespace: str, kind: str, name: str) -> Workload:
+    space, _ = Namespace.objects.get_or_create(cluster=cluster, name=namespace)
+    return Workload.objects.get_or_create(
+        cluster=cluster, namespace=space, kind=kind, name=name
+    )[0]
 
 
 def _instant(text: str) -> datetime:
