@@ -107,11 +107,12 @@ def own_cache(person: Person) -> None:
     shared = [path for path in folders if path.name.startswith("archive-")]
     own = [path for path in folders if path not in shared]
     # tens of thousands of files: these programs take a fifth of Python's time
-    subprocess.run(["cp", "--archive", "--link", *shared, theirs], check=True)
-    subprocess.run(["cp", "--archive", *own, theirs], check=True)
+    for options, paths in ((["--link"], shared), ([], own)):
+        if paths:
+            subprocess.run(["cp", "--archive", *options, *paths, theirs], check=True)
     owner = f"{person.uid}:{person.gid}"
     whose = ["(", "-type", "d", "-o", "-not", "-path", "*/archive-*", ")"]
-    change = ["-exec", "chown", owner, "{}", "+"]
+    change = ["-exec", "chown", "--no-dereference", owner, "{}", "+"]
     subprocess.run(["find", person.home / ".cache", *whose, *change], check=True)
 
 
