@@ -52,7 +52,7 @@ def test_workers_have_no_pages() -> None:
 
 
 def test_the_scheduler_has_a_timetable_and_no_tasks() -> None:
-    """It sends names of tasks: half of the time and memory of a worker."""
+    """40 MB and 1.4 s of processor time that it does without."""
     assert_ends_well(LOAD_TIMETABLE)
 
 
