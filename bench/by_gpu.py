@@ -107,8 +107,8 @@ def fill_month() -> None:
     """Rollups by GPU of a month, filled by SQL."""
     cluster.reset()
     cluster.make(GPUS)
-    for table in (*partitions.ALL_HOURS, *partitions.ALL_DAYS):
-        partitions.ensure(table, MONTH.start - 48 * HOUR, MONTH.end)
+    tables = (*partitions.ALL_HOURS, *partitions.ALL_DAYS)
+    partitions.ensure(tables, MONTH.start - 48 * HOUR, MONTH.end)
     with connection.cursor() as cursor:
         for statement in _FILL:
             cursor.execute(statement, {"days": DAYS, "gpus": GPUS})

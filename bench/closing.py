@@ -146,7 +146,7 @@ def fill(gpus: int, rows: int) -> None:
     _thaw()
     cluster.reset()
     cluster.make(1_024, TEAMS)
-    partitions.ensure(partitions.HOURS, STARTS, STARTS + timedelta(hours=HOURS))
+    partitions.ensure([partitions.HOURS], STARTS, STARTS + timedelta(hours=HOURS))
     values: dict[str, Any] = {
         "teams": TEAMS,
         "rows": rows,
@@ -155,7 +155,7 @@ def fill(gpus: int, rows: int) -> None:
         "gpus": gpus,
     }
     days = [date(2026, 10, 1) + timedelta(days=n) for n in range(31)]
-    partitions.ensure(partitions.DAYS, STARTS, STARTS + timedelta(hours=HOURS))
+    partitions.ensure([partitions.DAYS], STARTS, STARTS + timedelta(hours=HOURS))
     with connection.cursor() as cursor:
         cursor.execute(_WORKLOADS, values)
         cursor.execute(_HOURS, values)

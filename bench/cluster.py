@@ -20,7 +20,6 @@ def reset() -> None:
             "TRUNCATE accounting_cluster, accounting_team, accounting_unitprice,"
             f" accounting_billing, {partitions.TABLES} CASCADE"
         )
-    partitions.forget_known()
 
 
 def make(gpus: int, teams: int = 200) -> None:
@@ -94,8 +93,7 @@ def window_rows(gpus: int, window: int, seed: int = 1) -> "np.ndarray":
 def load_windows(gpus: int, first: int, count: int) -> None:
     """Write adjoining windows' facts."""
     low = START + timedelta(milliseconds=first * WINDOW_MS)
-    partitions.ensure(
-        partitions.WINDOWS, low, low + timedelta(milliseconds=count * WINDOW_MS)
-    )
+    end = low + timedelta(milliseconds=count * WINDOW_MS)
+    partitions.ensure([partitions.WINDOWS], low, end)
     for window in range(first, first + count):
         write_facts.copy_rows(window_rows(gpus, window))

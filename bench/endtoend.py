@@ -96,8 +96,7 @@ def _empty(address: str) -> Cluster:
             "TRUNCATE accounting_cluster, usage_window, intensity_window CASCADE"
         )
         cursor.execute("CHECKPOINT")
-    partitions.forget_known()
-    partitions.ensure(partitions.WINDOWS, PERIOD.start, PERIOD.end)
+    partitions.ensure([partitions.WINDOWS], PERIOD.start, PERIOD.end)
     cluster = Cluster.objects.create(name="bench")
     Source.objects.create(
         cluster=cluster, name="prometheus", kind="prometheus", settings={"url": address}

@@ -31,8 +31,8 @@ def _dirty_hour() -> Iterator[Figure]:
         cluster.reset()
         cluster.make(gpus)
         cluster.load_windows(gpus, 0, 12)
-        for table in (*partitions.ALL_HOURS, *partitions.ALL_DAYS):
-            partitions.ensure(table, cluster.START, cluster.START + HOUR)
+        tables = (*partitions.ALL_HOURS, *partitions.ALL_DAYS)
+        partitions.ensure(tables, cluster.START, cluster.START + HOUR)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE usage_window")
         seconds = interleaved({"hour": _roll}, rounds=5)["hour"]

@@ -50,9 +50,8 @@ def _total() -> tuple[int, int]:
 
 def _copies() -> Iterator[Figure]:
     cluster.reset()
-    partitions.ensure(
-        partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
-    )
+    end = cluster.START + timedelta(days=1)
+    partitions.ensure([partitions.WINDOWS], cluster.START, end)
     rows = _rows()
     path = _server_file(rows)
 
@@ -140,9 +139,8 @@ def _repeat(count: int, what: str) -> Figure:
     """The write stage of unchanged windows, against their first load."""
     cluster.reset()
     cluster.make(GPUS)
-    partitions.ensure(
-        partitions.WINDOWS, cluster.START, cluster.START + timedelta(days=1)
-    )
+    end = cluster.START + timedelta(days=1)
+    partitions.ensure([partitions.WINDOWS], cluster.START, end)
     whole = Interval(cluster.START_MS, cluster.START_MS + count * cluster.WINDOW_MS)
     parts = [
         (window, write_facts.Facts(cluster.window_rows(GPUS, n), _NONE))

@@ -11,8 +11,6 @@ from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from accounting.ingest.facts import partitions
-
 
 @contextmanager
 def written_once(label: str, write: Callable[[], object]) -> Iterator[str]:
@@ -52,7 +50,6 @@ def _connect(name: str) -> None:
     connection.close()
     settings.DATABASES["default"]["NAME"] = name
     connection.settings_dict["NAME"] = name
-    partitions.forget_known()
 
 
 def _drop(name: str) -> None:

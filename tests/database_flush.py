@@ -11,8 +11,6 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg.pq import TransactionStatus
 
-from accounting.ingest.facts import partitions
-
 KEPT = ("django_migrations", "django_content_type", "auth_permission")
 PARTITIONS = 60  # more of them make every question to the facts slow
 # a table that never had a row has no file: only the others are looked into
@@ -35,7 +33,6 @@ def empty() -> None:
         left = [name for name, is_partition, _ in found if is_partition]
         if len(left) > PARTITIONS:
             cursor.execute(f"DROP TABLE {', '.join(left)}")
-            partitions.forget_known()
         else:
             left = []
         _delete(

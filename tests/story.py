@@ -379,10 +379,11 @@ class _Teller:
         )
 
     def _rollups(self, until: datetime) -> None:
-        for table in partitions.ALL_HOURS:
-            partitions.ensure(table, self.since, self.until + HOUR)
-        for table in partitions.ALL_DAYS:
-            partitions.ensure(table, self.since - HOUR * 48, self.until + HOUR * 48)
+        partitions.ensure(partitions.ALL_HOURS, self.since, self.until + HOUR)
+        two_days = HOUR * 48
+        partitions.ensure(
+            partitions.ALL_DAYS, self.since - two_days, self.until + two_days
+        )
         rows, at = [], self.since
         gap_end = self.gap_day + HOUR * 24
         while at < until:
@@ -452,8 +453,7 @@ class _Teller:
         )
 
     def _facts(self, low: datetime) -> None:
-        for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
-            partitions.ensure(table, low, self.until + HOUR)
+        partitions.ensure(partitions.ALL_WINDOWS, low, self.until + HOUR)
         holders = {gpu.pk: held for held in self.held for gpu in held.gpus}
         rows, at = [], low
         while at < self.until:

@@ -289,8 +289,7 @@ def _bring_back(cluster: Cluster, period: Interval) -> None:
         "nothing": NOTHING,
     }
     derive_again(cluster, period)
-    for table in partitions.ALL_HOURS:
-        partitions.ensure(table, period.start, period.end)
+    partitions.ensure(partitions.ALL_HOURS, period.start, period.end)
     with connection.cursor() as cursor:
         for statement in _BRING_BACK:
             cursor.execute(statement, values)

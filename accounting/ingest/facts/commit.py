@@ -46,8 +46,7 @@ def write_windows(
         reach("committed")
         return 0
     cluster_id, period = claimed.cluster_id, claimed.period
-    for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
-        partitions.ensure(table, period.start, period.end)
+    partitions.ensure(partitions.ALL_WINDOWS, period.start, period.end)
     with transaction.atomic():
         if replaced:
             lock("facts", cluster_id)

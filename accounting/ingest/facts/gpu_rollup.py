@@ -146,8 +146,7 @@ def _roll_hours(cluster_id: int) -> int:
         if not hours:
             return 0
         cursor.execute("SET LOCAL jit = off; SET LOCAL work_mem = '128MB'")
-        for table in partitions.HOURS_BY_GPU:
-            partitions.ensure(table, min(hours), max(hours) + HOUR)
+        partitions.ensure(partitions.HOURS_BY_GPU, min(hours), max(hours) + HOUR)
         with billing_remembered():
             for period in hour_periods(hours, HOURS_AT_ONCE):
                 _replace(cluster_id, period)
@@ -200,8 +199,7 @@ def _roll_day(cluster_id: int, day: date) -> None:
         "low": day - timedelta(days=2),
         "high": day + timedelta(days=3),
     }
-    for table in partitions.DAYS_BY_GPU:
-        partitions.ensure(table, start - 24 * HOUR, start + 48 * HOUR)
+    partitions.ensure(partitions.DAYS_BY_GPU, start - 24 * HOUR, start + 48 * HOUR)
     with transaction.atomic(), connection.cursor() as cursor:
         lock("rollup", cluster_id)
         if day not in _due_days(cluster_id):  # one of its hours changed meanwhile

@@ -1,13 +1,12 @@
 """Partitions of the fact tables: created as needed, dropped when they expire."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.db import connection, transaction
 from psycopg import sql
 
-from accounting.ingest import database_cache
 from accounting.locks import lock
 
 
@@ -34,39 +33,44 @@ DAYS_BY_GPU = (GPU_DAYS, INTENSITY_GPU_DAYS)
 KEPT_AS_HOURS = (HOURS, INTENSITY_HOURS, *DAYS_BY_GPU)
 ALL_HOURS = (HOURS, INTENSITY_HOURS, *HOURS_BY_GPU)
 ALL_DAYS = (DAYS, INTENSITY_DAYS, *DAYS_BY_GPU)
-ALL = (WINDOWS, INTENSITY_WINDOWS, *ALL_HOURS, *ALL_DAYS)
+ALL_WINDOWS = (WINDOWS, INTENSITY_WINDOWS)
+ALL = (*ALL_WINDOWS, *ALL_HOURS, *ALL_DAYS)
 TABLES = ", ".join(table.name for table in ALL)  # as SQL lists them
-_known: set[tuple[str, str, datetime]] = database_cache.keep(set())
 
 
-def ensure(table: Table, start: datetime, end: datetime) -> int:
-    """Create every partition that [start, end) needs; returns how many were missing.
+def ensure(tables: Iterable[Table], start: datetime, end: datetime) -> int:
+    """Create every partition of these tables that [start, end) needs; returns how many.
 
-    One lock for all processes; caches, within the process, which partitions exist.
+    The catalog is asked each time. Another process may have dropped a partition that this one
+    has created, and a creation may have been rolled back.
     """
-    database_cache.refresh()
-    database = str(connection.settings_dict["NAME"])
-    wanted = [
-        bounds
-        for bounds in _bounds(table.unit, start, end)
-        if (database, table.name, bounds[0]) not in _known
-    ]
-    if not wanted:
+    wanted = {
+        f"{table.name}_{low:%Y%m%d}": (table, low, high)
+        for table in tables
+        for low, high in _bounds(table.unit, start, end)
+    }
+    if not _missing(wanted):
         return 0
-    made = 0
     with transaction.atomic(), connection.cursor() as cursor:
         lock("partitions", 0)
-        for low, high in wanted:
-            name = f"{table.name}_{low:%Y%m%d}"
-            cursor.execute("SELECT to_regclass(%s)", [name])
-            if cursor.fetchone()[0] is None:
-                cursor.execute(_create(table, name, low, high).as_string(None))
-                made += 1
-    _known.update((database, table.name, low) for low, _ in wanted)
-    return made
+        names = _missing(wanted)  # another process may have created some meanwhile
+        for name in names:
+            cursor.execute(_create(name, *wanted[name]).as_string(None))
+    return len(names)
 
 
-def _create(table: Table, name: str, low: datetime, high: datetime) -> sql.Composed:
+def _missing(names: Iterable[str]) -> list[str]:
+    """Those that are no tables, in their order."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT name FROM unnest(%s::text[]) WITH ORDINALITY AS wanted (name, place)"
+            " WHERE to_regclass(name) IS NULL ORDER BY place",
+            [list(names)],
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
+def _create(name: str, table: Table, low: datetime, high: datetime) -> sql.Composed:
     return sql.SQL(
         "CREATE TABLE {} PARTITION OF {} FOR VALUES FROM ({}) TO ({})"
     ).format(
@@ -119,10 +123,4 @@ def drop_expired(table: Table, before: datetime) -> list[str]:
                     .as_string(None)
                 )
                 dropped.append(name)
-    forget_known()
     return dropped
-
-
-def forget_known() -> None:
-    """Clear the cache of existing partitions (after a drop or a rolled-back creation)."""
-    _known.clear()

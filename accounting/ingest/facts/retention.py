@@ -28,8 +28,7 @@ GPU_HOURS_KEPT = timedelta(days=92)  # and never shorter than facts
 def keep() -> list[str]:
     """Create partitions for the coming month, drop expired ones; returns the dropped names."""
     now = database_now()
-    for table in partitions.ALL:
-        partitions.ensure(table, now, now + AHEAD)
+    partitions.ensure(partitions.ALL, now, now + AHEAD)
     newest = IngestWindow.objects.aggregate(newest=Max("window_start"))["newest"]
     if newest is None:
         return []

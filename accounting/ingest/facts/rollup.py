@@ -162,10 +162,9 @@ def _roll(
 
 def _roll_batch(cluster_id: int, hours: Sequence[datetime]) -> int:
     low, high = min(hours), max(hours) + HOUR
-    for hours_table in (partitions.HOURS, partitions.INTENSITY_HOURS):
-        partitions.ensure(hours_table, low, high)
-    for days_table in (partitions.DAYS, partitions.INTENSITY_DAYS):
-        partitions.ensure(days_table, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
+    partitions.ensure((partitions.HOURS, partitions.INTENSITY_HOURS), low, high)
+    days_tables = (partitions.DAYS, partitions.INTENSITY_DAYS)
+    partitions.ensure(days_tables, low - 2 * 24 * HOUR, high + 2 * 24 * HOUR)
     with transaction.atomic(), connection.cursor() as cursor:
         # other processes may have done some of them in the meantime
         lock("rollup", cluster_id)

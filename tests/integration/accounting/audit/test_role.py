@@ -104,7 +104,7 @@ def test_statistics_of_a_partition_and_the_role_do_not_wait_for_each_other(
 ) -> None:
     del transactional_db
     start = datetime(2026, 10, 1, tzinfo=UTC)
-    partitions.ensure(partitions.HOURS, start, start + timedelta(hours=1))
+    partitions.ensure([partitions.HOURS], start, start + timedelta(hours=1))
     role, is_locked = role_of_test(), Event()
     with ThreadPoolExecutor() as pool:
         analyzed = pool.submit(analyze, is_locked)

@@ -33,9 +33,8 @@ class Days:
     prices: dict[str, UnitPrice] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        partitions.forget_known()
         year = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 3, 1, tzinfo=UTC)
-        partitions.ensure(partitions.DAYS, *year)
+        partitions.ensure([partitions.DAYS], *year)
         Billing.objects.create(
             currency="EUR", timezone="Europe/Berlin", valid_from=LONG_AGO
         )

@@ -5,7 +5,6 @@ prices that the rule over values finds.
 """
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -32,16 +31,13 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def year() -> Iterator[None]:
+def year() -> None:
     """Partitions of the days that the cases use."""
-    partitions.forget_known()
     partitions.ensure(
-        partitions.DAYS,
+        [partitions.DAYS],
         datetime(2026, 9, 1, tzinfo=UTC),
         datetime(2027, 3, 1, tzinfo=UTC),
     )
-    yield
-    partitions.forget_known()
 
 
 @pytest.mark.parametrize("name", NAMES)

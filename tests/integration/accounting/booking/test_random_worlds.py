@@ -6,7 +6,6 @@ says which; `MONEY_SEED=17 MONEY_WORLDS=1` repeats one, and MONEY_WORLDS=1000 ta
 
 import os
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -26,16 +25,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.timeout(60 + 12 * COUNT)]
 
 
 @pytest.fixture(autouse=True)
-def days() -> Iterator[None]:
+def days() -> None:
     """Partitions of the days that the worlds use."""
-    partitions.forget_known()
     partitions.ensure(
-        partitions.DAYS,
+        [partitions.DAYS],
         datetime(2026, 9, 1, tzinfo=UTC),
         datetime(2027, 6, 1, tzinfo=UTC),
     )
-    yield
-    partitions.forget_known()
 
 
 def test_random_ledgers_are_booked_as_by_the_reference() -> None:

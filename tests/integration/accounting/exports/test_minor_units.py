@@ -8,7 +8,6 @@ Not here: two places (`test_command.py`); random ledgers (`booking/test_random_w
 import csv
 import io
 import json
-from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +20,6 @@ from accounting.access import Scope
 from accounting.booking.close import close_period
 from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.rounding import half_even, split_money
-from accounting.ingest.facts import partitions
 from accounting.models import Entry, PeriodRevision, Team
 from accounting.queries.finance.months.lines import booking_of
 from accounting.queries.finance.months.statements import PARTS, document, statement_rows
@@ -50,10 +48,9 @@ CURRENCIES = [
 
 
 @pytest.fixture(params=CURRENCIES, ids=[one[0] for one in CURRENCIES])
-def closed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PeriodRevision]:
+def closed(request: pytest.FixtureRequest, tmp_path: Path) -> PeriodRevision:
     """A closed October of three teams with odd milliseconds and an entry."""
     currency, places, rate, low = request.param
-    partitions.forget_known()
     books = Books(tmp_path)
     books.configure(SET_UP.format(currency=currency, rate=rate, low=low))
     gpu = books.gpu()
@@ -81,8 +78,7 @@ def closed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PeriodRev
     close_period(OCTOBER)
     found = PeriodRevision.objects.get(period=OCTOBER)
     assert (found.currency, found.minor_places) == (currency, places)
-    yield found
-    partitions.forget_known()
+    return found
 
 
 def is_in_places(amount: Decimal, places: int) -> bool:

@@ -54,8 +54,8 @@ class Fleet:
         """Eight GPUs for 24 hours at a cost per GPU-hour."""
         node = self.nodes[number]
         at = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        for table in (partitions.DAYS, partitions.GPU_DAYS):
-            partitions.ensure(table, at, at + timedelta(days=1))
+        tables = (partitions.DAYS, partitions.GPU_DAYS)
+        partitions.ensure(tables, at, at + timedelta(days=1))
         with connection.cursor() as cursor:
             for gpu in range(8):
                 cursor.execute(

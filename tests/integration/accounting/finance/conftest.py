@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 import time_machine
 
-from accounting.ingest.facts import partitions
 from tests.integration.accounting.finance.days import NOW, DayLedger
 
 
@@ -13,7 +12,5 @@ from tests.integration.accounting.finance.days import NOW, DayLedger
 def ledger(db: None) -> Iterator[DayLedger]:
     """A ledger without time; the process clock stands still."""
     del db
-    partitions.forget_known()
     with time_machine.travel(NOW, tick=False):
         yield DayLedger.empty()
-    partitions.forget_known()

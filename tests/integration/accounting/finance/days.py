@@ -62,7 +62,7 @@ class DayLedger:
     ) -> None:
         """Time of a team on a day: `euros` seconds, at a rate that makes them euros."""
         at = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        partitions.ensure(partitions.DAYS, at, at + timedelta(days=1))
+        partitions.ensure([partitions.DAYS], at, at + timedelta(days=1))
         work, _ = Workload.objects.get_or_create(
             cluster=self.cluster, namespace=self.namespace, kind="Job", name=workload
         )

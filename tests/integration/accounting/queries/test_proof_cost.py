@@ -38,8 +38,7 @@ def read_rows(query: str, parameters: dict[str, Any]) -> int:
 @pytest.fixture
 def facts() -> None:
     cluster = Cluster.objects.create(name="north")
-    partitions.ensure(partitions.WINDOWS, START, END)
-    partitions.ensure(partitions.INTENSITY_WINDOWS, START, END)
+    partitions.ensure(partitions.ALL_WINDOWS, START, END)
     with connection.cursor() as cursor:
         for table in ("usage_window", "intensity_window"):
             cursor.execute(

@@ -48,8 +48,8 @@ class _Facts:
 def _put(facts: Sequence[_Facts]) -> None:
     """Store facts and mark their hours."""
     starts = [at for fact in facts for at in fact.starts]
-    for table in (partitions.WINDOWS, partitions.INTENSITY_WINDOWS):
-        partitions.ensure(table, min(starts), max(starts) + timedelta(hours=1))
+    end = max(starts) + timedelta(hours=1)
+    partitions.ensure(partitions.ALL_WINDOWS, min(starts), end)
     key = "cluster_id, gpu_id, pod_id, node_id, instance"
     names = ", ".join(f"{name}_ms" for name in _COLUMNS)
     measured = "energy_seen_us, energy_mj, memory_seen_us, memory_peak_bytes"

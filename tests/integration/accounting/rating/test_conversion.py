@@ -1,7 +1,6 @@
 """Conversion rates in SQL against the rule over values, and in a booking (money.md M16)."""
 
 import random
-from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -12,7 +11,6 @@ from accounting.actions.finance.conversions import ConversionError, set_conversi
 from accounting.audit import SYSTEM
 from accounting.booking.running import book_running
 from accounting.domain.billing.conversion import conversion_of
-from accounting.ingest.facts import partitions
 from accounting.models import ConversionRate, UnitPrice
 from accounting.rating.conversion_sql import fx
 from tests.integration.accounting.booking.days import H100, Days
@@ -23,11 +21,10 @@ HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-def days(db: None) -> Iterator[Days]:
+def days(db: None) -> Days:
     """No usage, no prices; billing in EUR."""
     del db
-    yield Days()
-    partitions.forget_known()
+    return Days()
 
 
 def rate(text: str, on: date = FIRST, currency: str = "USD") -> None:

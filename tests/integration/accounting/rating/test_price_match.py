@@ -80,8 +80,8 @@ class World:
 def world(books: Books) -> World:
     """It stays for all examples of a test; prices and facts are of one example."""
     found = World()
-    for table in partitions.ALL:  # not within an example, which is rolled back
-        partitions.ensure(table, TEN - 48 * HOUR, TEN + 48 * HOUR)
+    # once, not within an example, which is rolled back
+    partitions.ensure(partitions.ALL, TEN - 48 * HOUR, TEN + 48 * HOUR)
     for cluster, model, lifecycle in product(("north", "south"), MODELS, LIFECYCLES):
         gpu = books.gpu(
             f"{cluster}-{model}-{lifecycle}",

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from accounting.ingest import live_sources
-from accounting.ingest.facts import partitions
 from accounting.models import Cluster
 from tests.builders import SETUP
 from tests.integration.accounting.sources import hour
@@ -24,8 +23,7 @@ Configure = Callable[..., Cluster]
 
 @pytest.fixture(autouse=True)
 def no_facts_of_others(request: pytest.FixtureRequest) -> None:
-    """Start without facts, and without memory of partitions that were rolled back."""
-    partitions.forget_known()
+    """Start without facts."""
     if request.node.get_closest_marker("django_db") is not None:
         request.getfixturevalue("transactional_db")
 

@@ -3,12 +3,8 @@
 Covers `split: by_use` in the plan, its words with the team's name, and the objects.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from accounting.ingest.facts import partitions
 from accounting.models import Binding, Team
 from scheduler_view.models import QuotaTarget
 from tests.builders import Text, times
@@ -18,14 +14,6 @@ from tests.integration.scheduler_view.actions.agreement import agree
 from tests.integration.scheduler_view.actions.office import Office, quota, said
 
 DAY_S = 86_400
-
-
-@pytest.fixture(autouse=True)
-def days() -> Iterator[None]:
-    """Partitions of days go with the test's transaction; nobody may think they are there."""
-    partitions.forget_known()
-    yield
-    partitions.forget_known()
 
 
 def import_holds(office: Office, folder: Path, spaces: dict[str, list[int]]) -> None:

@@ -13,7 +13,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from accounting.access import EVERYTHING
-from accounting.ingest.facts import partitions
 from accounting.models import Cluster, NodeStateRead, OrganisationRole, Person
 from scheduler_view.domain.waits.world.world import read_world
 from scheduler_view.models import (
@@ -69,7 +68,6 @@ def waiting(scene: Scene, pod: Pod) -> None:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Cluster:
     """Node a is full; b has a taint; c is cordoned; a Job of two pods waits, and two more pods."""
-    partitions.forget_known()  # rolled back with the test before
     scene = Scene()
     node(scene, "a", 8)
     node(scene, "b", 4, "team")

@@ -1,0 +1,67 @@
+"""Partitions are there whenever facts are written, whatever became of those created before.
+
+Not here: which ones expire (tests/integration/accounting/rating/test_retention.py).
+"""
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection, transaction
+from pytest_django import DjangoAssertNumQueries
+
+from accounting.ingest.facts import partitions
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+START = datetime(2031, 1, 30, 23, tzinfo=UTC)  # of no other test
+END = START + timedelta(hours=49)
+NAMES = {
+    *("usage_window_20310130", "usage_window_20310131", "usage_window_20310201"),
+    *("usage_gpu_hour_20310101", "usage_gpu_hour_20310201"),
+    "usage_day_20310101",
+}
+TABLES = (partitions.WINDOWS, partitions.GPU_HOURS, partitions.DAYS)
+
+
+def there() -> set[str]:
+    """The partitions of that year."""
+    with connection.cursor() as cursor:
+        cursor.execute(r"SELECT relname FROM pg_class WHERE relname ~ '_2031\d{4}$'")
+        return {name for (name,) in cursor.fetchall()}
+
+
+@pytest.fixture(autouse=True)
+def none_left() -> None:
+    """No partition of that year, whatever ran before."""
+    for name in there():
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE {name}")
+
+
+def test_those_of_a_period_are_created_once(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    assert partitions.ensure(TABLES, START, END) == len(NAMES)
+    assert there() == NAMES
+    with django_assert_num_queries(1):
+        assert partitions.ensure(TABLES, START, END) == 0
+
+
+def test_a_creation_that_was_rolled_back_is_repeated() -> None:
+    """The hours by GPU are created in the transaction that writes them."""
+    with transaction.atomic():
+        partitions.ensure(TABLES, START, END)
+        transaction.set_rollback(True)
+    assert there() == set()
+    assert partitions.ensure(TABLES, START, END) == len(NAMES)
+
+
+def test_one_that_another_process_has_dropped_is_created_again() -> None:
+    """Retention runs in one worker; an old file may be imported by another one later."""
+    partitions.ensure(TABLES, START, END)
+    with closing(connection.copy()) as other, other.cursor() as cursor:
+        cursor.execute("DROP TABLE usage_window_20310131")
+    assert there() == NAMES - {"usage_window_20310131"}
+    assert partitions.ensure(TABLES, START, END) == 1
+    assert there() == NAMES
