@@ -28,7 +28,11 @@ from accounting.ingest.facts import write_facts
 from accounting.ingest.facts.commit import write_windows
 from accounting.ingest.gc_pause import no_cycle_search
 from accounting.ingest.kube_state_jobs.changes import bring_about
-from accounting.ingest.reading.cluster_reader import ClusterReader, reader_of
+from accounting.ingest.reading.cluster_reader import (
+    ClusterReader,
+    hours_at_once,
+    reader_of,
+)
 from accounting.ingest.unknown_metrics import look_for_unknown
 from accounting.ingest.windows import leases, window_results
 from accounting.ingest.windows.leases import WindowLease, WindowLeaseLostError
@@ -85,7 +89,7 @@ def ingest_next(
         within=within,
         not_since=not_since,
         as_of=as_of,
-        hours=reader_of(cluster).hours_at_once(),
+        hours=hours_at_once(cluster),
     )
     if claimed is None:
         return None

@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
+from django.db import connection
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Greatest, Now
 
 from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.samples.series import Reading
 from accounting.ingest.reading import scrape_buffer
-from accounting.models import Cluster, Gpu, Source, SourceKind
+from accounting.models import Cluster, Source, SourceKind
 from accounting.queries.resources import added_resources
 from accounting.sources.errors import SourceError
 from accounting.sources.http import HttpAccess
@@ -119,19 +120,6 @@ class ClusterReader:
             counts.update(scrape_buffer.samples_by_hour(source, period))
         return counts
 
-    def hours_at_once(self) -> int:
-        """How many hours of windows are computed together.
-
-        Evidence and samples are loaded beyond the windows on both sides, so more hours at once cost
-        less per hour. Several hours of a small cluster fit into the memory that one hour of a large
-        one needs. One hour if a source is queried.
-        """
-        if self.is_asked or not self.sources:
-            return 1
-        most: int = settings.INGEST_HOURS_AT_ONCE
-        gpus = Gpu.objects.filter(cluster=self.sources[0].cluster_id).count()
-        return min(most, max(1, GPU_HOURS_AT_ONCE // max(1, gpus)))
-
     @property
     def is_live(self) -> bool:
         """True if a source can be queried for the present, not only for a file's time."""
@@ -145,6 +133,33 @@ def folding_of(source: Source) -> bytes:
     kube_jobs = source.cluster.kube_state_jobs
     how = (FOLDING, added, source.interval_s, jobs, kube_jobs)
     return hashlib.sha256(msgspec.json.encode(how)).digest()
+
+
+_SIZE = """
+    SELECT count(*), coalesce(bool_or(kind = %(asked)s), false),
+           (SELECT count(*) FROM accounting_gpu WHERE cluster_id = %(cluster)s)
+    FROM accounting_source WHERE cluster_id = %(cluster)s AND is_active
+"""
+
+
+def hours_at_once(cluster: Cluster) -> int:
+    """How many hours of windows are computed together.
+
+    Evidence and samples are loaded beyond the windows on both sides, so more hours at once cost
+    less per hour. Several hours of a small cluster fit into the memory that one hour of a large
+    one needs. One hour if a source is queried.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _SIZE, {"cluster": cluster.pk, "asked": SourceKind.PROMETHEUS.value}
+        )
+        sources: int
+        gpus: int
+        sources, is_asked, gpus = cursor.fetchone()
+    if is_asked or not sources:
+        return 1
+    most: int = settings.INGEST_HOURS_AT_ONCE
+    return min(most, max(1, GPU_HOURS_AT_ONCE // max(1, gpus)))
 
 
 def reader_of(cluster: Cluster) -> ClusterReader:

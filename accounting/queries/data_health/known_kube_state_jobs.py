@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 from django.db import connection
 
 from accounting.domain.inventory.kube_state.job_samples import Side, merged
@@ -17,7 +18,6 @@ from accounting.domain.inventory.kube_state.jobs import (
     changed_at,
     roles_of,
 )
-from accounting.models import Cluster, Source
 
 
 @dataclass(slots=True)
@@ -108,6 +108,13 @@ _OVERLAPS = """
     WHERE j.cluster_id = ANY(%s)
 """
 
+_NAMED = """
+    SELECT c.id, c.kube_state_jobs, coalesce(c.kube_jobs_in_force, 'null'),
+           (SELECT coalesce(jsonb_agg(s.settings), '[]') FROM accounting_source s
+            WHERE s.cluster_id = c.id AND s.is_active)
+    FROM accounting_cluster c WHERE c.id = ANY(%s)
+"""
+
 
 def known_jobs(cluster_id: int) -> KnownJobs:
     """The jobs of a cluster, including the accepted and listed ones."""
@@ -136,16 +143,13 @@ def known_jobs_of(cluster_ids: Collection[int]) -> dict[int, KnownJobs]:
 
 
 def _put_named(found: Mapping[int, KnownJobs]) -> None:
-    settings: dict[int, list[Mapping[str, Any]]] = {pk: [] for pk in found}
-    sources = Source.objects.filter(cluster_id__in=settings, is_active=True)
-    for pk, given in sources.values_list("cluster_id", "settings"):
-        settings[pk].append(given)
-    stored = Cluster.objects.filter(pk__in=settings).values_list(
-        "pk", "kube_state_jobs", "kube_jobs_in_force"
-    )
-    for pk, accepted, in_force in stored:
+    with connection.cursor() as cursor:
+        cursor.execute(_NAMED, [list(found)])
+        stored = cursor.fetchall()
+    for pk, *documents in stored:
+        accepted, in_force, settings = map(msgspec.json.decode, documents)
         own = found[pk]
-        own.wanted = _named(accepted, settings[pk])
+        own.wanted = _named(accepted, settings)
         own.named = own.wanted if in_force is None else named_from(in_force)
         own.is_in_force = in_force is not None and own.named == own.wanted
 

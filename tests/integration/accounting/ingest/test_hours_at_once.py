@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.ingest.reading import cluster_reader
-from accounting.ingest.reading.cluster_reader import ClusterReader, reader_of
+from accounting.ingest.reading.cluster_reader import hours_at_once
 from accounting.ingest.windows import leases, schedule
 from accounting.models import Cluster, DataIssue, Gpu, Source, SourceKind
 from tests.builders import HOUR_ZERO, Text, times
@@ -51,7 +51,7 @@ def test_facts_are_the_same_however_many_hours_are_computed_together(
         settings.INGEST_HOURS_AT_ONCE = most
         run("import_metrics", "--cluster=north", path)
         north = Cluster.objects.get(name="north")
-        assert reader_of(north).hours_at_once() == most
+        assert hours_at_once(north) == most
         found.append((facts(), issues()))
     assert len(found[0][0]) > HOURS * 12 * 3
     assert found[0] == found[1]
@@ -80,14 +80,19 @@ def test_a_claim_takes_the_due_windows_of_as_many_hours() -> None:
 
 def test_large_clusters_and_sources_that_are_asked_take_one_hour() -> None:
     cluster = Cluster.objects.create(name="north")
-    live = Source.objects.create(
-        cluster=cluster, name="scrape", kind=SourceKind.OPENMETRICS
-    )
-    asked = Source(cluster=cluster, name="prometheus", kind=SourceKind.PROMETHEUS)
-    assert reader_of(cluster).hours_at_once() == 6
+    Source.objects.create(cluster=cluster, name="scrape", kind=SourceKind.OPENMETRICS)
+    assert hours_at_once(cluster) == 6
     Gpu.objects.bulk_create(
         Gpu(cluster=cluster, uuid=f"GPU-{number}")
         for number in range(cluster_reader.GPU_HOURS_AT_ONCE // 2)
     )
-    assert reader_of(cluster).hours_at_once() == 2
-    assert ClusterReader((live, asked)).hours_at_once() == 1
+    assert hours_at_once(cluster) == 2
+    asked = Source.objects.create(
+        cluster=cluster, name="prometheus", kind=SourceKind.PROMETHEUS
+    )
+    assert hours_at_once(cluster) == 1
+    asked.is_active = False
+    asked.save()
+    assert hours_at_once(cluster) == 2
+    cluster.sources.update(is_active=False)
+    assert hours_at_once(cluster) == 1
