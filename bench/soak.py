@@ -1,6 +1,6 @@
 """`make soak`: the real demo, a worker killed every 30 s, every sum checked every minute.
 
-The demo runs in a separate home (one week of 24 GPUs, which it imports in the meantime, and the
+The demo runs in a separate home (three days of 24 GPUs, which it imports in the meantime, and the
 live cluster). The pool's child processes and the worker itself are killed in turns by SIGKILL.
 Each minute, and at the end when no window waits any more, `manage.py verify` must pass
 and `bench.conserved` must find an error of 0 ms and 0 money. Exits with 1 on a finding, and

@@ -60,12 +60,12 @@ def cluster() -> int:
     """Serve the cluster until stopped; its state is stored in the home folder."""
     from portal.demo.bootstrap import server  # noqa: PLC0415
     from portal.demo.bootstrap.state import Memory  # noqa: PLC0415
-    from portal.demo.scenario.story import WHOLE_FLEET, Story  # noqa: PLC0415
+    from portal.demo.scenario.story import WEEK_DAYS, WHOLE_FLEET, Story  # noqa: PLC0415
 
     memory = Memory.load(HOME)
     if memory is None:
         now_s = int(time.time())
-        story = Story.ending_at(now_s, seed=SEED, weeks=8, gpus=WHOLE_FLEET)
+        story = Story.ending_at(now_s, seed=SEED, days=8 * WEEK_DAYS, gpus=WHOLE_FLEET)
         memory = Memory.first(HOME, story)
         memory.save()
     found = targets(server.places(memory.story), server.KUBE_PATH)

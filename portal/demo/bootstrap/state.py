@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from portal.demo.metrics.history import FileInterval, stretches
-from portal.demo.scenario.story import Story
+from portal.demo.scenario.story import WEEK_DAYS, Story
 from portal.embedded.paths import places_of
 
 
@@ -44,7 +44,7 @@ class Memory:
             found = json.loads(path.read_text())
             return cls(
                 path,
-                Story(**found["story"]),
+                _story(found["story"]),
                 found["until_s"],
                 [FileInterval(*times) for times in found["missing"]],
                 found["total"],
@@ -96,3 +96,11 @@ class Memory:
         draft = self.path.with_suffix(f".{os.getpid()}")
         draft.write_text(json.dumps(found))
         draft.replace(self.path)
+
+
+def _story(found: dict[str, int]) -> Story:
+    """The stored scenario; demos of earlier commits stored its length in weeks."""
+    kept = dict(found)
+    if "weeks" in kept:
+        kept["days"] = kept.pop("weeks") * WEEK_DAYS
+    return Story(**kept)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 DAY_S = 86_400
 HOUR_S = 3_600
-WEEK_S = 7 * DAY_S
+WEEK_DAYS = 7
+WEEK_S = WEEK_DAYS * DAY_S
 LOCAL_OFFSET_S = HOUR_S
 _EPOCH_WEEKDAY = 3  # 1 January 1970 was a Thursday
 FIRST_MONTH = 28 * DAY_S
@@ -21,25 +22,25 @@ class Story:
     Attributes:
         seed: of all random numbers.
         start_s: start of the history; a local midnight.
-        weeks: of history before the first start of the demo.
+        days: of history before the first start of the demo.
         gpus: approximate number of GPUs in the fleet.
     """
 
     seed: int
     start_s: int
-    weeks: int = 8
+    days: int = 8 * WEEK_DAYS
     gpus: int = WHOLE_FLEET
 
     @classmethod
-    def ending_at(cls, now_s: int, *, seed: int, weeks: int, gpus: int) -> "Story":
-        """The scenario whose history of full weeks ends on the local day of `now_s`."""
+    def ending_at(cls, now_s: int, *, seed: int, days: int, gpus: int) -> "Story":
+        """The scenario whose history of full days ends on the local day of `now_s`."""
         today = now_s - (now_s + LOCAL_OFFSET_S) % DAY_S
-        return cls(seed, today - weeks * WEEK_S, weeks, gpus)
+        return cls(seed, today - days * DAY_S, days, gpus)
 
     @property
     def length_s(self) -> int:
         """Seconds of history."""
-        return self.weeks * WEEK_S
+        return self.days * DAY_S
 
     @property
     def change_s(self) -> int:

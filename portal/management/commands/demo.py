@@ -13,12 +13,13 @@ from django.core.management.base import BaseCommand
 from portal.demo.bootstrap.fill import compute, fill
 from portal.demo.bootstrap.run import Plan, prepare
 from portal.demo.bootstrap.state import MemoryFault
-from portal.demo.scenario.story import WHOLE_FLEET, Story
+from portal.demo.scenario.story import WEEK_DAYS, WHOLE_FLEET, Story
 from portal.embedded.errors import ServicesError
 from portal.embedded.supervisor import Stopped, stopping_signals
 
 CANNOT_RUN = 3
-SMALL = {"weeks": 1, "gpus": 24}  # --fast
+SMALL = {"days": 3, "gpus": 24}  # --fast
+WHOLE = {"days": 8 * WEEK_DAYS, "gpus": WHOLE_FLEET}
 
 
 class Command(BaseCommand):
@@ -45,7 +46,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--fast",
             action="store_true",
-            help="use one week and a small fleet, for tests",
+            help="use three days and a small fleet, for tests",
         )
         parser.add_argument("--fill", action="store_true", help="load only the history")
         parser.add_argument(
@@ -83,11 +84,11 @@ class Command(BaseCommand):
 
 
 def _plan(options: dict[str, Any]) -> Plan:
-    size = SMALL if options["fast"] else {"weeks": 8, "gpus": WHOLE_FLEET}
+    size = SMALL if options["fast"] else WHOLE
     story = Story.ending_at(
         int(time.time()),
         seed=options["seed"],
-        weeks=options["weeks"] or size["weeks"],
+        days=(options["weeks"] or 0) * WEEK_DAYS or size["days"],
         gpus=options["gpus"] or size["gpus"],
     )
     return Plan(

@@ -38,7 +38,7 @@ SECRET = "only for the compose demo of the tests"
 def environment(tmp_path: Path, embedded: HomePaths) -> Iterator[dict[str, str]]:
     """What the two containers see, with one small day of history."""
     now_s = int(time.time())
-    story = Story.ending_at(now_s, seed=7, weeks=1, gpus=24)
+    story = Story.ending_at(now_s, seed=7, days=7, gpus=24)
     memory = Memory.first(tmp_path, story)
     memory.seen_live(now_s - 3 * 3600)
     memory.save()

@@ -18,7 +18,7 @@ REASON = "Tried in the demo."
 
 @pytest.mark.django_db
 def test_what_people_changed_is_kept() -> None:
-    story = Story.ending_at(int(NOW.timestamp()), seed=7, weeks=8, gpus=308)
+    story = Story.ending_at(int(NOW.timestamp()), seed=7, days=56, gpus=308)
     first = set_up(story, 8001, "secret")
     assert UnitPrice.objects.filter(model="Tesla-T4", kind="rate").count() == 1
     set_unit_price(

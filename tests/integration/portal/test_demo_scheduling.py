@@ -36,7 +36,7 @@ def test_each_rule_of_waste_has_findings(
     tmp_path: Path, settings: LazySettings
 ) -> None:
     settings.FACT_DAYS = 90
-    story = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=150)
+    story = Story.ending_at(NOW_S, seed=7, days=7, gpus=150)
     set_up(story, 9, "secret")
     engine = Engine(story)
     engine.advance(NOW_S)
@@ -49,7 +49,7 @@ def test_each_rule_of_waste_has_findings(
 
 
 def test_what_waits_is_explained_from_metrics_alone(tmp_path: Path) -> None:
-    story = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=150)
+    story = Story.ending_at(NOW_S, seed=7, days=7, gpus=150)
     set_up(story, 9, "secret")
     engine = Engine(story)
     engine.advance(NOW_S)

@@ -17,7 +17,7 @@ from tests.unit.portal.demo.conftest import NOW_S
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    story = Story.ending_at(NOW_S, seed=7, weeks=8, gpus=308)
+    story = Story.ending_at(NOW_S, seed=7, days=56, gpus=308)
     return configuration(story, 8001)
 
 

@@ -1,5 +1,6 @@
 """The demo goes on where it was, also after it was killed."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from portal.demo.scenario.story import DAY_S, Story
 from portal.embedded.paths import places_of
 from tests.unit.portal.demo.conftest import NOW_S
 
-STORY = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=24)
+STORY = Story.ending_at(NOW_S, seed=7, days=7, gpus=24)
 
 
 def test_there_is_none_before_the_first_start(tmp_path: Path) -> None:
@@ -47,6 +48,19 @@ def test_a_clock_that_steps_back_adds_nothing(tmp_path: Path) -> None:
     before = list(memory.missing)
     memory.reach(NOW_S - 3600)
     assert memory.missing == before
+
+
+def test_a_demo_whose_length_was_stored_in_weeks_goes_on(tmp_path: Path) -> None:
+    memory = Memory.first(tmp_path, STORY)
+    memory.reach(NOW_S)
+    stored = json.loads(memory.path.read_text())
+    assert stored["story"].pop("days") == 7
+    stored["story"]["weeks"] = 1
+    memory.path.write_text(json.dumps(stored))
+    again = Memory.load(tmp_path)
+    assert again is not None
+    assert again.story == STORY
+    assert again.missing == memory.missing
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"story": {}}'])

@@ -33,7 +33,7 @@ KEY = "requests.nvidia.com/gpu"
 @pytest.fixture
 def engine() -> Engine:
     """A small cluster in its first month, a day before the last moment."""
-    found = Engine(Story.ending_at(NOW_S, seed=3, weeks=1, gpus=60))
+    found = Engine(Story.ending_at(NOW_S, seed=3, days=7, gpus=60))
     found.advance(NOW_S - DAY_S)
     return found
 
@@ -159,7 +159,7 @@ def explained(mirror: Mirror, now_s: int) -> list[WaitExplanation]:
 
 
 def test_pods_that_wait_say_why_as_a_scheduler_does(tmp_path: Path) -> None:
-    small = Engine(Story.ending_at(NOW_S, seed=3, weeks=1, gpus=60))
+    small = Engine(Story.ending_at(NOW_S, seed=3, days=7, gpus=60))
     mirror = Mirror(small, tmp_path)
     told: set[str] = set()
     causes: Counter[str] = Counter()
@@ -223,7 +223,7 @@ def test_a_controller_that_a_quota_refuses_leaves_the_event_of_a_real_one(
 
 def test_a_day_has_each_cause_of_the_story(tmp_path: Path) -> None:
     """Each is explained from the API's objects alone."""
-    story = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=308)
+    story = Story.ending_at(NOW_S, seed=7, days=7, gpus=308)
     limits = {namespace: dict(units) for namespace, units in QUOTAS.items()}
     engine = Engine(story, [Edit(story.change_s, limits, CLASSES)])
     mirror = Mirror(engine, tmp_path)

@@ -27,7 +27,7 @@ LIMITS = {namespace: dict(limits) for namespace, limits in QUOTAS.items()}
 @pytest.fixture(scope="module")
 def hours() -> Engine:
     """A full-size cluster with its quotas; tests advance it hour by hour through a week."""
-    story = Story.ending_at(NOW_S, seed=7, weeks=2, gpus=308)
+    story = Story.ending_at(NOW_S, seed=7, days=14, gpus=308)
     quotas = Edit(story.change_s, LIMITS, CLASSES)
     engine = Engine(story, [quotas])
     engine.advance(NOW_S - WEEK_S // 2)
@@ -94,7 +94,7 @@ def test_a_queue_lets_in_what_fits_and_lends(engine: Engine) -> None:
 
 
 def test_a_larger_quota_of_a_queue_lets_more_in() -> None:
-    story = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=308)
+    story = Story.ending_at(NOW_S, seed=7, days=7, gpus=308)
     engine = Engine(story)
     engine.advance(NOW_S)
     assert engine.jobs.queues.used("vision-h100") == 16

@@ -139,7 +139,7 @@ def test_every_shape_is_held(engine: Engine) -> None:
 
 @pytest.mark.parametrize("gpus", [10, 24, 100, 308])
 def test_a_fleet_of_any_size_has_every_model(gpus: int) -> None:
-    story = Story.ending_at(NOW_S, seed=7, weeks=1, gpus=gpus)
+    story = Story.ending_at(NOW_S, seed=7, days=7, gpus=gpus)
     engine = Engine(story)
     engine.advance(story.start_s + HOUR_S)
     assert len({node.pool.model for node in engine.nodes_at(engine.now_s)}) == 8

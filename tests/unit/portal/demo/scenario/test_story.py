@@ -118,7 +118,7 @@ def test_honest_faults_are_in_the_history(engine: Engine) -> None:
 
 
 def test_a_short_story_changes_in_its_middle_too() -> None:
-    story = Story.ending_at(NOW_S, seed=1, weeks=1, gpus=24)
+    story = Story.ending_at(NOW_S, seed=1, days=7, gpus=24)
     assert story.change_s - story.start_s == 3 * DAY_S
 
 
