@@ -9,8 +9,6 @@ away (portal).
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,14 +18,13 @@ import pytest
 import redis
 
 from accounting.ingest import database_cache
+from portal.celery import app
 from portal.embedded import lease, roles
 from portal.embedded.paths import HomePaths
 from portal.embedded.supervisor import Supervisor, child_environment
 from tests.builders import SETUP, two_hours
 from tests.integration.accounting.support import run
 from tests.integration.faults.support import (
-    LONGEST_S,
-    ROOT,
     SECRET,
     process,
 )
@@ -115,16 +112,10 @@ class Portal:
 
     def ring(self) -> None:
         """Ask for a sweep, as the clock does each minute."""
-        words = [sys.executable, "-m", "celery", "--app=portal", "call"]
-        words.append("accounting.tasks.sweep")
-        subprocess.run(
-            words,
-            cwd=ROOT,
-            env=self.seen,
-            check=True,
-            capture_output=True,
-            timeout=LONGEST_S,
-        )
+        broker = self.places.redis_url.replace("unix://", "redis+socket://")
+        address = broker.replace("?db=", "?virtual_host=")
+        with app.connection_for_write(address) as connection:
+            app.send_task("accounting.tasks.sweep", connection=connection)
 
     def kill_redis(self) -> None:
         """Kill Redis; returns when another one answers."""

@@ -57,16 +57,23 @@ def assert_same(found: Ledger, expected: Ledger) -> None:
         assert different[:2] == [], f"{len(different)} rows of {part}"
 
 
+@pytest.fixture(scope="module")
+def remembered() -> Ledger:
+    """The ledger of the file door, once a test has computed it; it is the same for all."""
+    return {}
+
+
 @pytest.fixture
-def expected(configure: Configure, tmp_path: Path) -> Ledger:
+def expected(remembered: Ledger, configure: Configure, tmp_path: Path) -> Ledger:
     """The ledger of the file door; measured data are gone again."""
-    configure()
-    path = tmp_path / "hour.om"
-    path.write_text(hour.stored())
-    run("import_metrics", "--cluster=north", path)
-    found = ledger()
-    clear()
-    return found
+    if not remembered:
+        configure()
+        path = tmp_path / "hour.om"
+        path.write_text(hour.stored())
+        run("import_metrics", "--cluster=north", path)
+        remembered.update(ledger())
+        clear()
+    return remembered
 
 
 def test_the_hour_holds_what_the_doors_must_agree_on(expected: Ledger) -> None:
