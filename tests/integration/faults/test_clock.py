@@ -115,7 +115,9 @@ def told_of() -> bool:
     return open_ones.filter(code="clock_went_back").exists()
 
 
-def test_clock_that_goes_back_loses_and_doubles_nothing(world: World) -> None:
+def test_clock_that_goes_back_loses_and_doubles_nothing(
+    world: World, tmp_path: Path
+) -> None:
     live_through(world, FORWARD)
     with told():
         live_through(world, AGAIN[:10])
@@ -132,13 +134,11 @@ def test_clock_that_goes_back_loses_and_doubles_nothing(world: World) -> None:
     assert hold["allocated_ms"] == (last - 900 - HOUR_ZERO) * 1000
     # each sample lasts to the next one: of 30 s 7 s at 0.25 and 23 s at 0.75 are 19 s
     assert hold["busy_ms"] == 900 * 250 + 2700 * 19_000 // 30
+    assert_facts_are_those_of_one_file(tmp_path)
 
 
-def test_its_ledger_is_that_of_all_samples_in_one_file(
-    world: World, tmp_path: Path
-) -> None:
-    live_through(world, FORWARD)
-    live_through(world, AGAIN)
+def assert_facts_are_those_of_one_file(tmp_path: Path) -> None:
+    """An import of all samples together gives the facts that are stored now."""
     end = AGAIN[-1] // 300 * 300 - 300
     found = [row for row in facts() if row[0].timestamp() < end]
     sources = [target.instance for target in targets_of(source_of("north"))]
