@@ -184,6 +184,8 @@ def _due_days(cluster_id: int) -> list[date]:
     with connection.cursor() as cursor:
         cursor.execute(_DUE_DAYS, [cluster_id])
         days = [day for (day,) in cursor.fetchall()]
+        if not days:
+            return []
         cursor.execute("SELECT clock_timestamp()")
         now = cursor.fetchone()[0]
     with billing_remembered():

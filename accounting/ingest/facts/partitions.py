@@ -60,7 +60,7 @@ def ensure(tables: Iterable[Table], start: datetime, end: datetime) -> int:
 
 
 def _missing(names: Iterable[str]) -> list[str]:
-    """Those that are no tables, in their order."""
+    """Those that do not exist, in their order."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT name FROM unnest(%s::text[]) WITH ORDINALITY AS wanted (name, place)"

@@ -205,7 +205,7 @@ def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
         ("/gpus", 35),
         ("/prices", 11),  # when each model came, and the lists
         ("/attribution", 11),
-        ("/data-health", 18),
+        ("/data-health", 17),
         ("/setup", 10),  # who can administer
         ("/account", 9),  # the latest sign-ins
     ],
