@@ -16,8 +16,8 @@ LIFE = """
     SELECT concat_ws(' ', pg_postmaster_start_time(), stats_reset, d.oid)
     FROM pg_stat_bgwriter, pg_database d WHERE d.datname = current_database()
 """
-Memory = TypeVar("Memory", dict[Any, Any], set[Any])
-_memories: list[dict[Any, Any] | set[Any]] = []
+Memory = TypeVar("Memory", bound=dict[Any, Any])
+_memories: list[dict[Any, Any]] = []
 _state = {"life": "", "is_sure": False}
 
 

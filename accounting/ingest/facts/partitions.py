@@ -53,21 +53,20 @@ def ensure(tables: Iterable[Table], start: datetime, end: datetime) -> int:
         return 0
     with transaction.atomic(), connection.cursor() as cursor:
         lock("partitions", 0)
-        names = _missing(wanted)  # another process may have created some meanwhile
-        for name in names:
+        missing = _missing(wanted)  # another process may have created some meanwhile
+        for name in sorted(missing):
             cursor.execute(_create(name, *wanted[name]).as_string(None))
-    return len(names)
+    return len(missing)
 
 
-def _missing(names: Iterable[str]) -> list[str]:
-    """Those that do not exist, in their order."""
+def _missing(names: Iterable[str]) -> set[str]:
+    """The names that no table has."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT name FROM unnest(%s::text[]) WITH ORDINALITY AS wanted (name, place)"
-            " WHERE to_regclass(name) IS NULL ORDER BY place",
+            "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL",
             [list(names)],
         )
-        return [name for (name,) in cursor.fetchall()]
+        return {name for (name,) in cursor.fetchall()}
 
 
 def _create(name: str, table: Table, low: datetime, high: datetime) -> sql.Composed:

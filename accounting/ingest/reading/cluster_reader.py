@@ -153,9 +153,8 @@ def hours_at_once(cluster: Cluster) -> int:
         cursor.execute(
             _SIZE, {"cluster": cluster.pk, "asked": SourceKind.PROMETHEUS.value}
         )
-        sources: int
-        gpus: int
-        sources, is_asked, gpus = cursor.fetchone()
+        row: tuple[int, bool, int] = cursor.fetchone()
+    sources, is_asked, gpus = row
     if is_asked or not sources:
         return 1
     most: int = settings.INGEST_HOURS_AT_ONCE

@@ -3,6 +3,7 @@
 Not here: which ones expire (tests/integration/accounting/rating/test_retention.py).
 """
 
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
@@ -32,10 +33,18 @@ def there() -> set[str]:
 
 
 @pytest.fixture(autouse=True)
-def none_left() -> None:
-    """No partition of that year, whatever ran before."""
-    for name in there():
-        with connection.cursor() as cursor:
+def none_left(transactional_db: None) -> Iterator[None]:
+    """No partition of that year, before and after each test."""
+    del transactional_db
+    drop_all()
+    yield
+    drop_all()
+
+
+def drop_all() -> None:
+    """Drop the partitions of that year."""
+    with connection.cursor() as cursor:
+        for name in there():
             cursor.execute(f"DROP TABLE {name}")
 
 
