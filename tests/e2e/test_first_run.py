@@ -99,8 +99,8 @@ def own_cache(person: Person) -> None:
     theirs = person.home / ".cache" / "uv"
     if not ours.is_dir() or ours.stat().st_dev != person.base.stat().st_dev:
         return
-    # The content is shared by hard links. Its owner stays, and only who owns a file may make
-    # more of them: the environment gets symbolic ones. To copy all takes 3 s longer.
+    # The files are shared by hard links and keep their owner. Linux lets nobody else make more
+    # of those (fs.protected_hardlinks), so that the environment gets symbolic links.
     person.settings["UV_LINK_MODE"] = "symlink"
     theirs.mkdir(parents=True)
     folders = [path for path in ours.iterdir() if path.is_dir()]

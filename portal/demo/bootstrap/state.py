@@ -99,7 +99,7 @@ class Memory:
 
 
 def _story(found: dict[str, int]) -> Story:
-    """The stored scenario; demos of earlier commits stored its length in weeks."""
+    """The stored scenario; earlier versions stored its length in weeks."""
     kept = dict(found)
     if "weeks" in kept:
         kept["days"] = kept.pop("weeks") * WEEK_DAYS

@@ -85,10 +85,11 @@ class Command(BaseCommand):
 
 def _plan(options: dict[str, Any]) -> Plan:
     size = SMALL if options["fast"] else WHOLE
+    weeks = options["weeks"]
     story = Story.ending_at(
         int(time.time()),
         seed=options["seed"],
-        days=(options["weeks"] or 0) * WEEK_DAYS or size["days"],
+        days=weeks * WEEK_DAYS if weeks else size["days"],
         gpus=options["gpus"] or size["gpus"],
     )
     return Plan(

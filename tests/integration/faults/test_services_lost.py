@@ -112,9 +112,8 @@ class Portal:
 
     def ring(self) -> None:
         """Ask for a sweep, as the clock does each minute."""
-        broker = self.places.redis_url.replace("unix://", "redis+socket://")
-        address = broker.replace("?db=", "?virtual_host=")
-        with app.connection_for_write(address) as connection:
+        broker = f"redis+socket://{self.places.redis_socket}"
+        with app.connection_for_write(broker) as connection:
             app.send_task("accounting.tasks.sweep", connection=connection)
 
     def kill_redis(self) -> None:

@@ -59,13 +59,13 @@ def assert_same(found: Ledger, expected: Ledger) -> None:
 
 @pytest.fixture(scope="module")
 def remembered() -> Ledger:
-    """The ledger of the file door, once a test has computed it; it is the same for all."""
+    """The ledger of the file, once a test has computed it; it is the same for all tests."""
     return {}
 
 
 @pytest.fixture
 def expected(remembered: Ledger, configure: Configure, tmp_path: Path) -> Ledger:
-    """The ledger of the file door; measured data are gone again."""
+    """The ledger of the imported file; measured data are gone again."""
     if not remembered:
         configure()
         path = tmp_path / "hour.om"
