@@ -4,10 +4,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from django.db import connection, transaction
+import structlog
+from django.db import OperationalError, connection, transaction
 from psycopg import sql
+from psycopg.errors import LockNotAvailable
 
 from accounting.locks import lock
+
+log = structlog.get_logger(__name__)
+
+# Until a drop of partitions gives way to those who read the table. Less than the second after
+# which PostgreSQL looks for deadlocks: the reader would be the one that it ends.
+GIVES_WAY_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +52,7 @@ def ensure(tables: Iterable[Table], start: datetime, end: datetime) -> int:
     The catalog is asked each time. Another process may have dropped a partition that this one
     has created, and a creation may have been rolled back.
     """
-    wanted = {
-        f"{table.name}_{low:%Y%m%d}": (table, low, high)
-        for table in tables
-        for low, high in _bounds(table.unit, start, end)
-    }
+    wanted = needed(tables, start, end)
     if not _missing(wanted):
         return 0
     with transaction.atomic(), connection.cursor() as cursor:
@@ -57,6 +61,17 @@ def ensure(tables: Iterable[Table], start: datetime, end: datetime) -> int:
         for name in sorted(missing):
             cursor.execute(_create(name, *wanted[name]).as_string(None))
     return len(missing)
+
+
+def needed(
+    tables: Iterable[Table], start: datetime, end: datetime
+) -> dict[str, tuple[Table, datetime, datetime]]:
+    """The partitions of these tables for [start, end): table, start and end by name."""
+    return {
+        f"{table.name}_{low:%Y%m%d}": (table, low, high)
+        for table in tables
+        for low, high in _bounds(table.unit, start, end)
+    }
 
 
 def _missing(names: Iterable[str]) -> set[str]:
@@ -70,13 +85,19 @@ def _missing(names: Iterable[str]) -> set[str]:
 
 
 def _create(name: str, table: Table, low: datetime, high: datetime) -> sql.Composed:
+    """The SQL that creates a partition while others read the table, for however long.
+
+    `CREATE TABLE ... PARTITION OF` waits for all of them, and those who come later wait for it:
+    https://www.postgresql.org/docs/current/sql-altertable.html, ATTACH PARTITION.
+    """
     return sql.SQL(
-        "CREATE TABLE {} PARTITION OF {} FOR VALUES FROM ({}) TO ({})"
+        "CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS);"
+        "ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ({low}) TO ({high})"
     ).format(
-        sql.Identifier(name),
-        sql.Identifier(table.name),
-        sql.Literal(low.isoformat()),
-        sql.Literal(high.isoformat()),
+        name=sql.Identifier(name),
+        table=sql.Identifier(table.name),
+        low=sql.Literal(low.isoformat()),
+        high=sql.Literal(high.isoformat()),
     )
 
 
@@ -103,23 +124,36 @@ def _next(unit: str, low: datetime) -> datetime:
 
 
 def drop_expired(table: Table, before: datetime) -> list[str]:
-    """Drop the partitions that end at or before an instant; returns their names."""
-    dropped: list[str] = []
-    with transaction.atomic(), connection.cursor() as cursor:
-        lock("partitions", 0)
+    """Drop the partitions that end at or before an instant; returns their names.
+
+    None of a table that is being read for longer than a moment: the next run drops them.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = {GIVES_WAY_MS}")
+            lock("partitions", 0)
+            dropped = _expired(table, before)
+            if dropped:
+                names = sql.SQL(", ").join(map(sql.Identifier, dropped))
+                cursor.execute(sql.SQL("DROP TABLE {}").format(names).as_string(None))
+    except OperationalError as error:
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise
+        log.info("expired_partitions_in_use", table=table.name)
+        return []
+    return dropped
+
+
+def _expired(table: Table, before: datetime) -> list[str]:
+    """The partitions of a table that end at or before an instant."""
+    with connection.cursor() as cursor:
         cursor.execute(
             "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass",
             [table.name],
         )
-        for (name,) in cursor.fetchall():
-            low = datetime.strptime(name.rsplit("_", 1)[1], "%Y%m%d").replace(
-                tzinfo=UTC
-            )
-            if _next(table.unit, low) <= before:
-                cursor.execute(
-                    sql.SQL("DROP TABLE {}")
-                    .format(sql.Identifier(name))
-                    .as_string(None)
-                )
-                dropped.append(name)
-    return dropped
+        names = [name for (name,) in cursor.fetchall()]
+    starts = {
+        name: datetime.strptime(name.rsplit("_", 1)[1], "%Y%m%d").replace(tzinfo=UTC)
+        for name in names
+    }
+    return [name for name, low in starts.items() if _next(table.unit, low) <= before]

@@ -3,9 +3,10 @@
 Not here: which ones expire (tests/integration/accounting/rating/test_retention.py).
 """
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -74,3 +75,48 @@ def test_one_that_another_process_has_dropped_is_created_again() -> None:
     assert there() == NAMES - {"usage_window_20310131"}
     assert partitions.ensure(TABLES, START, END) == 1
     assert there() == NAMES
+
+
+@contextmanager
+def read_at_length() -> Iterator[Callable[[], None]]:
+    """Another session that has read these tables, in a transaction that goes on.
+
+    Yields:
+        Reads them again, and one more that was not read before.
+    """
+    with closing(connection.copy()) as other, other.cursor() as cursor:
+
+        def read(*further: partitions.Table) -> None:
+            for table in (*TABLES, *further):
+                cursor.execute(f"SELECT count(*) FROM {table.name}")  # noqa: S608  # ours
+
+        cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        read()
+        yield partial(read, partitions.INTENSITY_WINDOWS)
+
+
+def test_they_are_created_while_the_tables_are_read() -> None:
+    """An export reads for minutes, and `verify` reads one table after the other."""
+    with (
+        read_at_length() as read_again,
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SET LOCAL lock_timeout = '100ms'")
+        assert partitions.ensure(TABLES, START, END) == len(NAMES)
+        read_again()
+    assert there() == NAMES
+
+
+def test_a_table_that_is_read_loses_its_partitions_later() -> None:
+    """The reader goes on: PostgreSQL would end it, as one of two that wait for each other."""
+    partitions.ensure(TABLES, START, END)
+    with read_at_length() as read_again, transaction.atomic():
+        assert partitions.drop_expired(partitions.WINDOWS, END) == []
+        read_again()
+    assert there() == NAMES
+    windows = {name for name in NAMES if name.startswith("usage_window")}
+    with transaction.atomic():  # it drops those of other tests, too
+        assert windows <= set(partitions.drop_expired(partitions.WINDOWS, END))
+        assert there() == NAMES - windows
+        transaction.set_rollback(True)
