@@ -1,5 +1,8 @@
 """The migrated, empty database of the tests: migrated once, then restored from a file.
 
+It has the partitions that most tests write to: a test whose transaction is rolled back would
+create them each time, thousands in a run.
+
 To migrate takes five seconds of processor time, mostly for Django's own memory of the models
 between two migrations; to restore takes half a second. The file is in the cache of this machine,
 named after everything that decides what is in it. Where it cannot be made (another server
@@ -12,12 +15,14 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
+from accounting.ingest.facts import partitions
 from portal.embedded.launch import program
 from portal.embedded.programs import INSTALLED
 from tests.programs import CACHE
@@ -32,6 +37,31 @@ DECIDING = (
     "requirements-dev.txt",
     "tests/migrated.py",
 )
+COMMON = (  # the tables and times of what most tests write
+    (
+        (*partitions.ALL_HOURS, *partitions.ALL_DAYS),
+        datetime(2026, 10, 1, tzinfo=UTC),
+        datetime(2026, 12, 1, tzinfo=UTC),
+    ),
+    (
+        (partitions.DAYS,),
+        datetime(2027, 1, 1, tzinfo=UTC),
+        datetime(2028, 1, 1, tzinfo=UTC),
+    ),
+    *(
+        (partitions.ALL_WINDOWS, day, day + timedelta(days=1))
+        for day in (
+            datetime(2026, 10, 6, tzinfo=UTC),
+            datetime(2026, 10, 7, tzinfo=UTC),
+            datetime(2026, 11, 3, tzinfo=UTC),
+        )
+    ),
+)
+COMMON_PARTITIONS = frozenset(
+    name
+    for tables, start, end in COMMON
+    for name in partitions.needed(tables, start, end)
+)
 KEPT = 8  # files of other branches; an older one is deleted
 
 
@@ -40,10 +70,18 @@ def database() -> Iterator[None]:
     """Let Django's connection be one to a new, migrated database; it is dropped at the end."""
     before = connection.settings_dict["NAME"]
     _make(CACHE / "migrated")
+    _create_common()
     try:
         yield
     finally:
         connection.creation.destroy_test_db(before, verbosity=0)
+
+
+def _create_common() -> None:
+    """Create the partitions that most tests write to."""
+    with transaction.atomic():
+        for tables, start, end in COMMON:
+            partitions.ensure(tables, start, end)
 
 
 def _make(folder: Path) -> None:
