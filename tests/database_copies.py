@@ -28,7 +28,9 @@ def copy_of(template: str, name: str) -> Iterator[str]:
     _drop(name)
     connection.close()
     with _maintenance() as cursor:
-        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        cursor.execute(
+            f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY'
+        )
     try:
         yield name
     finally:
