@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from accounting.actions.teams import save_team
 from accounting.models import Binding, Cluster, Pod, PodHold, Team, UnitPrice
@@ -27,10 +28,15 @@ SETS = 1_001
 GPU = "nvidia.com/gpu"
 
 
-@pytest.fixture
-def many(story: Story, db: None) -> None:
+@pytest.fixture(scope="module")
+def many(story: Story, django_db_blocker: DjangoDbBlocker) -> None:
     """Change sets and preemptions of one moment, more than a page of either."""
-    del db
+    with django_db_blocker.unblock():
+        write_many(story)
+
+
+def write_many(story: Story) -> None:
+    """Into the transaction of the module."""
     at = timezone.now() - timedelta(hours=1)
     ChangeSet.objects.bulk_create(
         ChangeSet(
