@@ -1,10 +1,12 @@
 """The story's organisation with quotas on the demo's API server."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
-from accounting.models import NodeFact
+from accounting.models import Cluster, NodeFact
 from portal.demo.kube_api.server import serving
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
@@ -18,10 +20,10 @@ NODES, PER_NODE = 12, 8
 
 
 @contextmanager
-def desk_of(story: Story, folder: Path) -> Iterator[Office]:
+def desk_of(story: Story, folder: Path, store: Store | None = None) -> Iterator[Office]:
     """Three teams with quotas, three tiers, and the worker at hand."""
     users = {ADMIN: User("admin", is_admin=True)}
-    with serving(Store(), users) as api:
+    with serving(store or Store(), users) as api:
         world = simulated_world(api.url, folder, "scratch")
         for slug, *_ in TEAMS:
             world.admin.make_namespace(f"{slug}-prod")
@@ -39,3 +41,30 @@ def desk_of(story: Story, folder: Path) -> Iterator[Office]:
         yield office
         story.cluster.kubernetes = {}
         story.cluster.save(update_fields=["kubernetes"])
+
+
+@contextmanager
+def desks_of(
+    story: Story, folder: Path
+) -> Iterator[Callable[[], AbstractContextManager[Office]]]:
+    """The same desk again and again, as it was at first; to apply its quotas takes long.
+
+    What is in the database of a test is rolled back with its transaction.
+    """
+    store = Store()
+    with desk_of(story, folder, store) as office:
+        at_first = copy.deepcopy(_contents(store))
+
+        @contextmanager
+        def again() -> Iterator[Office]:
+            try:
+                yield Office(office.world, Cluster.objects.get(pk=story.cluster.pk))
+            finally:
+                vars(store).update(copy.deepcopy(at_first))
+
+        yield again
+
+
+def _contents(store: Store) -> dict[str, Any]:
+    """All but its lock."""
+    return {name: value for name, value in vars(store).items() if name != "changed"}

@@ -1,16 +1,11 @@
 """Quotas and a tier, edited on their own pages, become one change set."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
-
-import pytest
 
 from scheduler_view.models import ChangeSet
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import Office, quota
-from tests.integration.scheduler_view.views.desk import desk_of
 from tests.integration.scheduler_view.views.test_quota_pages import (
     act,
     edited,
@@ -18,7 +13,6 @@ from tests.integration.scheduler_view.views.test_quota_pages import (
     text,
 )
 from tests.page_html import html_of
-from tests.story import Story
 
 TIER = {
     "cluster": "north",
@@ -30,14 +24,6 @@ TIER = {
     "description": "queued training",
 }
 OFFERED = re.compile(r'<option value="(\d*)"( selected)?>([^<]+)</option>')
-
-
-@pytest.fixture
-def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
-    """Quotas of three teams, applied."""
-    del sign_in
-    with desk_of(story, tmp_path) as office:
-        yield office
 
 
 def offered(answer: object) -> list[tuple[str, bool, str]]:

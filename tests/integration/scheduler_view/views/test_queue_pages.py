@@ -1,30 +1,16 @@
 """What waits, what is borrowed and who was pushed out, on the quotas pages and in the API."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from accounting.models import QueueSample
 from scheduler_view.models import Observation, Preemption
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import Office
-from tests.integration.scheduler_view.views.desk import desk_of
 from tests.page_html import html_of
-from tests.story import Story
 
 RESOURCE = "nvidia.com/gpu"
-
-
-@pytest.fixture
-def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
-    """Quotas of three teams, applied."""
-    del sign_in
-    with desk_of(story, tmp_path) as office:
-        yield office
 
 
 def text(answer: Any) -> str:

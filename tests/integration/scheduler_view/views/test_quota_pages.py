@@ -5,7 +5,6 @@ The cluster is the demo's API server; the worker is called where one would run.
 """
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,20 +19,11 @@ from scheduler_view.models import ChangeSet, QuotaTarget
 from scheduler_view.observation.watch import look_once
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import Office, quota, tier
-from tests.integration.scheduler_view.views.desk import GPUS, desk_of
+from tests.integration.scheduler_view.views.desk import GPUS
 from tests.page_html import html_of
-from tests.story import Story
 
 REASON = "Half of it is idle since the re-index ended. OPS-4812"
 RESOURCE = "nvidia.com/gpu"
-
-
-@pytest.fixture
-def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
-    """Quotas of three teams, applied."""
-    del sign_in
-    with desk_of(story, tmp_path) as office:
-        yield office
 
 
 def edited(page: Any, **gpus: int | str) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """A quota that differs in its cluster: adopt or restore, each to the end (T29)."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,29 +12,25 @@ from scheduler_view.observation.watch import look_once
 from tests.control_plane.admin import quota_path
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import EPOCH, Office, quota
-from tests.integration.scheduler_view.views.desk import desk_of
 from tests.page_html import html_of
-from tests.story import Story
 
 RESOURCE = "nvidia.com/gpu"
 KEY = f"requests.{RESOURCE}"
 
 
 @pytest.fixture
-def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
+def desk(desk: Office) -> Office:
     """Quotas of three teams, applied; vision has a second namespace."""
-    del sign_in
-    with desk_of(story, tmp_path) as office:
-        office.world.admin.make_namespace("vision-lab")
-        Binding.objects.create(
-            kind=BindingKind.NAMESPACE,
-            glob="vision-lab",
-            team=Team.objects.get(slug="vision"),
-            position=99,
-            valid_from=EPOCH,
-        )
-        office.applied(quota(24))
-        yield office
+    desk.world.admin.make_namespace("vision-lab")
+    Binding.objects.create(
+        kind=BindingKind.NAMESPACE,
+        glob="vision-lab",
+        team=Team.objects.get(slug="vision"),
+        position=99,
+        valid_from=EPOCH,
+    )
+    desk.applied(quota(24))
+    return desk
 
 
 def limits(desk: Office) -> tuple[str | None, ...]:

@@ -5,8 +5,6 @@ Left out: what an admin does with change sets (`test_quota_pages`).
 
 import csv
 import io
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,20 +14,10 @@ from accounting.models import AuditLink
 from scheduler_view.models import ChangeSet
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import Office, quota, tier
-from tests.integration.scheduler_view.views.desk import desk_of
 from tests.integration.scheduler_view.views.test_quota_pages import REASON, act, text
 from tests.page_html import html_of
-from tests.story import Story
 
 NO = "Vision keeps its quota until the new nodes are in."
-
-
-@pytest.fixture
-def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
-    """Quotas of three teams and two tiers, all of one change set."""
-    del sign_in
-    with desk_of(story, tmp_path) as office:
-        yield office
 
 
 def ask_of(sign_in: SignIn, name: str, path: str) -> Any:

@@ -1,43 +1,32 @@
 """What waits, why, and who holds it on the pages of quotas: for the team and for admins."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from scheduler_view.observation.watch import look_once
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import Office
-from tests.integration.scheduler_view.views.desk import desk_of
 from tests.integration.scheduler_view.views.test_quota_pages import text
-from tests.story import Story
 
 WORDS = "0/12 nodes are available: 12 Insufficient nvidia.com/gpu."
 
 
 @pytest.fixture
-def desk(story: Story, sign_in: SignIn, tmp_path: Path) -> Iterator[Office]:
+def desk(desk: Office) -> Office:
     """Quotas of three teams; a pod of search has the only node, one of vision and search wait."""
-    del sign_in
-    with desk_of(story, tmp_path) as office:
-        admin = office.world.admin
-        admin.make_node("only", nvidia_com__gpu=2)
-        admin.make_pod("search-prod", "search-holds", 2, nodeName="only")
-        only = {"kubernetes.io/hostname": "only"}
-        said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-        status = {"conditions": [said | {"message": WORDS}]}
-        for team in ("vision", "search"):
-            office.world.admin.make_pod(
-                f"{team}-prod", f"{team}-train", 2, nodeSelector=only
-            )
-            path = f"/api/v1/namespaces/{team}-prod/pods/{team}-train/status"
-            office.world.admin.call(
-                "PATCH", path, {"status": status}, "application/merge-patch+json"
-            )
-        look_once(office.cluster, now=office.now)
-        yield office
-        admin.delete("/api/v1/nodes/only")
+    admin = desk.world.admin
+    admin.make_node("only", nvidia_com__gpu=2)
+    admin.make_pod("search-prod", "search-holds", 2, nodeName="only")
+    only = {"kubernetes.io/hostname": "only"}
+    said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    status = {"conditions": [said | {"message": WORDS}]}
+    for team in ("vision", "search"):
+        admin.make_pod(f"{team}-prod", f"{team}-train", 2, nodeSelector=only)
+        path = f"/api/v1/namespaces/{team}-prod/pods/{team}-train/status"
+        admin.call("PATCH", path, {"status": status}, "application/merge-patch+json")
+    look_once(desk.cluster, now=desk.now)
+    return desk
 
 
 def test_what_waits_stands_with_the_schedulers_words(
