@@ -13,8 +13,8 @@ from accounting.locks import lock
 
 log = structlog.get_logger(__name__)
 
-# Until a drop of partitions gives way to those who read the table. Less than the second after
-# which PostgreSQL looks for deadlocks: the reader would be the one that it ends.
+# Until a drop of partitions gives way to those who read the table. Less than `deadlock_timeout` of
+# PostgreSQL, 1 s by default: after it, the reader could be the one that is ended.
 GIVES_WAY_MS = 500
 
 
@@ -88,10 +88,11 @@ def _create(name: str, table: Table, low: datetime, high: datetime) -> sql.Compo
     """The SQL that creates a partition while others read the table, for however long.
 
     `CREATE TABLE ... PARTITION OF` waits for all of them, and those who come later wait for it:
-    https://www.postgresql.org/docs/current/sql-altertable.html, ATTACH PARTITION.
+    https://www.postgresql.org/docs/current/ddl-partitioning.html, section "Partition Maintenance".
+    Attaching creates the indexes of the table, too.
     """
     return sql.SQL(
-        "CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS);"
+        "CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS);"
         "ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ({low}) TO ({high})"
     ).format(
         name=sql.Identifier(name),

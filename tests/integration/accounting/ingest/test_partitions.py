@@ -58,6 +58,43 @@ def test_those_of_a_period_are_created_once(
         assert partitions.ensure(TABLES, START, END) == 0
 
 
+def test_one_has_the_columns_and_the_key_of_its_table() -> None:
+    """`INSERT ... ON CONFLICT` needs the key."""
+    partitions.ensure(TABLES, START, END)
+    for table, name in (
+        ("usage_window", "usage_window_20310130"),
+        ("usage_gpu_hour", "usage_gpu_hour_20310101"),
+        ("usage_day", "usage_day_20310101"),
+    ):
+        assert columns(name) == columns(table)
+        assert indexes(name) == indexes(table) != []
+
+
+def columns(table: str) -> list[tuple[object, ...]]:
+    """Names, types, whether they may be NULL, and defaults."""
+    return rows(
+        """SELECT column_name, data_type, numeric_precision, is_nullable, column_default
+           FROM information_schema.columns WHERE table_name = %s ORDER BY ordinal_position""",
+        table,
+    )
+
+
+def indexes(table: str) -> list[tuple[object, ...]]:
+    """Whether they are primary or unique, and their columns by number."""
+    return rows(
+        """SELECT indisprimary, indisunique, indkey::text FROM pg_index
+           WHERE indrelid = %s::regclass ORDER BY 3""",
+        table,
+    )
+
+
+def rows(query: str, table: str) -> list[tuple[object, ...]]:
+    """The answer to a question about a table."""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [table])
+        return list(cursor.fetchall())
+
+
 def test_a_creation_that_was_rolled_back_is_repeated() -> None:
     """The hours by GPU are created in the transaction that writes them."""
     with transaction.atomic():
@@ -88,7 +125,7 @@ def read_at_length() -> Iterator[Callable[[], None]]:
 
         def read(*further: partitions.Table) -> None:
             for table in (*TABLES, *further):
-                cursor.execute(f"SELECT count(*) FROM {table.name}")  # noqa: S608  # ours
+                cursor.execute(f"SELECT count(*) FROM {table.name}")  # noqa: S608  # a name of ours
 
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         read()
