@@ -30,29 +30,21 @@ TABLES = """
 def empty() -> None:
     """Delete all rows but Django's own lists; sequences go on.
 
-    Where tests have left many partitions, theirs are dropped.
+    Where tests have left many partitions, all but the common ones are dropped.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(TABLES, [list(KEPT)])
         found = cursor.fetchall()
-        left = [
-            name
-            for name, is_partition, _ in found
-            if is_partition and name not in COMMON_PARTITIONS
-        ]
-        large = [
-            name for name, is_partition, size in found if is_partition and size > LARGE
-        ]
-        if len(left) > PARTITIONS:
-            cursor.execute(f"DROP TABLE {', '.join(left)}")
-        else:
-            left = []
-        if emptied := set(large) - set(left):
-            cursor.execute(f"TRUNCATE {', '.join(sorted(emptied))}")
-        _delete(
-            cursor,
-            [name for name, _, size in found if size and name not in {*left, *emptied}],
-        )
+        partitions = {name: size for name, is_partition, size in found if is_partition}
+        dropped = partitions.keys() - COMMON_PARTITIONS
+        if len(dropped) <= PARTITIONS:
+            dropped = set()
+        large = {name for name, size in partitions.items() if size > LARGE} - dropped
+        for verb, names in (("DROP", dropped), ("TRUNCATE", large)):
+            if names:
+                cursor.execute(f"{verb} TABLE {', '.join(sorted(names))}")
+        done = dropped | large
+        _delete(cursor, [name for name, _, size in found if size and name not in done])
 
 
 def like_new() -> None:

@@ -36,7 +36,7 @@ def many(story: Story, django_db_blocker: DjangoDbBlocker) -> None:
 
 
 def write_many(story: Story) -> None:
-    """Into the transaction of the module."""
+    """Write them into the transaction that the module's tests share."""
     at = timezone.now() - timedelta(hours=1)
     ChangeSet.objects.bulk_create(
         ChangeSet(

@@ -68,7 +68,7 @@ def known_facts() -> Facts:
 
 @pytest.fixture
 def facts_without_fault(source: Source, known_facts: Facts) -> Facts:
-    """The facts of a source without fault; measured data are gone again."""
+    """The facts of a source without fault, computed once; measured data are gone again."""
     if known_facts:
         return known_facts
     assert source.read() == 0

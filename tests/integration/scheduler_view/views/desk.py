@@ -60,11 +60,12 @@ def desks_of(
             try:
                 yield Office(office.world, Cluster.objects.get(pk=story.cluster.pk))
             finally:
-                vars(store).update(copy.deepcopy(at_first))
+                with store.changed:
+                    vars(store).update(copy.deepcopy(at_first))
 
         yield again
 
 
 def _contents(store: Store) -> dict[str, Any]:
-    """All but its lock."""
+    """What a store has, without its lock."""
     return {name: value for name, value in vars(store).items() if name != "changed"}
