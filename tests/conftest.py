@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import pytest
 from django.conf import settings
-from django.test import TransactionTestCase
+from django.test import Client, TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as drawn
 from pytest_django import DjangoDbBlocker
@@ -22,7 +22,7 @@ import portal.celery  # noqa: F401  # as in portal.wsgi: else tasks go to Celery
 from portal.embedded import lease
 from portal.embedded.paths import HomePaths
 from portal.env import database_settings
-from tests import bytecode, migrated, services
+from tests import bytecode, migrated, services, sessions
 from tests.control_plane.at_rest import AtRest, modules_of_clusters
 from tests.control_plane.server import ControlPlane, control_plane
 from tests.database_flush import empty, like_new
@@ -56,6 +56,7 @@ drawn.load_profile("any-machine")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Draw the number of the first random fleet, for all processes of this run."""
+    gc.disable()  # until all tests are collected: what is made meanwhile stays
     os.environ.setdefault("ORACLE_SEED", str(time.time_ns() % 10**6))
     shared = ExitStack()
     shared.enter_context(bytecode.kept())
@@ -108,6 +109,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Let the collector of garbage leave alone what stays: modules, and thousands of tests."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -165,6 +167,17 @@ def static_files_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_sign_in() -> Iterator[None]:
+    """Give a client of Django its session by one statement, thousands of times: login takes six.
+
+    Tests of the form sign in by the form.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "_login", sessions.give)
         yield
 
 
