@@ -6,6 +6,7 @@ RUNTIME := deploy/with-venv runtime
 DEVELOPMENT := deploy/with-venv development
 DRAWN := tests/oracle/test_domain.py tests/oracle/test_remembered.py tests/oracle/test_shapes.py \
   tests/integration/scheduler_view/actions/test_concurrent.py
+SIZED := tests/acceptance/test_many_pods.py tests/acceptance/test_public_trace.py
 CODE := portal accounting scheduler_view tests bench deploy manage.py
 
 .DEFAULT_GOAL := help
@@ -95,6 +96,9 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 	elif [ -n "$(PENDING_CASES)" ]; then \
 		export PENDING_CASES="$(PENDING_CASES)"; \
 		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/acceptance/test_pending_live.py; \
+	elif [ -n "$(FULL_SIZE)" ]; then \
+		export FULL_SIZE="$(FULL_SIZE)"; \
+		exec $(DEVELOPMENT) pytest -q --timeout 0 $(SIZED); \
 	elif [ -n "$(EXAMPLES)" ]; then \
 		export EXAMPLES="$(EXAMPLES)"; \
 		exec $(DEVELOPMENT) pytest -q -n auto --dist worksteal $(DRAWN); \

@@ -1,11 +1,13 @@
-"""How many examples tests draw: few in `make test`, any number in `make soak EXAMPLES=1000`.
+"""How much of what could be tried `make test` tries; `make soak` tries more.
 
-With `EXAMPLES` set, each test of `make soak EXAMPLES=` draws that many and has no time limit.
+With `EXAMPLES` set (`make soak EXAMPLES=1000`), each test that draws examples draws that many and
+has no time limit. With `FULL_SIZE` set (`make soak FULL_SIZE=1`), tests of size take all of it.
 """
 
 import os
 
 WANTED = int(os.environ.get("EXAMPLES") or 0)
+IS_FULL = bool(os.environ.get("FULL_SIZE"))
 
 
 def examples(usual: int) -> int:
@@ -16,3 +18,8 @@ def examples(usual: int) -> int:
 def seconds(usual: float) -> float:
     """The time limit of a test; 0, which is none, with `EXAMPLES`."""
     return 0 if WANTED else usual
+
+
+def size(usual: int, full: int) -> int:
+    """The size of what a test takes: `usual` in `make test`, `full` with `FULL_SIZE`."""
+    return full if IS_FULL else usual

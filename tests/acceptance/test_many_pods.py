@@ -1,4 +1,6 @@
-"""A cluster of 50,000 pods: every unit that waits is explained.
+"""A cluster of many pods: every unit that waits is explained.
+
+10,000 of them, and 50,000 with `make soak FULL_SIZE=1`.
 
 Not here: whether each answer is right (`test_many_nodes.py`, with a loop over nodes), and speed
 (`make bench`, P19).
@@ -7,11 +9,12 @@ Not here: whether each answer is right (`test_many_nodes.py`, with a loop over n
 from bench.waiting_cluster import NOW_MS, decoded, waiting_cluster
 from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.world.world import read_world
+from tests.budgets import size
 
 
-def test_every_unit_of_a_cluster_of_50_000_pods_is_explained() -> None:
-    objects = waiting_cluster(3_000, 33_500)
-    assert len(objects["Pod"]) > 50_000
+def test_every_unit_of_a_cluster_of_many_pods_is_explained() -> None:
+    objects = waiting_cluster(size(600, full=3_000), size(6_700, full=33_500))
+    assert len(objects["Pod"]) > size(10_000, full=50_000)
     explainer = Explainer(read_world(decoded(objects), NOW_MS))
     explained = {one.subject: one for one in explainer.waiting()}
     waiting = {unit.subject for unit in explainer.index.units if unit.waiting}

@@ -13,8 +13,8 @@ from tests.integration.faults.support import ROOT, environment
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
 
-LINES = 300_000  # of 700 bytes, each of a series of its own that nobody wants
-MEMORY = 120 * 1024 * 1024  # that the import may take beyond what the program has taken
+LINES = 120_000  # of 700 bytes, each of a series of its own that nobody wants
+MEMORY = 48 * 1024 * 1024  # that the import may take beyond what the program has taken
 CHILD = """
 import resource, sys, django
 django.setup()
