@@ -305,7 +305,7 @@ def test_person_in_a_checkout_that_may_not_be_written(
     assert "may not be written by daemon: set GPU_LEDGER_HOME" in said
     ledger = account.home / "my ledger"
     account.settings["GPU_LEDGER_HOME"] = str(ledger)
-    assert_tests_are_found(account, checkout, tmp_path / "test.log", "check", "e2e")
+    assert_tests_are_found(account, checkout, tmp_path / "test.log", "check")
     with demo(account, checkout, tmp_path / "demo.log") as running:
         assert "Demo data" in running.sign_in()
     inside = {path.name for path in ledger.iterdir()}

@@ -86,12 +86,15 @@ def _of_anybody(route: Route, method: str, *, is_rest: bool) -> int:
 def methods_for(route: Route, name: str) -> list[str]:
     """What somebody tries; nobody and the last person, who may do most, try every method.
 
-    The others try the methods of the route, and HEAD where GET is refused: a method that a
-    route does not have reads no rights, and an allowed HEAD builds the same answer as GET.
+    The others try the methods of the route, over REST also OPTIONS, and HEAD where GET is
+    refused: a method that a route does not have reads no rights, and an allowed HEAD builds the
+    same answer as GET.
     """
     if name in ("", PEOPLE[-1]):
         return list(METHODS)
-    known = {*route.methods, "OPTIONS"}
+    known = {*route.methods}
+    if route.at.startswith("/api/"):
+        known.add("OPTIONS")
     if expected(route, name, "GET") >= 400:
         known.add("HEAD")
     return [method for method in METHODS if method in known]
