@@ -38,7 +38,7 @@ from scheduler_view.models import ChangeSet
 from tests.integration.api.contract import schema
 from tests.story import Story
 
-EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES") or 3)
+EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES") or 2)
 SEED = int(os.environ.get("SCHEMA_SEED") or random.randrange(2**31))
 API = schemathesis.openapi.from_dict(schema())
 OPERATIONS: dict[str, Any] = {}
