@@ -56,7 +56,6 @@ drawn.load_profile("any-machine")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Draw the number of the first random fleet, for all processes of this run."""
-    gc.disable()  # until all tests are collected: what is made meanwhile stays
     os.environ.setdefault("ORACLE_SEED", str(time.time_ns() % 10**6))
     shared = ExitStack()
     shared.enter_context(bytecode.kept())
@@ -80,6 +79,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if ran:
         seeds = " ".join(sorted(ran, key=int))
         terminalreporter.write_line(f"random fleets compared (ORACLE_SEED): {seeds}")
+
+
+def pytest_collectstart() -> None:
+    """Collect no garbage until all tests are found: what is made meanwhile stays.
+
+    The process that only gives tests to others finds none, and goes on as it is.
+    """
+    gc.disable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
