@@ -1,7 +1,8 @@
-"""How much of what could be tried `make test` tries; `make soak` tries more.
+"""The budgets of tests: small in `make test`, larger in `make soak`.
 
 With `EXAMPLES` set (`make soak EXAMPLES=1000`), each test that draws examples draws that many and
-has no time limit. With `FULL_SIZE` set (`make soak FULL_SIZE=1`), tests of size take all of it.
+has no time limit. With `FULL_SIZE` set (`make soak FULL_SIZE=1`), tests of large data take all of
+it.
 """
 
 import os
@@ -21,5 +22,5 @@ def seconds(usual: float) -> float:
 
 
 def size(usual: int, full: int) -> int:
-    """The size of what a test takes: `usual` in `make test`, `full` with `FULL_SIZE`."""
+    """The amount of data of a test: `usual` in `make test`, `full` with `FULL_SIZE`."""
     return full if IS_FULL else usual

@@ -1,7 +1,8 @@
 """A module whose code is run again.
 
 A function that only builds a table of its module runs while tests are collected, before
-`make mutation` inserts a fault. Tests of such a table build it anew.
+`make mutation` inserts a fault. Tests of such a table build it anew, and so do tests of a module
+that reads the environment when it is imported.
 """
 
 from importlib.util import module_from_spec

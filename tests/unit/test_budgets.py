@@ -1,12 +1,12 @@
-"""What `make test` tries a part of, `make soak` tries with any number of examples, or whole."""
+"""`make test` runs tests with a small budget; `make soak` runs each of them with a larger one."""
 
-import importlib
 import re
 from pathlib import Path
 
 import pytest
 
 from tests import budgets
+from tests.unit.anew import built_anew
 
 TESTS = Path(__file__).resolve().parents[1]
 MAKEFILE = TESTS.parent / "Makefile"
@@ -33,24 +33,18 @@ def test_soak_runs_every_file_that_has_a_budget(variable: str, budget: str) -> N
 def test_examples_of_the_environment_replace_the_usual_ones_and_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.delenv("EXAMPLES", raising=False)
-        importlib.reload(budgets)
-        assert (budgets.examples(6), budgets.seconds(300)) == (6, 300)
-        patch.setenv("EXAMPLES", "1000")
-        importlib.reload(budgets)
-        assert (budgets.examples(6), budgets.seconds(300)) == (1000, 0)
-    importlib.reload(budgets)
+    monkeypatch.delenv("EXAMPLES", raising=False)
+    usual = built_anew(budgets)
+    assert (usual.examples(6), usual.seconds(300)) == (6, 300)
+    monkeypatch.setenv("EXAMPLES", "1000")
+    wanted = built_anew(budgets)
+    assert (wanted.examples(6), wanted.seconds(300)) == (1000, 0)
 
 
-def test_a_test_of_size_takes_all_of_it_where_the_environment_says_so(
+def test_full_size_is_what_the_environment_asks_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.delenv("FULL_SIZE", raising=False)
-        importlib.reload(budgets)
-        assert budgets.size(3, full=80) == 3
-        patch.setenv("FULL_SIZE", "1")
-        importlib.reload(budgets)
-        assert budgets.size(3, full=80) == 80
-    importlib.reload(budgets)
+    monkeypatch.delenv("FULL_SIZE", raising=False)
+    assert built_anew(budgets).size(3, full=80) == 3
+    monkeypatch.setenv("FULL_SIZE", "1")
+    assert built_anew(budgets).size(3, full=80) == 80
