@@ -1,12 +1,15 @@
-"""docs/sources.md and docs/data-health.md: what code knows, in words.
+"""docs/sources.md, data-health.md and metering.md: what code knows and files record, in words.
 
 `python -m tests.sources_page` writes the pages; a test says when one is out of date.
 """
 
 import csv
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 from accounting.domain.core.issue_catalogue import TEXTS
 from accounting.domain.inventory.label_names import label_name
@@ -31,7 +34,8 @@ RECORDED = shared_data.DATA / "exposition"
 HEALTH = ROOT / "docs" / "data-health.md"
 METERING = ROOT / "docs" / "metering.md"
 CATALOGUE, FILES, CODES, PROFILES = "catalogue", "files", "codes", "profiles"
-LIFECYCLES = "lifecycles"
+LIFECYCLES, READINGS = "lifecycles", "readings"
+CARDS = [ROOT / "tests" / "data" / "nvml" / f"{card}.json" for card in ("h100", "h200")]
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -94,6 +98,23 @@ def profiles() -> str:
             for name, s in profiles_of(model)
         ),
     )
+
+
+def readings() -> str:
+    """What an H100 and an H200 reported for known work."""
+    h100, h200 = (json.loads(card.read_text())["work"] for card in CARDS)
+    rows = []
+    for work in h100:
+        pairs = zip(_percents(h100[work]), _percents(h200[work]), strict=True)
+        rows.append((work, *(f"{first:.1f} / {second:.1f}" for first, second in pairs)))
+    return table(("Work", "Utilization", "Engine activity", "SM activity"), rows)
+
+
+def _percents(work: Mapping[str, Any]) -> tuple[float, float, float]:
+    """Mean utilization, engine activity and SM activity."""
+    utilization = fmean(work["utilization_percent"])
+    engine = work["engine_activity_percent"]
+    return utilization, engine, work["multiprocessor_activity_percent"]
 
 
 def names_of(path: Path) -> list[str]:
@@ -174,7 +195,7 @@ def main() -> None:
         ((CATALOGUE, catalogue()), (LIFECYCLES, lifecycles()), (FILES, files())),
     )
     _write(HEALTH, ((CODES, codes()),))
-    _write(METERING, ((PROFILES, profiles()),))
+    _write(METERING, ((PROFILES, profiles()), (READINGS, readings())))
 
 
 def _write(page: Path, parts: Iterable[tuple[str, str]]) -> None:

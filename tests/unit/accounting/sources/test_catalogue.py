@@ -31,6 +31,11 @@ def test_the_page_lists_every_profile() -> None:
     assert "| A30 | `1g.6gb` | 1/4 | 1/4 | 4 |" in page
 
 
+def test_the_page_shows_readings_of_real_gpus() -> None:
+    page = sources_page.METERING.read_text()
+    assert sources_page.part(page, "readings") == sources_page.readings(), WRITE
+
+
 def test_the_page_shows_every_code_of_an_issue() -> None:
     page = sources_page.HEALTH.read_text()
     assert sources_page.part(page, "codes") == sources_page.codes(), WRITE

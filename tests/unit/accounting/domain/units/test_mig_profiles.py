@@ -1,6 +1,8 @@
 """MIG profiles by model: shares, most per GPU, and the choice of one number (T12, T13)."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +12,14 @@ from accounting.domain.units.mig_profiles import (
     fault_of,
     normal,
     parse,
+    profiles_of,
     shape_of,
     slices_of,
     weights,
 )
 
 A100 = "NVIDIA-A100-SXM4-80GB"
+READ = Path(__file__).resolve().parents[4] / "data" / "nvml"
 
 
 @pytest.mark.parametrize(
@@ -56,6 +60,25 @@ def test_model_and_profile_decide(
     assert shape is not None
     assert (shape.compute, shape.memory, shape.most) == (compute, memory, most)
     assert shape.is_known
+
+
+@pytest.mark.parametrize("card", ["h100", "h200"])
+def test_table_equals_what_the_driver_of_a_real_gpu_reports(card: str) -> None:
+    """tests/data/nvml/ORIGIN.md says how it was read."""
+    gpu = json.loads((READ / f"{card}.json").read_text())
+    reported = {}
+    for profile in gpu["profiles"]:
+        eighths = round(8 * profile["memory_mib"] / gpu["memory_mib"])
+        shares = Fraction(profile["slices"], 7), Fraction(eighths, 8)
+        reported[profile["name"]] = (*shares, profile["instances"], True)
+    in_table = {}
+    for name in reported:
+        shape = shape_of(name, gpu["model"])
+        assert shape is not None
+        in_table[name] = (shape.compute, shape.memory, shape.most, shape.is_known)
+    assert in_table == reported
+    names = {name for name, _ in profiles_of(gpu["model"])}
+    assert names == {name for name in reported if "+" not in name}
 
 
 def test_a_model_outside_the_table_has_profiles_by_their_numbers() -> None:
