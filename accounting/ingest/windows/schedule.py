@@ -6,7 +6,14 @@ from datetime import datetime
 from django.conf import settings
 from django.db import connection
 
-from accounting.domain.core.interval import FAR_MS, WINDOW_MS, Interval, to_instant
+from accounting.domain.core.interval import (
+    FAR_MS,
+    WINDOW_MS,
+    Interval,
+    to_instant,
+    union,
+    window_of,
+)
 
 ASKED_AGAIN_DAYS = 7  # Prometheus may have deleted older samples (N1)
 ASKED = "asked"  # the reason of windows that a person requested
@@ -203,8 +210,13 @@ def mark_existing(cluster_id: int, periods: Sequence[Interval], reason: str) -> 
         The number of changed windows.
     """
     count = 0
+    # one statement for each stretch: a new cluster changes a hold of each of its pods
+    whole = union(
+        Interval(window_of(period.start_ms).start_ms, _ceiling(period.end_ms))
+        for period in periods
+    )
     with connection.cursor() as cursor:
-        for period in periods:
+        for stretch in whole:
             cursor.execute(
                 f"""
                 UPDATE accounting_ingestwindow
@@ -212,20 +224,25 @@ def mark_existing(cluster_id: int, periods: Sequence[Interval], reason: str) -> 
                     next_attempt_at = NULL, reading_hash = NULL
                 WHERE cluster_id = %(cluster)s AND shard = 0
                   AND (state <> 'pending' OR reading_hash IS NOT NULL)
-                  AND window_start > %(after)s AND window_start < %(before)s
+                  AND window_start >= %(low)s AND window_start < %(high)s
                   AND {_AT_HAND}
                 """,  # a constant
                 {
                     "reason": reason,
                     "cluster": cluster_id,
-                    "after": to_instant(period.start_ms - WINDOW_MS),
-                    "before": to_instant(min(period.end_ms, FAR_MS)),
+                    "low": stretch.start,
+                    "high": to_instant(min(stretch.end_ms, FAR_MS)),
                     "kept_days": settings.FACT_DAYS,
                     "again_days": ASKED_AGAIN_DAYS,
                 },
             )
             count += cursor.rowcount
     return count
+
+
+def _ceiling(instant_ms: int) -> int:
+    """The end of the last window that begins before an instant."""
+    return -(-instant_ms // WINDOW_MS) * WINDOW_MS
 
 
 def is_at_hand(cluster_id: int, window: Interval) -> bool:

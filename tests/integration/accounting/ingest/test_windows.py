@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
-from accounting.domain.core.interval import WINDOW_MS, Interval
+from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant
 from accounting.ingest.facts import write_facts
 from accounting.ingest.facts.commit import write_windows
 from accounting.ingest.windows import leases, schedule, window_results
@@ -126,3 +127,33 @@ def test_no_window_is_computed_again_without_its_samples(
 
     states = dict(IngestWindow.objects.values_list("window_start", "state"))
     assert states == {old: "pending" if is_due else "done", FIRST.start: "pending"}
+
+
+def test_holds_that_change_the_same_windows_take_one_statement(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    """A new cluster changes a hold of each of its pods."""
+    cluster = Cluster.objects.create(name="north")
+    start_ms = FIRST.start_ms
+    starts = [start_ms + number * WINDOW_MS for number in range(8)]
+    for at_ms in starts:
+        IngestWindow.objects.create(
+            cluster=cluster, window_start=to_instant(at_ms), state="done"
+        )
+    near = [  # the windows 0 to 2: overlapping, adjoining, of no length
+        Interval(start_ms + 1, start_ms + WINDOW_MS),
+        Interval(start_ms + 2, start_ms + WINDOW_MS + 1),
+        Interval(start_ms + 2 * WINDOW_MS + 7, start_ms + 2 * WINDOW_MS + 7),
+    ]
+    far = [Interval(start_ms + 5 * WINDOW_MS, start_ms + 6 * WINDOW_MS)]
+    on_a_border = [Interval(start_ms + 4 * WINDOW_MS, start_ms + 4 * WINDOW_MS)]
+
+    with django_assert_num_queries(2):
+        count = schedule.mark_existing(
+            cluster.pk, [*far, *near * 100, *on_a_border], "late"
+        )
+
+    marked = IngestWindow.objects.filter(state="pending").order_by("window_start")
+    expected = [to_instant(starts[number]) for number in (0, 1, 2, 5)]
+    assert list(marked.values_list("window_start", flat=True)) == expected
+    assert count == 4
