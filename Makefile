@@ -99,6 +99,8 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 	elif [ -n "$(FULL_SIZE)" ]; then \
 		export FULL_SIZE="$(FULL_SIZE)"; \
 		exec $(DEVELOPMENT) pytest -q --timeout 0 $(SIZED); \
+	elif [ -n "$(SHORT)" ]; then \
+		exec $(DEVELOPMENT) pytest -q tests/soak; \
 	elif [ -n "$(EXAMPLES)" ]; then \
 		export EXAMPLES="$(EXAMPLES)"; \
 		exec $(DEVELOPMENT) pytest -q -n auto --dist worksteal $(DRAWN); \

@@ -31,6 +31,7 @@ from tests.programs import obstacle
 TESTS = Path(__file__).resolve().parent
 TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e")}
 TIERS |= {"acceptance": "integration", "oracle": "integration", "traps": "integration"}
+TIERS |= {"soak": "e2e"}
 FLEETS = "test_fleets.py::test_a_fleet"
 ALONE = frozenset({"browser", "e2e"})  # in a group of their own (tests/run.py)
 # They start programs and wait for them, or one of them takes long: they begin while others have
