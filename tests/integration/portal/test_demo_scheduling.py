@@ -19,7 +19,7 @@ from portal.demo.bootstrap.setup import CLUSTER, set_up
 from portal.demo.metrics.history import FileInterval, write
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.fleet import resource_of
-from portal.demo.scenario.story import DAY_S, HOUR_S, Story
+from portal.demo.scenario.story import HOUR_S, Story
 from scheduler_view.models import UnitWait, WasteFinding
 from scheduler_view.observation.waits.metric_waits import look_at_metrics
 from scheduler_view.waste.compute import compute_due
@@ -41,7 +41,7 @@ def test_each_rule_of_waste_has_findings(
     engine = Engine(story)
     engine.advance(NOW_S)
     path = tmp_path / "history.om"
-    write(engine, FileInterval(NOW_S - 2 * DAY_S, NOW_S), path)
+    write(engine, FileInterval(NOW_S - 30 * HOUR_S, NOW_S), path)
     import_files(CLUSTER, [path], actor=SYSTEM)
     compute_due(Cluster.objects.get(name=CLUSTER))
     found = set(WasteFinding.objects.values_list("rule", flat=True))
