@@ -2,8 +2,9 @@
 
 Aspects: root in a home of mode 700; another account in a home of mode 700, below a path with
 spaces, with port 8000 in use; root in that checkout afterwards; a checkout that may not be
-written. Each makes a virtual environment of its own, lists tests, and starts the demo. Not here:
-running all of the tests in a new checkout (.ci/run), missing capabilities and odd umasks
+written. Each makes a virtual environment of its own and starts the demo; the first two list tests
+before, so that theirs is the one for development. Not here: running all of the tests in a new
+checkout (.ci/run), missing capabilities and odd umasks
 (tests/integration/portal/test_services_as_root.py), the life of a demo (test_demo.py).
 """
 
@@ -305,7 +306,6 @@ def test_person_in_a_checkout_that_may_not_be_written(
     assert "may not be written by daemon: set GPU_LEDGER_HOME" in said
     ledger = account.home / "my ledger"
     account.settings["GPU_LEDGER_HOME"] = str(ledger)
-    assert_tests_are_found(account, checkout, tmp_path / "test.log", "check")
     with demo(account, checkout, tmp_path / "demo.log") as running:
         assert "Demo data" in running.sign_in()
     inside = {path.name for path in ledger.iterdir()}
