@@ -7,6 +7,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from accounting.audit import act
 from accounting.models import ApiToken
@@ -114,6 +115,13 @@ def revoke_token(*, owner: AbstractBaseUser, token_key: str) -> bool:
 
 
 def note_use(token: ApiToken) -> None:
-    """Store when a token was last used, to the minute."""
+    """Store when a token was last used, to the minute.
+
+    Args:
+        token: as the request has just read it; no statement while its last use is that recent.
+    """
+    known = token.last_used_at
+    if known is not None and timezone.now() - known < NOTED_EVERY:
+        return
     is_older = Q(last_used_at__isnull=True) | Q(last_used_at__lt=Now() - NOTED_EVERY)
     ApiToken.objects.filter(is_older, pk=token.pk).update(last_used_at=Now())

@@ -6,9 +6,16 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounting.actions.tokens import LONGEST, SCOPES, create_token, revoke_token
+from accounting.actions.tokens import (
+    LONGEST,
+    NOTED_EVERY,
+    SCOPES,
+    create_token,
+    revoke_token,
+)
 from accounting.models import ApiToken
 from tests.integration.api.conftest import Ask, problem
 from tests.story import Story
@@ -124,3 +131,19 @@ def test_its_last_use_is_kept(story: Story, db: None) -> None:
     _asking(secret).get("/api/v1/usage")
     token.refresh_from_db()
     assert token.last_used_at is not None
+
+
+def test_its_last_use_is_written_once_a_minute(story: Story, db: None) -> None:
+    owner = get_user_model().objects.get(username="luis")
+    token, secret = create_token(owner=owner, name="sheet", scopes=SCOPES)
+    program = _asking(secret)
+
+    def writes() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            assert program.get("/api/v1/teams").status_code == 200
+        return sum('UPDATE "accounting_apitoken"' in one["sql"] for one in asked)
+
+    assert [writes(), writes()] == [1, 0]
+    earlier = timezone.now() - NOTED_EVERY - timedelta(seconds=5)
+    ApiToken.objects.filter(pk=token.pk).update(last_used_at=earlier)
+    assert [writes(), writes()] == [1, 0]
