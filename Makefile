@@ -125,8 +125,8 @@ types: ## check types with mypy, strict
 layers: ## check the import layers (.importlinter)
 	$(DEVELOPMENT) lint-imports
 
-migrations: ## check that migrations match the models
-	$(DEVELOPMENT) python manage.py check
+# Django's system checks run before it, as before almost every command.
+migrations: ## run Django's checks, and check that migrations match the models
 	$(DEVELOPMENT) python manage.py makemigrations --check
 
 templates: ## check the syntax and format of templates

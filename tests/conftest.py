@@ -33,7 +33,6 @@ TIERS = {name: name for name in ("check", "unit", "integration", "browser", "e2e
 TIERS |= {"acceptance": "integration", "oracle": "integration", "traps": "integration"}
 TIERS |= {"soak": "e2e"}
 FLEETS = "test_fleets.py::test_a_fleet"
-ALONE = frozenset({"browser", "e2e"})  # in a group of their own (tests/run.py)
 # They start programs and wait for them, or one of them takes long: they begin while others have
 # work for the processors.
 WAITING = (
@@ -106,8 +105,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         tier = TIERS.get(item.path.relative_to(TESTS).parts[0])
         if tier:
             item.add_marker(tier)
-        if tier in ALONE:
-            item.add_marker("alone")
         if tier == "unit" and item.get_closest_marker("timeout") is None:
             is_drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
             seconds = DRAWN_SECONDS if is_drawn else UNIT_SECONDS

@@ -1,11 +1,11 @@
 """`make test`: every test that this machine can run.
 
-Two groups run at the same time: quick tests in several processes, and, one test at a time, those
-that start the whole product and those of pages in a browser. The second group waits most of the
-time; its output is printed at the end. One pair of services serves all of them: those that
-`DATABASE_URL` and `REDIS_URL` name, else embedded ones in a directory of their own. Temporary
-files are in memory if there is enough of it. In CI (`CI=true`) a tier that cannot run fails.
-Arguments are pytest's; with `--collect-only` the tests are listed.
+Two groups run at the same time: tests with services in several processes, and, one test at a
+time, those that start the whole product, those of pages in a browser and those of values. The
+second group waits most of the time; its output is printed at the end. One pair of services serves
+all of them: those that `DATABASE_URL` and `REDIS_URL` name, else embedded ones in a directory of
+their own. Temporary files are in memory if there is enough of it. In CI (`CI=true`) a tier that
+cannot run fails. Arguments are pytest's; with `--collect-only` the tests are listed.
 """
 
 import os
@@ -32,20 +32,32 @@ PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
 POLL = 0.1  # seconds
 NO_TESTS = 5  # the code of pytest where no test has these marks
 Steps = Mapping[str, list[str]]
-GROUPS: tuple[Steps, ...] = (
-    {
-        "that run side by side": [
-            *("-n", PROCESSES, "--dist", "worksteal", "-m", "not alone"),
-        ]
-    },
-    {
-        # without paths: nothing else is collected
-        "of the whole product": ["-m", "e2e", "-o", "testpaths=tests/e2e"],
-        "that run in a browser": ["-m", "browser", "-o", "testpaths=tests/browser"],
-    },
-)
-LIST: tuple[Steps, ...] = ({"are there": []},)  # of all tests at once
 ROOT = Path(__file__).resolve().parent.parent
+ONE_BY_ONE = {
+    "of the whole product": "e2e",
+    "that run in a browser": "browser",
+    "of values": "unit",  # thousands in half a minute: several processes would each collect them
+}
+LIST: tuple[Steps, ...] = ({"are there": []},)  # of all tests at once
+
+
+def groups() -> tuple[Steps, ...]:
+    """Names and options of pytest; without paths in them, each step collects only its folders."""
+    elsewhere = {*ONE_BY_ONE.values(), "soak"}  # `make soak SHORT=1` runs those
+    folders = [path for path in sorted((ROOT / "tests").iterdir()) if path.is_dir()]
+    others = [
+        f"tests/{path.name}"
+        for path in folders
+        if path.name not in elsewhere and any(path.rglob("test_*.py"))
+    ]
+    several = ["-n", PROCESSES, "--dist", "worksteal"]
+    marks = " and ".join(f"not {mark}" for mark in ONE_BY_ONE.values())
+    steps = {
+        name: ["-m", mark, "-o", f"testpaths=tests/{mark}"]
+        for name, mark in ONE_BY_ONE.items()
+    }
+    together = [*several, "-m", marks, "-o", f"testpaths={' '.join(others)}"]
+    return ({"that run side by side": together}, steps)
 
 
 def main(arguments: list[str]) -> int:
@@ -55,7 +67,7 @@ def main(arguments: list[str]) -> int:
     with scratch.in_memory(), bytecode.kept(), stopping_signals():
         try:
             environment = dict(os.environ) if is_list else services()
-            codes = run(LIST if is_list else GROUPS, arguments, environment)
+            codes = run(LIST if is_list else groups(), arguments, environment)
         except Stopped as stopped:
             print(f"stopped by {stopped}", file=sys.stderr)
             return 130

@@ -2,9 +2,9 @@
 
 Aspects: root in a home of mode 700; another account in a home of mode 700, below a path with
 spaces, with port 8000 in use; root in that checkout afterwards; a checkout that may not be
-written. Each makes a virtual environment of its own and starts the demo; the first two list tests
-before, so that theirs is the one for development. Not here: running all of the tests in a new
-checkout (.ci/run), missing capabilities and odd umasks
+written. Each makes a virtual environment of its own and starts the demo; the second lists tests
+before, so that it makes the one for development, as CI does in a checkout of root (.ci/run). Not
+here: running all of the tests in a new checkout (.ci/run), missing capabilities and odd umasks
 (tests/integration/portal/test_services_as_root.py), the life of a demo (test_demo.py).
 """
 
@@ -268,7 +268,6 @@ def test_root_in_a_home_that_only_root_may_enter(tmp_path: Path) -> None:
     before = copies_left()
     with somebody(0, 0) as root:
         checkout = copy_of_checkout(root.home / "gpu-ledger")
-        assert_tests_are_found(root, checkout, tmp_path / "test.log", "browser", "e2e")
         with demo(root, checkout, tmp_path / "demo.log") as running:
             assert "Demo data" in running.sign_in()
     # another test's demo makes its copy a moment before it locks it
@@ -283,7 +282,7 @@ def test_person_in_a_path_with_spaces_with_a_port_in_use(
         os.chown(path, account.uid, account.gid)
     with ExitStack() as others:
         take(PORT, others)
-        assert_tests_are_found(account, checkout, tmp_path / "test.log", "check", "e2e")
+        assert_tests_are_found(account, checkout, tmp_path / "test.log", "browser", "e2e")
         with demo(account, checkout, tmp_path / "demo.log") as running:
             assert f"Port {PORT} is in use: the pages are on port" in running.text
             assert not running.address.endswith(f":{PORT}")

@@ -22,7 +22,8 @@ from tests.integration.access.routes import (
 from tests.page_html import html_of
 from tests.story import Story
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
+UNKNOWN = "BREW"  # a method that no route has
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", UNKNOWN)
 
 
 class Browsers(dict[str, Client]):
@@ -77,6 +78,16 @@ def expected(route: Route, name: str, method: str) -> int:
     return codes[column] if codes else 405
 
 
+def allowed_methods(route: Route) -> set[str]:
+    """What a route answers to, with what comes with GET and with REST."""
+    found = {*route.methods}
+    if "GET" in found:
+        found.add("HEAD")
+    if route.at.startswith("/api/"):
+        found.add("OPTIONS")
+    return found
+
+
 def _of_anybody(route: Route, method: str, *, is_rest: bool) -> int:
     if method in ("GET", "HEAD") or (method == "POST" and not is_rest):
         return 404 if route.get == MISSING else 200
@@ -84,18 +95,21 @@ def _of_anybody(route: Route, method: str, *, is_rest: bool) -> int:
 
 
 def methods_for(route: Route, name: str) -> list[str]:
-    """What somebody tries; nobody and the last person, who may do most, try every method.
+    """What somebody tries; nobody tries every method.
 
     The others try the methods of the route, over REST also OPTIONS, and HEAD where GET is
     refused: a method that a route does not have reads no rights, and an allowed HEAD builds the
-    same answer as GET.
+    same answer as GET. The last person, who may do most, also tries HEAD and one method that no
+    route has: its answer lists those that the route has.
     """
-    if name in ("", PEOPLE[-1]):
+    if not name:
         return list(METHODS)
     known = {*route.methods}
     if route.at.startswith("/api/"):
         known.add("OPTIONS")
-    if expected(route, name, "GET") >= 400:
+    if name == PEOPLE[-1]:
+        known.update(("HEAD", UNKNOWN))
+    elif expected(route, name, "GET") >= 400:
         known.add("HEAD")
     return [method for method in METHODS if method in known]
 
@@ -107,7 +121,7 @@ def test_a_route_answers_each_person_by_each_method(
     route = ROUTES[pattern]
     rule = Binding.objects.order_by("pk")[0].pk
     address = route.at.format(binding=rule)
-    wrong = {}
+    wrong: dict[tuple[str, str], object] = {}
     for name in ("", *PEOPLE):
         client = people[name]
         for method in methods_for(route, name):
@@ -117,6 +131,10 @@ def test_a_route_answers_each_person_by_each_method(
                 wrong[name, method] = (answer.status_code, wanted)
             else:
                 check_form(answer, address, name)
+            if method == UNKNOWN and answer.status_code == 405:
+                allowed = {*answer.headers["Allow"].split(", ")}
+                if allowed != allowed_methods(route):
+                    wrong[name, "Allow"] = (allowed, allowed_methods(route))
             if pattern == "sign-out" and method == "POST" and name:
                 client.force_login(get_user_model().objects.get(username=name))
     assert wrong == {}
