@@ -282,7 +282,9 @@ def test_person_in_a_path_with_spaces_with_a_port_in_use(
         os.chown(path, account.uid, account.gid)
     with ExitStack() as others:
         take(PORT, others)
-        assert_tests_are_found(account, checkout, tmp_path / "test.log", "browser", "e2e")
+        assert_tests_are_found(
+            account, checkout, tmp_path / "test.log", "browser", "e2e"
+        )
         with demo(account, checkout, tmp_path / "demo.log") as running:
             assert f"Port {PORT} is in use: the pages are on port" in running.text
             assert not running.address.endswith(f":{PORT}")
