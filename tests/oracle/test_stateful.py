@@ -8,7 +8,7 @@ at a failpoint. After each step the invariants of docs/architecture.md hold, and
 and holds are the oracle's: I1 replay, I2 order, I3 time, I4 half-open, I5 rollups, I8
 determinism, I9 gaps, I10 backfill, I11 counters, I13 one writer.
 
-It takes as many steps as fit into 10 seconds, or `STATEFUL_STEPS` of them (`make soak
+It takes as many steps as fit into 7 seconds, or `STATEFUL_STEPS` of them (`make soak
 STATEFUL_STEPS=1000000`: long walks are there); it begins with `STATEFUL_SEED`, and prints every
 seed that it uses.
 """
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.timeout(0),
 ]
 
-SECONDS = 10  # each run draws other seeds; `make soak` takes as long as one wants
+SECONDS = 7  # each run draws other seeds; `make soak` takes as long as one wants
 EXAMPLES = 3  # of one seed; the first is the simplest that there is
 STEPS = 16  # of one example; each step costs more when more has happened before
 
