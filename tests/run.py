@@ -32,32 +32,25 @@ PATIENCE = 30.0  # seconds that pytest gets to stop what its tests have started
 POLL = 0.1  # seconds
 NO_TESTS = 5  # the code of pytest where no test has these marks
 Steps = Mapping[str, list[str]]
-ROOT = Path(__file__).resolve().parent.parent
-ONE_BY_ONE = {
-    "of the whole product": "e2e",
-    "that run in a browser": "browser",
-    "of values": "unit",  # thousands in half a minute: several processes would each collect them
-}
+GROUPS: tuple[Steps, ...] = (
+    {
+        # others collect what is ignored; a path in the arguments is collected all the same
+        "that run side by side": [
+            *("-n", PROCESSES, "--dist", "worksteal"),
+            *("-m", "not e2e and not browser and not unit"),
+            *("--ignore=tests/e2e", "--ignore=tests/browser", "--ignore=tests/unit"),
+        ]
+    },
+    {
+        # without paths: nothing else is collected
+        "of the whole product": ["-m", "e2e", "-o", "testpaths=tests/e2e"],
+        "that run in a browser": ["-m", "browser", "-o", "testpaths=tests/browser"],
+        # thousands in half a minute: several processes would each collect them
+        "of values": ["-m", "unit", "-o", "testpaths=tests/unit"],
+    },
+)
 LIST: tuple[Steps, ...] = ({"are there": []},)  # of all tests at once
-
-
-def groups() -> tuple[Steps, ...]:
-    """Names and options of pytest; without paths in them, each step collects only its folders."""
-    elsewhere = {*ONE_BY_ONE.values(), "soak"}  # `make soak SHORT=1` runs those
-    folders = [path for path in sorted((ROOT / "tests").iterdir()) if path.is_dir()]
-    others = [
-        f"tests/{path.name}"
-        for path in folders
-        if path.name not in elsewhere and any(path.rglob("test_*.py"))
-    ]
-    several = ["-n", PROCESSES, "--dist", "worksteal"]
-    marks = " and ".join(f"not {mark}" for mark in ONE_BY_ONE.values())
-    steps = {
-        name: ["-m", mark, "-o", f"testpaths=tests/{mark}"]
-        for name, mark in ONE_BY_ONE.items()
-    }
-    together = [*several, "-m", marks, "-o", f"testpaths={' '.join(others)}"]
-    return ({"that run side by side": together}, steps)
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def main(arguments: list[str]) -> int:
@@ -67,7 +60,7 @@ def main(arguments: list[str]) -> int:
     with scratch.in_memory(), bytecode.kept(), stopping_signals():
         try:
             environment = dict(os.environ) if is_list else services()
-            codes = run(LIST if is_list else groups(), arguments, environment)
+            codes = run(LIST if is_list else GROUPS, arguments, environment)
         except Stopped as stopped:
             print(f"stopped by {stopped}", file=sys.stderr)
             return 130
