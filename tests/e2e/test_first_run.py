@@ -2,10 +2,10 @@
 
 Aspects: root in a home of mode 700; another account in a home of mode 700, below a path with
 spaces, with port 8000 in use; root in that checkout afterwards; a checkout that may not be
-written. Each makes a virtual environment of its own and starts the demo; the second lists tests
-before, so that it makes the one for development, as CI does in a checkout of root (.ci/run). Not
-here: running all of the tests in a new checkout (.ci/run), missing capabilities and odd umasks
-(tests/integration/portal/test_services_as_root.py), the life of a demo (test_demo.py).
+written. Each makes a virtual environment of its own, lists tests, and starts the demo; the last
+one begins with the demo. Not here: running all of the tests in a new checkout (.ci/run), missing
+capabilities and odd umasks (tests/integration/portal/test_services_as_root.py), the life of a demo
+(test_demo.py).
 """
 
 import fcntl
@@ -268,6 +268,7 @@ def test_root_in_a_home_that_only_root_may_enter(tmp_path: Path) -> None:
     before = copies_left()
     with somebody(0, 0) as root:
         checkout = copy_of_checkout(root.home / "gpu-ledger")
+        assert_tests_are_found(root, checkout, tmp_path / "test.log", "browser", "e2e")
         with demo(root, checkout, tmp_path / "demo.log") as running:
             assert "Demo data" in running.sign_in()
     # another test's demo makes its copy a moment before it locks it
@@ -282,9 +283,7 @@ def test_person_in_a_path_with_spaces_with_a_port_in_use(
         os.chown(path, account.uid, account.gid)
     with ExitStack() as others:
         take(PORT, others)
-        assert_tests_are_found(
-            account, checkout, tmp_path / "test.log", "browser", "e2e"
-        )
+        assert_tests_are_found(account, checkout, tmp_path / "test.log", "check", "e2e")
         with demo(account, checkout, tmp_path / "demo.log") as running:
             assert f"Port {PORT} is in use: the pages are on port" in running.text
             assert not running.address.endswith(f":{PORT}")
@@ -309,6 +308,7 @@ def test_person_in_a_checkout_that_may_not_be_written(
     account.settings["GPU_LEDGER_HOME"] = str(ledger)
     with demo(account, checkout, tmp_path / "demo.log") as running:
         assert "Demo data" in running.sign_in()
+    assert_tests_are_found(account, checkout, tmp_path / "test.log", "check")
     inside = {path.name for path in ledger.iterdir()}
     assert {"venv", "cache", "postgres", "demo.json"} <= inside
     assert (ledger / "cache" / "pycache").is_dir()

@@ -95,21 +95,18 @@ def _of_anybody(route: Route, method: str, *, is_rest: bool) -> int:
 
 
 def methods_for(route: Route, name: str) -> list[str]:
-    """What somebody tries; nobody tries every method.
+    """What somebody tries; nobody and the last person, who may do most, try every method.
 
     The others try the methods of the route, over REST also OPTIONS, and HEAD where GET is
     refused: a method that a route does not have reads no rights, and an allowed HEAD builds the
-    same answer as GET. The last person, who may do most, also tries HEAD and one method that no
-    route has: its answer lists those that the route has.
+    same answer as GET.
     """
-    if not name:
+    if name in ("", PEOPLE[-1]):
         return list(METHODS)
     known = {*route.methods}
     if route.at.startswith("/api/"):
         known.add("OPTIONS")
-    if name == PEOPLE[-1]:
-        known.update(("HEAD", UNKNOWN))
-    elif expected(route, name, "GET") >= 400:
+    if expected(route, name, "GET") >= 400:
         known.add("HEAD")
     return [method for method in METHODS if method in known]
 

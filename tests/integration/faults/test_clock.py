@@ -95,7 +95,7 @@ def live_through(world: World, times: range) -> None:
     for at in times:
         world.at = at
         assert live_sources.scrape_cluster(cluster, world.clock_ms) > 0
-        if at // 60 % 4 == 0:
+        if at // 60 % 2 == 0:
             live_sources.find_due(cluster, world.clock_ms)
             assert ingest_all(cluster).failed == 0
             roll_up_dirty_hours(cluster.pk)

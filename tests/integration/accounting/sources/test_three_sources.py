@@ -167,7 +167,7 @@ def test_scrapes_computed_as_they_come_give_the_ledger_of_the_file(
     assert_same(ledger(), expected)
 
 
-@pytest.mark.parametrize("second", [1500, 1790])
+@pytest.mark.parametrize("second", [60, 1500, 1790])
 def test_scrapes_of_targets_that_move_give_the_same_time(
     expected: Ledger, replay: Replay, second: int
 ) -> None:
