@@ -118,7 +118,7 @@ def note_use(token: ApiToken) -> None:
     """Store when a token was last used, to the minute.
 
     Args:
-        token: as the request has just read it; no statement while its last use is that recent.
+        token: as just read. Nothing is written while the last use that it shows is recent.
     """
     known = token.last_used_at
     if known is not None and timezone.now() - known < NOTED_EVERY:

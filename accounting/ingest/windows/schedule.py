@@ -203,14 +203,15 @@ def mark_existing(cluster_id: int, periods: Sequence[Interval], reason: str) -> 
 
     Args:
         cluster_id: of the windows.
-        periods: half-open; windows that overlap them.
+        periods: half-open; windows that overlap them, and the window around an empty one. Merged
+            here: one statement for each stretch of windows, since a new cluster changes a hold of
+            each of its pods.
         reason: shown in data health.
 
     Returns:
         The number of changed windows.
     """
     count = 0
-    # one statement for each stretch: a new cluster changes a hold of each of its pods
     whole = union(
         Interval(window_of(period.start_ms).start_ms, _ceiling(period.end_ms))
         for period in periods
