@@ -1,0 +1,80 @@
+"""Inputs after public bug reports through the product, against what is right by their pages.
+
+The data are not part of the project: a case whose folder is absent is skipped by name. A new
+case is a row of `CASES`: the folder's name, and what each report must say.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.acceptance.given import data
+from tests.integration.accounting.support import report, run
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
+
+
+class Look(NamedTuple):
+    """What a report must say.
+
+    Attributes:
+        kind: of the report.
+        by: its dimensions, joined by commas; "" for `holds` and `issues`.
+        rows: fields of each row that must be there. Other fields may have any value.
+        has_others: the report may have other rows.
+    """
+
+    kind: str
+    by: str
+    rows: Sequence[Mapping[str, Any]]
+    has_others: bool = False
+
+
+class Case(NamedTuple):
+    """One folder: its set-up, its metrics, and the looks at what came.
+
+    Attributes:
+        looks: after `configure` and `import_metrics`.
+        codes: of the data issues that are open.
+        options: of `import_metrics`.
+    """
+
+    looks: Sequence[Look]
+    codes: frozenset[str] = frozenset()
+    options: Sequence[str] = ()
+
+
+CASES: Mapping[str, Case] = {
+    "hami-without-gfd": Case(
+        looks=(
+            Look(
+                "usage",
+                "pod",
+                (
+                    {"pod": "llm-0", "allocated_ms": 300_000, "charge": "0.175000"},
+                    {"pod": "llm-1", "allocated_ms": 300_000, "charge": "0.175000"},
+                ),
+            ),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numbers_are_those_of_its_page(name: str) -> None:
+    case, folder = CASES[name], data(f"outside-inputs/{name}")
+    [metrics] = folder.glob("metrics.*")
+    run("configure", folder / "configure.yaml")
+    run("import_metrics", "--cluster=c", *case.options, metrics)
+
+    for look in case.looks:
+        found = report(look.kind, **({"by": look.by} if look.by else {}))
+        for wanted in look.rows:
+            assert [row for row in found if wanted.items() <= row.items()], (
+                wanted,
+                found,
+            )
+        assert look.has_others or len(found) == len(look.rows), found
+    assert {row["code"] for row in report("issues")} == case.codes
+    assert "FAIL" not in run("verify")
