@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import QuerySet
 
+from accounting.domain.billing.team_names import RESERVED_SLUGS
 from accounting.models import Membership, OrganisationRole, Person, Team, TeamRole
 
 
@@ -64,7 +65,9 @@ def scope_with(user: AbstractBaseUser | AnonymousUser, person: Person | None) ->
         return NOTHING
     role = person.role if person else OrganisationRole.NONE
     memberships = list(
-        Membership.objects.filter(user_id=user.pk).values_list("team_id", "role")
+        Membership.objects.filter(user_id=user.pk)
+        .exclude(team__slug__in=RESERVED_SLUGS)  # no role in a team opens the platform
+        .values_list("team_id", "role")
     )
     leads = frozenset(team for team, kind in memberships if kind == TeamRole.LEAD)
     if role == OrganisationRole.ADMIN:

@@ -38,6 +38,12 @@ from accounting.configuration.fields import (
 from accounting.configuration.schema_budgets import BudgetSpec
 from accounting.configuration.schema_clusters import ClusterSpec
 from accounting.configuration.yaml_lines import parse
+from accounting.domain.billing.team_names import (
+    name_fault,
+    other_name,
+    other_slug,
+    slug_fault,
+)
 from accounting.domain.core.billing_calendar import time_zones
 from accounting.domain.inventory.label_names import label_name
 from accounting.domain.units.mig_profiles import fault_of, normal
@@ -65,6 +71,20 @@ Zone = Annotated[
         "is not an IANA time zone, like Europe/Berlin",
     ),
 ]
+
+
+def _not_reserved_slug(slug: str) -> str:
+    if found := slug_fault(slug):
+        raise ValueError(f"{slug!r} {found}; use another, like {other_slug(slug)}")
+    return slug
+
+
+def _not_reserved_name(name: str) -> str:
+    if found := name_fault(name):
+        raise ValueError(f"{name!r} {found}; use another, like {other_name(name)}")
+    return name
+
+
 Slug = Annotated[
     Text,
     Field(max_length=63),
@@ -72,7 +92,7 @@ Slug = Annotated[
         _SLUG.fullmatch,
         "is not a valid slug: letters a to z, digits, dashes and _ only",
     ),
-    must("unmapped".__ne__, "is reserved for usage without a team"),
+    AfterValidator(_not_reserved_slug),
     new("team"),
 ]
 Person = Annotated[
@@ -96,7 +116,9 @@ class TeamSpec(Section):
     """One team; without a name, its slug is used."""
 
     slug: Slug
-    name: Annotated[Note, Field(max_length=200)] = ""
+    name: Annotated[Note, Field(max_length=200), AfterValidator(_not_reserved_name)] = (
+        ""
+    )
     department: Annotated[Note, Field(max_length=200)] = ""
     cost_centre: Annotated[Note, Field(max_length=100)] = ""
     leads: tuple[Person, ...] = ()

@@ -6,9 +6,12 @@ import pghistory
 from django.conf import settings
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import DateTimeRangeField, RangeOperators
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Func, Q
 from knox.models import AbstractAuthToken
+
+from accounting.domain.billing.team_names import name_fault, slug_fault
 
 
 def validity() -> Func:
@@ -86,6 +89,13 @@ class Team(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    def clean(self) -> None:
+        """Refuse the slug or name of another party of the ledger."""
+        if found := slug_fault(self.slug):
+            raise ValidationError({"slug": f"{self.slug!r} {found}."})
+        if found := name_fault(self.name):
+            raise ValidationError({"name": f"{self.name!r} {found}."})
 
 
 class OrganisationRole(models.TextChoices):

@@ -4,6 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounting.domain.billing.team_names import (
+    name_fault,
+    other_name,
+    other_slug,
+    slug_fault,
+)
 from accounting.models import BindingKind, Team
 from accounting.queries.selection import SelectionError, parse_instant
 from accounting.serializers.row import IsoField, RowSerializer
@@ -30,12 +36,20 @@ class TeamBodySerializer(serializers.Serializer[Any]):
     )
 
     def validate_slug(self, slug: str) -> str:
-        """`unmapped` names the line of usage without a team."""
-        if slug == "unmapped":
+        """No slug of another party of the ledger."""
+        if found := slug_fault(slug):
             raise serializers.ValidationError(
-                "'unmapped' is reserved for usage without a team."
+                f"{slug!r} {found}; use another slug, like {other_slug(slug)}."
             )
         return slug
+
+    def validate_name(self, name: str) -> str:
+        """No name of another party of the ledger."""
+        if found := name_fault(name):
+            raise serializers.ValidationError(
+                f"{name!r} {found}; use another name, like {other_name(name)}."
+            )
+        return name
 
 
 class InstantField(serializers.CharField):

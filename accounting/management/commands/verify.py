@@ -17,6 +17,7 @@ from accounting.management.output import FINDING, HIDDEN, WRONG_USE
 from accounting.queries.audit.entries import Head, has_head, head
 from accounting.queries.audit.verify import verdicts
 from accounting.queries.selection import SelectionError, parse_selection, stored_period
+from accounting.queries.teams.reserved import reserved_teams
 
 
 class Command(BaseCommand):
@@ -68,6 +69,7 @@ class Command(BaseCommand):
             sys.exit(WRONG_USE)
         is_kept = self._write_head(options["head"])
         is_kept = self._write_closed("") and is_kept
+        is_kept = self._write_reserved() and is_kept
         period = selection.period or stored_period()
         if period is None:
             self.stdout.write("no data is stored yet")
@@ -106,6 +108,15 @@ class Command(BaseCommand):
             for what, got, wanted in verdict.violations[:5]:
                 self.stdout.write(f"       {what}: {got}, should be {wanted}")
         return all(verdict.holds for verdict in found)
+
+    def _write_reserved(self) -> bool:
+        """Name teams that are called like another party of the ledger; False if there is one."""
+        found = reserved_teams()
+        mark = "FAIL" if found else "ok  "
+        self.stdout.write(f"{mark} no team is called like another party of the ledger")
+        for team in found:
+            self.stdout.write(f"       {team.text}: {team.advice}")
+        return not found
 
     def _write_head(self, kept: Head | None) -> bool:
         """Print the end of the audit chain; False if a stored head is not in it."""

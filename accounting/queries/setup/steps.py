@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db import connection
 
+from accounting.queries.teams.reserved import reserved_teams
 from accounting.rating.states_sql import held, wall
 
 _QUERY = """
@@ -67,7 +68,7 @@ class SetupStep:
 
 
 def setup_steps() -> list[SetupStep]:
-    """All steps, in their order; three queries."""
+    """All steps, in their order; four queries."""
     with connection.cursor() as cursor:
         cursor.execute(_ADMINISTRATORS)
         names = cursor.fetchone()[0]
@@ -76,6 +77,7 @@ def setup_steps() -> list[SetupStep]:
         cursor.execute(_WEEK)
         week = cursor.fetchone()
     return [
+        *_reserved(),
         _administrator(names),
         _source(counts[:3]),
         _gpu_metrics(*counts[3:6]),
@@ -105,6 +107,21 @@ def _administrator(names: str | None) -> SetupStep:
     return SetupStep(
         "An administrator can sign in", "done", f"Administrators: {names}.", looked_for
     )
+
+
+def _reserved() -> list[SetupStep]:
+    """A step only where a database of an earlier version has such a team."""
+    return [
+        SetupStep(
+            "No team is called like another party of the ledger",
+            "bad",
+            f"{team.text}.",
+            "Teams with the slug or name of the platform, of unmapped usage or of a page.",
+            advice=team.advice,
+            route="teams",
+        )
+        for team in reserved_teams()
+    ]
 
 
 def _source(found: tuple[int, int, str | None]) -> SetupStep:
