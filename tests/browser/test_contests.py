@@ -46,7 +46,17 @@ def test_a_contest_is_opened_answered_and_accepted(
     expect(page.get_by_role("heading", level=1)).to_have_text("Contest 1")
 
     other = finance.open("/contests/1")
-    other.get_by_role("combobox", name="Answer").select_option("reason")
+    other.get_by_role("link", name="Credit to Vision").click()
+    other.get_by_label("Amount").fill("120")
+    other.get_by_label("Reason").fill("The node was down for a day.")
+    other.get_by_role("button", name="Preview").click()
+    expect(other.get_by_text("A credit of €120.00: Vision pays less.")).to_be_visible()
+    assert violations(other) == []
+    turn_dark(other)
+    assert violations(other, only_colors=True) == []
+    other.set_viewport_size({"width": PHONE, "height": 800})
+    assert other.evaluate(WIDTH_OF_PAGE) <= PHONE
+    other.get_by_role("link", name="A reason why it stays").click()
     other.get_by_label("Reason").fill("The node has samples of that day.")
     other.get_by_role("button", name="Send the answer").click()
     expect(other.get_by_text("Answered", exact=True)).to_be_visible()

@@ -94,7 +94,7 @@ PAGES = {
     "/contests/1": "Contest 1",
     "/exports": "Exports",
     "/exports?content=charges&month=2026-11&format=xlsx": "Exports",
-    "/entries/new": "Add a credit or adjustment",
+    "/entries/new": "Add a credit or extra charge",
     "/attribution": "Attribution",
     "/attribution/new": "Add a rule",
     "/attribution/1/end": "End a rule",

@@ -44,22 +44,36 @@ def add_entry(
     """
     check_right(author)
     text = reason_of(reason)
-    period = f"{billing_on:%Y-%m}"
-    terms = PeriodTerms.of(period)
-    _check_amount(kind, amount, terms)
+    currency = check_entry(kind, billing_on, amount)
     with act(author, text):
         hold_booking()
-        _check_open(period)
+        _check_open(f"{billing_on:%Y-%m}")
         return Entry.objects.create(
             number=_next_number(),
             kind=kind,
             team=team,
             billing_on=billing_on,
             amount=amount,
-            currency=terms.currency,
+            currency=currency,
             reason=text,
             author_id=author.pk,
         )
+
+
+def check_entry(kind: str, billing_on: date, amount: Decimal) -> str:
+    """Check what `add_entry` checks of an amount and its day, for a preview.
+
+    Returns:
+        The currency of the amount.
+
+    Raises:
+        EntryAmountError, PeriodError: as `add_entry`.
+    """
+    period = f"{billing_on:%Y-%m}"
+    terms = PeriodTerms.of(period)
+    _check_amount(kind, amount, terms)
+    _check_open(period)
+    return terms.currency
 
 
 def _check_amount(kind: str, amount: Decimal, terms: PeriodTerms) -> None:

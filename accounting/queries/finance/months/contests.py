@@ -20,11 +20,21 @@ from accounting.models import (
 
 @dataclass(frozen=True, slots=True)
 class AnswerEntry:
-    """The credit or adjustment of an answer."""
+    """The credit or adjustment of an answer; below 0 the team pays less."""
 
     number: str
     billing_on: date
     amount: Money
+
+    @property
+    def is_credit(self) -> bool:
+        """Whether the team pays less."""
+        return self.amount.amount < 0
+
+    @property
+    def size(self) -> Money:
+        """The amount without its sign, which is said in words."""
+        return Money(abs(self.amount.amount), self.amount.currency)
 
 
 @dataclass(frozen=True, slots=True)

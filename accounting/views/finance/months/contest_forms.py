@@ -1,16 +1,21 @@
 """Forms of contests. They only validate and convert input."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from typing import Any
 
 from django import forms
 
 from accounting.domain.core.money import Money
-from accounting.forms import REASON, AccessibleForm, DayField
-from accounting.models import AnswerKind, Binding, Contested
+from accounting.forms import REASON
+from accounting.models import AnswerKind, Binding, Contested, EntryKind
 from accounting.queries.finance.months.contested import Subject
 from accounting.templatetags.units import money
-from accounting.views.finance.months.period_forms import PeriodReasonForm
+from accounting.views.finance.months.period_forms import (
+    CHARGE,
+    EntryAmountForm,
+    PeriodReasonForm,
+)
 
 A_LINE = f"{Contested.LINE}:"
 
@@ -76,46 +81,57 @@ class RuleField(forms.ModelChoiceField):  # type: ignore[type-arg]
         return f"Rule {obj.pk}: {what} to {obj.team.name}"
 
 
-class AnswerForm(AccessibleForm):
-    """What finance answers; an entry has an amount and a day, a mapping a rule."""
-
-    answer = forms.ChoiceField(choices=AnswerKind.choices)
-    amount = forms.DecimalField(
-        max_digits=20,
-        decimal_places=4,
-        required=False,
-        help_text="Only for a credit (below 0) or an adjustment. The platform's statement gets the "
-        "opposite amount.",
-    )
-    billing_on = DayField(
-        label="Billing day",
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="Only for a credit or an adjustment: a day of a month that is not closed.",
-    )
-    rule = RuleField(
-        Binding.objects.select_related("team"),
-        required=False,
-        empty_label="None",
-        label="Changed rule",
-        help_text="Only for a changed rule: change it first, then choose it here.",
-    )
-    reason = PeriodReasonForm.base_fields["reason"]
-
-    NEEDED: Mapping[str, tuple[str, ...]] = {
-        AnswerKind.ENTRY: ("amount", "billing_on"),
-        AnswerKind.MAPPING: ("rule",),
-    }
+class ReasonAnswerForm(PeriodReasonForm):
+    """The reason why the amount stays; other answers have fields besides."""
 
     def prepare(self) -> None:
         """The team reads the reason."""
         self.fields["reason"].help_text = f"The team reads it. {REASON}"
 
-    def clean(self) -> dict[str, Any] | None:
-        """Each kind of answer has its fields."""
-        found = super().clean()
-        chosen = self.cleaned_data
-        for name in self.NEEDED.get(chosen.get("answer", ""), ()):
-            if name not in self.errors and chosen.get(name) is None:
-                self.add_error(name, "This answer needs it.")
-        return found
+
+class RuleAnswerForm(ReasonAnswerForm):
+    """The rule that was changed."""
+
+    rule = RuleField(
+        Binding.objects.select_related("team"),
+        empty_label="Select a rule",
+        label="Changed rule",
+        help_text="Change it first, then choose it here.",
+    )
+
+    field_order = ("rule", "reason")
+
+
+class EntryAnswerForm(ReasonAnswerForm, EntryAmountForm):
+    """A credit or an extra charge; which of them is the answer itself."""
+
+    field_order = ("kind", "amount", "billing_on", "reason")
+
+    def prepare(self) -> None:
+        """The kind is chosen before the other fields are shown."""
+        super().prepare()
+        self.fields["kind"].widget = forms.HiddenInput()
+
+
+ANSWERS: Mapping[str, tuple[str, type[PeriodReasonForm]]] = {
+    EntryKind.CREDIT.value: ("Credit to {team}", EntryAnswerForm),
+    CHARGE: ("Extra charge to {team}", EntryAnswerForm),
+    AnswerKind.MAPPING.value: ("A changed rule", RuleAnswerForm),
+    AnswerKind.REASON.value: ("A reason why it stays", ReasonAnswerForm),
+}
+"""What finance can answer: what it is called, and its form."""
+
+
+def answer_form(
+    answer: str, data: Mapping[str, Any] | None, today: date
+) -> PeriodReasonForm | None:
+    """The form of an answer, with its fields only; None for an answer that does not exist."""
+    if answer not in ANSWERS:
+        return None
+    _, form = ANSWERS[answer]
+    given = None if data is None else {**_texts(data), "kind": answer}
+    return form(given, initial={"billing_on": today, "kind": answer})
+
+
+def _texts(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: data[name] for name in data}

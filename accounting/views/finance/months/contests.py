@@ -1,6 +1,7 @@
 """Contests of statements: the list, one contest with its answers, and their forms (M34)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 from urllib.parse import urlencode
@@ -13,19 +14,28 @@ from django.urls import reverse
 
 from accounting.actions.finance import contests as actions
 from accounting.booking.periods import PeriodError
-from accounting.models import AnswerKind, Contest, ContestState, EntryKind, Team
+from accounting.models import Contest, ContestState, Team
 from accounting.queries.finance.months.contested import subjects
 from accounting.queries.finance.months.contests import (
     ContestRow,
     contest_row,
     contest_rows,
 )
+from accounting.queries.finance.months.entry_effect import EntryEffect
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.finance.months.statements import document, statement_row
 from accounting.queries.selection import SelectionError
 from accounting.rights import CONTESTS, PERIODS
-from accounting.views.finance.months.contest_forms import AnswerForm, ContestForm
-from accounting.views.finance.months.period_forms import PeriodReasonForm
+from accounting.views.finance.months.contest_forms import (
+    ANSWERS,
+    ContestForm,
+    RuleAnswerForm,
+    answer_form,
+)
+from accounting.views.finance.months.period_forms import (
+    EntryAmountForm,
+    PeriodReasonForm,
+)
 from accounting.web.finance.contests import CONTEST_TONES
 from accounting.web.paging import paged
 from accounting.web.permissions import FORM, Visitor, page, posted, visitor_of
@@ -72,24 +82,53 @@ def contest(request: HttpRequest, number: int) -> HttpResponse:
     return _contest(request, visitor, _row(visitor, number))
 
 
+@dataclass(frozen=True, slots=True)
+class _WrittenAnswer:
+    """An answer that is being written: which one, its form, and what its entry would do."""
+
+    chosen: str
+    form: PeriodReasonForm | None = None
+    effect: EntryEffect | None = None
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether it has an amount, which is previewed before it is sent."""
+        return isinstance(self.form, EntryAmountForm)
+
+
 def _contest(
-    request: HttpRequest, visitor: Visitor, row: ContestRow, **forms: Any
+    request: HttpRequest,
+    visitor: Visitor,
+    row: ContestRow,
+    answer: _WrittenAnswer | None = None,
+    *,
+    status: int = 200,
+    **forms: Any,
 ) -> HttpResponse:
-    today = visitor.now.astimezone(visitor.billing.zone).date()
     is_lead = row.team_id in visitor.scope.lead_of
     is_open, is_answered = row.state == "open", row.state == "answered"
+    if answer is None:
+        chosen = request.GET.get("answer", "")
+        answer = _WrittenAnswer(chosen, answer_form(chosen, None, _today(visitor)))
     context = {
         **_line(row),
-        "answers": dict(AnswerKind.choices),
+        "answers": [
+            (code, title.format(team=row.team_name))
+            for code, (title, _) in ANSWERS.items()
+        ],
         "may_answer": is_open and PERIODS.allows(visitor.scope),
         "may_decide": is_answered and is_lead,
         "may_withdraw": is_open and is_lead,
-        "answer_form": AnswerForm(initial={"billing_on": today}),
+        "answer": answer,
+        "is_refused": status == 422,
         "reopen_form": PeriodReasonForm(),
         **forms,
     }
-    status = 422 if forms else 200
     return render(request, "accounting/contest.html", context, status=status)
+
+
+def _today(visitor: Visitor) -> date:
+    return visitor.now.astimezone(visitor.billing.zone).date()
 
 
 def _row(visitor: Visitor, number: int) -> ContestRow:
@@ -161,34 +200,39 @@ def _booking(period: str, revision: str) -> Booking | None:
 
 @posted(CONTESTS, belongs_to="contest")
 def contest_answer(request: HttpRequest, number: int) -> HttpResponse:
-    """Answer an open contest: an entry, a changed rule, or a reason."""
+    """Answer an open contest. A credit or an extra charge is shown before it is sent."""
     visitor = visitor_of(request)
     row = _row(visitor, number)
     if not PERIODS.allows(visitor.scope):
         raise PermissionDenied(PERIODS.who)
-    form = AnswerForm(request.POST)
-    if not form.is_valid():
-        return _contest(request, visitor, row, answer_form=form)
-    asked, person = Contest.objects.get(pk=number), request.user
+    chosen = request.POST.get("answer", "")
+    form = answer_form(chosen, request.POST, _today(visitor))
+    if form is None or not form.is_valid():
+        return _contest(request, visitor, row, _WrittenAnswer(chosen, form), status=422)
+    asked = Contest.objects.get(pk=number)
+    if isinstance(form, EntryAmountForm) and "confirm" not in request.POST:
+        effect = form.previewed(asked.team)
+        answer = _WrittenAnswer(chosen, form, effect)
+        return _contest(request, visitor, row, answer, status=200 if effect else 422)
     try:
-        text = _answer(asked, form.cleaned_data, person)
+        text = _sent(asked, form, request.user)
     except PeriodError as error:
         form.add_error(None, _sentence(error))
-        return _contest(request, visitor, row, answer_form=form)
+        return _contest(request, visitor, row, _WrittenAnswer(chosen, form), status=422)
     messages.success(request, text)
     return redirect("contest", number)
 
 
-def _answer(asked: Contest, chosen: dict[str, Any], person: Any) -> str:
+def _sent(asked: Contest, form: PeriodReasonForm, person: Any) -> str:
     """Answer as chosen; returns what was done."""
+    chosen = form.cleaned_data
     reason = chosen["reason"]
-    if chosen["answer"] == AnswerKind.ENTRY:
-        amount = chosen["amount"]
-        kind = EntryKind.CREDIT if amount < 0 else EntryKind.ADJUSTMENT
+    if isinstance(form, EntryAmountForm):
+        kind, amount = form.signed
         entry = actions.EntryAnswer(kind, chosen["billing_on"], amount)
         made = actions.answer_with_entry(asked, entry, reason, person)
         return f"Answered with {made.number}. It is on the statement after the next computation."
-    if chosen["answer"] == AnswerKind.MAPPING:
+    if isinstance(form, RuleAnswerForm):
         actions.answer_with_rule(asked, chosen["rule"], reason, person)
     else:
         actions.answer_with_reason(asked, reason, person)
@@ -214,7 +258,7 @@ def contest_reopen(request: HttpRequest, number: int) -> HttpResponse:
     row = _own_row(visitor, number)
     form = PeriodReasonForm(request.POST)
     if not form.is_valid():
-        return _contest(request, visitor, row, reopen_form=form)
+        return _contest(request, visitor, row, status=422, reopen_form=form)
 
     def reopen(asked: Contest, person: Any) -> object:
         return actions.reopen_contest(asked, form.cleaned_data["reason"], person)

@@ -1,11 +1,24 @@
-"""Forms of months: overrides, reopening, methods, credits and adjustments."""
+"""Forms of months: overrides, reopening, methods, credits and extra charges."""
+
+from decimal import Decimal
+from typing import Any
 
 from django import forms
 
+from accounting.actions.finance.entries import EntryAmountError, check_entry
+from accounting.booking.periods import PeriodError
 from accounting.domain.billing.close_checks import RULES
 from accounting.domain.billing.methods import METHODS
-from accounting.forms import REASON, AccessibleForm, DayField
+from accounting.domain.core.money import Money
+from accounting.forms import REASON, AccessibleForm, DayField, TeamField
 from accounting.models import EntryKind, Team
+from accounting.queries.finance.months.entry_effect import EntryEffect, entry_effect
+
+CHARGE = "charge"
+ENTRY_CHOICES = (
+    (EntryKind.CREDIT.value, "Credit: the team pays less"),
+    (CHARGE, "Extra charge: the team pays more"),
+)
 
 
 class PeriodReasonForm(AccessibleForm):
@@ -39,20 +52,81 @@ class MethodForm(AccessibleForm):
     method = forms.ChoiceField(choices=[(one.id, one.id) for one in METHODS])
 
 
-class EntryForm(PeriodReasonForm):
-    """A credit or an adjustment of one team."""
+SIGNS = "+-\N{MINUS SIGN}"
+_SIGNED = (
+    "Enter the amount without a sign. Whether the team pays less or more is chosen as a credit or "
+    "an extra charge."
+)
 
-    kind = forms.ChoiceField(choices=EntryKind.choices)
-    team = forms.ModelChoiceField(Team.objects.order_by("name"), to_field_name="slug")
+
+class UnsignedAmountField(forms.DecimalField):
+    """An amount above 0. A sign is refused: what it means is chosen in words."""
+
+    widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
+
+    def to_python(self, value: Any) -> Any:
+        """The amount; a sign is an error of its own, before "enter a number"."""
+        text = str(value or "").strip()
+        if text.startswith(tuple(SIGNS)) or text.endswith(tuple(SIGNS)):
+            raise forms.ValidationError(_SIGNED)
+        return super().to_python(value)
+
+
+class EntryAmountForm(PeriodReasonForm):
+    """The amount of an entry, in words and without a sign (money.md M25)."""
+
+    kind = forms.ChoiceField(
+        label="Credit or extra charge",
+        choices=[("", "Select one"), *ENTRY_CHOICES],
+        error_messages={"required": "Choose a credit or an extra charge."},
+    )
     billing_on = DayField(
         label="Billing day",
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text="A day of a month that is not closed.",
     )
-    amount = forms.DecimalField(
+    amount = UnsignedAmountField(
         max_digits=20,
         decimal_places=4,
-        help_text="A credit is below 0. The platform's statement gets the opposite amount.",
+        help_text="Without a sign. The platform's statement gets the opposite amount.",
     )
 
-    field_order = ("kind", "team", "billing_on", "amount", "reason")
+    @property
+    def signed(self) -> tuple[str, Decimal]:
+        """The kind of entry, and its amount with the sign that was chosen in words."""
+        amount: Decimal = self.cleaned_data["amount"]
+        if self.cleaned_data["kind"] == EntryKind.CREDIT:
+            return EntryKind.CREDIT, -amount
+        return EntryKind.ADJUSTMENT, amount
+
+    def previewed(self, team: Team) -> EntryEffect | None:
+        """What the entry would do; None, with an error of the form, where it is not possible."""
+        kind, amount = self.signed
+        billing_on = self.cleaned_data["billing_on"]
+        try:
+            currency = check_entry(kind, billing_on, amount)
+        except PeriodError as error:
+            self.refuse(error)
+            return None
+        return entry_effect(team, billing_on, Money(amount, currency))
+
+    def refuse(self, error: PeriodError) -> None:
+        """Show why an action refused it: beside the amount, or the form as a whole."""
+        text = str(error)
+        where = "amount" if isinstance(error, EntryAmountError) else None
+        self.add_error(where, f"{text[:1].upper()}{text[1:]}.")
+
+    @property
+    def values(self) -> list[tuple[str, Any]]:
+        """Names and values as they were sent, to send just these again."""
+        return [(field.html_name, field.value()) for field in self]
+
+
+class EntryForm(EntryAmountForm):
+    """A credit or an extra charge of one team."""
+
+    team = TeamField(
+        Team.objects.order_by("name"), to_field_name="slug", empty_label="Select a team"
+    )
+
+    field_order = ("kind", "team", "amount", "billing_on", "reason")

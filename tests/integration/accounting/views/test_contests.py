@@ -53,16 +53,16 @@ def test_a_lead_contests_and_finance_answers_with_a_credit(sign_in: SignIn) -> N
         assert WHY in page
         assert "Share" not in page  # the header of pages with a range of time
     body = {
-        "answer": "entry",
-        "amount": "-12.50",
+        "answer": "credit",
+        "amount": "12.50",
         "billing_on": "2026-11-05",
         "reason": ANSWER,
     }
-    assert "Send the answer" in text_of(fin, address)
-    fin.post(f"{address}/answer", body)
+    assert "Credit to Vision" in text_of(fin, address)
+    fin.post(f"{address}/answer", body | {"confirm": "yes"})
     assert Entry.objects.get().amount == Decimal("-12.50")
     page = text_of(luis, address)
-    assert "answered with E-1, -€12.50" in page.replace("−", "-")
+    assert "answered with E-1, a credit of €12.50 on 5 Nov" in page
     assert "Send the answer" not in page
     luis.post(f"{address}/accept")
     book_running("2026-11")
@@ -71,6 +71,58 @@ def test_a_lead_contests_and_finance_answers_with_a_credit(sign_in: SignIn) -> N
     assert "Accepted" in page
     assert ANSWER in page
     assert "E-1 · credit" in page
+
+
+def test_an_answer_shows_its_own_fields_only(sign_in: SignIn) -> None:
+    asked, fin = contest(sign_in("luis")), sign_in("fin")
+    address = f"/contests/{asked.pk}"
+    fields = {
+        answer: set(re.findall(r'<label for="id_(\w+)"', html_of(fin.get(answer))))
+        for answer in (
+            address,
+            *(f"{address}?answer={one}" for one in ("credit", "charge", "mapping")),
+            f"{address}?answer=reason",
+        )
+    }
+    money = {"amount", "billing_on", "reason"}
+    assert list(fields.values()) == [
+        set(),
+        money,
+        money,
+        {"rule", "reason"},
+        {"reason"},
+    ]
+    other = html_of(fin.get(f"{address}?answer=gift"))
+    assert "Choose one of these answers" in other
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "amount"),
+    [("credit", "a credit", -120), ("charge", "an extra charge", 120)],
+)
+def test_an_amount_is_previewed_before_it_is_sent(
+    answer: str, words: str, amount: int, sign_in: SignIn
+) -> None:
+    asked, fin = contest(sign_in("luis")), sign_in("fin")
+    address = f"/contests/{asked.pk}"
+    body = {
+        "answer": answer,
+        "amount": "120",
+        "billing_on": "2026-11-05",
+        "reason": ANSWER,
+    }
+    shown = fin.post(f"{address}/answer", body)
+    assert shown.status_code == 200
+    assert not Entry.objects.exists()
+    assert Contest.objects.get().state == "open"
+    html = html_of(shown)
+    assert f"{words[0].upper()}{words[1:]} of €120.00: Vision pays" in html
+    sent = html[html.index('id="effect-title"') :]
+    hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', sent))
+    fin.post(f"{address}/answer", hidden | {"confirm": "yes"})
+    assert Entry.objects.get().amount == amount
+    said = text_of(sign_in("luis"), address)
+    assert f"answered with E-1, {words} of €120.00 on 5 Nov" in said
 
 
 def test_a_row_is_contested_and_opened_again(sign_in: SignIn) -> None:
@@ -112,12 +164,23 @@ def test_what_is_wrong_in_a_contest_is_said(
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"answer": "entry", "reason": ANSWER}, "This answer needs it."),
-        ({"answer": "mapping", "reason": ANSWER}, "This answer needs it."),
+        ({"reason": ANSWER}, "Choose one of these answers"),
+        ({"answer": "entry", "reason": ANSWER}, "Choose one of these answers"),
+        ({"answer": "credit", "reason": ANSWER}, "This field is required."),
+        ({"answer": "mapping", "reason": ANSWER}, "This field is required."),
         ({"answer": "reason", "reason": "no"}, "at least 10 characters"),
         (
             {
-                "answer": "entry",
+                "answer": "credit",
+                "amount": "-120",
+                "billing_on": "2026-11-05",
+                "reason": ANSWER,
+            },
+            "Enter the amount without a sign",
+        ),
+        (
+            {
+                "answer": "charge",
                 "amount": "0.001",
                 "billing_on": "2026-11-05",
                 "reason": ANSWER,

@@ -226,24 +226,99 @@ def test_the_latest_closed_month_is_opened_again_by_two_people(
     assert REASON in page
 
 
-def test_a_credit_is_on_the_statement(sign_in: SignIn) -> None:
-    fin = sign_in("fin")
-    body = {
+def entry(**more: str) -> dict[str, str]:
+    """What the form of a credit sends."""
+    return {
         "kind": "credit",
         "team": "vision",
         "billing_on": "2026-11-05",
-        "amount": "-12.50",
+        "amount": "12.50",
         "reason": REASON,
-    }
-    wrong = fin.post("/entries/new", body | {"amount": "12.50"})
-    assert wrong.status_code == 422
-    assert "A credit is below 0" in html_of(wrong)
-    fin.post("/entries/new", body)
+    } | more
+
+
+def test_a_credit_is_on_the_statement(sign_in: SignIn) -> None:
+    fin = sign_in("fin")
+    added = fin.post("/entries/new", entry(confirm="yes"))
+    assert added.status_code == 302
     assert Entry.objects.get().amount == Decimal("-12.50")
     book_running("2026-11")
     page = text_of(sign_in("luis"), "/statements/vision/2026-11")
     assert "E-1 · credit" in page
     assert "€12.50" in page
+
+
+@pytest.mark.parametrize(("kind", "sign"), [("credit", -1), ("charge", 1)])
+def test_an_entry_is_previewed_and_then_added_as_it_was_previewed(
+    kind: str, sign: int, sign_in: SignIn
+) -> None:
+    before = book_running("2026-11").statements
+    fin = sign_in("fin")
+    shown = fin.post("/entries/new", entry(kind=kind, amount="120"))
+    assert not Entry.objects.exists()
+    effect = shown.context["effect"]
+    team, platform = effect.rows
+    assert team.before.amount == before.get(team="vision").payable
+    assert platform.before.amount == before.get(team="platform").payable
+    html = html_of(shown)
+    for row in effect.rows:
+        for amount in (row.before, row.after, row.difference):
+            assert units.money(amount) in html
+    hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))
+    fin.post("/entries/new", hidden | {"confirm": "yes"})
+    assert Entry.objects.get().amount == sign * 120
+    after = book_running("2026-11").statements
+    assert team.after.amount == after.get(team="vision").payable
+    assert platform.after.amount == after.get(team="platform").payable
+
+
+def test_a_preview_knows_the_entries_that_are_not_computed_yet(
+    sign_in: SignIn,
+) -> None:
+    fin = sign_in("fin")
+    book_running("2026-11")
+    fin.post("/entries/new", entry(confirm="yes"))
+    fin.post("/entries/new", entry(team="search", confirm="yes"))
+    shown = fin.post("/entries/new", entry()).context["effect"].rows
+    book_running("2026-11")
+    computed = fin.post("/entries/new", entry()).context["effect"].rows
+    assert shown == computed
+
+
+def test_a_month_that_is_not_computed_is_previewed_with_its_entries(
+    sign_in: SignIn,
+) -> None:
+    fin = sign_in("fin")
+    fin.post("/entries/new", entry(billing_on="2026-12-05", confirm="yes"))
+    shown = fin.post("/entries/new", entry(billing_on="2026-12-05"))
+    assert "December 2026 is not computed yet" in html_of(shown)
+    assert [one.after.amount for one in shown.context["effect"].rows] == [-25, 25]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"amount": "-12.50"}, "Enter the amount without a sign"),
+        ({"amount": "\N{MINUS SIGN}12.50"}, "Enter the amount without a sign"),
+        ({"amount": "+12.50"}, "Enter the amount without a sign"),
+        ({"amount": "12,50"}, "Enter a number"),
+        ({"amount": "0"}, "must not be 0"),
+        ({"amount": "0.001"}, "more than 2 decimal places"),
+        ({"kind": ""}, "Choose a credit or an extra charge"),
+        ({"kind": "adjustment"}, "Select a valid choice"),
+        ({"billing_on": "2026-09-01"}, "2026-09 is closed"),
+    ],
+)
+def test_what_is_wrong_in_an_entry_is_said_before_and_after_the_preview(
+    wrong: dict[str, str], message: str, sign_in: SignIn
+) -> None:
+    close_period("2026-10")
+    fin = sign_in("fin")
+    for more in ({}, {"confirm": "yes"}):
+        refused = fin.post("/entries/new", entry(**wrong, **more))
+        assert refused.status_code == 422
+        assert message in html_of(refused)
+    assert not Entry.objects.exists()
 
 
 def test_the_method_of_a_month_is_chosen_before_it_begins(sign_in: SignIn) -> None:
