@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 
 from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
+from accounting.models import Cluster, DirtyHour, IngestWindow, WindowState
 from accounting.rating.billing_settings import (
     billing_day,
     billing_remembered,
@@ -85,7 +85,8 @@ class DueDay:
 def due_days(cluster: Cluster, now: datetime) -> Iterator[DueDay]:
     """Days with facts whose digest is not the stored one, newest first.
 
-    The running day changes with each window; it is due once an hour.
+    The running day changes with each window; it is due once an hour. A past day is due when its
+    windows are computed and its hours rolled up, so that imported history is computed once.
     """
     with connection.cursor() as cursor:
         cursor.execute(_BOUNDS, {"cluster": cluster.pk})
@@ -97,9 +98,11 @@ def due_days(cluster: Cluster, now: datetime) -> Iterator[DueDay]:
         oldest = max(first, last - timedelta(days=settings.FACT_DAYS))
         start_day, day = _whole_day_from(oldest, first), billing_day(last)
         while day >= start_day:
-            one = _due(cluster, day)
-            if not _is_done(one, done.get(day), now):
-                yield one
+            start, end = midnight(day), midnight(day + timedelta(days=1))
+            if end > now or not _is_being_computed(cluster, start, end):
+                one = DueDay(day, start, end, _digest(cluster, start, end))
+                if not _is_done(one, done.get(day), now):
+                    yield one
             day -= timedelta(days=1)
 
 
@@ -116,8 +119,21 @@ def _whole_day_from(oldest: datetime, first: datetime) -> date:
     return day if oldest == first else day + timedelta(days=1)
 
 
-def _due(cluster: Cluster, day: date) -> DueDay:
-    start, end = midnight(day), midnight(day + timedelta(days=1))
+def _is_being_computed(cluster: Cluster, start: datetime, end: datetime) -> bool:
+    """True while windows or hours are due; those that failed do not delay the others."""
+    windows = IngestWindow.objects.filter(
+        cluster=cluster,
+        window_start__gte=start,
+        window_start__lt=end,
+        state__in=(WindowState.PENDING, WindowState.CLAIMED),
+    )
+    hours = DirtyHour.objects.filter(
+        cluster=cluster, hour_start__gte=start, hour_start__lt=end
+    )
+    return windows.exists() or hours.exists()
+
+
+def _digest(cluster: Cluster, start: datetime, end: datetime) -> str:
     values: dict[str, Any] = {
         "cluster": cluster.pk,
         "start": start,
@@ -128,4 +144,5 @@ def _due(cluster: Cluster, day: date) -> DueDay:
     }
     with connection.cursor() as cursor:
         cursor.execute(_DIGEST, values)
-        return DueDay(day, start, end, cursor.fetchone()[0])
+        found: str = cursor.fetchone()[0]
+        return found

@@ -14,13 +14,16 @@ from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.interval import to_ms
 from accounting.failpoints import WASTE_NAMES, FailpointError
 from accounting.models import (
+    DirtyHour,
     Gpu,
     GpuPresence,
+    IngestWindow,
     Node,
     NodeFact,
     PodAttribution,
     PodHold,
     UnitPrice,
+    WindowState,
 )
 from scheduler_view.models import HeldDay, WasteDay, WasteFinding
 from scheduler_view.queries.waste.due_days import due_days
@@ -72,6 +75,26 @@ def test_findings_have_the_time_and_price_of_the_facts(fleet: Fleet) -> None:
         (DAY, "tail", "search", 1_200_000, Decimal("0.833333")),
     ]
     assert HeldDay.objects.count() == 3
+
+
+@pytest.mark.parametrize("state", [WindowState.PENDING, WindowState.CLAIMED])
+def test_a_past_day_is_due_when_its_windows_are_computed(
+    fleet: Fleet, state: WindowState
+) -> None:
+    fleet.hold("idle", "i" * 12)
+    fleet.roll_up()
+    window = IngestWindow.objects.create(
+        cluster=fleet.cluster, window_start=START + 5 * HOUR, state=state
+    )
+    assert compute_due(fleet.cluster) == 0
+    window.state = WindowState.FAILED  # its source may never answer
+    window.save()
+    hour = DirtyHour.objects.create(
+        cluster=fleet.cluster, hour_start=START + 5 * HOUR, reason="late"
+    )
+    assert compute_due(fleet.cluster) == 0
+    hour.delete()
+    assert compute_due(fleet.cluster) == 1
 
 
 def test_a_finding_over_midnight_has_a_row_for_each_day(fleet: Fleet) -> None:
