@@ -68,6 +68,24 @@ def acquire(home: Path, *, is_temporary: bool = False) -> HomePaths:
     return places
 
 
+def restore(home: Path) -> bool:
+    """Start the services of this home again if their manager was killed, which ends them.
+
+    Returns:
+        True if they were started; False if they run, or this process does not use them.
+
+    Raises:
+        ServicesError: they cannot be started; with the reason.
+    """
+    places = places_of(home)
+    if places.home not in _held or keeper_lives(places):
+        return False
+    if places.home in _started:
+        _started.pop(places.home).wait()
+    _ensure_keeper(places, is_temporary=False)
+    return True
+
+
 def release(home: Path) -> None:
     """Stop using the services; returns when they have ended or others use them."""
     places = places_of(home)

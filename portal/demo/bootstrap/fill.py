@@ -1,5 +1,6 @@
 """Imports all missing history while the pages run: two processes, for two cores."""
 
+import math
 import os
 import signal
 import subprocess
@@ -13,8 +14,9 @@ from django.utils import timezone
 
 from accounting.ingest.catch_up import catch_up
 from accounting.models import Cluster
-from portal.demo.bootstrap.load import days_text, keep_next, share, waiting_days
+from portal.demo.bootstrap.load import days_text, keep_next
 from portal.demo.bootstrap.months import close_settled_month
+from portal.demo.bootstrap.progress import share, waiting_days
 from portal.demo.bootstrap.quotas import establish, look_now
 from portal.demo.bootstrap.setup import CLUSTER
 from portal.demo.bootstrap.state import Memory
@@ -22,6 +24,7 @@ from portal.demo.scenario.edits import load
 from portal.demo.scenario.engine import Engine
 from portal.embedded import roles
 from portal.embedded.supervisor import Child
+from scheduler_view.waste.compute import compute_due
 
 MOST_WAITING = 2  # days of history that wait to be computed, before `fill` helps
 HELP_S = 5.0  # at a time
@@ -44,6 +47,7 @@ def fill(home: Path, say: Say) -> None:
     if words := establish(memory.story):
         say(words)
     look_now()
+    cluster = Cluster.objects.get(name=CLUSTER)
     engine = Engine(memory.story, load(home))
     engine.advance(memory.until_s)
     manage = [sys.executable, str(roles.MANAGE), "demo", f"--compute={home}"]
@@ -51,12 +55,13 @@ def fill(home: Path, say: Say) -> None:
     other.log.parent.mkdir(exist_ok=True)
     other.start(os.environ)
     try:
-        _bring_in(engine, memory, say)
+        _bring_in(cluster, engine, memory, say)
         if other.process is not None:
             other.process.wait()
         share(memory)
         if words := close_settled_month(timezone.now()):
             say(words)
+            compute_due(cluster, for_s=math.inf)  # of days whose prices it changed
     finally:
         if other.process is not None and other.process.poll() is None:
             other.signal_group(signal.SIGTERM)
@@ -64,9 +69,8 @@ def fill(home: Path, say: Say) -> None:
                 other.process.wait(STOP_S)
 
 
-def _bring_in(engine: Engine, memory: Memory, say: Say) -> None:
+def _bring_in(cluster: Cluster, engine: Engine, memory: Memory, say: Say) -> None:
     """Store every part of the history, no faster than its windows are computed."""
-    cluster = Cluster.objects.get(name=CLUSTER)
     while memory.missing:
         began = time.monotonic()
         words = days_text(memory.missing[0])
@@ -81,11 +85,16 @@ def _bring_in(engine: Engine, memory: Memory, say: Say) -> None:
 
 
 def compute(home: Path) -> None:
-    """Compute windows as they are due, until all history is imported: runs parallel to `fill`."""
+    """Compute what is due, windows and the waste of complete days, until all history is imported.
+
+    Runs parallel to `fill`.
+    """
     cluster, parent = Cluster.objects.get(name=CLUSTER), os.getppid()
     while os.getppid() == parent:
         memory = Memory.load(home)  # read first: stored samples have due windows
-        if catch_up(cluster, for_s=ROUND_S).ingested.windows:
+        windows = catch_up(cluster, for_s=ROUND_S).ingested.windows
+        days = compute_due(cluster, for_s=ROUND_S)
+        if windows or days:
             continue
         if memory is None or not memory.missing:
             return

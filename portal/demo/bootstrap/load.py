@@ -6,20 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from django.core.cache import cache
-
 from accounting.audit import SYSTEM
-from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Interval
 from accounting.ingest.imports import import_files, keep_files
-from accounting.ingest.windows.backlog import backlog
-from accounting.models import Cluster
 from portal.demo.bootstrap.setup import CLUSTER
 from portal.demo.bootstrap.state import Memory
 from portal.demo.metrics.history import FileInterval, write
 from portal.demo.scenario.engine import Engine
-
-PROGRESS = "demo-history"  # cache key: (imported parts, total)
-PROGRESS_S = 600  # seconds after which a progress that is not renewed is discarded
 
 
 def load_next(engine: Engine, memory: Memory) -> None:
@@ -46,28 +38,6 @@ def _written(engine: Engine, stretch: FileInterval) -> Iterator[Path]:
         path = Path(folder) / f"{stretch.start_s}.om"
         write(engine, stretch, path)
         yield path
-
-
-def waiting_days(memory: Memory) -> int:
-    """Full days of history that are stored and not computed yet."""
-    history = Interval(0, memory.until_s * 1000)
-    found = backlog(Cluster.objects.get(name=CLUSTER).pk, history)
-    return (found.due + found.claimed) * WINDOW_MS // DAY_MS
-
-
-def share(memory: Memory) -> None:
-    """Publish the progress of the import for the pages."""
-    left = len(memory.missing) + waiting_days(memory)
-    if left:
-        cache.set(PROGRESS, (memory.total - left, memory.total), PROGRESS_S)
-    else:
-        cache.delete(PROGRESS)
-
-
-def progress() -> tuple[int, int] | None:
-    """Imported parts, and their total number; None when all are imported."""
-    found: tuple[int, int] | None = cache.get(PROGRESS)
-    return found
 
 
 def days_text(stretch: FileInterval) -> str:

@@ -8,14 +8,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
 from accounting.models import Cluster, Source, SourceKind
-from portal.demo.bootstrap.load import days_text, load_next, progress, share
+from portal.demo.bootstrap.load import days_text, load_next
+from portal.demo.bootstrap.past_queues import observe_past
 from portal.demo.bootstrap.ports import Ports, claim
+from portal.demo.bootstrap.progress import ProgressReport, share
 from portal.demo.bootstrap.quotas import is_due
 from portal.demo.bootstrap.server import HOST
 from portal.demo.bootstrap.setup import CLUSTER, ApiAddress, set_up, table
@@ -23,7 +25,7 @@ from portal.demo.bootstrap.state import Memory
 from portal.demo.scenario.edits import load
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.story import Story
-from portal.embedded import roles
+from portal.embedded import lease, roles
 from portal.embedded.errors import ServicesError
 from portal.embedded.supervisor import Child, Supervisor, child_environment
 
@@ -54,8 +56,8 @@ class Demo:
     say: Say
     memory: Memory
     supervisor: Supervisor
+    report: ProgressReport
     filler: Child | None = None
-    _reported: tuple[int, int] | None = field(default=None)
 
     def start(self) -> None:
         """Start everything up to the first page, then import the rest of the history."""
@@ -67,8 +69,6 @@ class Demo:
         self._load_newest(story)
         listening = self.ports.web.fileno()
         self.supervisor.start("web", roles.web(f"fd://{listening}"), keep=[listening])
-        self.supervisor.start("worker", roles.worker())
-        self.supervisor.start("beat", roles.beat())
         address = f"http://{HOST}:{self.ports.web_port}"
         _wait_for(f"{address}/healthz", self.supervisor)
         self.say(
@@ -76,6 +76,13 @@ class Demo:
         )
         self.say(table(sign_ins))
         self.say(f"\nLive numbers change within {LIVE_AFTER}. Ctrl-C stops everything.")
+        count = observe_past(story, plan.home, self.memory.until_s)
+        if count:
+            self.say(
+                f"Queues: {count} observations in {time.monotonic() - began:.0f} s"
+            )
+        self.supervisor.start("worker", roles.worker())
+        self.supervisor.start("beat", roles.beat())
         if self.memory.missing or is_due():
             manage = [sys.executable, str(roles.MANAGE), "demo", "--fill"]
             log = plan.home / "logs" / "history.log"
@@ -86,6 +93,7 @@ class Demo:
         """Keep it running until it is stopped."""
         while True:
             self.supervisor.watch(seconds=2)
+            self._look_at_services()
             self._look_at_filler()
 
     def stop(self) -> None:
@@ -124,13 +132,14 @@ class Demo:
             load_next(engine, self.memory)
         share(self.memory)
 
+    def _look_at_services(self) -> None:
+        """Start PostgreSQL and Redis again if what keeps them was killed."""
+        if lease.restore(self.plan.home):
+            self.say("PostgreSQL and Redis had ended and were started again")
+
     def _look_at_filler(self) -> None:
         """Report the progress of the history, and notice when it has ended."""
-        found = progress()
-        if found is not None and found != self._reported:
-            self._reported = found
-            done, total = found
-            self.say(f"History: {done} of {total} days are loaded")
+        self.report.look()
         filler = self.filler
         if filler is None or filler.process is None:
             return
@@ -179,7 +188,7 @@ def prepare(plan: Plan, say: Say, stack: ExitStack) -> Demo:
         PUBLIC_URL=f"http://{HOST}:{ports.web_port}", GPU_LEDGER_HOME=str(plan.home)
     )
     supervisor = Supervisor(environment, plan.home / "logs", say)
-    return Demo(plan, ports, say, memory, supervisor)
+    return Demo(plan, ports, say, memory, supervisor, ProgressReport(say))
 
 
 def _last_cluster_port() -> int | None:

@@ -1,5 +1,5 @@
-"""The demo's story of scheduling, through the product: every built rule of waste has findings, and
-what waits is explained from its metrics alone.
+"""The demo's story of scheduling, through the product: every built rule of waste has findings, what
+waits is explained from its metrics alone, and queues have a past.
 
 Parts of a small fleet are imported as the demo imports them. Causes from its objects are in
 `tests/unit/portal/demo/kube_api/test_mirror.py`.
@@ -12,16 +12,19 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
+from accounting.access import EVERYTHING
 from accounting.audit import SYSTEM
 from accounting.ingest.imports import import_files
 from accounting.models import Cluster, NodeState
-from portal.demo.bootstrap.setup import CLUSTER, set_up
+from portal.demo.bootstrap.past_queues import STEP_S, observe_past
+from portal.demo.bootstrap.setup import CLUSTER, ApiAddress, set_up
 from portal.demo.metrics.history import FileInterval, write
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.fleet import resource_of
 from portal.demo.scenario.story import HOUR_S, Story
-from scheduler_view.models import UnitWait, WasteFinding
+from scheduler_view.models import UnitWait, WaitRecord, WasteFinding
 from scheduler_view.observation.waits.metric_waits import look_at_metrics
+from scheduler_view.queries.queues.pools import pool_hours, pool_rows
 from scheduler_view.waste.compute import compute_due
 from tests.unit.portal.demo.conftest import NOW_S
 
@@ -73,6 +76,24 @@ def test_what_waits_is_explained_from_metrics_alone(tmp_path: Path) -> None:
         is_other = has_room >= pod.request.gpus  # of another model: metrics do not say
         name = next(n for n in waits if pod.request.owner.name.startswith(n))
         assert (waits[name] == "other") == is_other, name
+
+
+def test_queues_have_a_past_when_the_demo_starts(tmp_path: Path) -> None:
+    story = Story.ending_at(NOW_S, seed=7, days=3, gpus=24)
+    api = ApiAddress(9, tmp_path)
+    api.write_tokens("secret")
+    set_up(story, 9, "secret", api)
+    observe_past(story, tmp_path, NOW_S - HOUR_S, past_s=2 * HOUR_S)
+    assert observe_past(story, tmp_path, NOW_S) == HOUR_S // STEP_S  # it was stopped
+    assert not observe_past(story, tmp_path, NOW_S)
+    cluster = Cluster.objects.get(name=CLUSTER)
+    now = datetime.fromtimestamp(NOW_S, UTC)
+    pools = pool_rows(EVERYTHING, now)
+    largest = max(pools, key=lambda pool: pool.capacity)  # others lose their only node
+    assert None not in pool_hours(largest, now, hours=3).depth[:-1]
+    ended = WaitRecord.objects.filter(cluster=cluster).exclude(ended_at=None)
+    assert ended.exists()
+    assert ended.filter(ended_at__gt=now).count() == 0
 
 
 def _most_free(engine: Engine, resource: str) -> int:

@@ -189,6 +189,18 @@ def test_killed_keeper_takes_its_servers_along(
     assert answers(places_of(home))
 
 
+def test_user_starts_the_services_of_a_killed_keeper_again(home: Path) -> None:
+    places = lease.acquire(home)
+    assert not lease.restore(home)
+    os.kill(process_called(home, "portal.embedded.manager"), signal.SIGKILL)
+    wait_until(lambda: not processes_of(str(home)))
+    assert lease.restore(home)
+    assert answers(places)
+    assert not lease.restore(home)
+    assert not lease.restore(home / "of-somebody-else")
+    lease.release(home)
+
+
 @pytest.mark.parametrize("server", ["bin/postgres", "redis-server"])
 def test_killed_server_starts_again(
     home: Path, start_user: StartUser, server: str
