@@ -27,12 +27,12 @@ provision: ## as root: install what the Prometheus, cluster and browser tests ne
 
 lock: ## update the lock files after a change of dependencies in pyproject.toml
 	$(DEVELOPMENT) uv pip compile $(LOCK) -o requirements.txt pyproject.toml
-	$(DEVELOPMENT) uv pip compile $(LOCK) --extra parquet --extra xlsx --extra s3 --group test --group lint --group mutation --group bench \
+	$(DEVELOPMENT) uv pip compile $(LOCK) --extra s3 --group test --group lint --group mutation --group bench \
 	  -o requirements-dev.txt pyproject.toml
 
 # One lock for every Python that `requires-python` names.
-LOCK := --quiet --generate-hashes --universal --python-version 3.11 --extra demo --no-annotate \
-  --no-emit-index-url --custom-compile-command "make lock"
+LOCK := --quiet --generate-hashes --universal --python-version 3.11 --no-annotate \
+  --extra demo --extra parquet --extra xlsx --no-emit-index-url --custom-compile-command "make lock"
 
 # --- running -----------------------------------------------------------------------
 

@@ -10,7 +10,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RUNTIME = [
     *PROJECT["project"]["dependencies"],
-    *PROJECT["project"]["optional-dependencies"]["demo"],
+    *(
+        line
+        for extra in ("demo", "parquet", "xlsx")  # files of the demo and of the image
+        for line in PROJECT["project"]["optional-dependencies"][extra]
+    ),
 ]
 GROUPS = [line for group in PROJECT["dependency-groups"].values() for line in group]
 
