@@ -96,6 +96,11 @@ class PasswordForm(NewPasswordForm, PasswordChangeForm):
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
+    revokes_tokens = forms.BooleanField(
+        required=False,
+        label="Also revoke my API tokens",
+        help_text="If another person may know your password, they may have created one.",
+    )
 
 
 class TokenForm(AccessibleForm):

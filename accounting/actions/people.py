@@ -6,16 +6,16 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
-from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from accounting.actions.sign_in_attempts import record
+from accounting.actions.sign_outs import end_sessions, password_links
+from accounting.actions.tokens import revoke_all
 from accounting.audit import Actor, act
 from accounting.locks import lock
 from accounting.models import (
-    ApiToken,
     Membership,
     OrganisationRole,
     Person,
@@ -52,8 +52,9 @@ def save_person(
         name: the user name.
         role: `admin`, `finance` or `viewer`.
         teams: role in each team, by slug; None ends the membership.
-        is_active: False signs the person out everywhere and revokes their tokens.
-        password: a new one ends all their sessions.
+        is_active: False ends the sessions, links and API tokens of the person; they stay ended
+            when the account becomes active again.
+        password: a new one ends their sessions and links, and revokes their API tokens.
         actor: the person who makes the change.
         reason: for the audit log.
 
@@ -79,6 +80,7 @@ def save_person(
             user.password = hashed
             user.save(update_fields=["password"])
             changes.append(f"{name} has a new password")
+            _revoke_tokens(user, changes)
         if had_administrator and not administrators():
             raise PersonError(
                 f"{name} is the only administrator: give another person this role first"
@@ -89,7 +91,8 @@ def save_person(
 def password_ticket(name: str, *, actor: Actor) -> tuple[str, str]:
     """The account and token of a link with which a person can choose a password, once.
 
-    The token expires after `PASSWORD_RESET_TIMEOUT`, and with the next sign-in.
+    The token expires after `PASSWORD_RESET_TIMEOUT`, and with the next sign-in or change of the
+    account. Its use revokes the API tokens of the person.
 
     Returns:
         The account and the token, as arguments of the page `password-link`.
@@ -103,7 +106,7 @@ def password_ticket(name: str, *, actor: Actor) -> tuple[str, str]:
     by = actor if isinstance(actor, str) else actor.get_username()
     record(name, SignInOutcome.LINK, None, actor=by)
     account = urlsafe_base64_encode(force_bytes(user.pk))
-    return account, default_token_generator.make_token(user)
+    return account, password_links.make_token(user)
 
 
 def _hashed(password: str, name: str) -> str:
@@ -168,8 +171,14 @@ def _activate(user: User, changes: list[str], *, is_active: bool) -> None:
     changes.append(
         f"{user.username} is {'active again' if is_active else 'deactivated'}"
     )
-    if is_active:
-        return
-    for token in ApiToken.objects.filter(user=user):
-        token.delete()
-        changes.append(f"token {token.name} of {user.username} was revoked")
+    end_sessions(
+        user
+    )  # also of an earlier version, which left those of deactivated people
+    if not is_active:
+        _revoke_tokens(user, changes)
+
+
+def _revoke_tokens(user: User, changes: list[str]) -> None:
+    changes.extend(
+        f"token {token} of {user.username} was revoked" for token in revoke_all(user)
+    )

@@ -10,7 +10,12 @@ from django.shortcuts import redirect, render
 
 from accounting.actions.preferences import set_preferences
 from accounting.actions.sign_in_attempts import TooManyAttemptsError, count_guess
-from accounting.actions.tokens import TokenNameError, create_token, revoke_token
+from accounting.actions.tokens import (
+    TokenNameError,
+    create_token,
+    revoke_all,
+    revoke_token,
+)
 from accounting.audit import act
 from accounting.forms import PasswordForm, PreferencesForm, TokenForm
 from accounting.queries.setup.people import sign_ins_of
@@ -77,7 +82,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
 
 @posted(SIGNED_IN, belongs_to="account")
 def password_change(request: HttpRequest) -> HttpResponse:
-    """Change the password; all other sessions of the person end."""
+    """Change the password; all other sessions of the person end, and tokens if they say so."""
     try:
         count_guess("own password", str(request.user.pk))
     except TooManyAttemptsError as error:
@@ -89,11 +94,21 @@ def password_change(request: HttpRequest) -> HttpResponse:
         return _page(request, password_form=form)
     with act(request.user, "own password"):  # type: ignore[arg-type]
         form.save()
+        if form.cleaned_data["revokes_tokens"]:
+            revoke_all(form.user)
     update_session_auth_hash(request, form.user)
     messages.success(
-        request, "Your password is changed. Your other sessions are signed out."
+        request,
+        f"Your password is changed. Your other sessions are signed out.{_tokens_now(form)}",
     )
     return redirect("account")
+
+
+def _tokens_now(form: PasswordForm) -> str:
+    """What became of the tokens of a person who has a new password, as a sentence."""
+    if form.cleaned_data["revokes_tokens"]:
+        return " Your API tokens are revoked."
+    return " Your API tokens still work." if token_rows(form.user.pk) else ""
 
 
 @posted(SIGNED_IN, belongs_to="account")

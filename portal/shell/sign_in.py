@@ -18,10 +18,13 @@ from accounting.actions.sign_in_attempts import (
     end_attempt,
     record,
 )
+from accounting.actions.sign_outs import password_links
+from accounting.actions.tokens import revoke_all
 from accounting.audit import act
 from accounting.forms import NewPasswordForm
 from accounting.models import SignInOutcome
 from accounting.queries.setup.people import has_accounts
+from accounting.queries.setup.tokens import token_rows
 from accounting.rights import SIGNED_IN
 from accounting.web.permissions import posted
 from portal.http.client_address import site_of
@@ -95,6 +98,7 @@ class ChoosePassword(PasswordResetConfirmView):
 
     http_method_names = METHODS
     form_class = NewPasswordForm
+    token_generator = password_links
     template_name = "registration/choose_password.html"
     success_url = "/"
     post_reset_login = True
@@ -113,10 +117,11 @@ class ChoosePassword(PasswordResetConfirmView):
         return user if user is not None and user.is_active else None
 
     def form_valid(self, form: NewPasswordForm) -> HttpResponse:
-        """Store the password, sign in, and store this browser."""
+        """Store the password, revoke tokens, sign in, and store this browser."""
         account = form.user.get_username()
         with act(account, "own password, chosen behind a link"):
             answer: HttpResponse = super().form_valid(form)
+            revoke_all(form.user)
         record(
             account,
             SignInOutcome.SIGNED_IN,
@@ -128,8 +133,10 @@ class ChoosePassword(PasswordResetConfirmView):
     def render_to_response(
         self, context: dict[str, Any], **response_kwargs: Any
     ) -> HttpResponse:
-        """An expired link is 404."""
-        if not self.validlink:
+        """An expired link is 404; a valid one says which tokens it revokes."""
+        if self.validlink:
+            context["tokens"] = token_rows(context["form"].user.pk)
+        else:
             response_kwargs.setdefault("status", 404)
         return super().render_to_response(context, **response_kwargs)
 

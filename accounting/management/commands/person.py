@@ -56,19 +56,21 @@ class Command(BaseCommand):
         state.add_argument(
             "--deactivate",
             action="store_true",
-            help="deactivate the account: sessions end and tokens are revoked",
+            help="deactivate the account: sessions and links end and tokens are revoked, for good",
         )
         state.add_argument("--activate", action="store_true")
         password = parser.add_mutually_exclusive_group()
         password.add_argument(
             "--password-file",
             metavar="FILE",
-            help="read the password from the first line of a file; - for standard input",
+            help="read the password from the first line of a file, - for standard input; tokens "
+            "are revoked",
         )
         password.add_argument(
             "--link",
             action="store_true",
-            help="print a link to choose a password (always printed for a new person)",
+            help="print a link to choose a password (always printed for a new person); its use "
+            "revokes tokens",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -90,7 +92,7 @@ class Command(BaseCommand):
             hours = settings.PASSWORD_RESET_TIMEOUT // 3600
             self.stdout.write(
                 f"\nSend this link to {name} to choose a password. It is valid for {hours} hours "
-                f"and can be used once:\n{link}"
+                f"and can be used once; using it revokes API tokens of {name}:\n{link}"
             )
 
     def _save(self, name: str, options: dict[str, Any]) -> list[str]:

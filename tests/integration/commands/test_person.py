@@ -162,7 +162,59 @@ def test_deactivation_ends_sessions_and_tokens(tmp_path: Path) -> None:
     assert program.get("/api/v1/usage").status_code == 401
     assert not ApiToken.objects.exists()
     run("person", "ana", "--activate")
-    assert browser.get("/account").status_code == 302 or browser.session
+    assert browser.get("/account").status_code == 302
+    assert program.get("/api/v1/usage").status_code == 401
+    browser.post("/sign-in", {"username": "ana", "password": PASSWORD})
+    assert browser.get("/account").status_code == 200
+
+
+def test_what_ended_with_a_deactivation_does_not_come_back() -> None:
+    run("person", "root", "--role", "admin")
+    first, _ = choose(link_of(run("person", "ana", "--role", "finance").out))
+    second = Client()
+    second.post("/sign-in", {"username": "ana", "password": PASSWORD})
+    other, _ = choose(link_of(run("person", "ben", "--role", "finance").out))
+    link = link_of(run("person", "ana", "--link").out)
+    run("person", "ana", "--deactivate")
+    run("person", "ana", "--activate")
+    for browser in (first, second):
+        assert browser.get("/account").status_code == 302
+        assert browser.get("/api/v1/usage").status_code == 401
+    assert choose(link, "one more horse battery staple")[1] == 404
+    assert other.get("/account").status_code == 200
+    again = Client()
+    again.post("/sign-in", {"username": "ana", "password": PASSWORD})
+    assert again.get("/account").status_code == 200
+
+
+def test_a_session_that_an_earlier_version_left_ends_with_the_activation() -> None:
+    run("person", "root", "--role", "admin")
+    browser, _ = choose(link_of(run("person", "ana", "--role", "finance").out))
+    get_user_model().objects.filter(username="ana").update(is_active=False)
+    run("person", "ana", "--activate")
+    assert browser.get("/account").status_code == 302
+
+
+@pytest.mark.parametrize("way", ["file", "link"])
+def test_a_password_set_by_others_revokes_tokens(way: str, tmp_path: Path) -> None:
+    choose(link_of(run("person", "ana", "--role", "admin").out))
+    user = get_user_model().objects.get(username="ana")
+    _, secret = create_token(owner=user, name="sheet", scopes=["read:usage"])
+    program = Client(headers={"Authorization": f"Bearer {secret}"})
+    if way == "file":
+        file = tmp_path / "password"
+        file.write_text("another horse battery staple\n")
+        out = run("person", "ana", "--password-file", str(file)).out
+        assert "token sheet of ana was revoked" in out
+    else:
+        out = run("person", "ana", "--link").out
+        assert "using it revokes API tokens of ana" in out
+        assert program.get("/api/v1/usage").status_code == 200
+        page = Client().get(link_of(out), follow=True)
+        assert "It also revokes the API token of the account" in " ".join(
+            page.content.decode().split()
+        )
+        assert choose(link_of(out), "another horse battery staple")[1] == 302
     assert program.get("/api/v1/usage").status_code == 401
 
 

@@ -57,6 +57,26 @@ def test_a_wrong_change_of_password_says_why(
     assert "wrong" not in page.split("<form", 1)[1].split("value=")[0]
 
 
+@pytest.mark.parametrize(
+    ("box", "left", "told"),
+    [
+        ({}, 1, "Your API tokens still work."),
+        ({"revokes_tokens": "on"}, 0, "Your API tokens are revoked."),
+    ],
+)
+def test_an_own_new_password_revokes_tokens_if_wanted(
+    sign_in: SignIn, box: dict[str, str], left: int, told: str
+) -> None:
+    client = sign_in("ana")
+    assert "Also revoke my API tokens" not in html_of(client.get("/account"))
+    client.post("/account/tokens", TOKEN)
+    assert "Also revoke my API tokens" in html_of(client.get("/account"))
+    fields = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
+    answer = client.post("/account/password", fields | box, follow=True)
+    assert told in html_of(answer)
+    assert ApiToken.objects.filter(name="sheet").count() == left
+
+
 def test_guessing_the_password_of_an_open_session_is_limited(sign_in: SignIn) -> None:
     client = sign_in("ana")
     fields = {"old_password": "guess", "new_password1": NEW, "new_password2": NEW}
