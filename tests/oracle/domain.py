@@ -80,7 +80,9 @@ def computed(
 ) -> tuple[dict[Key, Fact], list[HoldRow]]:
     """Facts and holds of samples that are all read at once."""
     reading = reading_of(samples, setup)
-    inventory = Inventory(retired_ms=setup.retired)
+    inventory = Inventory(
+        retired_ms=setup.retired, is_retired=setup.retired is not None
+    )
     times = [s.at for s in samples]
     period = Interval(min(times), max(times) + 1)
     observe(inventory, [reading], period)

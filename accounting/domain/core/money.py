@@ -91,6 +91,21 @@ def sum_money(several: Iterable[Money | None]) -> Money | None:
     return sum(known, NOTHING)
 
 
+def money_of_time(parts: Iterable[tuple[int, Money | None]]) -> Money | None:
+    """The money of several times together, in milliseconds each (rules.md N26).
+
+    None if none of the time has a price (a time of 0 costs nothing and says nothing of the rest),
+    or if there are several currencies. Of no parts it is zero.
+    """
+    found = list(parts)
+    is_known = any(
+        amount is not None and (time or amount.amount) for time, amount in found
+    )
+    if not is_known and any(amount is None for _, amount in found):
+        return None
+    return sum_money(amount for _, amount in found)
+
+
 def sums_by_currency(several: Iterable[Money]) -> tuple[Money, ...]:
     """The sums of amounts, one for each currency, in their order; () if there are none."""
     sums: dict[str, Money] = {}

@@ -53,7 +53,7 @@ def derive(inventory: Inventory, period: Interval, until_ms: int) -> DerivedHold
     holds.extend(inferred_holds(inventory, state, far, until_ms))
     presences = derive_presences(inventory, state, until_ms)
     retired_ms = inventory.retired_ms
-    if retired_ms is not None and retired_ms <= until_ms:
+    if retired_ms is not None and (inventory.is_retired or retired_ms <= until_ms):
         holds = holds_until(holds, retired_ms)
         presences = presences_until(presences, retired_ms)
     return DerivedHolds(

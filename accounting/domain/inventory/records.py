@@ -248,6 +248,7 @@ class Inventory:
     )  # resources that an administrator added: the share of one unit
     policies: Policies = ()  # the share policy over time
     retired_ms: int | None = None  # where the cluster was retired (N38)
+    is_retired: bool = False  # that time has come by the clock, with or without data
 
     @property
     def added_names(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import NOTHING, Money
+from accounting.domain.core.money import Money, money_of_time
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.domain.reports.efficiency import StateTimes, times_of
 
@@ -83,12 +83,7 @@ class LedgerRow:
 
     def charge_of(self, states: Iterable[str]) -> Money | None:
         """The money of some states together; None if none of their time has a price."""
-        parts = [(self.milliseconds[s], self.charges[s]) for s in states]
-        known = [(time, amount) for time, amount in parts if amount is not None]
-        has_price = any(time or amount.amount for time, amount in known)
-        if not has_price and (len(known) < len(parts)):
-            return None
-        return sum((amount for _, amount in known), NOTHING)
+        return money_of_time((self.milliseconds[s], self.charges[s]) for s in states)
 
 
 @dataclass(frozen=True, slots=True)

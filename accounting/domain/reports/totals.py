@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import Cell, Money, split_list, sum_money
+from accounting.domain.core.money import NOTHING, Cell, Money, money_of_time, split_list
 from accounting.domain.intensity.summary import together
 from accounting.domain.reports.efficiency import sum_times
 from accounting.domain.reports.rows import LedgerRow, UsageRow
@@ -17,22 +17,23 @@ from accounting.domain.reports.rows import LedgerRow, UsageRow
 def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
     """The same rows with money in `places`, adding up to the rounded total.
 
-    Cells are a row's idle and not idle part; a row without a price keeps None.
+    Cells are a row's idle and not idle part; an amount without a price stays None.
     """
     cells: dict[tuple[int, str], Cell] = {}
     for i, row in enumerate(rows):
-        if row.charge is None or row.idle_charge is None:
+        if row.charge is None:
             continue
-        cells[i, "held"] = (row.charge - row.idle_charge).cell
-        cells[i, "idle"] = row.idle_charge.cell
+        cells[i, "held"] = (row.charge - (row.idle_charge or NOTHING)).cell
+        if row.idle_charge is not None:
+            cells[i, "idle"] = row.idle_charge.cell
     amounts = split_list(cells, places)
     return [
         replace(
             row,
-            charge=amounts[i, "held"] + amounts[i, "idle"],
-            idle_charge=amounts[i, "idle"],
+            charge=amounts[i, "held"] + amounts.get((i, "idle"), NOTHING),
+            idle_charge=amounts.get((i, "idle")),
         )
-        if (i, "idle") in amounts
+        if (i, "held") in amounts
         else row
         for i, row in enumerate(rows)
     ]
@@ -49,8 +50,12 @@ def total_of(rows: Sequence[UsageRow]) -> UsageRow:
     return UsageRow(
         *(times.busy_ms, times.idle_ms, times.unknown_ms),
         key={},
-        charge=None if currencies else sum_money(row.charge for row in rows),
-        idle_charge=None if currencies else sum_money(row.idle_charge for row in rows),
+        charge=None
+        if currencies
+        else money_of_time((row.allocated_ms, row.charge) for row in rows),
+        idle_charge=None
+        if currencies
+        else money_of_time((row.idle_ms, row.idle_charge) for row in rows),
         estimated=any(row.estimated for row in rows),
         samples_expected=sum(row.samples_expected for row in rows),
         samples_used=sum(row.samples_used for row in rows),

@@ -30,6 +30,7 @@ from accounting.ingest.evidence.ids import Ids, rows_of
 from accounting.mapping import pod_from_row, unpack_times
 from accounting.models import Cluster
 from accounting.queries.data_health.retirement import retired_ms
+from accounting.queries.database_clock import database_now
 from accounting.queries.resources import added_resources
 from accounting.queries.share_policies import share_policies
 
@@ -40,10 +41,12 @@ def load(
     cluster: Cluster, period: Interval, uids: Iterable[str] = ()
 ) -> tuple[Inventory, Ids]:
     """The evidence that a period depends on, and all evidence of the pods `uids`."""
+    end_ms = retired_ms(cluster.pk)
     inventory = Inventory(
         added=added_resources(),
         policies=share_policies(cluster.pk),
-        retired_ms=retired_ms(cluster.pk),
+        retired_ms=end_ms,
+        is_retired=end_ms is not None and end_ms <= to_ms(database_now()),
     )
     ids = Ids()
     _load_nodes(cluster, inventory, ids)

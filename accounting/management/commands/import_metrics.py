@@ -93,7 +93,9 @@ class Command(BaseCommand):
         selection = Selection(EVERYTHING, None, {"cluster": (cluster,)})
         total = usage_total(selection)
         coverage = (
-            "no holds" if total.coverage is None else f"{total.coverage:.1%} covered"
+            "no held time"
+            if total.coverage is None
+            else f"{total.coverage:.1%} covered"
         )
         found = issue_rows(selection)
         self.stdout.write(

@@ -14,7 +14,7 @@ from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection, check_word
 from accounting.queries.usage.booked import MoneyColumns, booked_part, money_of
 from accounting.rating.charge_sql import CURRENCY, HAS_RATE, raw_sum, unpriced_sum
-from accounting.rating.states_sql import held, sums
+from accounting.rating.states_sql import sums
 
 _COLUMNS = MoneyColumns(
     ("rate",),
@@ -26,8 +26,6 @@ _COLUMNS = MoneyColumns(
 )
 BOOKED = f"sum({' + '.join(f'u.{s}_booked' for s in HELD)} + u.rest_booked)"
 """Charges of closed days, in the rows of `money_of`."""
-_UNPRICED = f"sum({' + '.join(f'u.{s}_unpriced' for s in HELD)})"
-_LINES = " + ".join(f"u.{state}_lines" for state in HELD)
 
 
 def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
@@ -120,10 +118,9 @@ def fetch_usage(
         SELECT {"".join(f"{name}, " for name in names)} {CURRENCY}, {sums("u", HELD)},
                {", ".join(f"{raw_sum(f'u.{s}_ms')} AS {s}_money" for s in HELD)},
                {BOOKED} AS booked, sum(u.idle_booked) AS idle_booked,
-               {unpriced_sum(held("u"), f"{HAS_RATE} OR u.is_booked")}
-                   + {_UNPRICED}::bigint AS unpriced_ms,
-               sum({_LINES}) > 0 OR coalesce(sum({held("u")})
-                   FILTER (WHERE {HAS_RATE}), 0) > 0 AS has_priced,
+               {_unpriced(HELD)} AS unpriced_ms, {_has_priced(HELD)} AS has_priced,
+               {_unpriced(("idle",))} AS idle_unpriced_ms,
+               {_has_priced(("idle",))} AS has_priced_idle,
                array_agg(DISTINCT u.currency) FILTER (WHERE u.currency <> '') AS currencies,
                sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
@@ -141,20 +138,37 @@ def fetch_usage(
         return [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
 
 
+def _unpriced(states: Sequence[str]) -> str:
+    """SQL of the time in these states that has no price, of open and of closed days."""
+    opened = unpriced_sum(_added(states, "ms"), f"{HAS_RATE} OR u.is_booked")
+    return f"{opened} + sum({_added(states, 'unpriced')})::bigint"
+
+
+def _has_priced(states: Sequence[str]) -> str:
+    """SQL: whether any time in these states has a price."""
+    return f"""sum({_added(states, "lines")}) > 0 OR coalesce(
+        sum({_added(states, "ms")}) FILTER (WHERE {HAS_RATE}), 0) > 0"""
+
+
+def _added(states: Sequence[str], what: str) -> str:
+    return " + ".join(f"u.{state}_{what}" for state in states)
+
+
 def usage_row(
     found: Mapping[str, Any], names: Sequence[str], charge: Money, idle_charge: Money
 ) -> UsageRow:
     """A row of `fetch_usage` with its rounded money; without it, if none of its time has a price.
 
-    Money in two currencies has no sum.
+    The same holds for its idle time alone. Money in two currencies has no sum.
     """
-    is_known = found["has_priced"] or not found["unpriced_ms"]
-    has_price = found["is_one_currency"] and is_known
+    is_one = found["is_one_currency"]
+    has_price = is_one and (found["has_priced"] or not found["unpriced_ms"])
+    is_idle_known = found["has_priced_idle"] or not found["idle_unpriced_ms"]
     return UsageRow(
         *(found["busy_ms"], found["idle_ms"], found["unknown_ms"]),
         key={name: found[name] or "" for name in names},
         charge=charge if has_price else None,
-        idle_charge=idle_charge if has_price else None,
+        idle_charge=idle_charge if has_price and is_idle_known else None,
         estimated=found["estimated"],
         samples_expected=found["samples_expected"],
         samples_used=found["samples_used"],

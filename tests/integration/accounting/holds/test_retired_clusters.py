@@ -18,8 +18,15 @@ from django.db import connection
 from accounting.audit import SYSTEM
 from accounting.ingest.facts import partitions, retention
 from accounting.ingest.facts.rollup import roll_up_dirty_hours
+from accounting.ingest.pipeline import ingest_all
 from accounting.ingest.retirement import retire, work_off
-from accounting.models import Cluster, IngestWindow, PendingRetirement, RetiredHour
+from accounting.models import (
+    Cluster,
+    GpuPresence,
+    IngestWindow,
+    PendingRetirement,
+    RetiredHour,
+)
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import facts, report, run
 
@@ -131,11 +138,52 @@ def test_an_end_before_all_data_leaves_nothing(imported: Path) -> None:
     assert broken() == []
 
 
+def test_an_end_after_the_last_data_ends_what_is_open(imported: Path) -> None:
+    """No window lies behind it: nothing is booked anew, and nothing stays open."""
+    before, holds = facts(), report("holds")
+    configured(imported, "2026-10-03T00:00Z")
+    assert facts() == before
+    [hold] = report("holds")
+    assert (hold["ended"], hold["ended_by"]) == ("2026-10-03T00:00:00Z", "retired")
+    assert not GpuPresence.objects.filter(end_ms=None).exists()
+    configured(imported, "2026-10-05T00:00Z")
+    assert report("holds")[0]["ended"] == "2026-10-05T00:00:00Z"
+    configured(imported, "2026-10-02T00:00Z")
+    assert report("holds")[0]["ended"] == "2026-10-02T00:00:00Z"
+    run("import_metrics", "--cluster=north", imported / "a.om")
+    assert report("holds")[0]["ended"] == "2026-10-02T00:00:00Z"
+    configured(imported, "null")
+    assert (facts(), report("holds")) == (before, holds)
+    assert GpuPresence.objects.filter(end_ms=None).count() == 2
+    assert broken() == []
+
+
+def test_the_end_of_a_hold_long_silent_can_be_taken_back(tmp_path: Path) -> None:
+    """kube-state fell silent half a day before the exporters: its hold is derived again too."""
+    text = two_gpus(600)
+    at = times(HOUR_ZERO, HOUR_ZERO + 12 * 3600, 60)
+    text.utilization("GPU-a", "n1", dict.fromkeys(at[11:], 0.5))
+    configured(tmp_path, None)
+    run("import_metrics", "--cluster=north", text.write(tmp_path / "a.om"))
+    holds = report("holds")
+    for end in ("2026-10-01T20:00Z", "2026-10-02T00:00Z"):
+        configured(tmp_path, end)
+        assert report("holds")[0]["ended_by"] == "retired"
+        configured(tmp_path, "null")
+        assert report("holds") == holds
+    assert broken() == []
+
+
 def test_an_end_in_the_future_changes_nothing_yet(imported: Path) -> None:
     before, holds = facts(), report("holds")
-    configured(imported, "2026-12-01")
+    configured(imported, "2100-12-01")
     assert facts() == before
     assert report("holds") == holds
+    # that time has come, and no data since: the next run of a worker ends it
+    Cluster.objects.update(retired_at=TEN + timedelta(days=20))
+    ingest_all(Cluster.objects.get())
+    assert report("holds")[0]["ended"] == "2026-10-21T10:00:00Z"
+    assert facts() == before
 
 
 def test_what_is_imported_after_the_end_books_nothing(tmp_path: Path) -> None:

@@ -164,6 +164,24 @@ def test_money_is_that_of_the_time_with_a_price_and_the_rest_is_told(
     assert (total["charge"], total["unpriced_gpu_hours"]) == ("2.000000", "1.000000")
 
 
+def test_idle_cost_is_unknown_where_no_idle_time_has_a_price(books: Books) -> None:
+    """N26: a busy GPU with a price beside an idle one without: null, never 0."""
+    books.configure(prices(({}, "2")))
+    pod = books.pod()
+    books.hours(books.gpu("GPU-1"), TEN, TEN + HOUR, pod)
+    idle = books.gpu("GPU-2", model="NVIDIA-A10")
+    books.hours(idle, TEN, TEN + HOUR, pod, state="idle")
+    books.settle()
+    for by in ("team", "pod", "hour", ""):
+        [row] = report("usage", by=by)
+        assert (row["idle_ms"], row["charge"]) == (HOUR_MS, "2.000000")
+        assert row["idle_charge"] is None
+    [ledger] = report("ledger")
+    assert (ledger["busy_charge"], ledger["idle_charge"]) == ("2.000000", None)
+    ranked = largest(Selection(EVERYTHING, None), ("team",), "idle", 10, 2)
+    assert [row.idle_charge for row in ranked.rows] == [None]
+
+
 def test_the_ledger_of_a_day_keeps_its_money_beside_a_model_without_price(
     books: Books,
 ) -> None:

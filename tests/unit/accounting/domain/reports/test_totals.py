@@ -59,6 +59,20 @@ def test_nothing_costs_nothing_and_only_unpriced_is_unknown() -> None:
     assert total_of([row(1, None, None)]).charge is None
 
 
+def test_idle_cost_is_that_of_idle_time_and_a_row_without_any_says_nothing() -> None:
+    """N26: a busy row costs 0 of idle time; it does not make the other's unknown cost 0."""
+    busy = replace(row(1, "2.00", "0"), idle_ms=0)
+    unknown = replace(row(1, "1.00", None), unpriced_ms=HOUR)
+    shown = rounded([busy, unknown], 2)
+    assert [(one.charge, one.idle_charge) for one in shown] == [
+        (eur("2.00"), eur("0.00")),
+        (eur("1.00"), None),
+    ]
+    assert (total_of(shown).charge, total_of(shown).idle_charge) == (eur("3.00"), None)
+    known = replace(row(1, "1.00", "0.50"), unpriced_ms=HOUR)
+    assert total_of([busy, unknown, known]).idle_charge == eur("0.50")
+
+
 amounts = st.decimals(0, 10_000, places=6, allow_nan=False)
 
 
