@@ -46,6 +46,17 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[str, Case] = {
+    "idle-charge-zero": Case(
+        looks=(
+            Look(
+                "usage",
+                "team",
+                ({"team": "vision", "charge": "0.500000", "idle_charge": None},),
+            ),
+            Look("ledger", "cluster", ({"idle_charge": None},)),
+        ),
+        codes=frozenset({"unpriced_gpu"}),
+    ),
     "hami-without-gfd": Case(
         looks=(
             Look(
