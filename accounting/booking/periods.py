@@ -1,7 +1,7 @@
 """Which days, instants, currency and method a billing period has (money.md M26)."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 from accounting.domain.billing.methods import DEFAULT_METHOD, Method
 from accounting.domain.core.billing_calendar import months_later
@@ -49,7 +49,7 @@ class PeriodTerms:
         """
         first = first_day(name)
         after = months_later(first, 1)
-        starts_at = midnight(first).astimezone(UTC)
+        starts_at = midnight(first)
         settings = billing_at(starts_at)
         chosen = BillingPeriod.objects.filter(name=name).first()
         return cls(
@@ -57,7 +57,7 @@ class PeriodTerms:
             first=first,
             after=after,
             starts_at=starts_at,
-            ends_at=midnight(after).astimezone(UTC),
+            ends_at=midnight(after),
             timezone=settings.timezone,
             currency=billing_currency() or settings.currency,
             method=Method.parse(chosen.method) if chosen else DEFAULT_METHOD,

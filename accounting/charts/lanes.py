@@ -125,16 +125,20 @@ def ticks(start: datetime, end: datetime, zone: ZoneInfo) -> tuple[Tick, ...]:
 def _round_times(
     start: datetime, end: datetime, step: timedelta, zone: ZoneInfo
 ) -> Iterator[datetime]:
-    """Steps of local time: days of 23 and 25 hours keep their noon."""
+    """Steps of local time: days of 23 and 25 hours keep their noon.
+
+    A local time that clocks skip is the one that they skip to, once.
+    """
     local = start.astimezone(zone)
     wall = local.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    last = None
     while True:
         at = wall.replace(tzinfo=zone).astimezone(UTC)
         if at >= end:
             return
-        if at >= start:
+        if at >= start and at != last:
             yield at
-        wall += step
+        last, wall = at, wall + step
 
 
 def _label(local: datetime) -> str:

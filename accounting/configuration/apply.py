@@ -1,7 +1,7 @@
 """Applies a setup file to the database; rows that already match are not touched."""
 
 from collections.abc import Sequence
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -24,6 +24,7 @@ from accounting.configuration.schema import (
     TeamSpec,
 )
 from accounting.configuration.schema_clusters import ClusterSpec
+from accounting.domain.core import billing_calendar
 from accounting.ingest.evidence import node_lifecycles
 from accounting.ingest.retirement import retire
 from accounting.models import (
@@ -118,7 +119,7 @@ def _next_month(now: datetime, zone: ZoneInfo) -> datetime:
     """
     today = billing_day(now)
     first = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
-    return max(midnight(first), datetime.combine(first, time(), tzinfo=zone))
+    return max(midnight(first), billing_calendar.midnight(first, zone))
 
 
 def _update(row: models.Model, values: dict[str, Any]) -> bool:

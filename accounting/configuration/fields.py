@@ -24,6 +24,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from accounting.domain.core.billing_calendar import midnight
 from accounting.sources.address import fault_of
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -176,9 +177,9 @@ def _instant_or_none(value: object, zone: ZoneInfo) -> datetime | None:
     if isinstance(value, datetime):
         if value.tzinfo is not None:
             return value.astimezone(UTC)
-        return value.replace(tzinfo=zone) if value.time() == time() else None
+        return midnight(value, zone) if value.time() == time() else None
     if isinstance(value, date):
-        return datetime.combine(value, time(), tzinfo=zone)
+        return midnight(value, zone)
     raise ValueError(value)
 
 

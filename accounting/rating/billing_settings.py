@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import date, datetime
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+from accounting.domain.core import billing_calendar
 from accounting.models import Billing
 
 
@@ -72,13 +73,13 @@ def billing_day(instant: datetime) -> date:
 
 
 def midnight(day: date) -> datetime:
-    """Where a billing day starts: its first instant, or the first instant of a later day.
+    """Where a billing day starts: its first instant, or the first instant of a later day, in UTC.
 
     This is midnight in a billing time zone, or the moment at which another zone started.
     """
     with billing_remembered():
         rows = _rows()
         zones = {ZoneInfo(row.timezone) for row in rows} or {ZoneInfo("UTC")}
-        candidates = [datetime.combine(day, time(), tzinfo=zone) for zone in zones]
+        candidates = [billing_calendar.midnight(day, zone) for zone in zones]
         candidates.extend(row.valid_from for row in rows[1:])
         return min(at for at in candidates if billing_day(at) >= day)

@@ -10,26 +10,32 @@ from django.db.models import Count
 
 from accounting.booking.periods import PeriodTerms, next_period, next_to_close
 from accounting.domain.billing.close_checks import Cause
-from accounting.domain.core.interval import to_ms
+from accounting.domain.core.billing_calendar import DayRange
 from accounting.models import Contest, ContestState, PeriodRevision
-from accounting.rating.billing_settings import billing_remembered, midnight
+from accounting.queries.audit.day_checks import UNLIKE_FACTS, bounds
 from accounting.rating.states_sql import held, wall
-
-HOUR = timedelta(hours=1)
-DAY = timedelta(days=1)
 
 Causes = Mapping[str, Sequence[Cause]]
 
 
-def causes(terms: PeriodTerms, now: datetime) -> Causes:
+def causes(terms: PeriodTerms, now: datetime, *, reads_facts: bool) -> Causes:
     """What the checks of time found, by code.
 
     Hours come last: facts that change meanwhile are in them.
+
+    Args:
+        terms: of the period.
+        now: the time of the close.
+        reads_facts: whether days are compared with their five-minute facts, too. It takes seconds
+            for thousands of GPUs; pages do without.
     """
     values = _values(terms) | {"now": now}
+    unbalanced = _listed(_UNBALANCED, values)
+    if reads_facts:
+        unbalanced += _listed(_UNLIKE_FACTS, values)
     return {
         **timing(terms, now),
-        "conservation": _listed(_UNBALANCED, values),
+        "conservation": unbalanced,
         **_shares(values),
         "windows": _listed(_WINDOWS, values),
         "hours": _listed(_DIRTY, values),
@@ -46,19 +52,13 @@ def timing(terms: PeriodTerms, now: datetime) -> Causes:
     }
 
 
-@billing_remembered()
 def _values(terms: PeriodTerms) -> dict[str, Any]:
-    count = (terms.after - terms.first).days
-    days = [terms.first + DAY * number for number in range(count)]
-    bounds = [*(to_ms(midnight(day)) for day in days), to_ms(terms.ends_at)]
     return {
         "start": terms.starts_at,
         "end": terms.ends_at,
         "first": terms.first,
         "after": terms.after,
-        "days": days,
-        "lows": bounds[:-1],
-        "highs": bounds[1:],
+        **bounds(DayRange(terms.first, terms.after).each()),
     }
 
 
@@ -173,6 +173,7 @@ _UNBALANCED = f"""
     LEFT JOIN booked b USING (cluster_id, billing_on)
     WHERE coalesce(b.ms, 0) <> coalesce(p.ms, 0)
 """
+_UNLIKE_FACTS = f"SELECT subject || ' (facts)', 1 FROM ({UNLIKE_FACTS}) unlike"
 _TIMES = f"""
     SELECT c.name, coalesce(t.slug, ''), sum(d.busy_ms + d.idle_ms), sum({held("d")}),
            sum({wall("d")}), sum(d.dark_ms), sum(d.estimated_ms)

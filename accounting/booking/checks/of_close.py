@@ -84,8 +84,9 @@ def run_checks(
     Args:
         period: YYYY-MM.
         now: the time of the close.
-        lines: a table of the booking that was computed in this transaction; without one the
-            lines are computed from the rollups, without entries and corrections.
+        lines: a table of the booking that was computed in this transaction, whose days are
+            compared with their facts, too; without one the lines are computed from the rollups,
+            without entries and corrections.
 
     Raises:
         PeriodError: the text is not a month.
@@ -96,7 +97,7 @@ def run_checks(
     for found in (
         amounts.causes(terms, lines),
         {"bills": bills.causes(terms)},
-        ledger.causes(terms, moment),
+        ledger.causes(terms, moment, reads_facts=lines is not None),
     ):
         for code, some in found.items():
             causes[code].extend(some)

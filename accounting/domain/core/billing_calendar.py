@@ -91,7 +91,11 @@ UNIT_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def midnight(day: date, zone: ZoneInfo) -> datetime:
-    """The first instant of a billing day, UTC."""
+    """The first instant of a billing day.
+
+    In UTC: in its own zone it would equal no datetime of another one where clocks change then
+    (PEP 495), so a set or a comparison would take one instant for two.
+    """
     return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
 
 

@@ -6,6 +6,7 @@ from django.db import connection
 
 from accounting.domain.core.interval import Interval
 from accounting.queries.audit.chain_checks import audit_checks
+from accounting.queries.audit.day_checks import UNLIKE_FACTS, bounds, stored_days
 from accounting.queries.audit.gpu_checks import GPU_CHECKS
 from accounting.queries.audit.invariant import Check, Verdict
 from accounting.rating.charge_sql import INTENSITY_COLUMNS, difference, over, raw
@@ -165,6 +166,11 @@ CHECKS: Sequence[Check] = (
                                 BETWEEN j.billing_on - 1 AND j.billing_on + 1)
         """,
     ),
+    Check(
+        "days match their facts (I5)",
+        "every billing day whose facts are kept has exactly their time, none of it twice",
+        UNLIKE_FACTS,
+    ),
     *GPU_CHECKS,
     *(
         Check(
@@ -272,7 +278,11 @@ CHECKS: Sequence[Check] = (
 
 def verdicts(period: Interval) -> list[Verdict]:
     """Run every check over a period, in one snapshot of the database."""
-    parameters = {"start": period.start, "end": period.end}
+    parameters = {
+        "start": period.start,
+        "end": period.end,
+        **bounds(stored_days(period)),
+    }
     found: list[Verdict] = []
     with connection.cursor() as cursor:
         cursor.execute(
