@@ -12,7 +12,12 @@ MODELS = ("NVIDIA-H100-80GB-HBM3", "NVIDIA-L4", "NVIDIA-A100-SXM4-80GB")
 FOREIGN = MODELS[2]  # its prices are often in another currency
 CURRENCIES = {"EUR": 2, "JPY": 0, "KWD": 3}
 ZONES = ("Europe/Berlin", "America/New_York", "UTC", "Asia/Kolkata")
-FIRST_MONTHS = ("2026-10", "2027-02")  # October has 745 hours in Berlin, March 743
+AT_MIDNIGHT = (  # clocks change at midnight there, or by half an hour
+    *("America/Havana", "Africa/Cairo", "America/Santiago"),
+    *("Asia/Beirut", "Atlantic/Azores", "Australia/Lord_Howe"),
+)
+# October has 745 hours in Berlin, March 743; September begins a week before Santiago's change
+FIRST_MONTHS = ("2026-09", "2026-10", "2027-02")
 METHODS = ("alloc-v1", "busy-v1")
 SPREADS = ("", "+alloc", "+even")
 HELD, NOT_HELD = ("busy", "idle", "unknown"), ("free", "stranded", "stray", "dark")
@@ -62,15 +67,16 @@ class _Maker:
         self.random = random
         self.month = random.choice(FIRST_MONTHS)
         self.currency = random.choice(["EUR", "EUR", *CURRENCIES])
-        zone = random.choice(ZONES)
+        zone = random.choice(random.choice([ZONES, AT_MIDNIGHT]))
         self.billing: list[Mapping[str, Any]] = [
             {"currency": self.currency, "timezone": zone, "month": None}
         ]
         if random.random() < 0.4:
-            other = random.choice(ZONES)
+            other = random.choice([*ZONES, *AT_MIDNIGHT])
             row = {"currency": self.currency, "timezone": other}
             self.billing.append(row | {"month": after(self.month)})
         self.calendar = Calendar(self.billing, {})
+        self.changes = list(self._changes())
         self.prices = self._prices()
         self.facts = [self._fact() for _ in range(random.randint(3, 16))]
         self.entries: list[dict[str, str]] = []
@@ -119,13 +125,25 @@ class _Maker:
             return self.random.choice(RATES)
         return f"{self.random.randrange(9)}.{self.random.randrange(10**6):06d}"
 
+    def _changes(self) -> Iterator[datetime]:
+        """Where the days begin on which clocks change, and those after them."""
+        start, *_ = self.calendar.bounds(self.month)
+        _, end, _ = self.calendar.bounds(after(self.month, 2))
+        low = start
+        while low < end:
+            day = self.calendar.day(low) + timedelta(days=1)
+            high = self.calendar.begins(day)
+            if high - low != timedelta(days=1):
+                yield from (low, high)
+            low = high
+
     def _at(self) -> datetime:
         """A window in the three months; often one beside the edge of a billing day."""
         month = after(self.month, self.random.randrange(3))
         start, end, _ = self.calendar.bounds(month)
         day = self.calendar.day(start) + timedelta(days=self.random.randrange(28))
         edge = self.random.choice(
-            [start, end, self.calendar.begins(day), self._noon(day)]
+            [start, end, self.calendar.begins(day), self._noon(day), *self.changes[:4]]
         )
         return edge + self.random.randint(-2, 1) * WINDOW
 

@@ -72,3 +72,9 @@ def test_a_day_of_25_hours_keeps_its_noon() -> None:
     assert list(at) == ["25 Oct", "26 Oct"]
     assert at["26 Oct"] == pytest.approx(25 / 49 * 100, abs=0.01)
     assert ticks(start, start, BERLIN) == ()
+
+
+def test_an_hour_that_clocks_skip_is_marked_once() -> None:
+    start = datetime(2027, 3, 28, 0, tzinfo=UTC)  # 02:00 is skipped in Berlin
+    found = ticks(start, start + 4 * HOUR, BERLIN)
+    assert [tick.label for tick in found] == ["01:00", "03:00", "04:00", "05:00"]

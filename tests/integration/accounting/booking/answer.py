@@ -15,10 +15,15 @@ from accounting.queries.finance.months.lines import booking_of
 from tests.integration.accounting.booking import world
 
 
-def answer(step: dict[str, Any]) -> dict[str, Any]:
-    """Write the step's world and take the step; the answer of a golden case."""
+def answer(step: dict[str, Any], *, is_rolled_up: bool = False) -> dict[str, Any]:
+    """Write the step's world and take the step; the answer of a golden case.
+
+    Args:
+        step: of a golden case.
+        is_rolled_up: see `world.write`.
+    """
     if "world" in step:
-        world.write(step["world"])
+        world.write(step["world"], is_rolled_up=is_rolled_up)
     period = step["period"]
     if step["do"] == "reopen":
         return _reopened(period)

@@ -28,13 +28,19 @@ from accounting.rating.billing_settings import (
     billing_remembered,
     midnight,
 )
+from tests.integration.accounting.booking import world_windows
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 World = Mapping[str, Any]
 
 
-def write(world: World) -> None:
-    """Replace everything that is known, but not what was closed."""
+def write(world: World, *, is_rolled_up: bool = False) -> None:
+    """Replace everything that is known, but not what was closed.
+
+    Args:
+        world: of a golden case.
+        is_rolled_up: its facts are windows that the product rolls up; else they are days.
+    """
     for known in (_cluster, _team, _workload):
         known.cache_clear()  # of another test, whose rows are gone
     with connection.cursor() as cursor:
@@ -43,10 +49,10 @@ def write(world: World) -> None:
         table.objects.all().delete()
     _billing(world["billing"])
     with billing_remembered():
-        _the_rest(world)
+        _the_rest(world, is_rolled_up=is_rolled_up)
 
 
-def _the_rest(world: World) -> None:
+def _the_rest(world: World, *, is_rolled_up: bool) -> None:
     """What depends on the billing settings."""
     UnitPrice.objects.bulk_create(map(_price, world["prices"]))
     ConversionRate.objects.bulk_create(
@@ -67,6 +73,9 @@ def _the_rest(world: World) -> None:
         )
     for entry in world["entries"]:
         _entry(entry)
+    if is_rolled_up:
+        world_windows.write(world["facts"], [_place(fact) for fact in world["facts"]])
+        return
     prices = list(UnitPrice.objects.all())
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for fact in world["facts"]:
@@ -116,13 +125,24 @@ def _entry(entry: dict[str, Any]) -> None:
     )
 
 
+def _place(fact: dict[str, Any]) -> tuple[Cluster, Workload | None]:
+    """The cluster of a fact, and the workload that held it; its team exists from now on."""
+    cluster = _cluster(fact["cluster"])
+    if not fact["namespace"]:
+        return cluster, None
+    if fact["team"]:
+        _team(fact["team"])
+    names = fact["namespace"], fact["workload_kind"], fact["workload"]
+    return cluster, _workload(cluster, *names)
+
+
 def _add(
     rows: dict[tuple[Any, ...], dict[str, Any]],
     fact: dict[str, Any],
     prices: list[UnitPrice],
 ) -> None:
     """Sum a fact into its day's row, at the prices of its window as the rollup would."""
-    cluster, at = _cluster(fact["cluster"]), _instant(fact["at"])
+    at, (cluster, workload) = _instant(fact["at"]), _place(fact)
     row: dict[str, Any] = {
         "cluster_id": cluster.pk,
         "billing_on": billing_day(at),
@@ -131,10 +151,7 @@ def _add(
         "tier": fact["tier"],
         "workload_type": fact["workload_type"],
     }
-    if fact["namespace"]:
-        workload = _workload(
-            cluster, fact["namespace"], fact["workload_kind"], fact["workload"]
-        )
+    if workload:
         row |= {"namespace_id": workload.namespace_id, "workload_id": workload.pk}
         row["team_id"] = _team(fact["team"]).pk if fact["team"] else 0
     profile = fact["profile"] if fact["namespace"] else ""
