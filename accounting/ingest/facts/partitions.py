@@ -75,10 +75,17 @@ def needed(
 
 
 def _missing(names: Iterable[str]) -> set[str]:
-    """The names that no table has."""
+    """The names that no table has.
+
+    From the catalog itself: for `to_regclass`, a session remembers that a name is of no table
+    until it locks one, also if another session has created it since.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL",
+            """SELECT name FROM unnest(%s::text[]) AS name
+               WHERE NOT EXISTS (
+                   SELECT FROM pg_class
+                   WHERE relname = name AND relnamespace = current_schema()::regnamespace)""",
             [list(names)],
         )
         return {name for (name,) in cursor.fetchall()}

@@ -3,13 +3,17 @@
 Not here: which ones expire (tests/integration/accounting/rating/test_retention.py).
 """
 
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from pytest_django import DjangoAssertNumQueries
 
 from accounting.ingest.facts import partitions
@@ -112,6 +116,41 @@ def test_one_that_another_process_has_dropped_is_created_again() -> None:
     assert there() == NAMES - {"usage_window_20310131"}
     assert partitions.ensure(TABLES, START, END) == 1
     assert there() == NAMES
+
+
+def test_one_that_another_process_creates_meanwhile_is_seen() -> None:
+    """A session remembers that a name is of no table, until it locks one."""
+    is_created = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(create_and_wait, is_created)
+        assert is_created.wait(30)
+        assert partitions.ensure(TABLES, START, END) == 0
+        assert other.result(timeout=60) == len(NAMES)
+    assert there() == NAMES
+
+
+def create_and_wait(is_created: threading.Event) -> int:
+    """Create the partitions, and commit when another session waits for them."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            count = partitions.ensure(TABLES, START, END)
+            is_created.set()
+            wait_until_one_waits(cursor)
+        return count
+    finally:
+        connection.close()
+
+
+def wait_until_one_waits(cursor: CursorWrapper) -> None:
+    """Until another session waits for an advisory lock."""
+    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    until = time.monotonic() + 30
+    while True:
+        cursor.execute(waits)
+        if cursor.fetchone()[0]:
+            return
+        assert time.monotonic() < until, "no session waits for the lock"
+        time.sleep(0.01)
 
 
 @contextmanager
