@@ -20,16 +20,19 @@ register = template.Library()
 def gpu_squares(context: Mapping[str, Any], lines: Iterable[Any]) -> SafeString:
     """The squares of some GPUs (`views.gpus.gpu_line.GpuLine`); each opens its GPU if it may."""
     state = context["state"]
-    names_holder, carry = state.is_newest, state.carry
-    return format_html_join(
-        "",
-        "{}",
-        ((_square(one, names_holder=names_holder, carry=carry),) for one in lines),
+    squares = (
+        _square(
+            one,
+            url=state.link(one.url) if one.url else "",
+            names_holder=state.is_newest,
+        )
+        for one in lines
     )
+    return format_html_join("", "{}", ((square,) for square in squares))
 
 
-def _square(line: Any, *, names_holder: bool, carry: str) -> SafeString:
-    text, url = f"{line.uuid}: {line.text}", line.url
+def _square(line: Any, *, url: str, names_holder: bool) -> SafeString:
+    text = f"{line.uuid}: {line.text}"
     if not url:
         return format_html(
             '<span class="gpu" role="img" title="{0}" aria-label="{0}">{1}</span>',
@@ -39,9 +42,8 @@ def _square(line: Any, *, names_holder: bool, carry: str) -> SafeString:
     if names_holder and line.now:
         text += f", held now by {line.now.text}"
     return format_html(
-        '<a class="gpu" href="{0}{1}" title="{2}" aria-label="{2}">{3}</a>',
+        '<a class="gpu" href="{0}" title="{1}" aria-label="{1}">{2}</a>',
         url,
-        carry,
         text,
         _picture(line.look),
     )

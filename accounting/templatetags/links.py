@@ -43,15 +43,29 @@ def sort_th(
 def page_url(
     context: Mapping[str, Any], number: int, by: int, name: str = "page"
 ) -> str:
-    """The address of the previous or next page; pages without a range keep their parameters."""
+    """The address of the previous or next page, with the other parameters of this one."""
     target, page = name or "page", str(number + by)
-    state = context["state"]
+    state = context.get("state")  # pages without a range have none
     if state is None:
         query = context["request"].GET.copy()
         query[target] = page
         return f"?{query.urlencode()}"
     url: str = state.url(**{target: page})
     return url
+
+
+@register.simple_tag(takes_context=True)
+def carried(context: Mapping[str, Any], to: str, *args: Any, **more: str) -> str:
+    """Another page with this page's range and filters.
+
+    Args:
+        context: of the page.
+        to: its address, or the name of its route with `args`.
+        args: of the route.
+        more: parameters of its own.
+    """
+    url = to if to.startswith("/") else reverse(to, args=args)
+    return str(context["state"].link(url, **more)) if context.get("state") else url
 
 
 @register.simple_tag(takes_context=True)
@@ -132,7 +146,8 @@ def report_url(
     if state is not None:
         pairs |= state.exact | state.stored_filters
     pairs |= {name: str(value) for name, value in key.items() if value}
-    return f"/api/v1/{noun}?{urlencode(pairs, doseq=True, safe=',')}"
+    url = f"/api/v1/{noun}"
+    return f"{url}?{urlencode(pairs, doseq=True, safe=',')}" if pairs else url
 
 
 # columns of usage on pages; the API returns all columns unless they are named

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from django.http import QueryDict
 
@@ -116,15 +116,14 @@ class Address:
         ]
 
     def link(self, url: str, **more: str) -> str:
-        """Another page with this page's state and its own parameters."""
-        pairs = [(name, value) for name, value in self.carried if name not in more]
-        pairs += [(name, value) for name, value in more.items() if value]
-        return f"{url}?{urlencode(pairs)}" if pairs else url
-
-    @property
-    def carry(self) -> str:
-        """`carried` as the end of an address; empty for default values."""
-        return f"?{urlencode(self.carried)}" if self.carried else ""
+        """Another page with this page's state; parameters of its own, here or in its address,
+        come before."""
+        parts = urlsplit(url)
+        own = [*parse_qsl(parts.query), *more.items()]
+        names = {name for name, _ in own}
+        pairs = [pair for pair in self.carried if pair[0] not in names]
+        query = urlencode([*pairs, *(pair for pair in own if pair[1])])
+        return urlunsplit(parts._replace(query=query))
 
     @property
     def exact(self) -> dict[str, str]:

@@ -54,7 +54,6 @@ def recommendations(request: HttpRequest) -> HttpResponse:
         if chosen == ALL or row.state in states
     ]
     context = {
-        "state": None,
         "chosen": chosen,
         "states": [*RecommendationState.choices, (ALL, "All")],
         "team": ref,

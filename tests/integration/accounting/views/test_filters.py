@@ -6,6 +6,7 @@ Left out: how chips and menus look and answer to keys (tests/browser).
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -176,3 +177,24 @@ def test_what_has_no_tier_can_be_chosen(sign_in: SignIn) -> None:
     column = hours[0].index("allocated_gpu_hours")
     total = sum(Decimal(row[column]) for row in hours[1:])
     assert abs(total * HOUR_MS - bare.row.allocated_ms) < len(hours) * 2  # six places
+
+
+def test_all_findings_of_a_team_are_those_of_the_team(sign_in: SignIn) -> None:
+    """With a range in the address and without one; the default range has no parameters."""
+    for name in ("luis", "ana"):
+        client = sign_in(name)
+        for query in ("", "?range=last-7-days"):
+            page = html_of(client.get(f"/teams/vision{query}"))
+            (link,) = re.findall(r'href="([^"]+)"[^>]*>All findings', page)
+            answer = client.get(unescape(link))
+            assert answer.status_code == 200
+            assert answer.context["team"].slug == "vision"
+            assert answer.context["state"].query.get("range", "") == query[7:]
+
+
+def test_a_link_keeps_its_own_parameters_and_its_place(sign_in: SignIn) -> None:
+    state = sign_in("ana").get("/?range=last-week&team=vision").context["state"]
+    assert state.link("/waste?team=search#top") == (
+        "/waste?range=last-week&team=search#top"
+    )
+    assert state.link("/waste", team="") == "/waste?range=last-week"

@@ -181,7 +181,7 @@ def test_an_exact_range_is_half_open_and_shareable(sign_in: SignIn) -> None:
     state = sign_in("ana").get("/?from=2026-11-02&to=2026-11-05").context["state"]
     assert units.days(state.days) == "2–4 Nov 2026"
     assert state.exact_url.endswith("/?from=2026-11-02&to=2026-11-05")
-    assert state.carry == "?from=2026-11-02&to=2026-11-05"
+    assert state.link("/waste") == "/waste?from=2026-11-02&to=2026-11-05"
     assert "from=2026-11-05&to=2026-11-08" in state.forward_url
 
 

@@ -1,0 +1,229 @@
+"""More rows than a page shows, in every list: written into the story's database.
+
+For tests of pages and links only: rows are copied and made up, and their sums mean nothing.
+"""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.db import connection
+
+from accounting.audit import act
+from accounting.booking.close import close_period
+from accounting.booking.running import book_running
+from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
+from accounting.ingest.facts import partitions
+from accounting.ingest.facts.gpu_rollup import roll_up_by_gpu
+from accounting.ingest.facts.rollup import roll_up_days, roll_up_hours
+from accounting.models import (
+    Contest,
+    ContestStep,
+    ExportJob,
+    Gpu,
+    GpuPresence,
+    Membership,
+    Node,
+    NodeFact,
+    Person,
+    Pod,
+    PodAttribution,
+    PodHold,
+    Team,
+    UnitPrice,
+    Workload,
+)
+from scheduler_view.domain.plan.edit import QuotaEdit, edit_fields
+from scheduler_view.models import ChangeSet, WasteFinding, WhatIfRun
+from tests.story import FOREVER, PASSWORD, Story
+
+MANY = 51  # a page has 50
+MODEL = "NVIDIA-A100-SXM4-80GB"
+LEAD = "lena"  # leads every team
+OPENED = datetime(2026, 11, 2, 9, tzinfo=UTC)
+
+
+def fill(story: Story) -> None:
+    """Give every list that has pages a second one, for each role that may open it."""
+    lead = _lead()
+    _held(story)
+    for period, book in (("2026-10", close_period), ("2026-11", book_running)):
+        book(period)
+    _findings(story)
+    _prices()
+    _contests(story, lead)
+    _jobs(story, lead)
+    _changes(story, lead)
+
+
+def _lead() -> User:
+    user = get_user_model().objects.create_user(LEAD, password=PASSWORD)
+    Person.objects.create(user=user, role="none")
+    for team in Team.objects.all():
+        Membership.objects.create(user=user, team=team, role="lead")
+    return user
+
+
+def _held(story: Story) -> None:
+    """Vision gets many workloads, each with a GPU of its own, for the last hours."""
+    cluster, vision = story.cluster, story.teams["vision"]
+    like = next(h for h in story.held if h.workload.name == "sweep-resnet")
+    since = story.until.replace(minute=0) - timedelta(hours=2)
+    node = Node.objects.create(cluster=cluster, name="gpu-90")
+    NodeFact.objects.create(node=node, valid_from=story.since, model=MODEL)
+    facts = []
+    for n in range(MANY):
+        work = Workload.objects.create(
+            cluster=cluster,
+            namespace=like.namespace,
+            kind="Job",
+            name=f"trial-{n:02d}",
+            type="training",
+        )
+        pod = Pod.objects.create(
+            cluster=cluster,
+            uid=f"trial-{n:02d}",
+            namespace=like.namespace,
+            name=f"trial-{n:02d}-0",
+            workload=work,
+        )
+        PodAttribution.objects.create(
+            pod=pod,
+            team=vision,
+            workload_type="training",
+            valid_from=datetime(1970, 1, 1, tzinfo=UTC),
+            valid_to=FOREVER,
+        )
+        gpu = Gpu.objects.create(
+            cluster=cluster, uuid=f"GPU-77{n:02d}-0000-7c3d", model=MODEL
+        )
+        start = int(since.timestamp() * 1000)
+        GpuPresence.objects.create(gpu=gpu, node=node, start_ms=start)
+        PodHold.objects.create(
+            pod=pod,
+            node=node,
+            resource="nvidia.com/gpu",
+            units=1,
+            bound_ms=start,
+            created_ms=start - n * HOUR_MS,
+        )
+        facts.append((gpu.pk, pod.pk, node.pk))
+    _windows(story, since, facts)
+
+
+def _windows(story: Story, since: datetime, facts: list[tuple[int, int, int]]) -> None:
+    partitions.ensure(partitions.ALL_WINDOWS, since, story.until)
+    starts = []
+    while since < story.until:
+        starts.append(since)
+        since += timedelta(milliseconds=WINDOW_MS)
+    busy = WINDOW_MS * 2 // 3
+    same = (0, 0, 1, 10, 10)
+    columns = (
+        "COPY usage_window (cluster_id, window_start, gpu_id, pod_id, node_id, busy_ms,"
+        " idle_ms, unknown_ms, free_ms, metric, samples_expected, samples_used) FROM STDIN"
+    )
+    with connection.cursor() as cursor, cursor.copy(columns) as copy:
+        for at in starts:
+            for key in facts:
+                copy.write_row(
+                    (story.cluster.pk, at, *key, busy, WINDOW_MS - busy, *same)
+                )
+    days = roll_up_hours(story.cluster.pk, Interval.of(starts[0], story.until))
+    roll_up_days(story.cluster.pk, sorted(days))
+    roll_up_by_gpu(story.cluster.pk)
+
+
+def _findings(story: Story) -> None:
+    day = story.until.date() - timedelta(days=1)
+    start = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+    WasteFinding.objects.bulk_create(
+        WasteFinding(
+            cluster=story.cluster,
+            day=day,
+            rule="idle",
+            team=story.teams["vision"],
+            workload=work,
+            start_ms=start,
+            end_ms=start + 24 * HOUR_MS,
+            gpu_ms=24 * HOUR_MS,
+            raw=24 * HOUR_MS * Decimal("1.90"),
+            currency="EUR",
+        )
+        for work in Workload.objects.filter(name__startswith="trial-")
+    )
+
+
+def _prices() -> None:
+    for n in range(MANY):
+        with act("ana", f"Agreed in round {n} of autumn."):
+            UnitPrice.objects.create(
+                model=f"NVIDIA-T{n:02d}",
+                currency="EUR",
+                rate_per_gpu_hour=Decimal("0.50"),
+                valid_from=OPENED,
+            )
+
+
+def _contests(story: Story, lead: User) -> None:
+    made = Contest.objects.bulk_create(
+        Contest(
+            team=story.teams["vision"],
+            period="2026-10",
+            revision=1,
+            of="statement",
+            title=f"Question {n}",
+            amount=Decimal(100 + n),
+            currency="EUR",
+            state="withdrawn",
+        )
+        for n in range(MANY)
+    )
+    ContestStep.objects.bulk_create(
+        ContestStep(
+            contest=row, act="contested", text="gpu-02 was down.", by=lead, at=OPENED
+        )
+        for row in made
+    )
+
+
+def _jobs(story: Story, lead: User) -> None:
+    ExportJob.objects.bulk_create(
+        ExportJob(
+            what="charges",
+            period="2026-10",
+            revision=1,
+            team="vision",
+            format="csv",
+            requested_by=lead,
+            requested_at=OPENED,
+            state="expired",
+        )
+        for _ in range(MANY)
+    )
+    WhatIfRun.objects.bulk_create(
+        WhatIfRun(
+            cluster=story.cluster,
+            request={"weeks": 2, "scenarios": [{"name": f"Case {n}"}]},
+            requested_at=OPENED,
+            state="failed",
+            error="there are no recorded weeks",
+        )
+        for n in range(MANY)
+    )
+
+
+def _changes(story: Story, lead: User) -> None:
+    edit = edit_fields(QuotaEdit(team="vision", resource="nvidia.com/gpu", gpus=8))
+    ChangeSet.objects.bulk_create(
+        ChangeSet(
+            cluster=story.cluster,
+            state="discarded",
+            author=lead,
+            author_name=LEAD,
+            reason="Agreed in November.",
+            edits=[edit],
+        )
+        for _ in range(MANY)
+    )

@@ -1,0 +1,122 @@
+"""Every list with pages: its second page opens for everyone who may open the first.
+
+Not covered: lists over REST (tests/integration/api/test_lists.py, test_keyset_pages.py).
+"""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test import Client
+from pytest_django import DjangoDbBlocker
+
+from accounting.ingest.facts.rollup import roll_up_days
+from tests.integration.access.long_lists import LEAD, fill
+from tests.integration.conftest import NOW
+from tests.sessions import give
+from tests.story import Story
+
+LISTS = {
+    # address: who may open it (viewer mia, lead, finance, administrator)
+    "/charges?period=2026-11&by=workload": (LEAD, "fin", "ana"),
+    "/charges?period=2026-11&team=vision&by=workload": (LEAD, "fin", "ana"),
+    "/contests": (LEAD, "fin", "ana"),
+    "/contests?state=withdrawn": (LEAD, "fin", "ana"),
+    "/exports": (LEAD, "fin", "ana"),
+    "/what-if": ("ana",),
+    "/waste": (LEAD, "fin", "ana"),
+    "/waste?team=vision": (LEAD, "fin", "ana"),
+    "/recommendations": (LEAD, "fin", "ana"),
+    "/anomalies?rows=25": (LEAD, "fin", "ana"),
+    "/teams/vision/workloads": ("mia", LEAD, "fin", "ana"),
+    "/gpus": ("mia", LEAD, "fin", "ana"),
+    "/gpus?view=timeline": ("mia", LEAD, "fin", "ana"),
+    "/changes": ("mia", LEAD, "fin", "ana"),
+    "/changes?state=discarded": ("mia", LEAD, "fin", "ana"),
+}
+PAGER = re.compile(r'<nav class="pager" aria-label="([^"]+)">(.*?)</nav>', re.DOTALL)
+NEXT = re.compile(r'href="([^"]+)"[^>]*>\s*(?:Next|Older)')
+
+
+@pytest.fixture(scope="module")
+def filled(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[Story]:
+    """The story with more rows than a page has, on its last day."""
+    with django_db_blocker.unblock(), time_machine.travel(NOW, tick=False):
+        fill(story)
+        _odd_days(story)
+        yield story
+
+
+def _odd_days(story: Story) -> None:
+    """On five days every team's charge is far above all before."""
+    days = ["2026-11-14", "2026-11-15", "2026-11-16", "2026-11-17", "2026-11-18"]
+    with connection.cursor() as cursor:
+        for n, day in enumerate(days, start=1):
+            cursor.execute(
+                "UPDATE usage_hour SET busy_ms = busy_ms * %s WHERE billing_on = %s",
+                [30**n, day],
+            )
+    roll_up_days(story.cluster.pk, [NOW.date().replace(day=int(d[-2:])) for d in days])
+
+
+def _client(name: str) -> Client:
+    client = Client()
+    give(
+        client,
+        get_user_model().objects.get(username=name),
+        settings.AUTHENTICATION_BACKENDS[0],
+    )
+    return client
+
+
+def _pagers(answer: Any) -> dict[str, str]:
+    """The label of each pager of a page: the address behind "Next"."""
+    found = PAGER.findall(answer.content.decode())
+    links = {label: NEXT.search(html) for label, html in found}
+    return {label: unescape(link[1]) for label, link in links.items() if link}
+
+
+def _join(address: str, link: str) -> str:
+    return address.partition("?")[0] + link if link.startswith("?") else link
+
+
+@pytest.mark.parametrize("address", LISTS)
+@pytest.mark.usefixtures("filled", "db")
+def test_the_second_page_of_a_list_opens(address: str) -> None:
+    for name in LISTS[address]:
+        client = _client(name)
+        first = client.get(address)
+        assert first.status_code == 200, name
+        pagers = _pagers(first)
+        assert pagers, f"{name} sees no pager on {address}"
+        for link in pagers.values():
+            second = client.get(_join(address, link))
+            assert second.status_code == 200, (name, link)
+            assert second.content != first.content
+            html = second.content.decode()
+            assert re.search(r">\s*(Previous|Newest)\s*</a>", html), (name, link)
+
+
+@pytest.mark.usefixtures("filled", "db")
+def test_every_template_with_pages_is_opened_here() -> None:
+    """A new list with a pager gets its line in `LISTS`."""
+    root = Path(settings.BASE_DIR) / "templates"
+    with_pager = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.html")
+        if 'class="pager"' in (text := path.read_text()) or "components/pager" in text
+    }
+    client = _client("ana")
+    seen = {
+        str(template.name)
+        for address in LISTS
+        for template in client.get(address).templates
+    }
+    assert with_pager <= seen
