@@ -60,7 +60,9 @@ class CsvRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """The rows, with a header line."""
+        """The rows, with a header line; nothing for 304, which has no content."""
+        if data is None:
+            return b""
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerows(csv_lines(data["rows"]))
         return out.getvalue().encode()

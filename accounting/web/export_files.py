@@ -11,6 +11,7 @@ from accounting.exports.jobs import path_of
 from accounting.exports.request import CONTENT_TYPES, Format
 from accounting.exports.stream import ExportStream
 from accounting.models import ExportJob, ExportState
+from accounting.web.etags import is_known
 
 PART_BYTES = 262_144
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
@@ -34,7 +35,7 @@ def job_answer(request: HttpRequest, job: ExportJob) -> HttpResponseBase:
         is_gone = job.state in (ExportState.EXPIRED, ExportState.DONE)
         return HttpResponse(status=410 if is_gone else 409)
     etag = f'"{job.sha256}"'
-    if etag in _tags(request.headers.get("If-None-Match", "")):
+    if is_known(request, etag):
         return _described(HttpResponse(status=304), job, etag)
     size = path.stat().st_size
     wanted = _wanted(request, etag, size)
@@ -59,10 +60,6 @@ def _described(answer: HttpResponseBase, job: ExportJob, etag: str) -> HttpRespo
     answer["Content-Type"] = CONTENT_TYPES[Format(job.format)]
     answer["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
     return answer
-
-
-def _tags(text: str) -> set[str]:
-    return {tag.strip().removeprefix("W/") for tag in text.split(",")}
 
 
 def _wanted(request: HttpRequest, etag: str, size: int) -> tuple[int, int] | None:

@@ -23,6 +23,7 @@ from accounting.queries.paging import Key, Seek, StaleError
 from accounting.queries.selection import SelectionError
 from accounting.rights import BUDGETS
 from accounting.serializers.row import RowSerializer
+from accounting.web.etags import is_known
 
 _MONTH = re.compile(r"(19[7-9][0-9]|[2-8][0-9]{3})-(0[1-9]|1[0-2])")
 
@@ -107,7 +108,7 @@ class BookedView(RowsView):
             make: makes the answer.
         """
         tag = self.tag(request, version)
-        if tag and tag in tags_of(request, "If-None-Match"):
+        if is_known(request, tag):
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": tag})
         found = make()
         if tag:
@@ -163,8 +164,3 @@ def check_month(period: str) -> None:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
-
-
-def tags_of(request: Request, header: str) -> set[str]:
-    """The ETags of a conditional header."""
-    return {one.strip() for one in request.headers.get(header, "").split(",")} - {""}

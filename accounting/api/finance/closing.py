@@ -11,7 +11,6 @@ from rest_framework.response import Response
 from accounting.actions.finance import periods as actions
 from accounting.actions.finance.close_requests import is_closed, request_close
 from accounting.actions.finance.entries import EntryAmountError
-from accounting.api.finance.booked import tags_of
 from accounting.api.finance.periods import MonthView, booking_or_none, version_of
 from accounting.api.finance.schema import acts, acts_on_version, reads_one
 from accounting.api.once import answered_once
@@ -198,7 +197,8 @@ def versions_of(request: Request) -> set[str]:
     Raises:
         Refused: 428 without one.
     """
-    found = tags_of(request, "If-Match")
+    text = request.headers.get("If-Match", "")
+    found = {one.strip() for one in text.split(",")} - {""}
     if not found:
         raise Refused(
             status.HTTP_428_PRECONDITION_REQUIRED,

@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.api.finance.booked import check_month, tags_of
+from accounting.api.finance.booked import check_month
 from accounting.api.finance.schema import reads_one
 from accounting.api.rows import JSON_ONLY, RowsView
 from accounting.api.schema import lists
@@ -34,6 +34,7 @@ from accounting.serializers.finance.periods import (
     PeriodDocumentSerializer,
     PeriodSerializer,
 )
+from accounting.web.etags import is_known
 
 
 class PeriodsView(RowsView):
@@ -93,10 +94,9 @@ class PeriodView(MonthView):
         """Read a month: its state, totals and hash, earlier revisions, and every check with what
         it found. The ETag is the version for `If-Match`. For finance and administrators."""
         row = self.row(period)
-        if row.state is PeriodState.CLOSED and f'"{row.hash}"' in tags_of(
-            request, "If-None-Match"
-        ):
-            return Response(status=304, headers={"ETag": f'"{row.hash}"'})
+        tag = f'"{row.hash}"'
+        if row.state is PeriodState.CLOSED and is_known(request, tag):
+            return Response(status=304, headers={"ETag": tag})
         return self.document(row)
 
 

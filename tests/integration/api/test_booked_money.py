@@ -24,6 +24,7 @@ from accounting.exports.tables import What
 from accounting.models import PeriodRevision, Statement
 from accounting.queries.finance.months.charges import charge_rows
 from accounting.queries.finance.months.lines import booking_of
+from tests.integration.access.routes import REST
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.contract import schema
 from tests.integration.api.test_lists import all_pages
@@ -261,6 +262,27 @@ def test_closed_revisions_have_their_hash_as_strong_etag(
         .status_code
         == 404
     )
+
+
+def test_what_is_known_is_304_in_every_form_of_every_list(ask: Ask) -> None:
+    """JSON and CSV; tags that a proxy made weak, among others, and any tag."""
+    fin, tagged = ask("fin"), set()
+    lists = [route.at for route in REST.values() if route.get and "{" not in route.at]
+    for address in [*lists, *(f"/api/v1/{one}" for one in CLOSED)]:
+        mark = "&" if "?" in address else "?"
+        for form in ("", f"{mark}format=csv"):
+            first = fin.get(address + form)
+            tag = first.headers.get("ETag")
+            if first.status_code != 200 or tag is None:
+                continue
+            tagged.add(address + form)
+            for known in (tag, f'W/{tag}, "other"', "*"):
+                again = fin.get(address + form, headers={"If-None-Match": known})
+                assert again.status_code == 304, (address + form, known)
+                assert again.getvalue() == b""
+                assert again.headers["ETag"] == tag
+    files = {f"/api/v1/{one}&format=csv" for one in CLOSED if "?" in one}
+    assert files | {"/api/v1/periods/2026-10/statements?format=csv"} <= tagged
 
 
 def test_pages_are_of_one_booking(ask: Ask) -> None:
