@@ -196,7 +196,9 @@ def _fill_queues() -> None:
             created_at=now - timedelta(minutes=WAITING - number),
             position=1 + number // 4,
             count=WAITING // 4,
-            start_at=now + timedelta(hours=1),
+            start_word="hour",
+            start_like=18,
+            start_kept=17,
         )
         for number in range(WAITING)
     )

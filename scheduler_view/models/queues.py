@@ -14,8 +14,9 @@ class WaitRecord(models.Model):
 
     Written by `observation.wait_records`, only if something changed. `position`, `count` and the
     three times are estimates while it waits, null after it, as `waits_since`: when it was created;
-    of a service, which is older, when its pods that wait were. `ended_at`: it was no longer
-    observed.
+    of a service, which is older, when its pods that wait were. The times are null too before their
+    error is measured. `start_word` says how soon it starts (`domain.queues.like_waits`), as
+    `start_kept` of `start_like` waits did. `ended_at`: it was no longer observed.
     """
 
     cluster = models.ForeignKey(
@@ -49,6 +50,9 @@ class WaitRecord(models.Model):
     start_at = models.DateTimeField(null=True)
     low_at = models.DateTimeField(null=True)
     high_at = models.DateTimeField(null=True)
+    start_word = models.CharField(max_length=16, blank=True)
+    start_like = models.PositiveIntegerField(default=0)
+    start_kept = models.PositiveIntegerField(default=0)
     ended_at = models.DateTimeField(null=True)
     is_from_metrics = models.BooleanField(default=False)  # the objects were not read
 

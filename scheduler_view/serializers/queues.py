@@ -3,6 +3,7 @@
 from rest_framework import serializers
 
 from accounting.serializers.row import NumberField, RowSerializer, SecondsField
+from scheduler_view.domain.queues.like_waits import StartWord
 from scheduler_view.domain.waits.cause import Stage, WaitCause
 
 
@@ -31,8 +32,23 @@ class QueuedUnitRowSerializer(RowSerializer):
     of = serializers.IntegerField(
         source="count", allow_null=True, help_text="units that wait in this pool"
     )
+    start = serializers.ChoiceField(
+        source="start_word",
+        choices=["", *(one.value for one in StartWord)],
+        help_text="within which time it probably starts, or why that is not said: "
+        "`few` (too few such waits), `long` (over a day), `endless` (holders have no end); "
+        "empty: not before something is changed",
+    )
+    start_waits = serializers.IntegerField(
+        source="start_like", help_text="waits like it that lasted as long"
+    )
+    start_waits_kept = serializers.IntegerField(
+        source="start_kept", help_text="of them: started within this time"
+    )
     estimated_start = SecondsField(
-        source="start_at", allow_null=True, help_text="null without an estimate"
+        source="start_at",
+        allow_null=True,
+        help_text="null before the error of its pool is measured, and beyond a day",
     )
     earliest_start = SecondsField(source="low_at", allow_null=True)
     latest_start = SecondsField(source="high_at", allow_null=True)

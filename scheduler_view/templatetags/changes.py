@@ -9,8 +9,10 @@ from typing import Any, Protocol
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.timezone import localdate
 
-from accounting.templatetags.units import moment
+from accounting.templatetags.units import clock
+from scheduler_view.domain.queues.start_wording import NO_ESTIMATE, start_texts
 from scheduler_view.domain.queues.starts import ENDS_BY_ITSELF
 from scheduler_view.domain.schedulers import adapter_of
 from scheduler_view.domain.waits.wording import (
@@ -115,7 +117,13 @@ def wait_cause(row: _ExplainedRow) -> SafeString | str:
     return format_html('{} <span class="badge mute">From metrics</span>', text)
 
 
-class _EstimatedRow(_ExplainedRow, Protocol):
+class _StartingRow(_ExplainedRow, Protocol):
+    @property
+    def start_word(self) -> str: ...
+    @property
+    def start_like(self) -> int: ...
+    @property
+    def start_kept(self) -> int: ...
     @property
     def start_at(self) -> datetime | None: ...
     @property
@@ -125,24 +133,30 @@ class _EstimatedRow(_ExplainedRow, Protocol):
 
 
 @register.simple_tag
-def wait_start(row: _EstimatedRow) -> SafeString:
-    """When a unit probably starts, with the range, or why it has no estimate.
+def wait_start(row: _StartingRow) -> SafeString:
+    """How soon a unit probably starts, or why that is not said; never a date.
 
+    A time of day only if its error is measured, and its whole range is today.
     Not a template: a table has dozens, and each included template takes 30 microseconds.
     """
-    if row.start_at is None:
-        must_change = not row.is_from_metrics and row.cause not in ENDS_BY_ITSELF
-        text = "Not before this is changed" if must_change else "Not known"
-        return format_html('<span class="nodata">{}</span>', text)
-    low = moment(row.low_at)
-    span = (
-        format_html("between {} and {}", low, moment(row.high_at))
-        if row.high_at
-        else format_html("not before {}", low)
-    )
-    return format_html(
-        'about {} <span class="cell-sub">{}</span>', moment(row.start_at), span
-    )
+    range_ = row.start_at, row.low_at, row.high_at
+    today = localdate()
+    if all(at is not None and localdate(at) == today for at in range_):
+        shown = "about {} <span class='cell-sub'>between {} and {}</span>"
+        return format_html(shown, *(clock(at) for at in range_))
+    if row.cause not in ENDS_BY_ITSELF and not row.is_from_metrics:
+        return format_html(_NOTHING, "Not before this is changed", "")
+    text, why = start_texts(row.start_word, row.start_like, row.start_kept)
+    if text == NO_ESTIMATE:
+        return format_html(_NOTHING, text, _below(why))
+    return format_html("{}{}", text, _below(why))
+
+
+_NOTHING = '<span class="nodata">{}</span>{}'
+
+
+def _below(text: str) -> SafeString | str:
+    return format_html(' <span class="cell-sub">{}</span>', text) if text else ""
 
 
 @register.filter

@@ -62,6 +62,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
     context = {
         "pools": pools,
         "chosen": chosen,
+        "is_measured": any(one.error_ms is not None for one in pools),
         "chart": chosen
         and _chart(pool_hours(chosen, now, hours=HOURS), chosen, visitor.zone),
         "groups": found.groups,

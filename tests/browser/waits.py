@@ -71,7 +71,7 @@ def store_waits(story: Story) -> None:
 
 
 def _record(story: Story, one: WaitExplanation, case: str, since: datetime) -> None:
-    """Units that holds keep waiting have an estimated start; what starts has no position."""
+    """Units that holds keep waiting have a start in words; what starts has no position."""
     row = WaitRecord(
         cluster=story.cluster,
         kind=one.kind,
@@ -91,9 +91,8 @@ def _record(story: Story, one: WaitExplanation, case: str, since: datetime) -> N
     if one.stage is not Stage.STARTING:
         row.position, row.count = 3, 74
     if one.cause is WaitCause.NO_FREE_GPU:
-        row.start_at = since + timedelta(days=5)
-        row.low_at = since + timedelta(days=4)
-        row.high_at = None if "gang" in case else since + timedelta(days=7)
+        row.start_word = "few" if "gang" in case else "four_hours"
+        row.start_like, row.start_kept = (3, 0) if "gang" in case else (18, 17)
     row.save()
 
 

@@ -6,6 +6,8 @@ from fractions import Fraction
 from statistics import median_low
 
 ENOUGH = 20  # estimates; with fewer their error is not known
+HELD = 0.8  # least share of ranges that held, for a time of day to be shown
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,20 @@ class EstimateAccuracy:
     count: int
     median_error_ms: int
     held: Fraction
+
+
+def may_be_shown(one: EstimatedStart, held: float, now_ms: int) -> bool:
+    """Whether an estimate may be shown as a time of day: never one that is a date.
+
+    Args:
+        held: the measured share of ranges of its pool that held.
+    """
+    return (
+        held >= HELD
+        and one.low_ms is not None
+        and one.high_ms is not None
+        and one.high_ms - now_ms <= DAY_MS
+    )
 
 
 def accuracy_of(

@@ -1,4 +1,4 @@
-"""Places pods one after another, each on the node where least is left (scheduling.md S16, S18).
+"""Places pods one after another, each on the node where least is left (scheduling.md S16, S19).
 
 What is free on a node shrinks with each placed pod and grows with each one that ends. Rules
 between pods (spread, affinity, ports, volumes) count as they are now.

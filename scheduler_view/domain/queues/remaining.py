@@ -1,4 +1,4 @@
-"""How long a hold will last, by how long holds like it lasted (scheduling.md S18)."""
+"""How long a hold will last, by how long holds like it lasted (scheduling.md S19)."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Quotas that refuse a unit until pods that they count have ended (scheduling.md S18)."""
+"""Quotas that refuse a unit until pods that they count have ended (scheduling.md S19)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

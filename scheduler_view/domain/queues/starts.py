@@ -1,4 +1,4 @@
-"""When waiting units will start: holds end one by one, and what waits is placed (S18).
+"""When waiting units will start: holds end one by one, and what waits is placed (S19).
 
 Only the ends of holds that exist now are played; what is placed stays to the end of the play.
 """

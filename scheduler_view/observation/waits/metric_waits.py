@@ -97,7 +97,7 @@ def store_shown(cluster: Cluster, shown: ShownWaits, now: datetime) -> None:
     index = shown.explainer.index
     records = store_records(cluster, index, shown.at, is_from_metrics=True, others=jobs)
     queued = QueueReader(shown.explainer, {}).read(shown.explanations)
-    store_waiting(queued, by_subject, {}, records)
+    store_waiting(queued, by_subject, records, said={}, starts={})
     ObservationRun.objects.update_or_create(
         cluster=cluster,
         kind=METRIC_WAITS,

@@ -1,4 +1,4 @@
-"""Estimates when waiting units start, and keeps estimates to measure their error (S18, S19)."""
+"""Says how soon waiting units start, and keeps estimates to measure their error (S18, S19)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -7,7 +7,16 @@ from django.db.models import Max
 
 from accounting.domain.core.interval import to_instant, to_ms
 from accounting.models import Cluster
-from scheduler_view.domain.queues.accuracy import EstimatedStart
+from accounting.rating.billing_settings import billing_at
+from scheduler_view.domain.queues.accuracy import EstimatedStart, may_be_shown
+from scheduler_view.domain.queues.like_waits import (
+    SaidStart,
+    StartWord,
+    horizons,
+    is_endless,
+    said_start,
+    size_class,
+)
 from scheduler_view.domain.queues.pools import ResourcePool, model_of
 from scheduler_view.domain.queues.queued import (
     QueuedUnit,
@@ -16,6 +25,7 @@ from scheduler_view.domain.queues.queued import (
     positions_of,
 )
 from scheduler_view.domain.queues.starts import (
+    ENDS_BY_ITSELF,
     ESTIMATED,
     RunningHold,
     estimate_starts,
@@ -32,10 +42,13 @@ from scheduler_view.queries.queues.durations import (
     hold_durations,
     owners_of_pods,
 )
+from scheduler_view.queries.queues.estimate_errors import estimate_errors
+from scheduler_view.queries.queues.past_lengths import past_lengths
 
 FIRST_AFTER = timedelta(seconds=60)  # after the unit was made; then hourly
 AGAIN_AFTER = timedelta(hours=1)
 BATCH = 500
+_TIMES = ("start_at", "low_at", "high_at")
 
 
 def store_estimates(
@@ -48,7 +61,11 @@ def store_estimates(
 ) -> None:
     """Write positions and estimated starts of what waits; units that do not wait have none."""
     index = reader.index
+    found = {(one.kind, one.namespace, one.name): one for one in explanations}
     starts: dict[Subject, EstimatedStart] = {}
+    said: dict[Subject, SaidStart] = {}
+    if any(one.cause in ENDS_BY_ITSELF for one in queued):
+        said = _said(cluster, queued, found, records, now)
     if any(one.cause in ESTIMATED for one in queued):
         starts = estimate_starts(
             index.rooms,
@@ -58,16 +75,61 @@ def store_estimates(
             to_ms(now),
             reader.shortages(queued),
         )
-    found = {(one.kind, one.namespace, one.name): one for one in explanations}
-    store_waiting(queued, found, starts, records)
+    shown = _measured(cluster, starts, queued, now)
+    store_waiting(queued, found, records, said=said, starts=shown)
     _keep(starts, records, now)
+
+
+def _said(
+    cluster: Cluster,
+    queued: Iterable[QueuedUnit],
+    explanations: Mapping[Subject, WaitExplanation],
+    records: Mapping[Subject, WaitRecord],
+    now: datetime,
+) -> dict[Subject, SaidStart]:
+    """How soon units start that need no change to start; nothing of those whose age is unknown."""
+    lengths = past_lengths(cluster.pk, now)
+    ends = horizons(now.astimezone(billing_at(now).zone))
+    found = {}
+    for one in queued:
+        why, row = explanations.get(one.subject), records.get(one.subject)
+        since = _waits_since(row, why) if row is not None and why is not None else None
+        if one.cause not in ENDS_BY_ITSELF or why is None or since is None:
+            continue
+        if is_endless(why.blockers, why.blocker_sets):
+            found[one.subject] = SaidStart(StartWord.ENDLESS)
+            continue
+        key = one.cause.value, one.pools[0], size_class(one.units)
+        waited_ms = to_ms(now) - to_ms(since)
+        found[one.subject] = said_start(lengths.get(key, ()), waited_ms, ends)
+    return found
+
+
+def _measured(
+    cluster: Cluster,
+    starts: Mapping[Subject, EstimatedStart],
+    queued: Iterable[QueuedUnit],
+    now: datetime,
+) -> dict[Subject, EstimatedStart]:
+    """Estimates that may be shown as a time of day: of pools whose ranges mostly held."""
+    errors = estimate_errors() if starts else {}
+    places = positions_of(queued) if errors else {}
+    return {
+        subject: one
+        for subject, one in starts.items()
+        if errors
+        and (error := errors.get((cluster.pk, places[subject].pool))) is not None
+        and may_be_shown(one, error.held, to_ms(now))
+    }
 
 
 def store_waiting(
     queued: Iterable[QueuedUnit],
     explanations: Mapping[Subject, WaitExplanation],
-    starts: Mapping[Subject, EstimatedStart],
     records: Mapping[Subject, WaitRecord],
+    *,
+    said: Mapping[Subject, SaidStart],
+    starts: Mapping[Subject, EstimatedStart],
 ) -> None:
     """Write why units wait, for what, and since when; units from metrics have no position."""
     units = list(queued)
@@ -87,6 +149,9 @@ def store_waiting(
             row.units = unit.units
             if not row.is_from_metrics:  # which do not show priorities
                 row.position, row.count = place.rank, place.count
+        word = said.get(subject)
+        row.start_word = word.word.value if word else ""
+        row.start_like, row.start_kept = (word.like, word.kept) if word else (0, 0)
         if subject in starts:
             row.start_at, row.low_at, row.high_at = _instants(starts[subject])
         if before != [getattr(row, name) for name in WAITING]:
@@ -111,17 +176,19 @@ def _instants(
 
 
 def _keep(
-    starts: Iterable[Subject], records: Mapping[Subject, WaitRecord], now: datetime
+    starts: Mapping[Subject, EstimatedStart],
+    records: Mapping[Subject, WaitRecord],
+    now: datetime,
 ) -> None:
     """Keep the estimates of units whose first bind will measure them."""
-    due = [
-        row
-        for subject in starts
+    due = {
+        row: one
+        for subject, one in starts.items()
         if (row := records.get(subject)) is not None
         and row.bound_at is None
         and row.created_at is not None
         and row.created_at + FIRST_AFTER <= now
-    ]
+    }
     kept = StartEstimate.objects.filter(wait__in=due).values_list("wait")
     last = dict(kept.annotate(last=Max("made_at")).order_by())
     StartEstimate.objects.bulk_create(
@@ -131,13 +198,10 @@ def _keep(
                 made_at=now,
                 resource=row.resource,
                 model=row.model,
-                start_at=row.start_at,
-                low_at=row.low_at,
-                high_at=row.high_at,
+                **dict(zip(_TIMES, _instants(one), strict=True)),
             )
-            for row in due
-            if row.start_at is not None
-            and (row.pk not in last or last[row.pk] <= now - AGAIN_AFTER)
+            for row, one in due.items()
+            if row.pk not in last or last[row.pk] <= now - AGAIN_AFTER
         ],
         ignore_conflicts=True,
         batch_size=BATCH,

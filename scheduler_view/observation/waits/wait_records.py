@@ -31,6 +31,9 @@ WAITING = (
     "start_at",
     "low_at",
     "high_at",
+    "start_word",
+    "start_like",
+    "start_kept",
 )  # written by `start_estimates`
 _ENDED = (
     "ended_at",
@@ -42,6 +45,7 @@ _ENDED = (
     "start_at",
     "low_at",
     "high_at",
+    "start_word",
 )
 _OF_SPEC = ("tier", "priority", "pod_units", "backoff_limit", "deadline_s")
 _POOL = (
@@ -111,7 +115,7 @@ def store_records(
             changed.append(row)
     over += [row for subject, row in open_rows.items() if subject not in units]
     for row in over:
-        row.ended_at, row.stage, row.cause = now, "", ""
+        row.ended_at, row.stage, row.cause, row.start_word = now, "", "", ""
         row.position = row.count = row.start_at = row.low_at = row.high_at = None
         row.waits_since = None
     WaitRecord.objects.bulk_update(over, _ENDED, batch_size=BATCH)

@@ -1,4 +1,4 @@
-"""How long holds lasted that ended in the last 90 days, and which of them are alike (S18)."""
+"""How long holds lasted that ended in the last 90 days, and which of them are alike (S19)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence

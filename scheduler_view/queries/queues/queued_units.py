@@ -1,4 +1,4 @@
-"""Units that wait, at which position, and when they probably start (scheduling.md S17, S18).
+"""Units that wait, at which position, and how soon they start (scheduling.md S17, S18).
 
 Of teams that the person may read there is a row for each unit. Of others only counts by tier and
 pool are shown.
@@ -30,8 +30,10 @@ class QueuedUnitRow:
         number: of its page.
         units: GPUs that its waiting pods request together.
         position, count: rank in its pool and units that wait there; None while it starts.
-        start_at: estimated; None if it has no estimate.
+        start_at: estimated; None if it has no estimate whose error is measured.
         low_at, high_at: the range of the estimate.
+        start_word: how soon it starts, or why that is not said; empty if nothing is.
+        start_like, start_kept: waits like it, and how many of them did.
         since: when it was created; of a service, when the pods that wait were.
         is_from_metrics: the objects of its cluster are not observed.
     """
@@ -55,6 +57,9 @@ class QueuedUnitRow:
     start_at: datetime | None
     low_at: datetime | None
     high_at: datetime | None
+    start_word: str
+    start_like: int
+    start_kept: int
     since: datetime | None
     is_from_metrics: bool
 
@@ -249,7 +254,8 @@ _GROUP = ("cluster_id", "namespace", "tier", "resource", "model")
 _SHOWN = (
     *("pk", "namespace", "kind", "name", "tier", "resource", "model", "units"),
     *("stage", "cause", "created_at", "admitted_at", "position", "count"),
-    *("start_at", "low_at", "high_at", "waits_since", "is_from_metrics"),
+    *("start_at", "low_at", "high_at", "start_word", "start_like", "start_kept"),
+    *("waits_since", "is_from_metrics"),
 )
 
 

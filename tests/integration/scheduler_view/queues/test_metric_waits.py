@@ -134,7 +134,7 @@ def test_nothing_else_is_stored_from_metrics(cluster: Cluster) -> None:
         8,
         True,
     )
-    assert (record.position, record.count, record.start_at) == (None, None, None)
+    assert (record.position, record.count, record.start_word) == (None, None, "")
     assert (record.priority, record.waits_since) == (
         None,
         datetime.fromtimestamp(START, UTC),

@@ -24,11 +24,13 @@ from accounting.models import (
 )
 from scheduler_view.domain.waits.world.world import read_world
 from scheduler_view.models import (
+    EstimateSummary,
     ObservationRun,
     PoolSample,
     StartEstimate,
     UnitWait,
     WaitRecord,
+    WaitStretch,
 )
 from scheduler_view.observation.waits.observe_waits import store_waits
 from scheduler_view.observation.waits.queues import forget_queues
@@ -175,7 +177,7 @@ def test_samples_last_until_they_change_and_a_gap_is_unknown(cluster: Cluster) -
 
 @pytest.fixture
 def ledger(cluster: Cluster) -> None:
-    """Ten ended holds of a workload, as in the example of docs/scheduling.md S18."""
+    """Ten ended holds of a workload, as in the example of docs/scheduling.md S19."""
     team = Team.objects.create(slug="vision", name="Vision")
     namespace = Namespace.objects.create(cluster=cluster, name="lab")
     workload = Workload.objects.create(
@@ -218,7 +220,11 @@ def test_a_start_is_estimated_from_holds_of_the_ledger_and_kept(
     observe(cluster, NOW, old, waiting)
     found = record()
     assert UnitWait.objects.get(name="w").cause == "no_free_gpu"
-    assert (found.start_at, found.low_at, found.high_at) == (
+    assert (found.start_at, found.low_at, found.high_at) == (None, None, None), (
+        "nothing is shown before the error is measured"
+    )
+    estimate = StartEstimate.objects.get()
+    assert (estimate.start_at, estimate.low_at, estimate.high_at) == (
         NOW + 240 * MINUTE,
         NOW + 120 * MINUTE,
         NOW + 540 * MINUTE,
@@ -231,3 +237,68 @@ def test_a_start_is_estimated_from_holds_of_the_ledger_and_kept(
         (NOW, found.pk),
         (NOW + 60 * MINUTE, found.pk),
     ]
+
+
+@pytest.mark.usefixtures("ledger")
+@pytest.mark.parametrize(("held", "is_shown"), [(0.8, True), (0.79, False)])
+def test_a_time_of_day_is_shown_where_most_ranges_held(
+    cluster: Cluster, held: float, *, is_shown: bool
+) -> None:
+    EstimateSummary.objects.create(
+        cluster=cluster, resource=GPU, estimates=20, median_error_ms=1, held=held
+    )
+    old = bound("old", 8, NOW - 61 * MINUTE, NOW - 60 * MINUTE)
+    observe(cluster, NOW, old, pod("w", 8, meta=made("w", NOW - 2 * MINUTE)))
+    assert (record().start_at is not None) is is_shown
+
+
+def waited(cluster: Cluster, name: str, minutes: int, **more: Any) -> None:
+    """A unit that waited so long for 8 GPUs and was bound, two days ago."""
+    begin = NOW - timedelta(days=2)
+    stretch = {"cause": "no_free_gpu", "resource": GPU, "units": 8}
+    row = WaitRecord.objects.create(
+        cluster=cluster,
+        kind="Job",
+        namespace="lab",
+        name=name,
+        uid=name,
+        created_at=begin,
+        bound_at=begin + minutes * MINUTE,
+        ended_at=begin + (minutes + 5) * MINUTE,
+    )
+    WaitStretch.objects.create(
+        wait=row,
+        since=begin + MINUTE,
+        until=begin + minutes * MINUTE,
+        stage="unschedulable",
+        priority=0,
+        **(stretch | more),
+    )
+
+
+def test_a_start_is_said_by_waits_of_the_same_cause_pool_and_size(
+    cluster: Cluster,
+) -> None:
+    """Of those alike 11 lasted longer than the 30 minutes, and 9 of them ended within an hour."""
+    for number in range(9):
+        waited(cluster, f"like-{number}", 40 + number)
+        waited(cluster, f"short-{number}", 5)
+        waited(cluster, f"small-{number}", 300, units=1)
+        waited(cluster, f"other-{number}", 300, cause="quota")
+    for number in range(2):
+        waited(cluster, f"long-{number}", 200, units=6)
+    old = bound("old", 8, NOW - 61 * MINUTE, NOW - 60 * MINUTE)
+    observe(cluster, NOW, old, pod("w", 8, meta=made("w", NOW - 30 * MINUTE)))
+    row = record()
+    assert (row.start_word, row.start_like, row.start_kept) == ("hour", 11, 9)
+    observe(cluster, NOW + MINUTE, bound("w", 8, NOW - 30 * MINUTE, NOW))
+    assert record().start_word == ""
+
+
+def test_nothing_is_said_where_a_service_holds_the_gpus(cluster: Cluster) -> None:
+    for number in range(12):
+        waited(cluster, f"like-{number}", 40)
+    old = bound("old", 8, NOW - 61 * MINUTE, NOW - 60 * MINUTE)
+    old["metadata"] |= owned("ReplicaSet", "api")
+    observe(cluster, NOW, old, pod("w", 8, meta=made("w", NOW - 30 * MINUTE)))
+    assert (record().start_word, record().start_like) == ("endless", 0)

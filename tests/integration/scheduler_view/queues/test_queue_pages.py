@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounting.charts.queues import LINES
+from accounting.templatetags.units import short_day
 from scheduler_view.models import PoolSample, StartEstimate, WaitRecord
 from scheduler_view.observation.waits.summaries import store_summaries
 from tests.integration.conftest import SignIn
@@ -89,14 +90,13 @@ def queues(story: Story, sign_in: SignIn) -> dict[str, WaitRecord]:
         fitting_held=3,
         **POOL,
     )
-    start = datetime(2027, 1, 5, 9, 30, tzinfo=UTC)
     own = record(
         story,
         "vision",
         "vision-train",
-        start_at=start,
-        low_at=start - 60 * MINUTE,
-        high_at=start + 60 * MINUTE,
+        start_word="hour",
+        start_like=18,
+        start_kept=17,
     )
     other = record(story, "search", "search-train", cause="taint", position=2, units=8)
     return {"own": own, "other": other}
@@ -113,10 +113,10 @@ def test_a_lead_sees_own_work_with_names_and_others_as_counts(
     page = text(sign_in("luis").get("/queues"))
     assert "vision-train" in page
     assert "1 of 3" in page
-    assert "about 5 Jan" in page
+    assert "Likely within an hour 17 of 18 such waits" in page
     assert "search-train" not in page
     assert "Other teams batch" in page
-    assert "Error not yet measured" in page
+    assert "Estimated starts" not in page, "no error is measured in any pool"
     whole = text(sign_in("ana").get("/queues"))
     assert "search-train" in whole
     assert "Not before this is changed" in whole
@@ -166,11 +166,59 @@ def test_the_error_of_estimates_is_shown_from_twenty_on(
     for number in range(19):
         bound(story, number, off=30 * MINUTE)
     store_summaries(story.cluster, timezone.now())
-    assert "Error not yet measured" in text(sign_in("luis").get("/queues"))
+    assert "Estimated starts" not in text(sign_in("luis").get("/queues"))
     bound(story, 19, off=30 * MINUTE)
     store_summaries(story.cluster, timezone.now() + 11 * MINUTE)
     page = text(sign_in("luis").get("/queues"))
     assert "Off by 30 min (median of 20); the range held in 100" in page
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ({"start_word": "few", "start_like": 2}, "2 such waits as long, 10 are needed"),
+        ({"start_word": "endless"}, "No estimate holders run without an end"),
+        (
+            {"start_word": "long", "start_like": 30, "start_kept": 0},
+            "within a day: 0 of 30 such waits",
+        ),
+        ({"start_word": "evening", "start_like": 10, "start_kept": 9}, "by this eve"),
+        ({"start_word": ""}, "No estimate"),
+    ],
+)
+def test_a_start_is_said_in_words_and_never_as_a_date(
+    queues: dict[str, WaitRecord],
+    sign_in: SignIn,
+    said: dict[str, Any],
+    shown: str,
+) -> None:
+    row = queues["own"]
+    row.start_at = row.low_at = timezone.now() + timedelta(days=20)
+    row.high_at = row.start_at + timedelta(days=5)
+    for name, value in said.items():
+        setattr(row, name, value)
+    row.save()
+    day = short_day(row.start_at)
+    for address in ("/queues", f"/queues/{row.pk}", "/teams/vision"):
+        page = text(sign_in("luis").get(address))
+        assert shown in page, address
+        assert day not in page, address
+
+
+def test_a_time_of_day_is_shown_only_if_its_whole_range_is_today(
+    queues: dict[str, WaitRecord], sign_in: SignIn
+) -> None:
+    row = queues["own"]
+    noon = timezone.localtime().replace(hour=12, minute=0)
+    row.low_at, row.start_at, row.high_at = noon, noon + MINUTE, noon + 90 * MINUTE
+    row.save()
+    page = text(sign_in("ana").get(f"/queues/{row.pk}"))
+    assert re.search(r"about \d\d:01 between \d\d:00 and \d\d:30", page)
+    row.high_at = noon + timedelta(days=1)
+    row.save()
+    page = text(sign_in("ana").get(f"/queues/{row.pk}"))
+    assert "about" not in page
+    assert "Likely within an hour" in page
 
 
 def test_waits_by_tier_are_percentiles_of_bound_units(
@@ -198,7 +246,9 @@ def test_rows_over_rest_are_those_of_the_page(
         4,
     )
     assert row["number"] == queues["own"].pk
-    assert row["estimated_start"] == "2027-01-05T09:30:00Z"
+    said = row["start"], row["start_waits"], row["start_waits_kept"]
+    assert said == ("hour", 18, 17)
+    assert row["estimated_start"] is None
     assert len(ana.get("/api/v1/queued-units").json()["rows"]) == 2
     (pool,) = luis.get("/api/v1/resource-pools").json()["rows"]
     assert (pool["depth"], pool["available"], pool["fitting"]) == (16, 5, 2)

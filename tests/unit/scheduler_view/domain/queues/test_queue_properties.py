@@ -1,4 +1,4 @@
-"""Random pools: what fits is free and waits, and a range has its estimate (S16, S18)."""
+"""Random pools: what fits is free and waits, and a range has its estimate (S16, S19)."""
 
 from typing import Any
 

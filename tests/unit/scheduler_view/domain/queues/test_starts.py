@@ -1,4 +1,4 @@
-"""Remaining times of holds, estimated starts and their error: S18, S19."""
+"""Remaining times of holds, estimated starts and their error: S19."""
 
 from fractions import Fraction
 
@@ -50,7 +50,7 @@ def starts(queues: Queues, holds: list[RunningHold]) -> dict[str, EstimatedStart
 
 
 def test_a_unit_starts_when_the_hold_before_it_has_ended() -> None:
-    """The example of docs/scheduling.md S18: in 3 h, between 1 h and 8 h."""
+    """The example of docs/scheduling.md S19: in 3 h, between 1 h and 8 h."""
     queues = Queues({"Node": [node("a", 8)], "Pod": [pod("old", 8, "a"), pod("w", 8)]})
     found = starts(queues, [hold("old", 8, "a")])["w"]
     assert found == EstimatedStart(

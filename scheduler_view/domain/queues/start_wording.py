@@ -1,0 +1,33 @@
+"""What is said of the start of work that waits, as short texts (scheduling.md S18)."""
+
+from scheduler_view.domain.queues.like_waits import ENOUGH, StartWord
+from scheduler_view.domain.wording import counted
+
+NO_ESTIMATE = "No estimate"
+_TEXTS = {
+    StartWord.MINUTES: "Likely within minutes",
+    StartWord.HOUR: "Likely within an hour",
+    StartWord.FOUR_HOURS: "Likely within 4 hours",
+    StartWord.EVENING: "Likely by this evening",
+    StartWord.TODAY: "Likely today",
+    StartWord.DAY: "Likely within a day",
+}
+
+
+def start_texts(word: str, like: int, kept: int) -> tuple[str, str]:
+    """The text, and what it rests on.
+
+    Args:
+        word: a `StartWord`, or empty if nothing is known.
+        like, kept: as in `SaidStart`.
+    """
+    if not word:
+        return NO_ESTIMATE, ""
+    if word in _TEXTS:
+        return _TEXTS[StartWord(word)], f"{kept} of {like} such waits"
+    reasons = {
+        StartWord.ENDLESS: "holders run without an end",
+        StartWord.LONG: f"within a day: {kept} of {like} such waits",
+        StartWord.FEW: f"{counted(like, 'such wait')} as long, {ENOUGH} are needed",
+    }
+    return NO_ESTIMATE, reasons[StartWord(word)]
