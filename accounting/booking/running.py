@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 from django.conf import settings
-from django.db import transaction
 
+from accounting.audit import SYSTEM, Actor, act
 from accounting.booking import compute, store
 from accounting.booking.locking import hold_booking
 from accounting.booking.periods import (
@@ -17,8 +17,13 @@ from accounting.models import PeriodRevision, RunningLine
 from accounting.queries.finance.months.inputs import inputs_now
 
 
-def book_running(period: str, now: datetime | None = None) -> PeriodRevision:
+def book_running(
+    period: str, now: datetime | None = None, *, by: Actor = SYSTEM
+) -> PeriodRevision:
     """Compute the lines and statements of a period as of now, and replace its running booking.
+
+    Args:
+        by: who requested it, in the audit log.
 
     Returns:
         The running revision; a closed one unchanged, where the period was closed in the
@@ -27,7 +32,7 @@ def book_running(period: str, now: datetime | None = None) -> PeriodRevision:
     Raises:
         PeriodError: months after it are closed, and it is not.
     """
-    with transaction.atomic():
+    with act(by, f"booking of {period}"):
         hold_booking()
         revision = running_revision(period, now or datetime.now(UTC))
         if revision.is_closed:

@@ -20,7 +20,9 @@ class AuditSerializer(RowSerializer):
 
     id = serializers.IntegerField(help_text="position in the audit chain")
     at = _AtField()
-    actor = serializers.CharField(allow_blank=True)
+    actor = serializers.CharField(
+        allow_blank=True, help_text="who decided it; `system` without a person"
+    )
     action = serializers.CharField(help_text="insert, update or delete")
     what = serializers.CharField()
     object = serializers.IntegerField(source="object_id", allow_null=True)
@@ -29,6 +31,12 @@ class AuditSerializer(RowSerializer):
     address = serializers.CharField(allow_blank=True)
     before = serializers.DictField(child=serializers.JSONField(allow_null=True))
     after = serializers.DictField(child=serializers.JSONField(allow_null=True))
+    by_worker = serializers.BooleanField(
+        help_text="a worker carried it out for the actor"
+    )
+    requested_by = serializers.CharField(
+        allow_blank=True, help_text="who requested it, if not the actor"
+    )
 
 
 AUDIT_COLUMNS: tuple[str, ...] = tuple(AuditSerializer().measures())  # of a CSV file

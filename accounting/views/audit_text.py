@@ -214,11 +214,15 @@ def grouped(rows: Iterable[AuditRow]) -> Iterator[tuple[AuditRow, ...]]:
 
 
 def _belongs(later: AuditRow, row: AuditRow, *, fits: bool) -> bool:
-    if (later.actor, later.reason) != (row.actor, row.reason):
+    if _who(later) != _who(row):
         return False
     if later.request_id or row.request_id:
         return later.request_id == row.request_id
     return fits and later.at - row.at <= TOGETHER
+
+
+def _who(row: AuditRow) -> tuple[str, bool, str, str]:
+    return row.actor, row.by_worker, row.requested_by, row.reason
 
 
 def group_of(rows: Sequence[AuditRow], names: Names) -> Group:

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import F, Max
 
-from accounting.audit import act
 from accounting.failpoints import reach
 from scheduler_view.actions.apply_lease import ApplyLease, ApplyLeaseLostError, claim
+from scheduler_view.actions.for_person import applying
 from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.push import Fate, PushResult, outcome_of, send, settled
 from scheduler_view.actions.quota_loans import is_return
@@ -250,4 +250,4 @@ def _why(change_set: ChangeSet, state: str) -> str:
 
 
 def _acting(held: ApplyLease) -> AbstractContextManager[None]:
-    return act(held.change_set.author_name, held.change_set.reason)
+    return applying(held.change_set)

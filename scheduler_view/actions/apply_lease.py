@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from django.db.models import F, Q
 
-from accounting.audit import act
 from accounting.locks import lock
+from scheduler_view.actions.for_person import applying
 from scheduler_view.domain.plan.edit import stored_edit
 from scheduler_view.models import ChangeSet, ChangeState
 from scheduler_view.planning.base_versions import (
@@ -49,7 +49,7 @@ def claim(change_set: ChangeSet, at: datetime) -> ApplyLease | None:
 
     A change set that is too late becomes refused or expired, without an error.
     """
-    with act(change_set.author_name, change_set.reason):
+    with applying(change_set):
         lock("push", change_set.cluster_id)
         row = ChangeSet.objects.select_for_update().get(pk=change_set.pk)
         busy = ChangeSet.objects.filter(

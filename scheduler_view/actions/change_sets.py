@@ -134,6 +134,7 @@ def request_plan(
             (*OPEN, ChangeState.APPROVED, ChangeState.EXPIRED),
             state=ChangeState.DRAFT,
             plan_wanted_at=at,
+            plan_wanted_by=name_of(actor),
             retry_at=None,
             approved_by="",
             approved_at=None,
@@ -185,7 +186,13 @@ def request_apply(
     if change_set.state == ChangeState.APPROVED:
         _check_fresh(change_set, at)
     with act(actor, f"apply {change_set}"):
-        move(change_set, version, (ChangeState.APPROVED,), apply_wanted_at=at)
+        move(
+            change_set,
+            version,
+            (ChangeState.APPROVED,),
+            apply_wanted_at=at,
+            apply_wanted_by=name_of(actor),
+        )
     return change_set
 
 

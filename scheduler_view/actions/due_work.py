@@ -12,6 +12,7 @@ from django.db.models import F, Q
 from accounting.audit import SYSTEM, act
 from scheduler_view.actions.apply import Now, apply
 from scheduler_view.actions.apply_lease import due
+from scheduler_view.actions.for_person import applying
 from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.quota_loans import approve_return, end_loans, ended
 from scheduler_view.actions.store_plan import plan
@@ -102,7 +103,7 @@ def _apply(change_set: ChangeSet, now: Now, connect: Connect) -> bool:
         return apply(change_set, now=now, connect=connect)
     except Exception as error:
         log.exception("cannot begin", change_set=change_set.pk)
-        with act(SYSTEM, f"{change_set} cannot be begun"):
+        with applying(change_set, f"{change_set} cannot be begun"):
             done = ChangeSet.objects.filter(pk=change_set.pk, state__in=_READY).update(
                 state=ChangeState.REFUSED,
                 error=internal_error_message("begin this", error),

@@ -11,6 +11,7 @@ from django.db.models import F
 from accounting.audit import SYSTEM, act
 from accounting.failpoints import reach
 from accounting.models import Cluster
+from scheduler_view.actions.for_person import planning
 from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.quota_loans import is_return
 from scheduler_view.cluster.access import AccessRole
@@ -136,7 +137,7 @@ def _moved(one: QuotaEdit, before: int | None) -> int:
 
 
 def _fail(change_set: ChangeSet, version: int, why: str) -> bool:
-    with act(SYSTEM, f"plan of {change_set} not possible"):
+    with planning(change_set, f"plan of {change_set} not possible"):
         done = ChangeSet.objects.filter(pk=change_set.pk, version=version).update(
             version=F("version") + 1, error=why, plan_wanted_at=None, retry_at=None
         )
@@ -157,7 +158,7 @@ def _later(change_set: ChangeSet, version: int, why: str, at: datetime) -> bool:
 def _keep(change_set: ChangeSet, version: int, found: Computed, at: datetime) -> bool:
     text = plan_text_of(change_set.cluster, found, at) | _resolved(found)
     rows = _rows(change_set, found)
-    with act(change_set.author_name, change_set.reason):
+    with planning(change_set, change_set.reason):
         done = ChangeSet.objects.filter(
             pk=change_set.pk, version=version, state=ChangeState.DRAFT
         ).update(

@@ -133,7 +133,9 @@ def run_close(asked: CloseRequest) -> bool:
         log.info("close refused", period=asked.period, reason=str(error))
         blocking = error.checks if isinstance(error, CloseRefused) else ()
         reach("close_refused")
-        with act(SYSTEM, f"close of {asked.period} refused"):
+        with act(
+            asked.requested_by, f"close of {asked.period} refused", by_worker=True
+        ):
             _end(
                 asked,
                 CloseRequestState.REFUSED,
@@ -144,7 +146,11 @@ def run_close(asked: CloseRequest) -> bool:
             book_running(asked.period)  # what is read next is what it comes to now
         return False
     except Exception as error:  # its text is in the log; it may name internals
-        with act(SYSTEM, f"close of {asked.period} stopped by an error"):
+        with act(
+            asked.requested_by,
+            f"close of {asked.period} stopped by an error",
+            by_worker=True,
+        ):
             CloseRequest.objects.filter(pk=asked.pk, attempt=asked.attempt).update(
                 error=f"an unexpected error, {type(error).__name__}"
             )
@@ -157,7 +163,7 @@ def _close(asked: CloseRequest) -> bool:
     Raises:
         PeriodError: as for `close`; or the month comes to other amounts than were read.
     """
-    with act(asked.requested_by, f"close {asked.period}"):
+    with act(asked.requested_by, f"close {asked.period}", by_worker=True):
         mine = (
             CloseRequest.objects.select_for_update(skip_locked=True)
             .filter(pk=asked.pk, state=CloseRequestState.WAITING, attempt=asked.attempt)

@@ -28,6 +28,8 @@ class AuditRow:
         id: its position in the chain.
         what: the kind of object, such as `quotatarget`.
         before, after: the columns that differ; all columns if it was created or deleted.
+        by_worker: a worker carried it out for the actor.
+        requested_by: who requested it, if not the actor.
         row: all columns except long ones, after the change.
     """
 
@@ -43,6 +45,8 @@ class AuditRow:
     address: str
     before: Mapping[str, Any]
     after: Mapping[str, Any]
+    by_worker: bool = False
+    requested_by: str = ""
     row: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -184,6 +188,8 @@ def _row(
         address=context.get("url") or "",
         before={name: before[name] for name in names if name in before},
         after={name: now[name] for name in names if name in now},
+        by_worker=bool(context.get("by_worker")),
+        requested_by=context.get("requested_by") or "",
         row={n: value for n, value in body["row"].items() if n not in _NEVER_SHOWN},
     )
 

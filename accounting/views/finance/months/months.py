@@ -183,8 +183,12 @@ def _sentence(error: PeriodError) -> str:
 @posted(PERIODS, belongs_to="month")
 def month_book(request: HttpRequest, period: str) -> HttpResponse:
     """Compute the running booking now."""
+    user: Any = request.user
     return _done(
-        request, period, lambda: book_running(period), "The month is computed again."
+        request,
+        period,
+        lambda: book_running(period, by=user),
+        "The month is computed again.",
     )
 
 

@@ -135,18 +135,33 @@ def test_who_requested_it_and_what_became_of_it_are_in_the_audit_log() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT e.state, c.metadata ->> 'actor', c.metadata ->> 'reason', e.error <> ''
+            SELECT e.state, c.metadata ->> 'actor', c.metadata ->> 'reason', e.error <> '',
+                   c.metadata ? 'by_worker'
             FROM accounting_closerequestevent e
             JOIN pghistory_context c ON c.id = e.pgh_context_id ORDER BY e.pgh_id
             """
         )
         rows = cursor.fetchall()
     assert rows == [
-        ("waiting", "anna", "request to close 2026-10", False),
-        ("refused", "system", "close of 2026-10 refused", True),
-        ("waiting", "ben", "request to close 2026-10", False),
-        ("closed", "ben", "close 2026-10", False),
+        ("waiting", "anna", "request to close 2026-10", False, False),
+        ("refused", "anna", "close of 2026-10 refused", True, True),
+        ("waiting", "ben", "request to close 2026-10", False, False),
+        ("closed", "ben", "close 2026-10", False, True),
     ]
+
+
+def test_a_booking_of_an_open_month_names_who_asked_for_it() -> None:
+    book_running("2026-10")
+    book_running("2026-11", by=person("anna"))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT DISTINCT e.period, c.metadata ->> 'actor'
+            FROM accounting_periodrevisionevent e
+            LEFT JOIN pghistory_context c ON c.id = e.pgh_context_id ORDER BY 1
+            """
+        )
+        assert cursor.fetchall() == [("2026-10", "system"), ("2026-11", "anna")]
 
 
 def test_a_second_request_is_refused_while_one_is_not_finished() -> None:
