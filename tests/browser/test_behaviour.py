@@ -184,7 +184,7 @@ def test_the_key_sheet_can_switch_single_keys_off(sign_in: SignIn) -> None:
 def test_the_palette_finds_and_goes(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/prices")
     page.keyboard.press("Control+k")
-    page.get_by_label("Go to a page, team, workload or GPU").fill("robot")
+    page.get_by_label("Find a page, team, job, GPU, node or change set").fill("robot")
     expect(page.locator("#palette-results a").first).to_contain_text("Robotics")
     page.keyboard.press("Enter")
     page.wait_for_url("**/teams/robotics")

@@ -1,36 +1,93 @@
-"""Search: teams, workloads, GPUs and pages by name."""
+"""Search: pages, teams, workloads, pending and running work, GPUs, nodes and change sets."""
 
+from collections.abc import Iterator
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from accounting.access import Scope
 from accounting.queries.search import Hit, find
 from accounting.web.permissions import signed_in, visitor_of
-from portal.shell.navigation import NAVIGATION
+from portal.shell.navigation import NAVIGATION, NavItem
+from scheduler_view.queries.search import find_change, find_work
+
+_ICONS = {
+    "team": "users",
+    "gpu": "cpu",
+    "model": "cpu",
+    "node": "cpu",
+    "unit": "clock",
+    "change": "file-diff",
+}
+_OTHERS = (  # pages without an entry in the navigation
+    NavItem("recommendations", "Recommendations", "trash-2", needs="lead"),
+    NavItem("price-import", "Import prices", "tag", needs="admin"),
+    NavItem("entry-add", "New credit or charge", "table", needs="all"),
+    NavItem("bill-import", "Import a bill", "scroll-text", needs="all"),
+    NavItem("binding-add", "New attribution rule", "route", needs="admin"),
+    NavItem("account", "Account", "users"),
+)
+_ALSO = {  # other words that people type for a page, by route
+    "overview": "home dashboard",
+    "teams": "departments spend",
+    "gpus": "cards hardware fleet",
+    "quotas": "limits resourcequota",
+    "queues": "pending waiting jobs kueue",
+    "waste": "idle savings",
+    "prices": "rates price list",
+    "data-health": "exporters coverage issues metrics",
+    "charges": "costs spend lines",
+    "months": "statements close period",
+    "contests": "dispute objection",
+    "bills": "invoice provider",
+    "exports": "csv xlsx parquet focus download",
+    "anomalies": "alerts spikes",
+    "changes": "change sets approve requests",
+    "tiers": "priorityclass priorities",
+    "what-if": "simulation",
+    "attribution": "namespaces rules mapping unmapped",
+    "audit": "history who changed",
+    "setup": "clusters sources add team configuration",
+    "recommendations": "give back right size",
+    "account": "api tokens password sessions preferences time zone",
+}
 
 
 @signed_in
 def find_anything(request: HttpRequest) -> HttpResponse:
-    """Pages, teams, workloads and GPUs by a part of their name."""
+    """What the person may read whose name contains the words."""
     words = request.GET.get("q", "").strip()
     visitor = visitor_of(request)
-    pages = [
-        (item.label, reverse(item.route))
-        for item in NAVIGATION
-        if item.is_for(visitor.scope) and words.lower() in item.label.lower()
+    scope = visitor.scope
+    hits = [
+        *find_change(scope, words),
+        *find_work(scope, visitor.now, words),
+        *find(scope, words),
     ]
-    hits = [(hit, _hit_url(hit)) for hit in find(visitor.scope, words)]
-    context = {"words": words, "pages": pages, "hits": hits}
+    context = {
+        "words": words,
+        "pages": list(_pages(scope, words.lower())),
+        "hits": [(hit, _hit_url(hit), _ICONS.get(hit.kind, "layers")) for hit in hits],
+    }
     is_fragment = request.headers.get("HX-Request") == "true"
     name = "portal/_found.html" if is_fragment else "portal/find.html"
     return render(request, name, context)
 
 
+def _pages(scope: Scope, words: str) -> Iterator[tuple[str, str]]:
+    """Label and address of each page with all of the words; without words all pages."""
+    for item in (*NAVIGATION, *_OTHERS):
+        text = f"{item.label} {_ALSO.get(item.route, '')}".lower()
+        if item.is_for(scope) and all(word in text for word in words.split()):
+            yield item.label, reverse(item.route)
+
+
 def _hit_url(hit: Hit) -> str:
-    if hit.kind == "gpu":
-        return reverse("gpu", args=[hit.key])
-    if hit.kind == "team":
-        return reverse("team", args=[hit.key])
-    return f"{reverse('team-workloads', args=[hit.team])}?{urlencode({'q': hit.name})}"
+    routes = {"gpu": "gpu", "team": "team", "unit": "queue-unit", "change": "change"}
+    if hit.kind in routes:
+        return reverse(routes[hit.kind], args=[hit.key])
+    if hit.kind in ("node", "model"):
+        return f"{reverse('gpus')}?{urlencode({'q': hit.key})}"
+    return f"{reverse('team-workloads', args=[hit.team])}?{urlencode({'q': hit.key})}"

@@ -1,0 +1,54 @@
+"""Finds work that waits or runs, and change sets by their number, within a scope."""
+
+import re
+from datetime import datetime
+
+from django.db.models import F
+
+from accounting.access import Scope
+from accounting.queries.search import MOST, Hit
+from scheduler_view.domain.waits.cause import Stage
+from scheduler_view.models import WaitRecord
+from scheduler_view.queries.changes.change_sets import change_row
+from scheduler_view.queries.namespaces import owners
+
+MOST_READ = 500  # units whose team is looked up
+_CHANGE = re.compile(r"(?:CS-?)?(\d{1,9})", re.IGNORECASE)
+
+
+def find_work(scope: Scope, now: datetime, words: str) -> list[Hit]:
+    """Units that exist now, those that wait first; at most `MOST`, none for one character."""
+    if len(words) < 2 or not scope.sees_any:
+        return []
+    found = WaitRecord.objects.filter(ended_at=None, name__icontains=words)
+    found = found.order_by(F("bound_at").asc(nulls_first=True), "name", "pk")
+    rows = list(found[:MOST_READ])
+    owner = {
+        cluster: owners(cluster, {r.namespace for r in rows}, now)
+        for cluster in {row.cluster_id for row in rows}
+    }
+    own = [
+        row
+        for row in rows
+        if scope.sees_all
+        or scope.sees_team(owner[row.cluster_id].get(row.namespace, 0))
+    ]
+    return [
+        Hit("unit", str(row.pk), row.name, f"{row.namespace}, {_state(row)}")
+        for row in own[:MOST]
+    ]
+
+
+def _state(row: WaitRecord) -> str:
+    if row.stage == Stage.STARTING:
+        return "starting"
+    return "pending" if row.stage else "running"
+
+
+def find_change(scope: Scope, words: str) -> list[Hit]:
+    """The change set with a number such as `CS-2` or `2`."""
+    number = _CHANGE.fullmatch(words)
+    row = change_row(scope, int(number[1])) if number else None
+    if row is None:
+        return []
+    return [Hit("change", str(row.id), f"CS-{row.id} {row.title}", row.state)]

@@ -1,0 +1,126 @@
+"""Search finds what people type: pages, teams, jobs, nodes, models, change sets, within a scope.
+
+The address of every person is tests/integration/access's.
+"""
+
+import re
+
+import pytest
+from django.test import Client
+
+from accounting.models import Node, PodAttribution, PodHold, Workload
+from scheduler_view.models import ChangeSet, WaitRecord
+from tests.integration.conftest import SignIn
+from tests.integration.scheduler_view.actions.office import Office
+
+
+def links(client: Client, words: str, *, is_fragment: bool = True) -> dict[str, str]:
+    """The text of each result by its address."""
+    headers = {"HX-Request": "true"} if is_fragment else {}
+    page = client.get("/find", {"q": words}, headers=headers).content.decode()
+    link = r'<a[^>]*class="menu-item"[^>]*href="([^"]*)"[^>]*>(.*?)</a>'
+    found = re.findall(link, page, re.DOTALL)
+    return {
+        url.replace("&amp;", "&"): " ".join(re.sub(r"<[^>]+>", " ", text).split())
+        for url, text in found
+    }
+
+
+def waits(desk: Office, namespace: str, name: str, stage: str) -> WaitRecord:
+    return WaitRecord.objects.create(
+        cluster=desk.cluster,
+        kind="Job",
+        namespace=namespace,
+        name=name,
+        stage=stage,
+        cause="quota" if stage else "",
+        units=4,
+        created_at=desk.now(),
+        bound_at=None if stage else desk.now(),
+    )
+
+
+def test_jobs_are_found_whether_they_wait_or_run(desk: Office, sign_in: SignIn) -> None:
+    ran = waits(desk, "vision-prod", "segmenter-7mtw", "")
+    own = waits(desk, "vision-prod", "segmenter-2kpq", "queue")
+    theirs = waits(desk, "search-prod", "segmenter-of-search", "queue")
+    over = waits(desk, "vision-prod", "segmenter-over", "")
+    WaitRecord.objects.filter(pk=over.pk).update(ended_at=desk.now())
+    lead = links(sign_in("luis"), "segmenter")
+    assert list(lead.items()) == [
+        (f"/queues/{own.pk}", "segmenter-2kpq vision-prod, pending"),
+        (f"/queues/{ran.pk}", "segmenter-7mtw vision-prod, running"),
+    ]
+    assert f"/queues/{theirs.pk}" in links(sign_in("ana"), "segmenter")
+    for url in lead:
+        assert sign_in("luis").get(url).status_code == 200
+
+
+def test_change_sets_are_found_by_number(desk: Office, sign_in: SignIn) -> None:
+    number = ChangeSet.objects.latest("pk").pk
+    for words in (f"CS-{number}", f"cs{number}", str(number)):
+        assert f"/changes/{number}" in links(sign_in("ana"), words)
+    assert not links(sign_in("ana"), "CS-999999")
+    assert not links(sign_in("omar"), f"CS-{number}")
+
+
+def test_nodes_and_models_lead_to_their_gpus(desk: Office, sign_in: SignIn) -> None:
+    held = PodHold.objects.filter(pod__namespace__name="vision-prod").values("node")
+    own = Node.objects.filter(pk__in=held)[0].name
+    other = Node.objects.exclude(pk__in=held)[0]
+    assert f"/gpus?q={own}" in links(sign_in("luis"), own)
+    assert not links(sign_in("luis"), other.name)
+    assert f"/gpus?q={other.name}" in links(sign_in("ana"), other.name)
+    models = links(sign_in("ana"), "h100")
+    assert any(url.startswith("/gpus?q=") and "H100" in url for url in models)
+    for url in models:
+        assert sign_in("ana").get(url).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "url"),
+    [
+        ("budg", "/budgets"),
+        ("invoice", "/bills"),
+        ("api token", "/account"),
+        ("unmapped", "/attribution"),
+        ("import price", "/prices/import"),
+    ],
+)
+@pytest.mark.parametrize("is_fragment", [True, False])
+def test_pages_are_found_by_name_and_by_what_people_call_them(
+    sign_in: SignIn, words: str, url: str, *, is_fragment: bool
+) -> None:
+    assert url in links(sign_in("ana"), words, is_fragment=is_fragment)
+
+
+def test_a_person_finds_only_pages_that_they_may_open(sign_in: SignIn) -> None:
+    assert "/budgets" not in links(sign_in("mia"), "budg")
+    assert "/audit" not in links(sign_in("luis"), "audit")
+    for name in ("ana", "fin", "luis", "mia", "omar"):
+        client = sign_in(name)
+        for url in links(client, ""):
+            assert client.get(url).status_code in (200, 302), (name, url)
+
+
+def test_more_workloads_than_are_listed_have_a_list(
+    desk: Office, sign_in: SignIn
+) -> None:
+    pod = PodAttribution.objects.filter(team__slug="vision").first()
+    assert pod is not None
+    for number in range(8):
+        workload = Workload.objects.create(
+            cluster=desk.cluster,
+            namespace=pod.pod.namespace,
+            kind="Job",
+            name=f"detector-{number}",
+        )
+        copy = pod.pod
+        copy.pk, copy.uid, copy.workload = None, f"detector-{number}", workload
+        copy.save()
+        pod.pk, pod.pod = None, copy
+        pod.save()
+    found = links(sign_in("luis"), "detector")
+    assert "All 8 workloads of Vision with “detector”" in found.values()
+    assert len([text for text in found.values() if text.startswith("detector-")]) <= 6
+    assert "/teams/vision/workloads?q=detector" in found
