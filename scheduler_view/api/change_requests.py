@@ -1,6 +1,6 @@
 """What the addresses of change sets share: rights, the draft, its version, idempotency."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.http import Http404
@@ -14,15 +14,14 @@ from accounting.actions.idempotency import digest_of, once
 from accounting.api.once import key_of
 from scheduler_view.actions import change_sets as actions
 from scheduler_view.api.errors import PreconditionRequired
-from scheduler_view.domain.plan.edit import Edit, QuotaEdit, stored_edit
+from scheduler_view.domain.plan.edit import Edit, edit_fields
 from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.models import ChangeSet
 from scheduler_view.queries.changes.change_sets import (
     change_row,
 )
 from scheduler_view.queries.resources import added_names
-from scheduler_view.queries.teams import led_slugs
-from scheduler_view.rights import may_act
+from scheduler_view.rights import leads_all, may_act
 from scheduler_view.serializers.changes import ChangeSerializer
 
 
@@ -43,23 +42,23 @@ def change_set_of(request: Request, number: int) -> ChangeSet:
 
 def as_admin(request: Request, number: int, verb: str) -> ChangeSet:
     change_set = change_set_of(request, number)
-    if not may_act(verb, scope_of(request.user), is_author=_wrote(request, change_set)):
+    if not _may_act(request, scope_of(request.user), change_set, verb):
         raise exceptions.PermissionDenied("Only administrators can do this.")
     return change_set
 
 
-def _wrote(request: Request, change_set: ChangeSet) -> bool:
-    return change_set.author_id == request.user.pk
+def _may_act(request: Request, scope: Scope, change_set: ChangeSet, verb: str) -> bool:
+    is_author = change_set.author_id == request.user.pk
+    return may_act(verb, scope, is_author=is_author, edits=change_set.edits)
 
 
 def own(request: Request, scope: Scope, number: int, verb: str) -> ChangeSet:
     """The requested change set, for an administrator or its author."""
     change_set = change_set_of(request, number)
-    if not may_act(verb, scope, is_author=_wrote(request, change_set)):
+    if not _may_act(request, scope, change_set, verb):
         raise exceptions.PermissionDenied(
-            "Only its author and administrators can do this."
+            "Only administrators, and its author while they lead all of its teams, can do this."
         )
-    check_teams(scope, [stored_edit(one) for one in change_set.edits])
     return change_set
 
 
@@ -72,11 +71,10 @@ def may_ask(request: Request) -> Scope:
     return scope
 
 
-def check_teams(scope: Scope, edits: "list[Edit] | Any") -> None:
+def check_teams(scope: Scope, edits: "Sequence[Edit]") -> None:
     if scope.is_admin:
         return
-    led = led_slugs(scope)
-    if not all(isinstance(e, QuotaEdit) and e.team in led for e in edits):
+    if not leads_all(scope, [edit_fields(edit) for edit in edits]):
         raise exceptions.PermissionDenied(
             "Team leads can request only quotas, and only for their teams."
         )

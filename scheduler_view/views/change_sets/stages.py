@@ -14,6 +14,7 @@ from scheduler_view.domain.plan.approval import (
 from scheduler_view.models import CAME_TO_NOTHING, ChangeState
 from scheduler_view.queries.changes.change_row import ChangeRow
 from scheduler_view.queries.changes.drafts import editors
+from scheduler_view.rights import may_act
 
 APPLIED = (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED, ChangeState.UNDONE)
 TONES = {
@@ -112,6 +113,8 @@ def standing(
     is_stale = is_open and not waits and is_expired(change.plan_expires_at, now)
     fresh = is_open and not is_stale and not waits and not change.is_blocked
     own = change.author == user and not change.is_partial
+    # also `edit` and `leave-out`: an author may take all three or none
+    may_end = own and may_act("discard", scope, is_author=own, edits=change.edits)
     can_end = not waits and state in NOT_BEGUN
     refused = refusal_of_approval(
         _approval(change), user, lambda: editors(change.id), now
@@ -135,13 +138,13 @@ def standing(
             ChangeState.APPROVED,
             ChangeState.EXPIRED,
         ),
-        may_edit=(admin or own)
+        may_edit=(admin or may_end)
         and state in (ChangeState.DRAFT, ChangeState.PLANNED)
         and change.undoes is None,
         may_approve=may_approve and change.needs_second,
         may_apply=(may_approve and not change.needs_second)
         or (admin and fresh and state == ChangeState.APPROVED),
-        may_discard=own and can_end,
+        may_discard=may_end and can_end,
         may_decline=admin and not own and can_end,
         may_undo=admin
         and state in (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED)

@@ -29,7 +29,7 @@ Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
 
 @posted(SIGNED_IN, belongs_to="change")
 def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
-    """One of `_VERBS` on a change set, for admins; its author may discard it and remove edits."""
+    """One of `_VERBS` on a change set, for admins; a lead may discard it and remove edits."""
     visitor = visitor_of(request)
     row = change_row(visitor.scope, number)
     if row is None:
@@ -38,7 +38,7 @@ def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
     if done is None:
         raise Http404("no such verb")
     is_author = row.author == request.user.get_username() and not row.is_partial
-    if not may_act(verb, visitor.scope, is_author=is_author):
+    if not may_act(verb, visitor.scope, is_author=is_author, edits=row.edits):
         raise PermissionDenied("administrators")
     version = request.POST.get("version", "")
     if not version.isdecimal() or len(version) > 9:
