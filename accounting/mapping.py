@@ -20,6 +20,7 @@ from accounting.domain.units.geometry import GpuPart
 _SCALARS = (
     "node",
     "node_first_ms",
+    "node_last_ms",
     "created_ms",
     "scheduled_ms",
     "terminal_phase",

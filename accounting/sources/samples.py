@@ -166,7 +166,7 @@ def meaning_of(raw: RawSeries, scales: tuple[tuple[str, str], ...]) -> Meaning |
     scraper = scraper_of(labels)
     if raw.name == "up" or raw.name.startswith("kube_"):
         metric = metric_of(raw.name, {})
-        own = labels if raw.name == "up" else workload_labels(labels)
+        own = labels if raw.name == "up" else workload_labels(raw.name, labels)
         return Meaning(metric, scraper, None, own)
     if raw.name in QUEUE_METRICS:
         found = queue_meaning(raw.name, labels)

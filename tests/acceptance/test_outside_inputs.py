@@ -57,6 +57,35 @@ CASES: Mapping[str, Case] = {
         ),
         codes=frozenset({"unpriced_gpu"}),
     ),
+    "kube-state-own-node": Case(
+        looks=(
+            Look(
+                "holds",
+                "",
+                ({"pod": "t-1", "node": "gpu-1"}, {"pod": "t-2", "node": "gpu-2"}),
+            ),
+            Look(
+                "usage",
+                "team",
+                (
+                    {
+                        "team": "vision",
+                        "allocated_ms": 3_000_000,
+                        "busy_ms": 1_500_000,
+                        "charge": "1.750000",
+                    },
+                ),
+            ),
+            Look(
+                "ledger",
+                "node",
+                (
+                    {"node": "gpu-1", "stray_ms": 0},
+                    {"node": "gpu-2", "stray_ms": 0},
+                ),
+            ),
+        ),
+    ),
     "hami-without-gfd": Case(
         looks=(
             Look(

@@ -13,6 +13,9 @@ from tests.oracle.units import RESOURCES, Said, gpus_of
 
 Seen = Mapping[int, set[Scraper]]  # when an object was shown, and by whom
 UNKNOWN_STEP = 30 * SECOND
+REQUESTS = "container_resource_requests"
+NAMING = {"kube_pod_info", f"kube_pod_{REQUESTS}", f"kube_pod_init_{REQUESTS}"}
+BINDS = {"kube_pod_status_phase", "kube_pod_status_scheduled_time"}
 
 
 @dataclass
@@ -33,6 +36,7 @@ class Pod:
     sidecars: set[str] = field(default_factory=set)
     seen: dict[int, set[Scraper]] = field(default_factory=lambda: defaultdict(set))
     nodes: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    has_node: int | None = None  # first sample of a phase after Pending
 
     @property
     def start(self) -> int:
@@ -66,11 +70,13 @@ class KubeState:
         self.capacity: dict[str, dict[int, dict[str, int]]] = defaultdict(dict)
         self.labels: dict[str, dict[int, dict[str, str]]] = defaultdict(dict)
         self.divided: dict[str, dict[int, str]] = defaultdict(dict)  # by exporters
-        for sample in kept:
+        samples = list(kept)
+        for sample in samples:
             if sample.name.startswith("kube_"):
                 self._kube_sample(sample)
             elif sample.partition:
                 self.divided[sample.host][sample.at] = sample.partition
+        self._pods_nodes(samples)
         self.kube_gap = cache(self._kube_gap)
         self.kube_step = cache(self._kube_step)
         self.said = cache(self._said)
@@ -101,6 +107,29 @@ class KubeState:
             pod = self.pods.setdefault(labels["uid"], Pod(labels["uid"]))
             pod.seen[sample.at].add(scraper)
             _show(pod, sample)
+
+    def _pods_nodes(self, samples: Iterable[Sample]) -> None:
+        """Where each pod is (N10): not where Prometheus says that kube-state itself is."""
+        samples = [s for s in samples if s.name.startswith(("kube_pod_", "up"))]
+        telling = {s.scraper for s in samples if s.name in BINDS}
+        added = {
+            (s.scraper, s.labels["node"])
+            for s in samples
+            if s.scraper in telling and s.labels.get("node") and s.name not in NAMING
+        }
+        for s in samples:
+            node = s.labels.get("node")
+            if not node or s.name not in NAMING:
+                continue
+            pod = self.pods[s.labels["uid"]]
+            known = [at for at in (pod.scheduled, pod.has_node) if at is not None]
+            is_bound = any(s.at >= at for at in known)
+            if (s.scraper, node) not in added or is_bound:
+                pod.nodes[node].add(s.at)
+        for pod in self.pods.values():
+            if pod.nodes:
+                pod.node = max(pod.nodes, key=lambda node: (max(pod.nodes[node]), node))
+                pod.on_node = min(pod.nodes[pod.node])
 
     # --- what nodes say --------------------------------------------------------------
 
@@ -203,10 +232,6 @@ def _show(pod: Pod, sample: Sample) -> None:
     """Fold one kube_pod_* sample into its pod."""
     labels, name = sample.labels, sample.name.removeprefix("kube_pod_")
     pod.namespace, pod.name = labels["namespace"], labels["pod"]
-    if labels.get("node"):
-        pod.node = labels["node"]
-        pod.nodes[pod.node].add(sample.at)
-        pod.on_node = min(pod.on_node or sample.at, sample.at)
     if name == "created":
         pod.created = round(sample.value * SECOND)
     elif name == "status_scheduled_time":
@@ -216,6 +241,8 @@ def _show(pod: Pod, sample: Sample) -> None:
             pod.completion or (0, 0), (sample.at, round(sample.value * SECOND))
         )
     elif name == "status_phase" and sample.value == 1:
+        if labels["phase"] != "Pending":
+            pod.has_node = min(pod.has_node or sample.at, sample.at)
         if labels["phase"] in {"Succeeded", "Failed"}:
             found = (sample.at, labels["phase"])
             pod.terminal = min(pod.terminal or found, found)

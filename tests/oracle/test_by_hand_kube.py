@@ -243,3 +243,31 @@ def test_samples_of_another_job_do_not_end_what_the_first_shows() -> None:
     samples = [*node("n1", 1, times), *pod("train", "n1", times, bound=0), stranger]
     samples += gpu("GPU-a", "n1", times, 0.5, named("train"))
     assert held(both(samples)) == {"u-train": (0, None, "")}
+
+
+# --- N10: labels of the scraped target -----------------------------------------------
+
+
+def test_the_node_of_kube_state_is_not_that_of_a_pod_that_waits() -> None:
+    """An empty `node` is no label, and Prometheus adds its target's: n2, which has a GPU."""
+    scraper = KSM | {"node": "n2"}
+    waits = pod("train", "n2", every(30, 0, 270), scraper)
+    runs = pod("train", "n1", every(30, 300, 570), scraper, bound=300)
+    samples = [*waits, *runs, *node("n1", 1, ALL), *node("n2", 1, ALL)]
+    phase = {"namespace": "team", "pod": "train", "uid": "u-train", "phase": "Pending"}
+    for at in every(30, 0, 270):
+        samples.append(Sample("kube_pod_status_phase", scraper | phase, ms(at), 1))
+    book = both(samples)
+    assert held(book) == {"u-train": (300, None, "")}
+    assert states(book, "n1/0") == {"free": "300", "unknown": "300"}
+    assert states(book, "n2/0") == {"free": "600"}
+
+
+def test_a_pod_on_the_node_of_kube_state_is_there_from_its_bind_on() -> None:
+    scraper = KSM | {"node": "n1"}
+    samples = pod("waits", "n1", ALL, scraper)
+    samples += pod("train", "n1", every(30, 0, 270), scraper)
+    samples += pod("train", "n1", every(30, 300, 570), scraper, bound=300)
+    book = both([*samples, *node("n1", 1, ALL)])
+    assert held(book) == {"u-train": (300, None, "")}
+    assert states(book, "n1/0") == {"free": "300", "unknown": "300"}

@@ -34,19 +34,27 @@ class Ownership:
         renaming: scrapers that ever showed `exported_pod`: their plain workload labels name
             their own pod.
         own_pods: (namespace, pod) of pods that an `up` series names.
+        foreign_uids: uids beside names of several pods: an exporter's own uid, which Prometheus
+            adds to the name of each workload (trap T31).
     """
 
     renaming: frozenset[ScraperIdentity] = frozenset()
     own_pods: frozenset[tuple[str, str]] = frozenset()
+    foreign_uids: frozenset[str] = frozenset()
 
     def workload(self, gpu: GpuKey, scraper: ScraperIdentity) -> PodName | None:
         """The workload that a series names; None if it names none."""
         if gpu.exported is not None:
-            return gpu.exported
+            return self.named(gpu.exported)
         plain = gpu.plain
         if plain is None or scraper in self.renaming:
             return None
-        return None if (plain.namespace, plain.pod) in self.own_pods else plain
+        is_own = (plain.namespace, plain.pod) in self.own_pods
+        return None if is_own else self.named(plain)
+
+    def named(self, pod: PodName) -> PodName:
+        """A workload without a uid that is not its own."""
+        return pod._replace(uid="") if pod.uid in self.foreign_uids else pod
 
     def names_workload(self, series: Series) -> bool:
         """True if a series names a workload."""
@@ -57,7 +65,22 @@ class Ownership:
 def ownership(inventory: Inventory) -> Ownership:
     """Which labels name exporters' own pods, according to the evidence."""
     renaming = (key for key, r in inventory.scrapers.items() if r.shows_exported)
-    return Ownership(frozenset(renaming), frozenset(inventory.own_pods))
+    return Ownership(
+        frozenset(renaming), frozenset(inventory.own_pods), _foreign_uids(inventory)
+    )
+
+
+def _foreign_uids(inventory: Inventory) -> frozenset[str]:
+    """The uids that labels of GPUs show beside several names, or beside another pod's name."""
+    names: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for label in (*inventory.gpu_labels, *inventory.far_labels):
+        if label.pod.uid:
+            names[label.pod.uid].add((label.pod.namespace, label.pod.pod))
+    for uid, found in names.items():
+        pod = inventory.pods.get(uid)
+        if pod is not None:
+            found.add((pod.namespace, pod.name))
+    return frozenset(uid for uid, found in names.items() if len(found) > 1)
 
 
 def label_of(series: Series) -> LabelKey | None:
@@ -229,6 +252,7 @@ def labels_of(inventory: Inventory, *, is_far: bool = False) -> Labels:
         inventory: evidence.
         is_far: also those of more distant hours.
     """
+    whose = ownership(inventory)
     parts: dict[tuple[GpuPart, str, str, PodName], list[Naming]] = defaultdict(list)
     for labels in (inventory.gpu_labels, inventory.far_labels if is_far else {}):
         for label, shown in labels.items():
@@ -236,8 +260,9 @@ def labels_of(inventory: Inventory, *, is_far: bool = False) -> Labels:
                 number = part_of(label.instance)
                 kind = label.profile if number >= 0 else ""
                 part = GpuPart(label.uuid, number, kind)
-                parts[part, label.place.node, label.vgpu, label.pod].append(shown)
-    found = Labels(ownership(inventory))
+                pod = whose.named(label.pod)
+                parts[part, label.place.node, label.vgpu, pod].append(shown)
+    found = Labels(whose)
     for (part, node, vgpu, pod), shown_by in sorted(parts.items()):
         found.put(LabeledSlot(part, node, vgpu, pod, union_of(shown_by)))
     return found

@@ -41,7 +41,8 @@ class PodRecord:
     last_ms: int
     scrapers: set[ScraperIdentity] = field(default_factory=set)
     node: str = ""
-    node_first_ms: int | None = None  # first sample that shows a node
+    node_first_ms: int | None = None  # first and last sample that show this node
+    node_last_ms: int | None = None
     created_ms: int | None = None
     scheduled_ms: int | None = None
     terminal_phase: str = ""  # Succeeded or Failed

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Times = NDArray[np.int64]  # milliseconds since 1970, ascending
 Values = NDArray[np.float64]
+TARGET_NODE = "target_node"  # the scraped target's node, in place of `node` (trap T31)
 
 
 class ScraperIdentity(NamedTuple):
@@ -74,7 +75,8 @@ class Series:
         name: as the source spells it.
         scraper: of the samples.
         labels: all labels of kube-state and `up` series (without `exported_` if kube-state was
-            scraped with honor_labels=false); empty for exporter series.
+            scraped with honor_labels=false; `node` only where kube-state itself writes it, else
+            `TARGET_NODE`); empty for exporter series.
         gpu: the GPU of an exporter series; None for others.
         times_ms: ascending; equal times are allowed (rules.md N2).
         values: in the canonical unit (utilization: ratio 0 to 1); NaN if the source reported NaN or

@@ -7,10 +7,17 @@ Versions are distinguished by their labels, never by a version number: `UUID` or
 import re
 from collections.abc import Iterable, Mapping
 
-from accounting.domain.samples.series import Claimed, GpuKey, PodName, ScraperIdentity
+from accounting.domain.samples.series import (
+    TARGET_NODE,
+    Claimed,
+    GpuKey,
+    PodName,
+    ScraperIdentity,
+)
 from accounting.domain.units.gpu_units import number_in, share_of
 from accounting.sources.catalogue.gpu_model_names import normal_model
 from accounting.sources.catalogue.others import AMD_DIVIDED
+from accounting.sources.catalogue.reserved import KUBE_NAMING_NODES
 
 LONGEST_NAME = 300  # characters of a metric name
 LONGEST_VALUE = 500  # characters of a label that is not in the table
@@ -188,13 +195,16 @@ def _pod_name(labels: Mapping[str, str], prefix: str) -> PodName | None:
     return None
 
 
-def workload_labels(labels: Mapping[str, str]) -> dict[str, str]:
-    """kube-state's own labels, also if it was scraped with honor_labels=false.
+def workload_labels(name: str, labels: Mapping[str, str]) -> dict[str, str]:
+    """kube-state's own labels of a metric, also if it was scraped with honor_labels=false.
 
-    `exported_x` has precedence over the target's `x`; `job` and `instance` are the scraper's.
+    `exported_x` has precedence over the target's `x`; `job` and `instance` are the scraper's. A
+    `node` that kube-state does not write is the target's, with either setting (trap T31).
     """
     found = {k: v for k, v in labels.items() if not k.startswith("exported_")}
     for key, value in labels.items():
         if key.startswith("exported_"):
             found[key.removeprefix("exported_")] = value
+    if "node" in found and name not in KUBE_NAMING_NODES:
+        found[TARGET_NODE] = found.pop("node")
     return found

@@ -36,6 +36,15 @@ KUBE_METRICS = frozenset(
         "kube_replicaset_owner",
     }
 )
+# Metrics whose `node` is of the object that they show. On any other, it is the scraped target's.
+KUBE_NAMING_NODES = frozenset(
+    {
+        *(name for name in KUBE_METRICS if name.startswith("kube_node_")),
+        "kube_pod_container_resource_requests",
+        "kube_pod_info",
+        "kube_pod_init_container_resource_requests",
+    }
+)
 RESERVED_PREFIXES = ("kueue_", "volcano_", "kube_", "karpenter_")
 
 

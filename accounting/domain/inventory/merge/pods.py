@@ -15,6 +15,7 @@ from accounting.domain.inventory.merge.operations import (
     merge_changes,
     within,
 )
+from accounting.domain.inventory.merge.pod_nodes import pod_uid
 from accounting.domain.inventory.records import Inventory, PodRecord
 from accounting.domain.samples.series import Series, Times
 from accounting.domain.units.resources import kubernetes_resource, part_resource
@@ -33,7 +34,7 @@ def observe_pod(
         return
     first, last = int(times[0]), int(times[-1])
     namespace, name = labels.get("namespace", ""), labels["pod"]
-    uid = _uid(series)
+    uid = pod_uid(series)
     pod = inventory.pods.get(uid)
     if pod is None:
         pod = PodRecord(uid, namespace, name, first, last)
@@ -41,9 +42,6 @@ def observe_pod(
     pod.first_ms, pod.last_ms = min(pod.first_ms, first), max(pod.last_ms, last)
     pod.scrapers.add(series.scraper)
     touched.pods.add(uid)
-    node = labels.get("node", "")
-    if node and (pod.node_first_ms is None or first < pod.node_first_ms):
-        pod.node, pod.node_first_ms = node, first
     fold = _POD_METRICS.get(series.metric)
     if fold is not None:
         fold(pod, series, inside)
@@ -68,17 +66,12 @@ def pod_labels(inventory: Inventory, everything: Everything, period: Interval) -
     parts: dict[str, list[tuple[Times, dict[str, str]]]] = defaultdict(list)
     for series, _ in everything:
         if series.metric == "kube_pod_labels":
-            uid = _uid(series)
+            uid = pod_uid(series)
             inside = series.times_ms[within(series, period)]
             if len(inside) and uid in inventory.pods:
                 parts[uid].append((inside, object_labels(series.labels)))
     for uid, found in parts.items():
         merge_changes(inventory.pods[uid].labels, *changes_of(found))
-
-
-def _uid(series: Series) -> str:
-    labels = series.labels
-    return labels.get("uid") or f"{labels.get('namespace', '')}/{labels.get('pod', '')}"
 
 
 def _seconds(series: Series, inside: slice) -> int | None:

@@ -22,6 +22,7 @@ from accounting.domain.inventory.merge.operations import (
     spans_of,
     within,
 )
+from accounting.domain.inventory.merge.pod_nodes import pod_nodes
 from accounting.domain.inventory.merge.pods import observe_pod, pod_labels
 from accounting.domain.inventory.records import ClaimRecord, Inventory, SampleSpan
 from accounting.domain.samples.scraper_series import ScrapeSteps
@@ -162,6 +163,7 @@ def _objects(
         elif metric in _OWNED:
             _owner(inventory, series, touched)
     pod_labels(inventory, everything, period)
+    pod_nodes(inventory, everything, period)
     for name, found in namespaces.items():
         _namespace(inventory, name, found, period, touched)
     steps = kube_steps(inventory)

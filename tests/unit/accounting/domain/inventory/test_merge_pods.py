@@ -56,16 +56,17 @@ def test_pod_without_a_uid_is_named() -> None:
     assert set(inventory.pods) == {"ns/a", "/b"}
 
 
-def test_first_sample_that_shows_a_node_says_which() -> None:
-    """N10, in any order."""
+def test_last_sample_says_which_node_and_the_first_of_it_since_when() -> None:
+    """N10, in any order: an earlier one is that of a scraped target."""
     parts = [
         of_pod("info", ones(90), node="late"),
         of_pod("info", ones(60), node="early"),
         of_pod("info", ones(30)),
+        of_pod("container_resource_requests", ones(75), node="late"),
     ]
     for found in (parts, parts[::-1]):
         record = pod(*found)
-        assert (record.node, record.node_first_ms) == ("early", 60_000)
+        assert (record.node, record.node_first_ms) == ("late", 75_000)
 
 
 def test_times_are_the_last_value_in_milliseconds_and_no_time_is_none() -> None:
