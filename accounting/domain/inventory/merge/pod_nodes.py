@@ -1,7 +1,7 @@
 """On which node kube-state shows a pod (rules.md N10; trap T31).
 
 Prometheus may add the node of the scraped target to each series without a `node`, so also to
-those of a pod that has no node yet: an empty label is no label.
+those of a pod that has no node yet: an empty label does not count.
 """
 
 from collections import defaultdict
