@@ -1,5 +1,6 @@
 """Budgets: created, changed and ended by finance; alerts when they reach a threshold."""
 
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 
@@ -9,7 +10,7 @@ from django.utils import timezone
 
 from accounting.access import EVERYTHING
 from accounting.audit import Actor, act
-from accounting.domain.billing.budgets import period_of, reached
+from accounting.domain.billing.budgets import period_of
 from accounting.models import (
     Budget,
     BudgetAlert,
@@ -17,7 +18,11 @@ from accounting.models import (
     BudgetVersion,
     Team,
 )
-from accounting.queries.finance.budgets.budgets import BudgetRow, budget_rows
+from accounting.queries.finance.budgets.budgets import (
+    BudgetRow,
+    budget_row,
+    budget_rows,
+)
 from accounting.queries.finance.budgets.history import ledger_time
 
 PLACES = Decimal("0.000001")
@@ -78,6 +83,7 @@ def create_budget(
             ) from None
         first = period_of(unit, from_on or time.today).first
         _add_version(budget, amount, first, actor, reason)
+    _record_now(budget)
     return budget
 
 
@@ -112,7 +118,9 @@ def change_budget(
             raise BudgetError(
                 f"the {budget.unit} that began on {first} is over: its amount stays"
             )
-        return _add_version(budget, amount, first, actor, reason)
+        made = _add_version(budget, amount, first, actor, reason)
+    _record_now(budget)
+    return made
 
 
 def end_budget(budget: Budget, *, actor: Actor, reason: str) -> Budget:
@@ -168,6 +176,16 @@ def fire_alerts() -> int:
         *budget_rows(EVERYTHING, time),
         *budget_rows(EVERYTHING, time, periods_back=1),
     ]
+    return _recorded(rows)
+
+
+def _record_now(budget: Budget) -> None:
+    """What a new amount has reached already, without waiting for the next check of all."""
+    row = budget_row(EVERYTHING, ledger_time(timezone.now()), budget.pk)
+    _recorded([row] if row else [])
+
+
+def _recorded(rows: Iterable[BudgetRow]) -> int:
     wanted = [alert for row in rows for alert in _alerts(row)]
     with transaction.atomic():
         before = BudgetAlert.objects.count()
@@ -176,18 +194,16 @@ def fire_alerts() -> int:
 
 
 def _alerts(row: BudgetRow) -> list[BudgetAlert]:
-    """The alerts of all thresholds that a budget has reached."""
-    if row.outlook is None:
-        return []
-    actual = row.outlook.actual
-    expected = row.outlook.forecast.amount if row.outlook.forecast else None
+    """The alerts of all thresholds that the amount in effect has reached."""
     return [
         BudgetAlert(
             version_id=row.version_id,
             period_on=row.period.first,
-            threshold=threshold,
-            actual=actual,
-            forecast=expected,
+            threshold=one.threshold,
+            reached_on=one.reached_on,
+            actual=one.actual,
+            forecast=one.forecast,
         )
-        for threshold in reached(actual, expected, row.amount)
+        for one in row.alerts
+        if one.version == row.version
     ]

@@ -1,5 +1,6 @@
 """Periods of budgets, their pace, and the thresholds that they reach (money.md M35)."""
 
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -29,19 +30,30 @@ def period_of(unit: str, day: date) -> DayRange:
 
 
 def reached(
-    actual: Decimal, forecast: Decimal | None, amount: Decimal
-) -> tuple[Threshold, ...]:
-    """The thresholds that amounts reach: of the actual in percent, and of the forecast.
+    spent: Iterable[tuple[date, Decimal]], amount: Decimal
+) -> dict[Threshold, tuple[date, Decimal]]:
+    """The thresholds of the actual: the day at whose end each was passed, and what was spent then.
 
     Args:
-        actual: so far.
-        forecast: of the period; None without enough history.
+        spent: days in their order, and what the period had come to at the end of each; the last
+            one so far.
         amount: of the budget.
+
+    Returns:
+        Only thresholds that were passed, in their order. A credit on a later day does not take
+        one back.
     """
-    found = [one for one, share in PERCENT.items() if actual * 100 >= share * amount]
-    if forecast is not None and forecast >= amount:
-        found.append(Threshold.FORECAST)
-    return tuple(found)
+    found: dict[Threshold, tuple[date, Decimal]] = {}
+    for day, actual in spent:
+        for one, share in PERCENT.items():
+            if one not in found and actual * 100 >= share * amount:
+                found[one] = day, actual
+    return found
+
+
+def is_expected(forecast: Decimal | None, amount: Decimal) -> bool:
+    """Whether the forecast of a period reaches the budget; False without enough history."""
+    return forecast is not None and forecast >= amount
 
 
 def pace(period: DayRange, elapsed_days: int) -> Fraction:

@@ -98,13 +98,18 @@ class BudgetVersion(models.Model):
 
 
 class BudgetAlert(models.Model):
-    """A threshold that a budget reached: once for each period and version of the amount."""
+    """A threshold that a budget reached: once for each period and version of the amount.
+
+    `reached_on` is a billing day of the data, empty in rows of before it was stored; `fired_at` is
+    when it was recorded.
+    """
 
     version = models.ForeignKey(
         BudgetVersion, on_delete=models.PROTECT, related_name="alerts"
     )
     period_on = models.DateField()  # first day of the period
     threshold = models.CharField(max_length=8)  # 50, 80, 100 or forecast
+    reached_on = models.DateField(null=True)
     fired_at = models.DateTimeField(auto_now_add=True)
     actual = models.DecimalField(max_digits=24, decimal_places=6)
     forecast = models.DecimalField(max_digits=24, decimal_places=6, null=True)

@@ -9,9 +9,9 @@ from django.http import HttpRequest
 from accounting.charts.bullets import Bullet, bullet
 from accounting.charts.burn_down import BurnDown, burn_down
 from accounting.charts.plots import TimeAxis
-from accounting.domain.billing.budgets import pace
+from accounting.domain.billing.budgets import Threshold, pace
+from accounting.queries.finance.budgets.alerts import AlertRow
 from accounting.queries.finance.budgets.budgets import (
-    AlertRow,
     BudgetDetail,
     BudgetRow,
     budget_rows,
@@ -25,6 +25,7 @@ from accounting.web.figures import Chart, sign_of
 from accounting.web.freshness_badge import chip_of
 from accounting.web.permissions import visitor_of
 
+_MOST_FIRST = (Threshold.ALL, Threshold.FORECAST, Threshold.MOST, Threshold.HALF)
 UNIT_WORDS = {"month": "monthly", "quarter": "quarterly", "year": "yearly"}
 
 
@@ -104,7 +105,8 @@ class MonthCard:
 
     Attributes:
         budget: its monthly budget in money, if there is one and the visitor may read it.
-        alerts: the newest of that budget in this month.
+        alerts: the threshold that says most of those that the budget has reached in this month;
+            none while it is within its pace.
         shows_budget: the visitor may read the team's budgets.
         may_set: the visitor may set one.
     """
@@ -118,6 +120,11 @@ class MonthCard:
     text: str
     shows_budget: bool
     may_set: bool
+
+    @property
+    def alert_tone(self) -> str:
+        """Of the notice: that of the budget's badge."""
+        return "danger" if self.state and self.state.tone == "danger" else "warn"
 
 
 def time_of(request: HttpRequest) -> LedgerTime:
@@ -135,14 +142,14 @@ def month_card(request: HttpRequest, team: TeamRef) -> MonthCard:
     monthly = [one for one in rows if one.unit == "month" and one.is_money]
     budget = next((one for one in monthly if one.outlook), None)
     outlook = (budget and budget.outlook) or month_outlook(team.id, time)
-    newest = budget.alerts[-1:] if budget else ()
+    notice = _notice(budget) if budget else ()
     spent = units.money_round(outlook.actual, time.currency)
     return MonthCard(
         outlook=outlook,
         currency=time.currency,
         budget=budget,
         state=state_of(budget) if budget else None,
-        alerts=newest,
+        alerts=notice,
         bar=_bar(
             outlook,
             float(budget.amount) if budget else None,
@@ -174,6 +181,25 @@ def state_of(row: BudgetRow) -> BudgetState:
     if row.outlook.forecast is None:
         return BudgetState("mute", "Not enough history")
     return _expected_state(row, row.outlook.forecast)
+
+
+def _notice(row: BudgetRow) -> tuple[AlertRow, ...]:
+    """The threshold of the amount in effect that says most."""
+    mine = {one.threshold: one for one in row.alerts if one.version == row.version}
+    found = [mine[name] for name in _MOST_FIRST if name in mine]
+    return tuple(found[:1]) if is_ahead(row) else ()
+
+
+def is_ahead(row: BudgetRow) -> bool:
+    """Whether a budget needs attention: it is or may be exceeded, or is spent before its pace.
+
+    Half of it spent in the middle of a period is nothing to be warned of.
+    """
+    if row.outlook is None:
+        return False
+    if row.outlook.forecast is None:
+        return row.outlook.actual > row.pace
+    return state_of(row).tone in ("warn", "danger")
 
 
 def _expected_state(row: BudgetRow, found: ForecastRow) -> BudgetState:

@@ -12,7 +12,8 @@ from accounting.access import Scope
 from accounting.domain.billing.budgets import UNITS, pace, period_of
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.domain.core.rounding import half_even
-from accounting.models import Budget, BudgetAlert, BudgetMeasure, BudgetVersion, Team
+from accounting.models import Budget, BudgetMeasure, BudgetVersion, Team
+from accounting.queries.finance.budgets.alerts import AlertRow, reached_now, recorded
 from accounting.queries.finance.budgets.history import History, LedgerTime
 from accounting.queries.finance.budgets.outlook import (
     Outlook,
@@ -20,18 +21,8 @@ from accounting.queries.finance.budgets.outlook import (
     history_of,
     outlook,
     path,
+    spent_by_day,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class AlertRow:
-    """A threshold that was reached: 50, 80 or 100 percent of the actual, or the forecast."""
-
-    threshold: str
-    fired_at: datetime
-    actual: Decimal
-    forecast: Decimal | None
-    amount: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +48,8 @@ class BudgetRow:
         amount: of the period; `version` is its number.
         outlook: None if bills are in another currency by now.
         pace: what an even use of the budget had come to by now.
-        alerts: thresholds that were reached in this period, by any version.
+        alerts: thresholds that were reached in this period: of its amount as the data shows
+            them now, and those recorded of others.
     """
 
     id: int
@@ -223,7 +215,7 @@ def _rows(
         versions.setdefault(version.budget_id, []).append(version)
     if not versions:
         return []
-    alerts = _alerts(one.pk for one, _ in wanted)
+    alerts = recorded(one.pk for one, _ in wanted)
     found = [
         (budget, period, amount)
         for budget, period in wanted
@@ -277,6 +269,10 @@ def _row(
 ) -> BudgetRow:
     is_money = budget.measure == BudgetMeasure.MONEY
     is_ours = not is_money or budget.currency == known.time.currency
+    found = outlook(known, teams, period, is_money=is_money) if is_ours else None
+    if found is not None:
+        spent = spent_by_day(known, teams, period, is_money=is_money)
+        alerts = reached_now(version, found, spent, known.time.today, alerts)
     elapsed = (known.time.today - period.first).days
     team = budget.team
     return BudgetRow(
@@ -291,7 +287,7 @@ def _row(
         version=version.number,
         version_id=version.pk,
         period=period,
-        outlook=outlook(known, teams, period, is_money=is_money) if is_ours else None,
+        outlook=found,
         pace=half_even(pace(period, elapsed) * Fraction(version.amount), 6),
         alerts=alerts,
         ended_on=budget.ended_on,
@@ -312,19 +308,6 @@ def _members(budgets: Iterable[Budget]) -> dict[int, list[int]]:
             teams.setdefault(department, []).append(pk)
         for budget in of_departments:
             found[budget.pk] = teams.get(budget.department, [])
-    return found
-
-
-def _alerts(budgets: Iterable[int]) -> dict[tuple[int, date], list[AlertRow]]:
-    """By budget and first day of the period, in the order in which they fired."""
-    found: dict[tuple[int, date], list[AlertRow]] = {}
-    alerts = BudgetAlert.objects.filter(version__budget__in=list(budgets))
-    for one in alerts.select_related("version").order_by("fired_at", "id"):
-        key = one.version.budget_id, one.period_on
-        row = AlertRow(
-            one.threshold, one.fired_at, one.actual, one.forecast, one.version.amount
-        )
-        found.setdefault(key, []).append(row)
     return found
 
 

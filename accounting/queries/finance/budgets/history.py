@@ -97,11 +97,18 @@ class History:
         """Entries and corrections of some teams in a period, with six places."""
         found = (
             amount
-            for team in teams
-            for day, amount in self.extras.get(team, {}).items()
+            for day, amount in self.entries_by_day(teams).items()
             if period.first <= day < period.after
         )
         return sum(found, charge_of(Decimal(0)))
+
+    def entries_by_day(self, teams: Iterable[int]) -> dict[date, Decimal]:
+        """Entries and corrections of some teams together, by day."""
+        found: dict[date, Decimal] = {}
+        for team in teams:
+            for day, amount in self.extras.get(team, {}).items():
+                found[day] = found.get(day, Decimal(0)) + amount
+        return found
 
 
 def amounts(totals: Mapping[date, DayTotal], *, is_money: bool) -> dict[date, int]:

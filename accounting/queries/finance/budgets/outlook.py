@@ -123,17 +123,32 @@ def path(
     totals = known.of(teams)
     basis, _ = _basis(known, totals, is_money=is_money)
     today = known.time.today
-    spent = running_totals(totals, period, is_money=is_money)
+    spent = spent_by_day(known, teams, period, is_money=is_money)
 
     def of_day(day: date) -> PathDay:
         until = DayRange(period.first, day + DAY)
-        extra = known.entries(teams, until) if is_money else Decimal(0)
         expected = None
         if basis and day >= today:
+            extra = known.entries(teams, until) if is_money else Decimal(0)
             expected = _row(forecast(until, basis, _micros(extra)))
-        return PathDay(day, spent[day] + extra if day <= today else None, expected)
+        return PathDay(day, spent.get(day), expected)
 
     return [of_day(day) for day in period.each()]
+
+
+def spent_by_day(
+    known: History, teams: Iterable[int], period: DayRange, *, is_money: bool
+) -> dict[date, Decimal]:
+    """What a period had come to at the end of each day up to today, with entries then."""
+    teams = list(teams)
+    totals = running_totals(known.of(teams), period, is_money=is_money)
+    extras = known.entries_by_day(teams) if is_money else {}
+    found, entries = {}, Decimal(0)
+    for day, total in totals.items():
+        entries += extras.get(day, Decimal(0))
+        if day <= known.time.today:
+            found[day] = total + entries
+    return found
 
 
 def _micros(amount: Decimal) -> int:

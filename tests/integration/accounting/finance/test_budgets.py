@@ -1,5 +1,6 @@
 """Budgets: amounts by period, what they have used, and alerts that fire once (M35)."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -17,9 +18,11 @@ from accounting.actions.finance.budgets import (
     end_budget,
     fire_alerts,
 )
+from accounting.actions.finance.entries import add_entry
 from accounting.audit import SYSTEM
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.models import Budget, BudgetAlert, Team
+from accounting.queries.finance.budgets.alerts import AlertRow
 from accounting.queries.finance.budgets.budgets import (
     BudgetRow,
     budget_detail,
@@ -30,6 +33,7 @@ from accounting.queries.finance.budgets.history import ledger_time
 from accounting.tasks import check_budgets
 from accounting.web.finance.budgets import burn_chart, crossing_day
 from portal.timetable import TIMETABLE
+from tests.integration.accounting.booking.people import person
 from tests.integration.accounting.finance.days import FIRST, NOW, DayLedger
 
 REASON = "Agreed in the round of November."
@@ -262,7 +266,7 @@ def test_the_forecast_fires_before_the_money_is_spent(ledger: DayLedger) -> None
     ledger.steady(FIRST, TODAY, 10)
     ledger.read_to(NOW)
     budget(300)  # 19 x 10 by now, and 11 x 10 to come
-    assert fire_alerts() == 2
+    assert fire_alerts() == 0  # they were recorded with the amount
     assert fired() == [("50", 1), ("forecast", 1)]
     alert = BudgetAlert.objects.get(threshold="forecast")
     assert [alert.actual, alert.forecast] == [190, 300]
@@ -274,8 +278,63 @@ def test_another_amount_fires_again(ledger: DayLedger) -> None:
     one = budget(100)
     fire_alerts()
     change_budget(one, Decimal(160), actor=SYSTEM, reason=REASON)
-    assert fire_alerts() == 1
+    assert fire_alerts() == 0
     assert fired() == [("50", 1), ("80", 1), ("50", 2)]
+
+
+def days_of(alerts: Sequence[AlertRow]) -> list[str]:
+    """Amount, threshold, day, and what was spent then."""
+    return [
+        f"{one.amount:.0f} {one.threshold} {one.reached_on} {one.actual:.0f}"
+        for one in alerts
+    ]
+
+
+def test_a_threshold_has_the_day_of_the_data(ledger: DayLedger) -> None:
+    ledger.steady(NOVEMBER, TODAY, 10)
+    made = budget(100)  # 10 on each day since the 1st
+    reached = [
+        "100 50 2026-11-05 50",
+        "100 80 2026-11-08 80",
+        "100 100 2026-11-10 100",
+        "100 forecast 2026-11-20 190",  # the last day of the data
+    ]
+    assert days_of(row().alerts) == reached
+    stored = BudgetAlert.objects.order_by("id").values_list("threshold", "reached_on")
+    assert [f"100 {name} {day}" for name, day in stored] == [
+        one.rsplit(" ", 1)[0] for one in reached
+    ]
+    assert fire_alerts() == 0
+    change_budget(made, Decimal(140), actor=SYSTEM, reason=REASON)
+    assert days_of(row().alerts[:7]) == [
+        *reached,
+        "140 50 2026-11-07 70",
+        "140 80 2026-11-12 120",
+        "140 100 2026-11-14 140",
+    ]
+
+
+def test_thresholds_are_there_before_the_check_of_all(ledger: DayLedger) -> None:
+    budget(100)
+    assert row().reached == []
+    ledger.held(TODAY, 85)
+    assert row().reached == ["50", "80"]  # no task ran
+    assert not BudgetAlert.objects.exists()
+
+
+def test_a_credit_counts_from_its_day(ledger: DayLedger) -> None:
+    ledger.steady(NOVEMBER, TODAY, 10)
+    add_entry(
+        "credit",
+        ledger.team,
+        date(2026, 11, 3),
+        Decimal(-20),
+        REASON,
+        person("anna"),
+    )
+    budget(100)
+    days = [one.reached_on and one.reached_on.day for one in row().alerts[:3]]
+    assert days == [7, 10, 12]
 
 
 def test_each_period_fires_anew(ledger: DayLedger) -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from accounting.access import EVERYTHING
-from accounting.actions.finance.budgets import create_budget, fire_alerts
+from accounting.actions.finance.budgets import create_budget
 from accounting.audit import SYSTEM
 from accounting.models import Budget, ForecastRecord, Source, Team
 from accounting.queries.finance.budgets.budgets import BudgetRow, budget_rows
@@ -113,7 +113,6 @@ def test_who_sees_which_budget(sign_in: SignIn) -> None:
 
 def test_one_budget_with_its_days_thresholds_and_amounts(sign_in: SignIn) -> None:
     one = budget(12_000, from_on=OCTOBER)
-    fire_alerts()
     answer = sign_in("fin").get(f"/budgets/{one.pk}")
     page = " ".join(re.sub(r"<[^>]+>", " ", html_of(answer)).split())
     found = row()
@@ -121,7 +120,12 @@ def test_one_budget_with_its_days_thresholds_and_amounts(sign_in: SignIn) -> Non
     assert found.outlook.forecast
     assert units.percent(float(found.outlook.forecast.past_error or 0)) in page
     assert "50% of the budget is spent" in page
-    assert "The forecast is at least the budget 20 Nov 15:35" in page
+    assert "The forecast is at least the budget 20 Nov 2026" in page
+    [half, *_] = found.alerts
+    spent = [float(str(day.actual)) for day in answer.context["detail"].days[:20]]
+    passed = next(n for n, amount in enumerate(spent, 1) if amount >= 6_000)
+    assert half.reached_on == date(2026, 11, passed)
+    assert f"50% of the budget is spent {passed} Nov 2026" in page
     assert "1 Oct 2026 €12,000 system" in page
     chart = answer.context["chart"]
     assert len(chart.rows) == 30
@@ -265,17 +269,31 @@ def test_the_same_budget_twice_is_refused(sign_in: SignIn) -> None:
 
 
 def test_the_team_page_has_the_month(sign_in: SignIn) -> None:
-    budget(12_000)
-    fire_alerts()
+    budget(20_000)
     found = row()
     assert found.outlook
     page = text_of(sign_in("luis"), "/teams/vision?range=last-7-days")
     assert "Spend this month" in page
     assert units.money_round(found.outlook.actual, "EUR") in page
-    assert "The forecast of Nov 2026 has reached the budget of €12,000" in page
+    assert (
+        "The forecast of Nov 2026 reached the budget of €20,000 on 20 Nov 2026" in page
+    )
+    assert "Expected over by" in page.split("The forecast of Nov 2026")[0]
     viewer = text_of(sign_in("mia"), "/teams/vision?range=last-7-days")
     assert units.money_round(found.outlook.actual, "EUR") in viewer
-    assert "€12,000" not in viewer
+    assert "€20,000" not in viewer
+
+
+def test_half_of_a_budget_within_its_pace_is_no_warning(sign_in: SignIn) -> None:
+    budget(26_000)
+    found = row()
+    assert found.reached == ["50"]
+    page = text_of(sign_in("luis"), "/teams/vision?range=last-7-days")
+    assert "Within budget" in page
+    assert "of the budget of €26,000" not in page
+    assert "50% of the budget is spent" in text_of(
+        sign_in("fin"), f"/budgets/{found.id}"
+    )
 
 
 def test_unusual_days_link_to_the_usage_of_that_day(sign_in: SignIn) -> None:
