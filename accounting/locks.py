@@ -24,3 +24,12 @@ def lock(space: str, number: int) -> None:
     """Hold a named lock until the transaction ends; waits for its current holder."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_SPACES[space], number])
+
+
+def try_lock(space: str, number: int) -> bool:
+    """Hold a named lock until the transaction ends; False, at once, if it has another holder."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_try_advisory_xact_lock(%s, %s)", [_SPACES[space], number]
+        )
+        return bool(cursor.fetchone()[0])

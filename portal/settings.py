@@ -203,6 +203,9 @@ X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
     2_621_440  # bytes of a body; forms and JSON are far smaller
 )
+# Bytes of a body at addresses that take files, from people who are signed in: the file of a bill,
+# and at the page the form around it.
+BODY_LIMITS = {"/api/v1/bills": 64 << 20, "/bills/new": (64 << 20) + 65_536}
 TRUSTED_PROXIES = ENVIRONMENT.trusted_proxies
 if ENVIRONMENT.trust_forwarded_proto:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

@@ -317,9 +317,17 @@ def _check_names(scope: Scope, filters: Mapping[str, Sequence[str]]) -> None:
 
 
 class ConflictError(exceptions.APIException):
-    """What is stored does not allow the request now."""
+    """What is stored does not allow the request now.
+
+    Attributes:
+        wait: seconds until it may be allowed, for `Retry-After`; None: not by waiting.
+    """
 
     status_code = status.HTTP_409_CONFLICT
+
+    def __init__(self, detail: str, *, wait: int | None = None) -> None:
+        super().__init__(detail)
+        self.wait = wait  # the name that REST framework reads
 
 
 def admin_of(request: Request) -> Any:

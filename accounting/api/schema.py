@@ -82,7 +82,7 @@ REFUSALS = {
     "describes what to do.",
     410: "The rows have changed since the cursor was issued.",
     412: "The version does not match If-Match. Read the object again.",
-    413: "The body is larger than 2.5 MB; a file: than 64 MB.",
+    413: "The body is larger than 2.5 MB; the file of a bill: than 64 MB.",
     415: "The body is not JSON in UTF-8, or not one of the formats of a file.",
     416: "The range is outside of the file.",
     422: "The idempotency key was used for a different request.",
@@ -90,12 +90,12 @@ REFUSALS = {
     429: "Too many requests.",
 }
 READ_REFUSALS = (400, 401, 403, 404, 406, 429)
-WRITE_REFUSALS = (*READ_REFUSALS, 413, 415)
+WRITE_REFUSALS = (*READ_REFUSALS, 409, 413, 415)
 RETRY_AFTER = OpenApiParameter(
     "Retry-After",
     int,
     OpenApiParameter.HEADER,
-    response=[429],
+    response=[409, 429],
     description="seconds until the next request is allowed",
 )
 KEY = OpenApiParameter(

@@ -5,6 +5,7 @@ in a 500. Values of JSON bodies are checked by `accounting.parsers`.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
@@ -28,7 +29,10 @@ class InputError(Exception):
 
 
 class InputCheckMiddleware:
-    """Responds with 400, 413 or 415 to requests that no view can handle."""
+    """Responds with 400, 413 or 415 to requests that no view can handle.
+
+    Forms with large files are read later than others, when it is known who sends them.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -37,10 +41,35 @@ class InputCheckMiddleware:
         try:
             _check_headers(request)
             _check_address(request)
+            if not _is_large(request):
+                _check_form(request)
+        except InputError as error:
+            return _refused(request, error)
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, *_view: Any
+    ) -> HttpResponseBase | None:
+        """Large forms of people who are signed in; REST checks tokens before it reads a body."""
+        if not _is_large(request) or request.path.startswith(API):
+            return None
+        try:
+            if not request.user.is_authenticated:
+                raise _too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
             _check_form(request)
         except InputError as error:
-            return refusal(request, error.status, error.detail, faults=error.faults)
-        return self.get_response(request)
+            return _refused(request, error)
+        return None
+
+
+def _refused(request: HttpRequest, error: InputError) -> HttpResponseBase:
+    return refusal(request, error.status, error.detail, faults=error.faults)
+
+
+def _is_large(request: HttpRequest) -> bool:
+    """True for a body that only some addresses take; its length was checked."""
+    length = int(request.META.get("CONTENT_LENGTH") or 0)
+    return length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 def _check_headers(request: HttpRequest) -> None:
@@ -55,9 +84,10 @@ def _check_headers(request: HttpRequest) -> None:
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not (length.isascii() and length.isdigit()):
         raise InputError(400, "The header Content-Length is not a number.")
-    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    usual = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    limit = settings.BODY_LIMITS.get(request.path, usual)
     if len(length) > 15 or int(length) > limit:
-        raise _too_large()
+        raise _too_large(limit)
     charset = (request.content_params or {}).get("charset", "utf-8").strip("\"' ")
     if charset.lower() not in CHARSETS:
         raise InputError(
@@ -65,10 +95,10 @@ def _check_headers(request: HttpRequest) -> None:
         )
 
 
-def _too_large() -> InputError:
-    megabytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
+def _too_large(limit: int) -> InputError:
+    megabytes = limit / 2**20
     return InputError(
-        413, f"The body is larger than {megabytes:g} MB. Send smaller requests."
+        413, f"The body is larger than {megabytes:.3g} MB. Send smaller requests."
     )
 
 
@@ -89,7 +119,7 @@ def _check_form(request: HttpRequest) -> None:
     try:
         fields = request.POST
     except RequestDataTooBig as error:
-        raise _too_large() from error
+        raise _too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE) from error
     except SuspiciousOperation as error:
         raise InputError(400, "The form has too many fields.") from error
     except (MultiPartParserError, UnreadablePostError) as error:

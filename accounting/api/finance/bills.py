@@ -14,7 +14,11 @@ from rest_framework.response import Response
 
 from accounting.access import scope_of
 from accounting.actions.finance.bills.finals import BillError, set_final
-from accounting.actions.finance.bills.import_bill import import_bill
+from accounting.actions.finance.bills.import_bill import (
+    BillsBusy,
+    bounds_of_request,
+    import_bill,
+)
 from accounting.api.once import answered_once
 from accounting.api.rows import ConflictError, RowsView
 from accounting.api.schema import (
@@ -112,9 +116,12 @@ class BillsView(RowsView):
                 is_final=flags["final"],
                 actor=request.user,  # type: ignore[arg-type]  # signed in
                 now=timezone.now(),
+                bounds=bounds_of_request(),
             )
         except BillFileError as error:
             raise exceptions.ParseError(f"{error}.") from error
+        except BillsBusy as error:
+            raise ConflictError(f"{error}.", wait=error.retry_after_s) from error
         is_new = found.is_saved and not all(bill.is_known for bill in found.bills)
         code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
         return Response(BillImportSerializer(found).data, status=code)

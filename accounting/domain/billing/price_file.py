@@ -72,13 +72,15 @@ def rows_of(
         if twice:
             raise PriceFileError(f"the column {min(twice)!r} is there more than once")
         yield 1, dict.fromkeys(header, "")
-        number = 0
+        number = blank = 0
         for cells in reader:
-            if not cells:
-                continue
-            number += 1
+            number, blank = number + bool(cells), blank + (not cells)
             if number > most_rows:
                 raise PriceFileError(f"more than {most_rows:,} rows: split the file")
+            if blank > most_rows:  # they take time, too
+                raise PriceFileError(f"more than {most_rows:,} blank lines")
+            if not cells:
+                continue
             if len(cells) != len(header):
                 raise PriceFileError(
                     f"line {reader.line_num}: {len(cells)} cells, and the header has {len(header)}"

@@ -15,7 +15,7 @@ class BillFileForm(AccessibleForm):
     file = forms.FileField(
         label="FOCUS file",
         help_text="CSV, CSV compressed by gzip, or Parquet, of version 1.0 or newer. At most "
-        "64 MB. For larger files, use manage.py import_bill.",
+        "64 MB, 512 MB after decompression. For larger files, use manage.py import_bill.",
     )
     is_final = forms.BooleanField(
         label="The provider has closed this billing period",

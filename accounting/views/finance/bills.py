@@ -10,7 +10,12 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 
 from accounting.actions.finance.bills.finals import BillError, set_final
-from accounting.actions.finance.bills.import_bill import BillImport, import_bill
+from accounting.actions.finance.bills.import_bill import (
+    BillImport,
+    BillsBusy,
+    bounds_of_request,
+    import_bill,
+)
 from accounting.actions.finance.bills.match_lines import match_again
 from accounting.domain.billing.bills.columns import BillFileError
 from accounting.domain.billing.bills.words import LEFT_OUT, MATCHED, UNMATCHED
@@ -141,18 +146,33 @@ def bill_import(request: HttpRequest) -> HttpResponse:
                 is_final=chosen["is_final"],
                 actor=request.user,  # type: ignore[arg-type]  # the gate lets nobody else in
                 now=timezone.now(),
+                bounds=bounds_of_request(),
             )
         except BillFileError as error:
-            text = str(error)
-            form.add_error("file", f"{text[:1].upper()}{text[1:]}.")
+            form.add_error("file", _sentence(error))
+        except BillsBusy as error:
+            form.add_error(None, _sentence(error))
+            answer = _import_page(request, form, None, 409)
+            answer["Retry-After"] = str(error.retry_after_s)
+            return answer
         else:
             if found.is_saved:
                 messages.success(request, _done(found))
                 return redirect("bill", found.bills[0].number)
-    context = {"form": form, "found": found}
     is_refused = request.method == "POST" and (found is None or bool(found.faults))
-    status = 422 if is_refused else 200
+    return _import_page(request, form, found, 422 if is_refused else 200)
+
+
+def _import_page(
+    request: HttpRequest, form: BillFileForm, found: BillImport | None, status: int
+) -> HttpResponse:
+    context = {"form": form, "found": found}
     return render(request, "accounting/bill_form.html", context, status=status)
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _done(found: BillImport) -> str:
@@ -193,8 +213,7 @@ def bill_final(request: HttpRequest, number: int) -> HttpResponse:
             reason=form.cleaned_data["reason"],
         )
     except BillError as error:
-        text = str(error)
-        messages.error(request, f"{text[:1].upper()}{text[1:]}.")
+        messages.error(request, _sentence(error))
     else:
         messages.success(request, "The bill is final.")
     return redirect("bill", number)

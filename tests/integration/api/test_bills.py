@@ -4,6 +4,7 @@ Left out: what rows are matched to (tests/integration/accounting/finance/test_bi
 """
 
 import gzip
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -107,6 +108,34 @@ def test_a_file_that_cannot_be_used_is_a_problem_document(
     assert send(fin, content, query="?final=maybe").status_code == 400
     assert not Bill.objects.exists()
     assert send(sign_in("luis"), content).status_code == 404
+
+
+def test_a_small_file_that_unpacks_to_very_many_lines_is_refused(
+    sign_in: SignIn, content: bytes
+) -> None:
+    """Blank lines too; other bounds are in `accounting/finance/test_large_files.py`."""
+    packed = gzip.compress(content + b"\n" * 2_000_001)
+    assert len(packed) < 10_000
+    refused = send(sign_in("fin"), packed, "application/gzip", "?check=yes")
+    assert refused.status_code == 400
+    assert "more than 2,000,000 lines" in refused.json()["detail"]
+
+
+def test_an_import_does_not_wait_for_another_one(
+    sign_in: SignIn, content: bytes
+) -> None:
+    ana = sign_in("ana")
+    with closing(connection.copy()) as other, other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(7113, 0)")  # accounting/locks.py
+        refused = send(sign_in("fin"), content, query="?check=yes")
+        file = SimpleUploadedFile("november.csv", content, "text/csv")
+        page = ana.post("/bills/new", {"file": file})
+    for answer in (refused, page):
+        assert answer.status_code == 409
+        assert answer["Retry-After"] == "30"
+    assert "another file is being imported" in refused.json()["detail"].lower()
+    assert "Another file is being imported" in html_of(page)
+    assert send(sign_in("fin"), content, query="?check=yes").status_code == 200
 
 
 def test_pages_import_and_show_a_bill(sign_in: SignIn, content: bytes) -> None:

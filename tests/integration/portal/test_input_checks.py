@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, RequestFactory
 
+from accounting.models import Person
 from portal.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from portal.wsgi import application
 from tests.page_html import html_of
@@ -133,6 +135,30 @@ def test_a_body_of_20_mb(somebody: Client, path: str) -> None:
     for kind in (FORM, "application/json", "multipart/form-data; boundary=x"):
         answer = somebody.post(path, b"a" * 20_000_000, content_type=kind)
         assert_refused(answer, 413, "larger than 2.5 MB")
+
+
+def test_addresses_that_take_files_take_64_mb(somebody: Client) -> None:
+    """Who may import is asked by the view; others are answered before a large body is read."""
+    large, too_large = b"a" * 4_000_000, b"a" * (65 << 20)
+    person = Client(raise_request_exception=False)
+    fin = get_user_model().objects.create_user("fin")
+    Person.objects.create(user=fin, role="finance")
+    person.force_login(fin)
+    for client, status in ((person, 400), (somebody, 404), (Client(), 401)):
+        answer = client.post("/api/v1/bills", large, content_type="text/csv")
+        assert answer.status_code == status
+    assert_refused(
+        person.post("/api/v1/bills", too_large, content_type="text/csv"), 413, "64 MB"
+    )
+
+    def send(client: Client, path: str) -> Any:
+        return client.post(path, {"file": SimpleUploadedFile("b.csv", large)})
+
+    answer = send(person, "/bills/new")
+    assert answer.status_code == 422
+    assert "longer than" in html_of(answer)  # it was read
+    assert_refused(send(Client(), "/bills/new"), 413, "larger than 2.5 MB")
+    assert_refused(send(person, "/prices/import"), 413, "larger than 2.5 MB")
 
 
 def test_a_body_at_the_limit_is_read(somebody: Client) -> None:

@@ -9,11 +9,13 @@ from decimal import Decimal
 from typing import IO
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models import QuerySet
+from psycopg.errors import QueryCanceled
 
 from accounting.actions.finance.bills.finals import set_final
 from accounting.actions.finance.bills.match_lines import match_again, match_all
+from accounting.actions.finance.bills.read_file import Bounds
 from accounting.actions.finance.bills.stage_rows import (
     RowFault,
     StagedBill,
@@ -23,7 +25,7 @@ from accounting.audit import Actor, act
 from accounting.domain.billing.bills.columns import BillFileError
 from accounting.domain.billing.bills.words import MATCHED, UNMATCHED
 from accounting.domain.core.interval import to_instant
-from accounting.locks import lock
+from accounting.locks import lock, try_lock
 from accounting.models import Bill
 
 _JOINED = """
@@ -106,6 +108,17 @@ class BillImport:
     is_saved: bool
 
 
+class BillsBusy(Exception):
+    """Another file is being imported or checked; nothing was done."""
+
+    retry_after_s = 30
+
+
+def bounds_of_request() -> Bounds:
+    """What a file that a request sends may take: a request has to end before its proxy gives up."""
+    return Bounds(lines=2_000_000, characters=512 << 20, seconds=45)
+
+
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """What is imported, how and by whom."""
@@ -116,6 +129,7 @@ class _Wanted:
     is_final: bool
     actor: Actor
     now: datetime
+    bounds: Bounds
 
 
 def import_bill(
@@ -126,6 +140,7 @@ def import_bill(
     is_final: bool = False,
     actor: Actor,
     now: datetime,
+    bounds: Bounds | None = None,
 ) -> BillImport:
     """Read a file and, with `saves`, store its bills; without it, change nothing.
 
@@ -136,29 +151,46 @@ def import_bill(
         file: CSV, compressed CSV or Parquet; can be read again from its start.
         name: of the file, for people.
         is_final: the provider has closed the billing period.
+        bounds: of a request, which does not wait for the import of another file either; None: of
+            a command.
 
     Raises:
-        BillFileError: the file cannot be used; nothing was imported.
+        BillFileError: the file cannot be used, or needs more than the bounds; nothing was
+            imported.
+        BillsBusy: another file is being imported; not without bounds.
     """
     file.seek(0)
     sha256 = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # any file
-    wanted = _Wanted(name[:253], sha256, saves, is_final, actor, now)
-    with act(actor, f"Import the bill {name}"[:200]):
-        lock("bills", 0)
-        found = _import(file, wanted)
-        if not found.is_saved:
-            transaction.set_rollback(True)
+    wanted = _Wanted(
+        name[:253], sha256, saves, is_final, actor, now, bounds or Bounds()
+    )
+    try:
+        with act(actor, f"Import the bill {name}"[:200]):
+            if bounds is None:
+                lock("bills", 0)
+            elif not try_lock("bills", 0):
+                raise BillsBusy("another file is being imported: try again in a minute")
+            found = _import(file, wanted)
+            if not found.is_saved:
+                transaction.set_rollback(True)
+    except OperationalError as error:
+        if isinstance(error.__cause__, QueryCanceled):
+            raise wanted.bounds.late() from error
+        raise
     return found
 
 
 def _import(file: IO[bytes], wanted: _Wanted) -> BillImport:
-    staged = stage_rows(file)
+    _limit_statements(wanted.bounds)
+    staged = stage_rows(file, wanted.bounds)
     if not staged.rows:
         raise BillFileError("the file has no rows")
     pairs = [(bill, _read_bill(bill, wanted)) for bill in staged.bills.values()]
-    _match(pairs)
+    _limit_statements(wanted.bounds)
+    _match(pairs, wanted.bounds)
     is_saved = wanted.saves and not staged.faults
     if is_saved:
+        _limit_statements(wanted.bounds)
         for bill, read in pairs:
             if not read.is_known:
                 _store(bill, read, wanted)
@@ -201,11 +233,20 @@ def _revisions(account: str, starts_at: datetime, ends_at: datetime) -> QuerySet
     return found.order_by("-revision")
 
 
-def _match(pairs: Sequence[tuple[StagedBill, ReadBill]]) -> None:
+def _limit_statements(bounds: Bounds) -> None:
+    """No statement of this transaction outlasts the time that is left."""
+    bounds.check_time()
+    if bounds.left_ms is not None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = {bounds.left_ms or 1:d}")
+
+
+def _match(pairs: Sequence[tuple[StagedBill, ReadBill]], bounds: Bounds) -> None:
     """Match the rows, and sum them by word."""
     match_all(
         "SELECT DISTINCT bill, billing_on, sub_account, resource FROM bill_row",
         {bill.number: read.account for bill, read in pairs},
+        bounds.check_time,
     )
     by_number = {bill.number: read for bill, read in pairs}
     with connection.cursor() as cursor:

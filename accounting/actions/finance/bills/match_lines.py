@@ -1,6 +1,6 @@
 """What the resources of bills are matched to: nodes and clusters of each day (money.md M42)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Any
 
@@ -51,12 +51,17 @@ def match_again(bill: Bill, *, actor: Actor) -> int:
             return int(cursor.rowcount)
 
 
-def match_all(query: str, accounts: dict[int, str]) -> None:
+def match_all(
+    query: str,
+    accounts: dict[int, str],
+    between: Callable[[], None] = lambda: None,
+) -> None:
     """Fill the temporary table `bill_match`, in the transaction of the caller.
 
     Args:
         query: gives bill, billing_on, sub_account, resource.
         accounts: BillingAccountId by bill.
+        between: called before each batch; may raise to end the work.
     """
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS bill_match")
@@ -67,6 +72,7 @@ def match_all(query: str, accounts: dict[int, str]) -> None:
         return
     directory = _directory(first, last)
     for batch in _batches(query):
+        between()
         with copying("COPY bill_match FROM STDIN") as copy:
             for bill, day, sub_account, resource in batch:
                 found = directory.match(day, resource, sub_account, accounts[bill])

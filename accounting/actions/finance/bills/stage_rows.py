@@ -10,7 +10,7 @@ from typing import IO
 from babel.numbers import list_currencies
 from django.db import connection
 
-from accounting.actions.finance.bills.read_file import NumberedRow, rows_of
+from accounting.actions.finance.bills.read_file import Bounds, NumberedRow, rows_of
 from accounting.domain.billing.bills.columns import columns_of
 from accounting.domain.billing.bills.rows import (
     BilledRow,
@@ -72,7 +72,7 @@ class Staged:
     faults: list[RowFault] = field(default_factory=list)
 
 
-def stage_rows(file: IO[bytes]) -> Staged:
+def stage_rows(file: IO[bytes], bounds: Bounds) -> Staged:
     """Fill the temporary table `bill_row`, in the transaction of the caller.
 
     Raises:
@@ -84,7 +84,7 @@ def stage_rows(file: IO[bytes]) -> Staged:
         cursor.execute(_TABLE)
     with (
         billing_remembered(),
-        closing(rows_of(file)) as rows,
+        closing(rows_of(file, bounds)) as rows,
         copying("COPY bill_row FROM STDIN") as copy,
     ):
         for bill, row in _read(rows, staged):

@@ -5,6 +5,8 @@ in the database and need none. Memory is that of Python; PostgreSQL's is not mea
 Not here: rows with faults (`test_bills.py`, `commands/test_prices.py`).
 """
 
+import gzip
+import io
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +15,14 @@ import pytest
 from django.utils import timezone
 
 from accounting.actions.finance.bills.import_bill import BillImport, import_bill
+from accounting.actions.finance.bills.read_file import Bounds
+from accounting.actions.finance.bills.read_file import rows_of as rows_of_bill
 from accounting.actions.finance.price_import import ImportOptions, check_price_file
 from accounting.audit import SYSTEM
+from accounting.domain.billing.bills.columns import BillFileError
 from accounting.domain.billing.price_file import MOST_ROWS, rows_of
 from accounting.domain.billing.price_offers import PriceFileError
-from accounting.models import UnitPrice
+from accounting.models import Bill, UnitPrice
 from tests.integration.accounting.finance.billed import Fleet, charge, focus
 from tests.integration.accounting.finance.days import DayLedger
 
@@ -124,3 +129,68 @@ def test_a_bill_of_50_000_rows_comes_to_its_sum(
     [bill] = found.bills
     assert sum(bill.rows.values()) == bill.unmatched_rows == 50_000
     assert bill.total == 62_500
+
+
+def packed(*parts: tuple[bytes, int]) -> io.BytesIO:
+    """A compressed bill: its header, then each part, repeated."""
+    header = focus(charge("1.25", "one")).splitlines(keepends=True)[0]
+    text = header + b"".join(part * times for part, times in parts)
+    return io.BytesIO(gzip.compress(text))
+
+
+@pytest.mark.parametrize(
+    ("part", "bounds", "fault"),
+    [
+        (b"\n", Bounds(lines=1_000), "more than 1,000 lines: split the file"),
+        (b'"a\n",\n', Bounds(lines=1_000), "more than 1,000 lines: split the file"),
+        (
+            b"x" * 1_000 + b"\n",
+            Bounds(characters=1 << 20),
+            "more than 1 MB after decompression: split the file, or use manage.py import_bill",
+        ),
+        (
+            b"\n",
+            Bounds(seconds=0),
+            "the import takes longer than 0 s: split the file, or use manage.py import_bill",
+        ),
+    ],
+)
+def test_lines_size_and_time_of_a_bill_are_bounded(
+    part: bytes, bounds: Bounds, fault: str
+) -> None:
+    with pytest.raises(BillFileError, match=f"^{fault}$"):
+        for _ in rows_of_bill(packed((part, 1_050)), bounds):
+            pass
+
+
+@pytest.mark.parametrize("unpacked", [Bounds(lines=9), Bounds(characters=1_000)])
+def test_rows_of_parquet_are_bounded(unpacked: Bounds) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file = io.BytesIO()
+    names = ["row"] * 10 if unpacked.lines == 9 else ["x" * 200] * 10
+    parquet.write_table(pyarrow.table({"ResourceId": names}), file)
+    with pytest.raises(BillFileError, match=r"^more than"):
+        for _ in rows_of_bill(file, unpacked):
+            pass
+
+
+def test_an_import_ends_when_its_time_is_over(
+    ledger: DayLedger, tmp_path: Path
+) -> None:
+    """Wherever it is then: reading, matching or storing."""
+    Fleet(ledger).node(1)
+    path = bill_file(tmp_path / "bill.csv", 40_000)
+    with (
+        pytest.raises(BillFileError, match="takes longer than 1 s"),
+        path.open("rb") as file,
+    ):
+        import_bill(
+            file,
+            name=path.name,
+            saves=True,
+            actor=SYSTEM,
+            now=timezone.now(),
+            bounds=Bounds(seconds=1),
+        )
+    assert not Bill.objects.exists()

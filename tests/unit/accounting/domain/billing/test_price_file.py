@@ -196,6 +196,9 @@ def test_a_file_may_have_as_many_rows_as_allowed() -> None:
         PriceFileError, match=exactly("more than 1,000 rows: split the file")
     ):
         list(rows_of(long, most_rows=1_000))
+    blank = ["a\n", *["\n"] * 1_001]
+    with pytest.raises(PriceFileError, match=exactly("more than 1,000 blank lines")):
+        list(rows_of(blank, most_rows=1_000))
 
 
 @pytest.mark.parametrize(
