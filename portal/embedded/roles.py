@@ -24,7 +24,8 @@ def web(
     return [
         *(sys.executable, "-m", "gunicorn", "portal.wsgi"),
         f"--bind={bind}",
-        "--worker-class=gthread",
+        "--worker-class=portal.http.patient_worker.PatientWorker",  # gthread that never waits
+        "--no-sendfile",  # it would wait
         "--preload",  # imported once, for all processes and their successors
         f"--workers={os.environ.get('WEB_PROCESSES', WEB_PROCESSES)}",
         f"--threads={WEB_THREADS}",
@@ -32,6 +33,8 @@ def web(
         "--graceful-timeout=10",
         "--max-requests=5000",
         "--max-requests-jitter=500",
+        "--forwarded-allow-ips=",  # scheme and path come from our settings, not from a
+        "--forwarder-headers=",  # header of a process on the same machine
         "--no-control-socket",  # it would need a writable home
         "--worker-tmp-dir=/dev/shm",  # heartbeats do not wait for a disk
         "--log-level=warning",

@@ -13,7 +13,7 @@ from structlog.contextvars import get_contextvars
 from accounting import problems
 
 API = "/api/"
-_PAGES = {413: "413.html", 405: "405.html"}  # the others are 400.html
+_PAGES = {413: "413.html", 405: "405.html", 429: "429.html"}  # the others are 400.html
 
 
 def refusal(
@@ -27,7 +27,7 @@ def refusal(
 
     Args:
         request: its address decides between document and page.
-        status: 400, 405, 413 or 415.
+        status: 400, 405, 413, 415 or 429.
         detail: one sentence.
         faults: each parameter that is not valid, for the problem document.
     """

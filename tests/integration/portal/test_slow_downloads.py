@@ -1,32 +1,26 @@
 """A download through the application server of containers: slow clients, and clients that leave.
 
-Aspects: a client slower than the server's timeout gets its whole file, and clients that leave free
-threads and transactions. Not here: memory (`accounting/exports/test_clients.py`).
+Aspects: a client slower than the server's timeout gets its whole file, clients that leave free
+threads and transactions, and slow readers leave threads to others. Not here: memory
+(`accounting/exports/test_clients.py`), slow senders (`test_connections.py`).
 """
 
-import http.client
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import connection
-from django.test import Client
 
 from accounting.exports.csv_rows import csv_parts, snapshot
 from accounting.exports.request import ExportRequest, prepare
 from accounting.exports.tables import What
 from accounting.models import Person
-from portal.embedded import roles
-from portal.embedded.supervisor import Supervisor
+from portal.settings import LONG_REQUESTS
 from tests.integration.accounting.exports.bookings import book, random_lines
-from tests.integration.faults.support import environment
-from tests.ports import free_port
+from tests.integration.portal.web_server import Web, web_server
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
@@ -34,26 +28,9 @@ LINES = 24_000  # 12 MB of FOCUS rows: more than sockets hold
 TIMEOUT_S = 2
 SLOW_S = 4 * TIMEOUT_S
 RELEASED_S = 10.0
+READERS = 20
+SOON_S = 10.0  # of an answer, on a slow machine; a blocked server takes minutes
 PATH = "/months/2026-10/files/focus"
-
-
-@dataclass
-class Web:
-    """Where the server listens, and who asks."""
-
-    port: int
-    cookie: str
-
-    def begin(self) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """The head of an answer; little of its body is received ahead."""
-        asked = http.client.HTTPConnection("127.0.0.1", self.port)
-        asked.sock = socket.socket()
-        asked.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        asked.sock.connect(("127.0.0.1", self.port))
-        asked.request("GET", PATH, headers={"Cookie": self.cookie})
-        answer = asked.getresponse()
-        assert answer.status == 200
-        return asked, answer
 
 
 @pytest.fixture
@@ -69,24 +46,8 @@ def web(
     user = get_user_model().objects.create_user("fin")
     Person.objects.create(user=user, role="finance")
     monkeypatch.setenv("WEB_PROCESSES", "1")
-    # The tests' secret, so that the server knows the session.
-    seen = environment(redis_url) | {"SECRET_KEY": settings.SECRET_KEY}
-    client = Client()
-    client.force_login(user)
-    name = settings.SESSION_COOKIE_NAME
-    port = free_port()
-    supervisor = Supervisor(seen, tmp_path, lambda _text: None)
-    supervisor.start("web", roles.web(f"127.0.0.1:{port}", timeout_s=TIMEOUT_S))
-    try:
-        wait_until(lambda: _listens(port))
-        yield Web(port, f"{name}={client.cookies[name].value}")
-    finally:
-        supervisor.stop()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as found:
-        return found.connect_ex(("127.0.0.1", port)) == 0
+    with web_server(redis_url, tmp_path, user, timeout_s=TIMEOUT_S) as found:
+        yield found
 
 
 def _downloads() -> int:
@@ -104,7 +65,7 @@ def test_a_client_slower_than_the_timeout_gets_its_whole_file(web: Web) -> None:
     with snapshot():
         export = prepare(ExportRequest(What.FOCUS, "2026-10"))
         wanted = b"".join(csv_parts(export))
-    asked, answer = web.begin()
+    asked, answer = web.begin(PATH)
     with closing(asked):
         found = bytearray()
         until = time.monotonic() + SLOW_S
@@ -119,10 +80,50 @@ def test_a_client_slower_than_the_timeout_gets_its_whole_file(web: Web) -> None:
 
 def test_clients_that_leave_free_threads_and_transactions(web: Web) -> None:
     with ExitStack() as held:
-        for _ in range(roles.WEB_THREADS):
-            held.enter_context(closing(web.begin()[0]))
-        assert _downloads() == roles.WEB_THREADS
+        for _ in range(LONG_REQUESTS):
+            asked, answer = web.begin(PATH)
+            held.enter_context(closing(asked))
+            assert answer.status == 200
+        assert _downloads() == LONG_REQUESTS
     wait_until(lambda: _downloads() == 0, RELEASED_S)
-    asked, answer = web.begin()
+    asked, answer = web.begin(PATH)
     with closing(asked):
         assert answer.read(12) == b"BilledCost,E"
+
+
+def test_slow_readers_leave_threads_to_pages_and_health(web: Web) -> None:
+    with ExitStack() as held:
+        found = []
+        for _ in range(READERS):
+            asked, answer = web.begin(PATH)
+            held.enter_context(closing(asked))
+            found.append(answer)
+        taken = [answer for answer in found if answer.status == 200]
+        assert len(taken) == LONG_REQUESTS
+        for answer in found[len(taken) :]:
+            assert answer.status == 429
+            assert answer.headers["Retry-After"] == "10"
+            assert "on the page Exports" in answer.read().decode()
+        for path in ("/healthz", "/months"):
+            began = time.monotonic()
+            assert web.get(path).status == 200
+            assert time.monotonic() - began < SOON_S
+    wait_until(lambda: web.get(PATH).status == 200, RELEASED_S)
+
+
+def test_readers_of_pages_and_static_files_hold_no_thread(web: Web) -> None:
+    """More of them than threads, of answers that sockets do not hold."""
+    path = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+    wanted = web.get(path).text  # type: ignore[attr-defined]
+    assert len(wanted) > 1_000_000
+    with ExitStack() as held:
+        found = []
+        for _ in range(READERS):
+            asked, answer = web.begin(path)
+            held.enter_context(closing(asked))
+            found.append(answer)
+        began = time.monotonic()
+        assert web.get("/healthz").status == 200
+        assert web.get("/months").status == 200
+        assert time.monotonic() - began < SOON_S
+        assert found[-1].read().decode() == wanted  # it was kept

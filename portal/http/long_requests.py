@@ -1,0 +1,116 @@
+"""Requests that hold a thread for long: at most some of the threads of each process.
+
+They are uploads (other than small bodies, which the server receives without a thread) and streamed
+answers, whose pace is that of the client. All others get 429 with `Retry-After`, so that pages and
+health checks always find a thread.
+"""
+
+from collections.abc import Callable, Iterator
+from threading import BoundedSemaphore, Lock
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+
+from portal.http.refusals import refusal
+
+SMALL_BODY = 65_536  # bytes, as in `patient_worker`
+RETRY_S = 10
+FILES = frozenset(
+    {
+        "multipart/form-data",
+        "text/csv",
+        "application/gzip",
+        "application/vnd.apache.parquet",
+    }
+)
+DETAIL = (
+    "Too many files are sent or received at this time. Try again in some seconds. Large files of "
+    "a month can be written in the background, on the page Exports."
+)
+
+
+class LongRequestMiddleware:
+    """Counts uploads and streams of this process."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+        self._free = BoundedSemaphore(settings.LONG_REQUESTS)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        slot: _Slot | None = None
+        if _is_upload(request):
+            slot = self._take()
+            if slot is None:
+                return _busy(request)
+        try:
+            answer = self.get_response(request)
+        finally:
+            if slot is not None:
+                slot.release()
+        if isinstance(answer, StreamingHttpResponse):
+            slot = self._take()
+            if slot is None:
+                answer.close()
+                return _busy(request)
+            parts: Any = answer.streaming_content
+            answer.streaming_content = _HeldParts(parts, slot)
+        return answer
+
+    def _take(self) -> "_Slot | None":
+        return _Slot(self._free) if self._free.acquire(blocking=False) else None
+
+
+class _Slot:
+    """One of the places, given back once."""
+
+    def __init__(self, free: BoundedSemaphore) -> None:
+        self._free = free
+        self._lock = Lock()
+        self._is_held = True
+
+    def release(self) -> None:
+        with self._lock:
+            was_held, self._is_held = self._is_held, False
+        if was_held:
+            self._free.release()
+
+
+class _HeldParts:
+    """The parts of an answer; the place is free when they end, or when the server closes them."""
+
+    def __init__(self, parts: Iterator[bytes], slot: _Slot) -> None:
+        self._parts = parts
+        self._slot = slot
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._parts
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._slot.release()
+
+    __del__ = close  # of an answer that another middleware has replaced
+
+
+def _is_upload(request: HttpRequest) -> bool:
+    """True for a body whose receipt or use takes long, as far as its head says."""
+    if request.method in ("GET", "HEAD"):
+        return False
+    meta = request.META
+    length = meta.get("CONTENT_LENGTH") or "0"
+    is_small = length.isascii() and length.isdigit() and len(length) < 6
+    return (
+        request.content_type in FILES
+        or not is_small
+        or int(length) > SMALL_BODY
+        or "HTTP_EXPECT" in meta
+    )
+
+
+def _busy(request: HttpRequest) -> HttpResponseBase:
+    answer = refusal(request, 429, DETAIL)
+    answer["Retry-After"] = str(RETRY_S)
+    return answer

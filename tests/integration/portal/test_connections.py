@@ -1,0 +1,159 @@
+"""Connections to the application server of containers: idle ones, slow ones, odd ones.
+
+Aspects: idle connections, slow heads, slow bodies, clients that do not close, requests behind each
+other on one connection, and heads that are too long. Not here: slow readers
+(`test_slow_downloads.py`).
+"""
+
+import gzip
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from accounting.actions.tokens import create_token
+from accounting.models import Person
+from tests.integration.accounting.finance.billed import charge, focus
+from tests.integration.portal.web_server import Web, web_server
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
+MANY = 40
+SOON_S = 5.0  # on a slow machine; threads that wait for clients hold an answer for 20 s or more
+PAGE = "/account"
+
+
+@pytest.fixture
+def web(
+    transactional_db: None,
+    redis_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Web]:
+    """One process of the server."""
+    del transactional_db
+    user = get_user_model().objects.create_user("fin")
+    Person.objects.create(user=user, role="finance")
+    monkeypatch.setenv("WEB_PROCESSES", "1")
+    with web_server(redis_url, tmp_path, user) as found:
+        assert found.get(PAGE).status == 200  # warm
+        yield found
+
+
+@contextmanager
+def opened(web: Web, sent: bytes) -> Iterator[list[socket.socket]]:
+    """Many connections that send something and then nothing."""
+    with ExitStack() as held:
+        made = [held.enter_context(web.connect()) for _ in range(MANY)]
+        for one in made:
+            one.sendall(sent)
+        time.sleep(0.5)  # threads take them, if threads do
+        yield made
+
+
+POST = b"POST /sign-in HTTP/1.1\r\nHost: localhost\r\n"
+FORM = b"Content-Type: application/x-www-form-urlencoded\r\n"
+SLOW = {
+    "idle": b"",
+    "blank": b"\r\n",
+    "head": b"GET / HTTP/1.1\r\nHost: localhost\r\n",
+    "small body": POST + FORM + b"Content-Length: 99\r\n\r\nusername=",
+    "large body": POST + FORM + b"Content-Length: 2000000\r\n\r\n" + b"x" * 70_000,
+    "expects": POST + FORM + b"Content-Length: 9\r\nExpect: 100-continue\r\n\r\n",
+    "chunked": POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+}
+
+
+def assert_answers(web: Web, what: str) -> None:
+    """Health and a page, soon."""
+    for path in ("/healthz", PAGE):
+        began = time.monotonic()
+        assert web.get(path).status == 200
+        assert time.monotonic() - began < SOON_S, (what, path)
+
+
+def test_clients_that_send_slowly_hold_no_thread_of_others(web: Web) -> None:
+    for what, sent in SLOW.items():
+        with opened(web, sent):
+            assert_answers(web, what)
+
+
+def test_clients_that_do_not_close_hold_nothing(web: Web) -> None:
+    asked = b"GET /healthz HTTP/1.0\r\n\r\n"
+    with opened(web, asked) as made:
+        assert all(b"200 OK" in one.recv(4096) for one in made)
+        assert_answers(web, "open after the answer")
+
+
+def test_requests_behind_each_other_are_answered_in_their_order(web: Web) -> None:
+    with web.connect() as one:
+        first = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        last = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        for piece in (first + first[:9], first[9:] + last[:30], last[30:]):
+            one.sendall(piece)
+            time.sleep(0.1)
+        found = b"".join(iter(lambda: one.recv(4096), b""))
+    assert found.count(b"200 OK") == 3
+    assert found.index(b"ok") < found.index(b'"redis": true}')
+
+
+def test_the_path_comes_from_no_header(web: Web) -> None:
+    for name, value in (("SCRIPT_NAME", "/x"), ("PATH_INFO", "/healthz")):
+        assert web.get("/healthz", **{name: "/x"}).status == 200
+        page = web.get(PAGE, **{name: value})
+        assert page.status == 200
+        assert 'href="/account"' in page.text  # type: ignore[attr-defined]
+
+
+def test_the_scheme_comes_from_the_settings(
+    transactional_db: None, redis_url: str, tmp_path: Path
+) -> None:
+    """Of a peer on the same machine, which gunicorn would believe."""
+    del transactional_db
+    address = "https://gpu.example.org"
+    user = get_user_model().objects.create_user("fin")
+    with web_server(redis_url, tmp_path, user, PUBLIC_URL=address) as web:
+        for name, value in (
+            ("X-Forwarded-Proto", "https"),
+            ("X-Forwarded-Ssl", "on"),
+            ("X-Forwarded-Protocol", "ssl"),
+        ):
+            answer = web.get("/sign-in", Host="gpu.example.org", **{name: value})
+            assert answer.status == 301, name
+            assert answer.headers["Location"] == f"{address}/sign-in"
+
+
+def test_a_head_that_is_too_long_is_refused(web: Web) -> None:
+    with web.connect() as one:
+        one.sendall(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 70_000)
+        assert one.recv(4096).startswith(b"HTTP/1.1 431 ")
+
+
+def test_small_files_that_unpack_to_gigabytes_do_not_stop_the_server(web: Web) -> None:
+    _, token = create_token(owner=web.person, name="bills", scopes=["write:bills"])
+    header = focus(charge("1.25", "one")).splitlines(keepends=True)[0]
+    packed = gzip.compress(header) + gzip.compress(b"\n" * 100_000_000) * 10
+    assert len(packed) < 1_000_000
+
+    def send(_number: int) -> bytes:
+        with web.connect() as one:
+            lines = (
+                "POST /api/v1/bills?check=yes HTTP/1.1",
+                "Host: localhost",
+                f"Authorization: Bearer {token}",
+                "Content-Type: application/gzip",
+                f"Content-Length: {len(packed)}",
+            )
+            one.sendall("\r\n".join([*lines, "", ""]).encode() + packed)
+            return one.recv(12)[9:12]
+
+    with ThreadPoolExecutor(20) as senders:
+        sent = [senders.submit(send, number) for number in range(20)]
+        assert_answers(web, "20 imports")
+        statuses = {one.result() for one in sent}
+    assert statuses <= {b"400", b"409", b"429"}
+    assert b"400" in statuses
