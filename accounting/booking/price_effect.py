@@ -4,8 +4,9 @@ Of the time whose price changes, the lines at the old and at the new price are c
 bookings compute them: with conversions, the method of each month and what it spreads.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -175,17 +176,54 @@ def price_effect(new: NewRate, places: int) -> PriceEffect:
         with connection.cursor() as cursor:
             cursor.execute(price_change_sql.DROP)
             cursor.execute("DROP TABLE booking_line, booking_statement")
-    amounts = split_charges(raw, places)
-    months = _months(amounts, frozenset(closed))
-    is_corrected = any(month.is_closed for month in months)
-    return PriceEffect(
+    found = PriceEffect(
         days=days,
-        teams=_teams(amounts, frozenset(closed)),
-        months=months,
-        corrected_in=next_to_close() or "" if is_corrected else "",
         newly_priced_ms=int(newly_priced_ms),
         unconverted_ms=int(unconverted_ms),
         raw=raw,
+    )
+    return _split(found, places)
+
+
+def list_effect(rates: Iterable[NewRate], places: int) -> PriceEffect:
+    """The effects of several rates together, as sums of their own.
+
+    Where two of them match the same time, both differences count: the booking takes the more
+    specific one. `days` is that of the rate that changes most.
+
+    Args:
+        rates: at most as many as a page may wait for: each takes as long as `price_effect`.
+        places: as for `price_effect`.
+    """
+    raw: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    days = newly_priced_ms = unconverted_ms = 0
+    for rate in rates:
+        found = price_effect(rate, places)
+        for key, amount in (found.raw or {}).items():
+            raw[key] += amount
+        days = max(days, found.days)
+        newly_priced_ms += found.newly_priced_ms
+        unconverted_ms += found.unconverted_ms
+    together = PriceEffect(
+        days=days,
+        newly_priced_ms=newly_priced_ms,
+        unconverted_ms=unconverted_ms,
+        raw=raw,
+    )
+    return _split(together, places)
+
+
+def _split(found: PriceEffect, places: int) -> PriceEffect:
+    """The effect with its exact differences as amounts of teams and months."""
+    amounts = split_charges(found.raw or {}, places)
+    closed = frozenset(one.period for one in closed_revisions())
+    months = _months(amounts, closed)
+    is_corrected = any(month.is_closed for month in months)
+    return replace(
+        found,
+        teams=_teams(amounts, closed),
+        months=months,
+        corrected_in=next_to_close() or "" if is_corrected else "",
     )
 
 

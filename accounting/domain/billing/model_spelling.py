@@ -7,6 +7,7 @@ known model whose words contain all of its words.
 import re
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
+from difflib import get_close_matches
 
 _WORD = re.compile(r"[^\W_]+")
 _MEMORY = re.compile(r"([0-9]{1,4})gb")
@@ -63,6 +64,13 @@ class Spelling:
                 if asked and asked <= words
             )
         return tuple(model for model in self._found[text] if self._fits(model, memory))
+
+    def closest(self, text: str) -> str:
+        """The known model whose words resemble the text most; "" if none does."""
+        by_words = {" ".join(sorted(words)): m for m, words in self._words.items()}
+        asked = " ".join(sorted(words_of(text)))
+        found = get_close_matches(asked, by_words, n=1)
+        return by_words[found[0]] if found else ""
 
     def _fits(self, model: str, memory: Decimal | None) -> bool:
         size = self._memory[model]

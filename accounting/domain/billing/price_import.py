@@ -19,6 +19,9 @@ WORDS = (
 """Each offer gets the first of these that fits."""
 PICKS = ("lowest", "highest", "median", "first")
 MOST_TIMES = 100  # from the median to a price that is absurd
+_OVERLAPS = (
+    "another price of the same is in effect in its time: change its start or its end"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ def judge(
         pick: which one of several prices of the same is taken: one of PICKS; "" for none.
     """
     found = list(offers)
-    _mark(found, _absurd(found), "absurd")
+    far = f"more than {MOST_TIMES} times from the median of this model in the file"
+    _mark(found, _absurd(found), "absurd", f"{far}: check its unit and its decimals")
     _repeated(found, pick)
     _placed(found, booked)
     return found
@@ -55,9 +59,11 @@ def _open(found: Sequence[Offer]) -> list[int]:
     return [number for number, offer in enumerate(found) if not offer.word]
 
 
-def _mark(found: list[Offer], numbers: Iterable[int], word: str) -> None:
+def _mark(
+    found: list[Offer], numbers: Iterable[int], word: str, advice: str = ""
+) -> None:
     for number in numbers:
-        found[number] = replace(found[number], word=word)
+        found[number] = replace(found[number], word=word, advice=advice)
 
 
 def _price(offer: Offer) -> Decimal:
@@ -105,7 +111,10 @@ def _repeated(found: list[Offer], pick: str) -> None:
         is_above = False
         for number, amount in zip(numbers, amounts, strict=True):
             if amount != chosen:
-                _mark(found, [number], "conflict")
+                advice = (
+                    "the file has several prices of the same from this day: choose one"
+                )
+                _mark(found, [number], "conflict", advice)
             elif is_above:
                 _mark(found, [number], "same")
             else:
@@ -140,7 +149,8 @@ def _placed(
     for sets, numbers in groups.items():
         known = sorted(booked.get(sets, ()), key=lambda one: one.valid_from)
         for number in numbers:
-            _mark(found, [number], _word_beside(found[number], known))
+            word = _word_beside(found[number], known)
+            _mark(found, [number], word, _OVERLAPS if word == "overlap" else "")
         fitting = [number for number in numbers if not found[number].word]
         _in_order(found, sorted(fitting, key=lambda n: _start(found[n])), known)
 
@@ -157,7 +167,7 @@ def _in_order(
     for number in ordered:
         offer, start = found[number], _start(found[number])
         if not is_first and (until is None or until > start):
-            found[number] = replace(offer, word="overlap")
+            found[number] = replace(offer, word="overlap", advice=_OVERLAPS)
             continue
         later = starts[bisect_right(starts, start) :]
         end = offer.valid_to or (later[0] if later else None)

@@ -6,6 +6,12 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 
 from accounting.domain.billing.model_spelling import Spelling
+from accounting.domain.billing.price_advice import (
+    LARGEST,
+    PLACES,
+    date_advice,
+    number_advice,
+)
 
 FIELDS = (
     *("kind", "model", "cluster", "profile", "lifecycle", "tier", "currency"),
@@ -15,8 +21,6 @@ FIELDS = (
 """What a column can be: the fields of a price, the name of its list, and `memory` (GiB) and
 `count` of GPUs."""
 PRICE = "per_gpu_hour"
-LARGEST = Decimal(10) ** 6
-PLACES = Decimal("0.000001")
 
 
 class PriceFileError(ValueError):
@@ -50,6 +54,7 @@ class Offer:
         text: the model as the file spells it.
         price_list: name of its list; "" for the usual one of its kind and currency.
         warning: why a price that is taken is probably a mistake (M13).
+        advice: why it is not taken, with the value as it was written and what would be right.
     """
 
     line: int
@@ -69,6 +74,7 @@ class Offer:
     source_note: str = ""
     price_list: str = ""
     warning: str = ""
+    advice: str = ""
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -177,12 +183,16 @@ def _read(offer: Offer, given: Mapping[str, str], rules: Rules) -> Iterator[Offe
         yield replace(offer, word="no_price")
         return
     price = _number(values[PRICE])
-    offer = replace(offer, price=price)
-    is_amount = price is not None and 0 <= price < LARGEST and not price % PLACES
-    wrong = (values["count"] and count is None) or (values["memory"] and memory is None)
-    if not is_amount or wrong:
-        yield replace(offer, word="bad_number")
+    if price is None or not 0 <= price < LARGEST or price % PLACES:
+        advice = number_advice(values[PRICE], price)
+        yield replace(offer, word="bad_number", advice=advice)
         return
+    offer = replace(offer, price=price)
+    for name, number in (("count", count), ("memory", memory)):
+        if values[name] and number is None:
+            advice = f"{name}: {number_advice(values[name], None)}"
+            yield replace(offer, word="bad_number", advice=advice)
+            return
     yield from _dated(offer, values, memory, rules)
 
 
@@ -191,27 +201,57 @@ def _dated(
 ) -> Iterator[Offer]:
     currency = values["currency"]
     offer = replace(offer, currency=currency)
-    is_foreign_cost = offer.kind == "cost" and currency != rules.billing_currency
-    if currency not in rules.currencies or is_foreign_cost:
-        yield replace(offer, word="bad_currency")
+    if currency not in rules.currencies:
+        advice = f"“{currency}” is not a currency: write its code, such as EUR"
+        yield replace(offer, word="bad_currency", advice=advice)
         return
-    try:
-        start = rules.instant(values["valid_from"])
-        end = rules.instant(values["valid_to"]) if values["valid_to"] else None
-    except (ValueError, OverflowError):
-        yield replace(offer, word="bad_date")
+    if offer.kind == "cost" and currency != rules.billing_currency:
+        advice = f"a cost is in {rules.billing_currency}, the currency of bills"
+        yield replace(offer, word="bad_currency", advice=advice)
+        return
+    start, end = _instants(values, rules)
+    if isinstance(start, str):
+        yield replace(offer, word="bad_date", advice=start)
         return
     offer = replace(offer, valid_from=start, valid_to=end)
     if end is not None and end <= start:
-        yield replace(offer, word="bad_date")
+        advice = f"it ends on {values['valid_to']}, which is not after its start"
+        yield replace(offer, word="bad_date", advice=advice)
         return
     models = rules.spelling.models_of(offer.text, memory)
     if not models and rules.keep_unknown and _is_name(offer.text):
         models = (rules.own_name(offer.text),)
     if not models:
-        yield replace(offer, word="unknown_model")
+        yield replace(offer, word="unknown_model", advice=_model_advice(offer, rules))
     for model in models:
         yield rules.check(replace(offer, model=model))
+
+
+def _instants(
+    values: Mapping[str, str], rules: Rules
+) -> tuple[datetime, datetime | None] | tuple[str, None]:
+    """The start and the end; else why one of them is not valid."""
+    found: list[datetime | None] = []
+    for name in ("valid_from", "valid_to"):
+        text = values[name]
+        try:
+            is_open = name == "valid_to" and not text
+            found.append(None if is_open else rules.instant(text))
+        except (ValueError, OverflowError):
+            return date_advice(text), None
+    start, end = found
+    if start is None:
+        raise TypeError("a price has a start")
+    return start, end
+
+
+def _model_advice(offer: Offer, rules: Rules) -> str:
+    closest = rules.spelling.closest(offer.text)
+    hint = f"did you mean {closest}? Otherwise name" if closest else "name"
+    return (
+        f"no GPU of “{offer.text}” was seen: {hint} its model as an alias, or keep models that "
+        "were never seen"
+    )
 
 
 def _is_name(text: str) -> bool:

@@ -43,6 +43,9 @@ class OfferSerializer(RowSerializer):
     warning = PrintableField(
         help_text="why a price that is taken is probably a mistake"
     )
+    advice = PrintableField(
+        help_text="why it is not taken, with the value as it was written"
+    )
 
 
 MOST_ROWS = 10_000

@@ -14,15 +14,18 @@ from accounting.actions.finance.price_import import (
     digest_of,
     import_price_file,
 )
+from accounting.booking.price_effect import NewRate, list_effect
 from accounting.domain.billing.price_import import WORDS
 from accounting.domain.billing.price_offers import Offer, PriceFileError
+from accounting.domain.core.money import minor_places
+from accounting.models import Cluster, Gpu, PriceKind
 from accounting.serializers.finance.price_import import import_options, text_of
 from accounting.views.finance.prices.price_forms import (
     OPTIONS,
     PriceFileForm,
     PriceImportForm,
 )
-from accounting.web.permissions import admin_form
+from accounting.web.permissions import Visitor, admin_form, visitor_of
 
 SHOWN = 500  # rows; those that need a decision come first
 SAID = {
@@ -41,6 +44,8 @@ SAID = {
 }
 """Words of money.md M19 as the page says them."""
 WELL = ("taken", "same", "filtered")
+MOST_PREVIEWED = 20
+"""Rates whose effect on charges is computed: each takes about as long as the form of a price."""
 
 
 @admin_form
@@ -134,6 +139,8 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     counts = Counter(offer.word for offer in offers)
+    rates = _effective(visitor_of(request), offers) if confirm else []
+    places = minor_places(visitor_of(request).billing.currency)
     ordered = sorted(offers, key=lambda offer: offer.word in WELL and not offer.warning)
     context: dict[str, Any] = {
         "form": form,
@@ -144,7 +151,45 @@ def _page(
         ],
         "taken": counts["taken"],
         "warned": sum(bool(offer.warning) for offer in offers),
+        "respelled": sorted(
+            {(one.text, one.model) for one in offers if _is_respelled(one)}
+        ),
+        "effect": list_effect(rates[:MOST_PREVIEWED], places) if confirm else None,
+        "previewed": min(len(rates), MOST_PREVIEWED),
+        "not_previewed": max(0, len(rates) - MOST_PREVIEWED),
+        "currency": visitor_of(request).billing.currency,
         "rows": [(one, SAID[one.word]) for one in ordered[:SHOWN]],
         "all": len(offers),
     }
     return render(request, "accounting/price_import.html", context, status=status)
+
+
+def _is_respelled(offer: Offer) -> bool:
+    """True for a price that is taken for a model which the file spells in another way."""
+    return offer.word == "taken" and offer.text.casefold() != offer.model.casefold()
+
+
+def _effective(visitor: Visitor, offers: Sequence[Offer]) -> list[NewRate]:
+    """Rates that are taken, have begun, and are of a model that has been used."""
+    clusters = dict(Cluster.objects.values_list("name", "pk"))
+    used = set(Gpu.objects.values_list("model", flat=True).distinct())
+    return [
+        NewRate(
+            model=offer.model,
+            rate=offer.price,
+            currency=offer.currency,
+            valid_from=offer.valid_from,
+            valid_to=offer.valid_to,
+            cluster_id=clusters[offer.cluster] if offer.cluster else None,
+            profile=offer.profile,
+            lifecycle=offer.lifecycle,
+            tier=offer.tier,
+        )
+        for offer in offers
+        if offer.word == "taken"
+        and offer.kind == PriceKind.RATE
+        and offer.model in used
+        and offer.price is not None
+        and offer.valid_from is not None
+        and offer.valid_from <= visitor.now
+    ]

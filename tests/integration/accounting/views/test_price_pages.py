@@ -3,12 +3,16 @@
 The form of a price is in `test_flows.py`, the words of rows in `commands/test_prices.py`.
 """
 
+import re
+from decimal import Decimal
+from html import unescape
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from accounting.booking.price_effect import NewRate, price_effect
 from accounting.models import PriceList, UnitPrice
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
@@ -31,6 +35,11 @@ OPTIONS = {
     "map": "model=gpu\nper_gpu_hour=usd",
     "set": "valid_from=2026-12-01\ncurrency=USD",
 }
+
+
+def text_of(answer: Any) -> str:
+    """A page without its tags."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html_of(answer))).split())
 
 
 def upload(client: Client, content: bytes, **more: str) -> Any:
@@ -158,3 +167,46 @@ def test_a_file_that_cannot_be_read_says_why(
     answer = upload(sign_in("ana"), content)
     assert answer.status_code == 422
     assert words in html_of(answer)
+
+
+def test_a_refused_row_shows_its_value_and_what_would_be_right(
+    sign_in: SignIn,
+) -> None:
+    content = (
+        b"gpu,usd\nNVIDIA L40S,abc\n"
+        b'NVIDIA L40S,"0,72"\nNVIDIA L40S,-1\nNVIDIA L40SS,2\nNVIDIA L40S,0.1234567\n'
+    )
+    page = text_of(upload(sign_in("ana"), content))
+    assert "“abc” is not a plain number" in page
+    assert "“0,72” is not a plain number: write 0.72" in page
+    assert "-1 is negative: a price is 0 or more" in page
+    assert "did you mean NVIDIA-L40S?" in page
+    assert "0.1234567 has more than six decimals: write 0.123457" in page
+
+
+def test_a_model_that_is_spelled_in_another_way_is_named(sign_in: SignIn) -> None:
+    page = text_of(upload(sign_in("ana"), FILE.encode()))
+    assert "The file spells 1 model in another way" in page
+    assert "NVIDIA L40S is NVIDIA-L40S" in page
+
+
+def test_what_an_import_changes_is_shown_before_it_is_saved(sign_in: SignIn) -> None:
+    future = text_of(upload(sign_in("ana"), FILE.encode()))
+    assert "No charge changes" in future
+    begun = {"set": "valid_from=2026-11-01\ncurrency=EUR"}
+    content = b"gpu,usd\nL40S,9.99\nH100,20\n"
+    answer = upload(sign_in("ana"), content, **begun)
+    effect = answer.context["effect"]
+    assert effect.total > 0
+    rates = [NewRate(*each) for each in _rates(answer)]
+    alone = [price_effect(rate, 2) for rate in rates]
+    assert len(alone) == 2
+    assert abs(effect.total - sum(one.total for one in alone)) <= Decimal("0.02")
+    assert "This changes" in text_of(answer)
+
+
+def _rates(answer: Any) -> list[tuple[Any, ...]]:
+    return [
+        (one.model, one.price, one.currency, one.valid_from, one.valid_to)
+        for one, _ in answer.context["rows"]
+    ]
