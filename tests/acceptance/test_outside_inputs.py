@@ -46,6 +46,20 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[str, Case] = {
+    "ratio-under-percent-name": Case(
+        looks=(
+            Look(
+                "usage",
+                "pod",
+                (
+                    {"pod": "t-0", "busy_ms": 1_056_000},
+                    {"pod": "t-1", "busy_ms": 504_000},
+                ),
+            ),
+            Look("usage", "team", ({"idle_charge": "0.490000"},)),
+        ),
+        codes=frozenset({"utilization_scale"}),
+    ),
     "idle-charge-zero": Case(
         looks=(
             Look(

@@ -5,7 +5,7 @@ no code shared with the product. It covers NVIDIA GPUs (whole, MIG, shared), AMD
 divided) and kube-state, without DRA.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
@@ -22,17 +22,15 @@ from tests.oracle.samples import (
     Part,
     Place,
     Sample,
-    Scales,
     Track,
     one_a_millisecond,
     span_of_step,
     window_of,
 )
+from tests.oracle.scales import ScalesShown
 from tests.oracle.setup import PLAIN, Setup
 from tests.oracle.speakers import read
 from tests.oracle.steps import lower_median, median_gap
-
-MANY = 3  # values above a ratio, in one window
 
 
 class Proof(NamedTuple):
@@ -61,7 +59,7 @@ class Evidence(KubeState):
         self.processes: dict[Track, dict[int, dict[Label, int]]] = defaultdict(dict)
         self.devices: dict[Track, set[int]] = defaultdict(set)
         self.exporter = [s for s in kept if s.name.startswith(("DCGM_", "gpu_"))]
-        self.disbelieved = disbelieved(self.exporter, setup.scales)
+        self.scales_shown = ScalesShown(self.exporter, setup.scales)
         self.with_exported = {
             s.scraper for s in self.exporter if s.labels.get("exported_pod")
         }
@@ -94,8 +92,8 @@ class Evidence(KubeState):
         self.nodes_of[track][sample.at] = host
         self.nodes_of[proof][sample.at] = host
         self.values[proof][sample.at] = (True, 0)
-        value = sample.reading(self.setup.scales)
-        if value is None or (sample.name, window_of(sample.at)) in self.disbelieved:
+        value = self.scales_shown.reading(sample)
+        if value is None:
             return
         if label is None:
             self.devices[track].add(sample.at)
@@ -194,19 +192,3 @@ class Evidence(KubeState):
 @lru_cache(maxsize=1 << 16)
 def _utilization(billionths: int) -> Fraction:
     return Fraction(billionths, BILLION)
-
-
-def disbelieved(samples: Iterable[Sample], scales: Scales) -> set[tuple[str, int]]:
-    """Names of ratios that show percent, with the windows in which they do (N8).
-
-    Three values of different GPUs or times do; copies of one count once.
-    """
-    found = {
-        (sample.name, window_of(sample.at), sample.gpu, sample.at)
-        for sample in samples
-        if sample.name.endswith("_RATIO") and sample.name not in scales
-        if (ratio := sample.ratio(scales)) is not None
-        if Fraction(11, 10) < ratio <= 100
-    }
-    counts = Counter((name, window) for name, window, _, _ in found)
-    return {which for which, count in counts.items() if count >= MANY}

@@ -67,6 +67,56 @@ def test_two_wrong_values_are_no_data_and_silence_nothing() -> None:
     assert states(both(samples), "GPU-a") == {"free": "165", "stray": "135"}
 
 
+def test_fractions_under_a_name_of_whole_percent_are_ratios() -> None:
+    """Three times of one GPU show it; the other's 1 is all of it, and 0 is nothing."""
+    samples = node("n1", 3, FIRST)
+    samples += gpu("GPU-a", "n1", every(30, 0, 60), 0.5, metric=UTIL)
+    samples += gpu("GPU-a", "n1", every(30, 90, 270), 1, metric=UTIL)
+    samples += gpu("GPU-b", "n1", FIRST, 1, metric=UTIL)
+    samples += gpu("GPU-c", "n1", FIRST, 0, metric=UTIL)
+    book = both(samples)
+    assert states(book, "GPU-a") == {"free": "45", "stray": "255"}
+    assert states(book, "GPU-b") == {"stray": "300"}
+    assert states(book, "GPU-c") == {"free": "300"}
+
+
+def test_two_fractions_are_not_certain_and_no_data() -> None:
+    samples = node("n1", 2, FIRST)
+    samples += gpu("GPU-a", "n1", [0, 30], 0.5, metric=UTIL)
+    samples += gpu("GPU-a", "n1", every(30, 60, 270), 1, metric=UTIL)
+    book = both(samples)
+    assert states(book, "GPU-a") == {"free": "300"}
+
+
+def test_fractions_beside_whole_percent_are_no_data_of_their_scraper() -> None:
+    """Two scales in one source: who writes whole numbers is believed."""
+    samples = node("n1", 1, FIRST) + node("n2", 1, FIRST)
+    samples += gpu("GPU-a", "n1", FIRST, 0.5, metric=UTIL)
+    samples += gpu("GPU-b", "n2", FIRST, 50, {"instance": "d1"}, UTIL)
+    book = both(samples)
+    assert states(book, "GPU-a") == {"free": "300"}
+    assert states(book, "GPU-b") == {"free": "150", "stray": "150"}
+
+
+def test_averages_of_percent_are_percent() -> None:
+    samples = node("n1", 2, FIRST)
+    samples += gpu("GPU-a", "n1", FIRST, 0.5, metric=UTIL)
+    samples += gpu("GPU-b", "n1", FIRST, 12.5, metric=UTIL)
+    book = both(samples)
+    assert states(book, "GPU-a") == {"free": "298.5", "stray": "1.5"}
+    assert states(book, "GPU-b") == {"free": "262.5", "stray": "37.5"}
+
+
+def test_percent_under_a_name_of_ratios_silences_its_scraper() -> None:
+    samples = node("n1", 1, FIRST) + node("n2", 1, FIRST)
+    samples += gpu("GPU-a", "n1", every(30, 0, 60), 50)
+    samples += gpu("GPU-a", "n1", every(30, 90, 270), 0.5)
+    samples += gpu("GPU-b", "n2", FIRST, 0.5, {"instance": "d1"})
+    book = both(samples)
+    assert states(book, "GPU-a") == {"free": "300"}
+    assert states(book, "GPU-b") == {"free": "150", "stray": "150"}
+
+
 def test_a_declared_name_is_not_silenced_whatever_its_values() -> None:
     """Declared a ratio: 50 is no data, by itself. Declared percent: it is a half."""
     samples = node("n1", 1, FIRST)

@@ -12,6 +12,7 @@ from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.inventory.labels import Ownership
 from accounting.domain.samples.deduplicate import distinct
+from accounting.domain.samples.metric_scales import on_their_scale
 from accounting.domain.samples.scraper_series import (
     BILLION,
     ScraperSeries,
@@ -30,8 +31,6 @@ from accounting.domain.samples.series import (
 from accounting.domain.samples.value_checks import (
     differing_samples,
     out_of_range,
-    without,
-    wrong_scales,
 )
 from accounting.domain.units.geometry import GpuPart, part_in
 from accounting.domain.units.gpu_units import is_partition
@@ -93,17 +92,14 @@ def gpu_utilizations(
     issues: list[Issue] = []
     for reading in readings:
         of_utilization = [one for one in reading.series if one.metric in METRIC_CODE]
-        undeclared = [one for one in of_utilization if one.name not in reading.declared]
-        rejected = wrong_scales(undeclared, period, issues)
-        for series in of_utilization:
+        declared = reading.declared
+        for series in on_their_scale(of_utilization, declared, period, issues):
             gpu = series.gpu
             if gpu is None:
                 continue
             part = part_in(gpu) if gpu.instance else GpuPart(gpu.uuid)
             key = (part, series.metric, series.scraper)
-            parts[key].append(
-                without(series, rejected.get(series.name, ())) if rejected else series
-            )
+            parts[key].append(series)
             nodes[key] = (gpu.node, reading.interval_ms)
         _add_power(reading, utilizations)
     issues.extend(_build_tracks(parts, nodes, utilizations, period, whose))

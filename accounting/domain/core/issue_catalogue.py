@@ -84,8 +84,9 @@ TEXTS: Mapping[str, Text] = {
         "the time with both names",
     ),
     "utilization_scale": Text(
-        "Percent values in a ratio metric",
-        "Declare `scales: {NAME: percent}` for this source, then `ingest` the time again.",
+        "Values on another scale than the metric's name",
+        "Declare `scales: {NAME: percent}` or `{NAME: ratio}` for this source, then `ingest` the "
+        "time again.",
         "complete windows of the GPUs that report it",
     ),
     "utilization_out_of_range": Text(

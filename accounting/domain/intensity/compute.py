@@ -10,6 +10,7 @@ cut; a share is applied to them once.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -38,6 +39,7 @@ from accounting.domain.intensity.stretches import CutIntervals, GpuInterval
 from accounting.domain.intensity.totals import rows_of
 from accounting.domain.samples.counters import Energy
 from accounting.domain.samples.gauges import GaugeSeries
+from accounting.domain.samples.metric_scales import on_their_scale
 from accounting.domain.samples.sample_coverage import SampleCoverage
 from accounting.domain.samples.series import Reading
 
@@ -68,13 +70,14 @@ def intensities(
     Returns:
         A table for each window, and issues of values.
     """
-    found = GaugeSeries.of(readings, OF_PART, OF_GPU)
+    whole = Interval(windows[0].start_ms, windows[-1].end_ms)
+    issues: list[Issue] = []
+    on_scale = [_on_their_scale(reading, whole, issues) for reading in readings]
+    found = GaugeSeries.of(on_scale, OF_PART, OF_GPU)
     if not found.series or not stretches:
         return [NOTHING for _ in windows], []
     work = CutIntervals.of(windows, stretches)
     axis = Keys(windows[0].start_ms)
-    whole = Interval(windows[0].start_ms, windows[-1].end_ms)
-    issues: list[Issue] = []
     held = zeros(len(work.held))
     total = zeros(len(work.cut))
     _measure_parts(work, held, found, changes, axis, whole, issues)
@@ -86,6 +89,16 @@ def intensities(
         for n in range(len(windows))
     ]
     return tables, issues
+
+
+def _on_their_scale(reading: Reading, whole: Interval, issues: list[Issue]) -> Reading:
+    """A reading without the activity under names that show percent in place of ratios (N8)."""
+    ratios = [one for one in reading.series if one.metric in RATIOS]
+    if not ratios:
+        return reading
+    others = [one for one in reading.series if one.metric not in RATIOS]
+    shown = on_their_scale(ratios, reading.declared, whole, issues)
+    return replace(reading, series=(*others, *shown))
 
 
 def _measure_parts(  # noqa: PLR0913, PLR0917  # what is known, and where it goes

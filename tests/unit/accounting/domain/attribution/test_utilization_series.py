@@ -158,17 +158,40 @@ def test_percent_under_a_ratios_name_gives_no_utilization_in_that_window() -> No
         ([50.0, 60.0, 0.5], "X_RATIO"),  # two
         ([101.0, 500.0, 50.0, 60.0], "X_RATIO"),  # above 100 is no percentage
         ([1.1, 1.05, 50.0, 60.0], "X_RATIO"),
-        ([50.0, 60.0, 70.0], "X"),
+        ([50.0, 60.0], "X"),
+        ([50.0, 60.0, 70.0], "gpu_prof_sm_active"),  # of percent, with decimal places
     ],
 )
-def test_a_few_values_or_another_name_are_no_wrong_scale(
-    values: list[float], name: str
-) -> None:
+def test_a_few_values_are_no_wrong_scale(values: list[float], name: str) -> None:
     """N8."""
     samples = {30.0 * n: value for n, value in enumerate([*values, 0.5])}
     found, issues = utilizations(series(ENGINE, samples, name=name))
     assert "utilization_scale" not in {issue.code for issue in issues}
     assert found[G].tracks[ENGINE][0].utilization[-1] == BILLION // 2
+
+
+def test_the_issue_of_fractions_says_how_they_are_read() -> None:
+    """N8: as ratios where it is certain, else not at all; of the windows that are asked for."""
+    name = "DCGM_FI_DEV_GPU_UTIL"
+    sure = {-30: 0.005, 0: 0.005, 30: 0.0025, 60: 0.0075, 90: 0.01, 120: 0.0}
+    found, [issue] = utilizations(series(UTIL, sure, name=name))
+    shown = [BILLION // 2, BILLION // 4, 3 * BILLION // 4, BILLION, 0]
+    assert found[G].tracks[UTIL][0].utilization.tolist() == shown  # one before is alone
+    assert (issue.code, issue.subject, issue.severity) == (
+        *("utilization_scale", name),
+        "warning",
+    )
+    assert (issue.first_ms, issue.last_ms) == (ms(0), ms(300))
+    assert issue.at_stake_ms == 300_000
+    assert "read as ratios" in issue.message
+    assert issue.advice == f"Declare `scales: {{{name}: ratio}}` for this source."
+    found, [issue] = utilizations(
+        series(UTIL, sure, name=name), series(UTIL, {0: 0.5}, uuid="H", name=name)
+    )
+    assert found[G].tracks[UTIL][0].times.tolist() == []
+    assert found[GpuPart("H")].tracks[UTIL][0].times.tolist() == []  # its scraper's
+    assert (issue.severity, issue.at_stake_ms) == ("error", 600_000)
+    assert "no data" in issue.message
 
 
 @pytest.mark.parametrize("copies", [2, 4])
