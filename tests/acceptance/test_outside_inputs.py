@@ -46,6 +46,20 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[str, Case] = {
+    "mig-profile-rounding": Case(
+        looks=(
+            Look(
+                "usage",
+                "pod",
+                (
+                    {"pod": "train-0", "busy_ms": 600_000, "charge": "0.700000"},
+                    # a seventh of four windows, rounded up in each (N23)
+                    {"pod": "nb-0", "allocated_ms": 171_432, "busy_ms": 85_716},
+                ),
+            ),
+            Look("ledger", "cluster", ({"stranded_ms": 0},)),
+        ),
+    ),
     "ratio-under-percent-name": Case(
         looks=(
             Look(

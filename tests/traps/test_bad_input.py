@@ -93,10 +93,10 @@ def test_what_kube_state_says_of_a_pod_without_owner_is_a_name(tmp_path: Path) -
 
 def test_a_profile_of_no_table_books_nothing(tmp_path: Path) -> None:
     told = Scene()
-    mig_node(told, {"2g.99gb": 3, "1g.10gb": 1})
-    told.pod(Pod("odd", resource="nvidia_com_mig_2g_99gb"))
+    mig_node(told, {"9g.99gb": 3, "1g.10gb": 1})
+    told.pod(Pod("odd", resource="nvidia_com_mig_9g_99gb"))
     told.pod(Pod("good", resource="nvidia_com_mig_1g_10gb"))
-    told.gpu("GPU-1", 1, part("2g.99gb", 3) | {"namespace": "vision", "pod": "odd"})
+    told.gpu("GPU-1", 1, part("9g.99gb", 3) | {"namespace": "vision", "pod": "odd"})
     told.gpu("GPU-1", 1, part("1g.10gb", 7) | {"namespace": "vision", "pod": "good"})
 
     told.read(tmp_path)
@@ -111,8 +111,8 @@ def test_a_profile_of_no_table_books_nothing(tmp_path: Path) -> None:
         for row in report("issues")
         if row["code"] == "unknown_profile"
     }
-    assert set(said) == {"vision/odd nvidia.com/mig-2g.99gb", "GPU-1 2g.99gb"}
-    stake = said["vision/odd nvidia.com/mig-2g.99gb"]["at_stake_ms"]
+    assert set(said) == {"vision/odd nvidia.com/mig-9g.99gb", "GPU-1 9g.99gb"}
+    stake = said["vision/odd nvidia.com/mig-9g.99gb"]["at_stake_ms"]
     assert stake == (HOUR - 30) * 1000  # to its last sample, as of one GPU
 
 

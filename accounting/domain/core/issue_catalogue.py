@@ -137,9 +137,11 @@ TEXTS: Mapping[str, Text] = {
     ),
     "unknown_profile": Text(
         "Unknown MIG profile",
-        "Pods that request it are not billed, and its instances count as stranded. Compare the "
-        "profile with docs/metering.md. If the GPU is new, report the profile.",
-        "the pod's time, counted as one GPU",
+        "If its slices fit the GPU, they are its share. Otherwise pods that request it are not "
+        "billed, and its instances count as stranded. Compare the profile with docs/metering.md. "
+        "If the GPU is new, report the profile.",
+        "the time of such instances by their share; of a pod that is not billed its time, counted "
+        "as one GPU",
     ),
     "share_above_one": Text(
         "Share of more than one GPU",

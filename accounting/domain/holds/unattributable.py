@@ -1,6 +1,8 @@
 """Evidence that cannot be booked, as issues: it is never billed."""
 
+from collections import Counter
 from collections.abc import Iterable
+from fractions import Fraction
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
@@ -10,7 +12,9 @@ from accounting.domain.inventory.nodes import model_in, node_facts
 from accounting.domain.inventory.records import Inventory, PodRecord
 from accounting.domain.inventory.requests import effective_requests
 from accounting.domain.inventory.resource_claims import Claims
+from accounting.domain.units.geometry import Instances
 from accounting.domain.units.gpu_units import share_of, unit_of
+from accounting.domain.units.mig_profiles import is_read_by_numbers
 
 
 def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:
@@ -73,23 +77,50 @@ def _held_ms(pod: PodRecord, period: Interval) -> int:
 
 def _unknown_instances(inventory: Inventory, period: Interval) -> Iterable[Issue]:
     for uuid, gpu in inventory.gpus.items():
-        places = gpu.nodes() if gpu.geometry else {}
+        if not gpu.geometry:
+            continue
+        places = gpu.nodes()
         latest = max(places, key=lambda name: places[name][-1].last_ms, default="")
         model = model_in(gpu, inventory.nodes.get(latest))
-        for i, (at, instances) in enumerate(gpu.geometry):
-            later = gpu.geometry[i + 1 :]
-            end = later[0][0] if later else period.end_ms
-            if at >= period.end_ms or end <= period.start_ms:
-                continue
-            for kind in sorted({kind for _, kind in instances}):
-                if not kind or share_of(kind, model) is None:
-                    yield Issue(
-                        code="unknown_profile",
-                        subject=f"{uuid} {kind}",
-                        message="GPUs of this model do not have such instances. The time counts "
-                        "as stranded.",
-                        advice="Check the exporter's labels GPU_I_PROFILE and modelName.",
-                        first_ms=max(at, period.start_ms),
-                        last_ms=min(end, period.end_ms),
-                        severity="error",
-                    )
+        last = [spans[-1].last_ms + spans[-1].step_ms for spans in places.values()]
+        changes = [at for at, _ in gpu.geometry]
+        ends = [*changes[1:], max(last, default=period.end_ms)]
+        for (at, instances), end in zip(gpu.geometry, ends, strict=True):
+            shown = Interval(at, max(at, end)).intersection(period)
+            if shown is not None:
+                yield from _odd_profiles(uuid, model, instances, shown)
+
+
+def _odd_profiles(
+    uuid: str, model: str, instances: Instances, shown: Interval
+) -> Iterable[Issue]:
+    """Profiles that are not in the table of a GPU's model; at stake is their part of the GPU."""
+    counts = Counter(kind for _, kind in instances)
+    shares = {kind: share_of(kind, model) if kind else None for kind in counts}
+    known = sum(
+        (share[0] * counts[kind] for kind, share in shares.items() if share), Fraction()
+    )
+    for kind, share in sorted(shares.items()):
+        if share is not None and not is_read_by_numbers(kind, model):
+            continue
+        part = max(Fraction(), 1 - known) if share is None else share[0] * counts[kind]
+        yield Issue(
+            code="unknown_profile",
+            subject=f"{uuid} {kind}",
+            message=_STRANDED
+            if share is None
+            else f"The table of {model} has no such profile. One instance counts as {share[0]} of "
+            "the GPU, by the numbers of its name.",
+            advice="Check the exporter's labels GPU_I_PROFILE and modelName."
+            if share is None
+            else "Compare it with docs/metering.md. If the GPU has this profile, report it.",
+            first_ms=shown.start_ms,
+            last_ms=shown.end_ms,
+            at_stake_ms=int(shown.length_ms * min(part, Fraction(1))),
+            severity="error" if share is None else "warning",
+        )
+
+
+_STRANDED = (
+    "GPUs of this model do not have such instances. The time counts as stranded."
+)

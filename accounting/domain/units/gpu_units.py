@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accounting.domain.units.mig_profiles import normal, shape_of
+from accounting.domain.units.mig_profiles import known_name, normal, shape_of
 
 WHOLE = ""  # the kind of a GPU that is not partitioned, and of its replicas
 _LABEL = "label_nvidia_com_"
@@ -114,6 +114,23 @@ class NodeFacts:
             return units // count if units and units % count == 0 else 1
         return written
 
+    def replicas_of(self, resource: str, kind: str) -> int:
+        """Units per MIG instance; the resource may keep its name under sharing.
+
+        By the label of the profile under the mixed strategy, else that of the node. A written total
+        is the factor times the instances, as for `replicas`.
+        """
+        is_renamed = resource.endswith(".shared")
+        is_other_renamed = self.capacity.get(f"{resource}.shared", 0) > 0
+        odd = re.sub(r"[^a-z0-9]", "_", kind)
+        written = self.number(f"mig_{odd}_replicas") if self.is_mixed else 0
+        if not is_renamed and (is_other_renamed or not self.capacity.get(resource)):
+            return 1
+        count = self.number(f"mig_{odd}_count")
+        if count and written == self.capacity.get(resource) and written % count == 0:
+            return written // count
+        return written or (self.replicas if is_renamed else 1)
+
     @property
     def single_profile(self) -> str:
         """The MIG profile that `nvidia.com/gpu` represents, or empty."""
@@ -156,13 +173,7 @@ def unit_of(
     if "/mig-" in resource:
         name = resource.partition("/mig-")[2]
         kind = normal(name.removesuffix(".shared"))
-        replicas = facts.replicas
-        if not name.endswith(".shared"):
-            replicas = 1
-        elif facts.is_mixed:
-            odd = re.sub(r"[^a-z0-9]", "_", kind)
-            replicas = facts.number(f"mig_{odd}_replicas") or replicas
-        return _part(kind, facts, replicas)
+        return _part(kind, facts, facts.replicas_of(resource, kind))
     if resource.startswith("nvidia.com/gpu"):
         return _part(facts.single_profile, facts, facts.replicas)
     if resource.startswith("amd.com/"):
@@ -173,11 +184,14 @@ def unit_of(
 
 
 def _part(kind: str, facts: NodeFacts, replicas: int) -> GpuUnit | None:
-    found = share_of(kind, facts.product or facts.labels.get(SAMPLED_MODEL, ""))
+    model = facts.product or facts.labels.get(SAMPLED_MODEL, "")
+    found = share_of(kind, model)
     if found is None:
         return None
     compute, memory = found
-    return GpuUnit(kind, compute / replicas, memory / replicas, replicas)
+    return GpuUnit(
+        known_name(kind, model), compute / replicas, memory / replicas, replicas
+    )
 
 
 def share_of(kind: str, model: str) -> tuple[Fraction, Fraction] | None:

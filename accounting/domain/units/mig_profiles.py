@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 _NAME = re.compile(
     r"(?:(?P<ci>\d+)c\.)?(?P<gi>\d+)g\.(?P<gb>\d+)gb(?P<attributes>(?:[+-][a-z.]+)*)"
 )
+_Row = tuple[str, int, Fraction]  # profile, most per GPU, memory share
 _MEMORY_SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}  # of 8; on GPUs with 4, of 4
 
 
@@ -108,11 +110,11 @@ def slices_of(model: str) -> int:
 def shape_of(name: str, model: str) -> ProfileShape | None:
     """The size of a profile on one GPU of a model.
 
-    For a model that is not in the table, the numbers in the profile's name are used.
+    A name that differs by rounding from one of the table is that one (`known_name`). For a model
+    or a profile that is not in the table, the numbers in the profile's name are used.
 
     Returns:
-        None for a name that is not a profile, a profile larger than a GPU, and a profile that a
-        model of the table does not have.
+        None for a name that is not a profile, and for a profile larger than a GPU.
     """
     profile = parse(name)
     total = slices_of(model)
@@ -120,17 +122,36 @@ def shape_of(name: str, model: str) -> ProfileShape | None:
         return None
     compute = Fraction(profile.compute, total)
     part = Fraction(profile.compute, profile.slices)  # of the instance's memory
-    rows = _rows(model)
-    for base, most, memory in rows:
-        if base == profile.base:
-            has_only_one = "+me" in profile.attributes
-            return ProfileShape(compute, memory * part, 1 if has_only_one else most)
-    if rows:
-        return None
+    row = _row_of(profile, _rows(model))
+    if row is not None:
+        _, most, memory = row
+        has_only_one = "+me" in profile.attributes
+        return ProfileShape(compute, memory * part, 1 if has_only_one else most)
     eighths = Fraction(_MEMORY_SLICES.get(profile.slices, profile.slices), 8)
     memory = eighths if total == 7 else Fraction(profile.slices, total)
     most = total // profile.slices
     return ProfileShape(compute, memory * part, most, is_known=False)
+
+
+@lru_cache(maxsize=10_000)
+def known_name(name: str, model: str) -> str:
+    """The spelling of the table for a profile whose gigabytes differ from it by rounding.
+
+    Pairs of drivers and DCGM compute the gigabytes from the memory that is left, so that
+    dcgm-exporter writes `7g.79gb` where the resource is `mig-7g.80gb` (NVIDIA/dcgm-exporter#713).
+    Any other name is returned as `normal`.
+    """
+    profile = parse(name)
+    row = None if profile is None else _row_of(profile, _rows(model))
+    if profile is None or row is None or row[0] == profile.base:
+        return normal(name)
+    return normal(name).replace(profile.base, row[0])
+
+
+def is_read_by_numbers(name: str, model: str) -> bool:
+    """True for a profile that the table does not have, although it has the GPU's model."""
+    profile, rows = parse(name), _rows(model)
+    return profile is not None and bool(rows) and _row_of(profile, rows) is None
 
 
 def fault_of(name: str, model: str) -> str:
@@ -138,10 +159,10 @@ def fault_of(name: str, model: str) -> str:
     profile = parse(name)
     if profile is None:
         return f"{name!r} is not a valid MIG profile. Examples: 1g.10gb, 1g.10gb+me."
-    if shape_of(name, model) is not None:
-        return ""
     rows = _rows(model)
     known = ", ".join(base for base, _, _ in rows)
+    if profile.base in known.split(", ") or (not rows and shape_of(name, model)):
+        return ""
     if rows:
         return f"{model} has no profile {normal(name)}; it has {known}."
     return f"{normal(name)} is more than one {model}."
@@ -170,7 +191,8 @@ def _words(model: str) -> set[str]:
     return words
 
 
-def _rows(model: str) -> list[tuple[str, int, Fraction]]:
+@lru_cache(maxsize=1000)
+def _rows(model: str) -> Sequence[_Row]:
     """(profile, most per GPU, memory share) of a model, from its longest matching row."""
     words = _words(model)
     fitting = [
@@ -179,12 +201,24 @@ def _rows(model: str) -> list[tuple[str, int, Fraction]]:
         if words.issuperset(named.split())
     ]
     if not fitting:
-        return []
+        return ()
     _, best = max(fitting)
-    return [
+    return (
         *_row(best, _SEVENTHS, _MOST_OF_SEVEN, _EIGHTHS, 8),
         *_row(best, _QUARTERS, _MOST_OF_FOUR, _FOURTHS, 4),
-    ]
+    )
+
+
+def _row_of(profile: Profile, rows: Sequence[_Row]) -> _Row | None:
+    """The row with as many slices, and gigabytes that differ by 1 or a tenth at most."""
+    distances = []
+    for row in rows:
+        known = parse(row[0])
+        if known is not None and known.slices == profile.slices:
+            apart = abs(known.gigabytes - profile.gigabytes)
+            if apart <= max(1, known.gigabytes // 10):
+                distances.append((apart, row))
+    return min(distances)[1] if distances else None
 
 
 def _row(

@@ -15,6 +15,7 @@ from accounting.domain.samples.series import (
     ScraperIdentity,
 )
 from accounting.domain.units.gpu_units import number_in, share_of
+from accounting.domain.units.mig_profiles import known_name
 from accounting.sources.catalogue.gpu_model_names import normal_model
 from accounting.sources.catalogue.others import AMD_DIVIDED
 from accounting.sources.catalogue.reserved import KUBE_NAMING_NODES
@@ -128,12 +129,13 @@ def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
     if not uuid:
         return None
     partition, kind = amd_partition(labels)
+    model, profile = _model(labels), labels.get("GPU_I_PROFILE", kind)
     return GpuKey(
         uuid=uuid,
         node=node,
         instance=labels.get("GPU_I_ID", partition),
-        profile=labels.get("GPU_I_PROFILE", kind),
-        model=_model(labels),
+        profile=known_name(profile, model) if profile else "",
+        model=model,
         vgpu=labels.get("vgpu", ""),
         exported=_pod_name(labels, "exported_"),
         plain=_pod_name(labels, ""),

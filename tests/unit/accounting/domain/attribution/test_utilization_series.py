@@ -173,7 +173,8 @@ def test_a_few_values_are_no_wrong_scale(values: list[float], name: str) -> None
 def test_the_issue_of_fractions_says_how_they_are_read() -> None:
     """N8: as ratios where it is certain, else not at all; of the windows that are asked for."""
     name = "DCGM_FI_DEV_GPU_UTIL"
-    sure = {-30: 0.005, 0: 0.005, 30: 0.0025, 60: 0.0075, 90: 0.01, 120: 0.0}
+    values = {-30: 0.005, 0: 0.005, 30: 0.0025, 60: 0.0075, 90: 0.01, 120: 0.0}
+    sure = {float(at): value for at, value in values.items()}
     found, [issue] = utilizations(series(UTIL, sure, name=name))
     shown = [BILLION // 2, BILLION // 4, 3 * BILLION // 4, BILLION, 0]
     assert found[G].tracks[UTIL][0].utilization.tolist() == shown  # one before is alone

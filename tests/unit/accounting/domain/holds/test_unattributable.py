@@ -120,6 +120,25 @@ def test_instance_that_no_gpu_of_the_model_has_is_told_for_as_long_as_it_is_ther
     assert told(gpus=geometry((999, ((1, ""),)))) == [(code, "G ", 999, 1000, "error")]
 
 
+def test_what_is_at_stake_is_the_part_of_the_gpu() -> None:
+    """A known model and unknown numbers: by the slices; else what its instances leave."""
+    gpu = geometry((0, ((1, "2g.99gb"), (2, "2g.99gb"), (3, "9g.99gb"), (4, "1g.5gb"))))
+    issues = {i.subject: i for i in unbooked(Inventory(gpus=gpu), PERIOD)}
+    read, not_read = issues["G 2g.99gb"], issues["G 9g.99gb"]
+    assert (read.severity, read.at_stake_ms) == ("warning", 900 * 4 // 7)
+    assert "2/7 of the GPU" in read.message
+    assert (not_read.severity, not_read.at_stake_ms) == ("error", 900 * 2 // 7)
+
+
+def test_an_issue_of_an_instance_ends_with_its_samples() -> None:
+    place = ScrapeLocation("n", ScraperIdentity("dcgm"))
+    gpu = GpuRecord(
+        "G", spans={place: [SampleSpan(0, 600, 30)]}, geometry=[(0, ((1, "9g.9gb"),))]
+    )
+    [issue] = unbooked(Inventory(gpus={"G": gpu}), PERIOD)
+    assert (issue.first_ms, issue.last_ms, issue.at_stake_ms) == (100, 630, 530)
+
+
 A100, H100 = "NVIDIA-A100-SXM4-40GB", "NVIDIA-H100-80GB-HBM3"
 
 
@@ -181,7 +200,7 @@ def test_an_issue_says_what_to_do() -> None:
         "G 9g.99gb": (
             "GPUs of this model do not have such instances. The time counts as stranded.",
             "Check the exporter's labels GPU_I_PROFILE and modelName.",
-            0,
+            700,  # all that is stranded, to the end of the period
         ),
         f"ns/a {NONE}": (
             "No GPU of this node can have this partition. It is not booked.",

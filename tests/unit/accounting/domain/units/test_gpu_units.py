@@ -153,6 +153,34 @@ def test_a_replica_of_an_instance() -> None:
     assert not alone.is_shared
 
 
+@pytest.mark.parametrize(
+    ("capacity", "written", "replicas"),
+    [
+        ({"mig-1g.10gb": 28}, "4", 4),  # the factor
+        ({"mig-1g.10gb": 28}, "28", 4),  # the total, of 7 instances
+        ({"mig-1g.10gb": 7}, "1", 1),
+        ({"mig-1g.10gb": 7}, "", 1),
+        ({"mig-1g.10gb": 1, "mig-1g.10gb.shared": 24}, "4", 1),  # those are renamed
+        ({"mig-1g.10gb": 28, "mig-1g.10gb.shared": 0}, "4", 4),  # a name of before
+    ],
+)
+def test_replicas_of_an_instance_may_keep_its_name(
+    capacity: dict[str, int], written: str, replicas: int
+) -> None:
+    """The device plugin renames them only if it is told to."""
+    node = facts(
+        {f"nvidia.com/{name}": units for name, units in capacity.items()},
+        gpu_product="NVIDIA-A100-SXM4-80GB",
+        mig_strategy="mixed",
+        mig_1g_10gb_replicas=written,
+        mig_1g_10gb_count="7",
+    )
+    unit = unit_of("nvidia.com/mig-1g.10gb", node)
+    assert unit is not None
+    assert unit.share == Fraction(1, 7 * replicas)
+    assert unit.is_shared == (replicas > 1)
+
+
 def test_what_is_more_than_a_gpu_is_no_unit() -> None:
     assert unit_of("nvidia.com/mig-9g.99gb", NodeFacts()) is None
     assert (

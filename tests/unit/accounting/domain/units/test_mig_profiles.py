@@ -10,6 +10,8 @@ from accounting.domain.units.mig_profiles import (
     Policy,
     Profile,
     fault_of,
+    is_read_by_numbers,
+    known_name,
     normal,
     parse,
     profiles_of,
@@ -82,7 +84,12 @@ def test_table_equals_what_the_driver_of_a_real_gpu_reports(card: str) -> None:
 
 
 def test_a_model_outside_the_table_has_profiles_by_their_numbers() -> None:
-    assert shape_of("2g.99gb", A100) is None
+    odd = shape_of("2g.99gb", A100)
+    assert odd is not None
+    assert (odd.compute, odd.memory, odd.most) == (Fraction(2, 7), Fraction(2, 8), 3)
+    assert not odd.is_known
+    assert is_read_by_numbers("2g.99gb", A100)
+    assert not is_read_by_numbers("2g.99gb", "")
     unnamed = shape_of("3g.40gb", "")
     assert unnamed is not None
     assert not unnamed.is_known
@@ -98,6 +105,28 @@ def test_a_model_outside_the_table_has_profiles_by_their_numbers() -> None:
 )
 def test_what_is_no_profile_or_more_than_a_gpu(name: str) -> None:
     assert shape_of(name, A100) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "known"),
+    [
+        ("7g.79gb", A100, "7g.80gb"),  # NVIDIA/dcgm-exporter#713
+        ("1g.11gb", "NVIDIA-H100-NVL", "1g.12gb"),  # NVIDIA/dcgm-exporter#544
+        ("1g.11gb.me", "NVIDIA-H100-NVL", "1g.12gb+me"),
+        ("1c.3g.39gb", A100, "1c.3g.40gb"),
+        ("7g.140gb", "NVIDIA-H200", "7g.141gb"),
+        ("7g.170gb", "NVIDIA-B200", "7g.180gb"),  # a tenth
+        ("1g.19gb", A100, "1g.20gb"),  # the nearer of two
+        ("1g.5gb", "NVIDIA-A30", "1g.6gb"),
+        ("1g.18gb", "NVIDIA-H20", "1g.18gb"),  # neither 12 nor 24
+        ("2g.10gb", A100, "2g.10gb"),  # of as many slices
+        ("1g.11gb", "", "1g.11gb"),
+        ("cpx", A100, "cpx"),
+    ],
+)
+def test_gigabytes_may_differ_by_rounding(name: str, model: str, known: str) -> None:
+    assert known_name(name, model) == known
+    assert shape_of(name, model) == shape_of(known, model)
 
 
 def test_spellings_of_attributes_are_one() -> None:
