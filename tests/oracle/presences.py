@@ -100,8 +100,9 @@ class _Presences:
     def _silences(self, at: int) -> None:
         """End what its node object took along, or an hour of silence."""
         before = [life for life in self.lives if life.first < at]
-        object_ = before[-1] if before else None
         for uuid, (_, last, step) in list(self.here.items()):
+            mine = [life for life in before if life.first <= last] or before[:1]
+            object_ = mine[-1] if mine else None
             if object_ is None:
                 if at - last > HOUR:
                     self._leave(uuid, last + step)
@@ -162,7 +163,10 @@ def _is_nobodys(evidence: Evidence, node: str) -> bool:
 
 
 def _with_room(evidence: Evidence, node: str, real: list[Presence]) -> list[Presence]:
-    """At no time more UUIDs than the capacity ever stood for: the first ones (N40)."""
+    """At no time more UUIDs than the capacity ever stood for (N40).
+
+    The first ones; of a node that was replaced under its name, first those that came with it.
+    """
     most = max(evidence.gpu_counts(node).values(), default=0)
     if not most:
         return real
@@ -170,11 +174,14 @@ def _with_room(evidence: Evidence, node: str, real: list[Presence]) -> list[Pres
     for proof in evidence.proofs:
         if proof.node == node:
             first[proof.uuid] = min(proof.at, first.get(proof.uuid, proof.at))
-    cuts = sorted({p.start for p in real} | {p.end for p in real})
+    replaced = [life.first for life in lives_of(evidence, node)][1:]
+    cuts = sorted({p.start for p in real} | {p.end for p in real} | {*replaced})
     parts: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for start, end in zip(cuts, cuts[1:], strict=False):
         there = {p.uuid for p in real if p.start <= start < p.end}
-        for uuid in sorted(there, key=lambda uuid: (first[uuid], uuid))[:most]:
+        newest = max((at for at in replaced if at <= start), default=0)
+        ranks = {uuid: (first[uuid] < newest, first[uuid], uuid) for uuid in there}
+        for uuid in sorted(there, key=ranks.__getitem__)[:most]:
             parts[uuid].append((start, end))
     return [
         Presence(uuid, node, start, end)

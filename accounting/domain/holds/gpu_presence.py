@@ -1,7 +1,7 @@
 """When each GPU was present, and on which node (rules.md N14-N16)."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -52,7 +52,7 @@ def derive_presences(
         sampled, added = by_node.get(name, {}), inventory.added
         played = _NodeReplay(name, sampled, elsewhere[name], record, lives, added)
         room = room_of(record, sampled, added, claimed)
-        real = within_capacity(played.play(until_ms), sampled, room)
+        real = within_capacity(played.play(until_ms), sampled, room, lives)
         found.extend(real)
         if record is not None:
             found.extend(_placeholders(record, real, lives, until_ms, inventory.added))
@@ -126,11 +126,12 @@ class _NodeReplay:
 
     def _objects_gone(self, at: int) -> None:
         """End GPUs that were removed with their node object; without one, after an hour."""
-        life = next((x for x in reversed(self.lives) if x.first_ms < at), None)
+        before = [life for life in self.lives if life.first_ms < at]
         for gpu in list(self.there.values()):
             proof = (gpu.span.last_ms, gpu.span.step_ms)
             if not gpu.is_silent(at):
                 continue
+            life = _object_of(before, gpu.span.last_ms)
             if life is None:
                 if at - gpu.span.last_ms > HOUR_MS:
                     self._end(gpu.uuid, sum(proof))
@@ -154,6 +155,16 @@ class _NodeReplay:
             if len(self.there) <= most:
                 return
             self._end(gpu.uuid, gpu.span.last_ms + gpu.span.step_ms)
+
+
+def _object_of(lives: Sequence[NodeLife], last_ms: int) -> NodeLife | None:
+    """The object to which a GPU belonged whose last sample was at `last_ms`.
+
+    The last one that began by then, so that a GPU goes with its object although another one of that
+    name came before the GPU was silent for long; the first one if the GPU was sampled before all.
+    """
+    began = [life for life in lives if life.first_ms <= last_ms]
+    return began[-1] if began else next(iter(lives), None)
 
 
 def _placeholders(

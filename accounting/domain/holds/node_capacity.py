@@ -13,7 +13,7 @@ from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, union, wi
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.gpu_location import in_one_place
 from accounting.domain.holds.presence_record import PresenceRecord
-from accounting.domain.inventory.nodes import node_facts
+from accounting.domain.inventory.nodes import NodeLife, node_facts
 from accounting.domain.inventory.records import Inventory, NodeRecord, SampleSpan
 from accounting.domain.inventory.resource_claims import is_behind_resource
 from accounting.domain.units.gpu_units import gpu_count
@@ -74,26 +74,35 @@ def room_of(
 
 
 def within_capacity(
-    presences: Sequence[PresenceRecord], spans: Spans, room: int | None
+    presences: Sequence[PresenceRecord],
+    spans: Spans,
+    room: int | None,
+    lives: Sequence[NodeLife] = (),
 ) -> list[PresenceRecord]:
     """The presences of a node, at no time of more UUIDs than its capacity ever represented.
 
-    Those with the latest first sample on the node are excluded, then those with the larger UUID. A
-    later capacity applies to all time.
+    If the node was replaced under its name, those that were first sampled before its newest object
+    are excluded first: an exporter of the old machine may report for minutes. Then those with the
+    latest first sample on the node, then those with the larger UUID. A later capacity applies to
+    all time.
 
     Args:
         presences, spans: of the node.
         room: `room_of` it.
+        lives: the objects of the node.
     """
     if room is None or len({presence.uuid for presence in presences}) <= room:
         return list(presences)
     first = {uuid: found[0].first_ms for uuid, found in spans.items()}
     edges = {FAR_MS if p.end_ms is None else p.end_ms for p in presences}
     edges.update(p.start_ms for p in presences)
+    replaced = [life.first_ms for life in lives[1:]]
+    edges.update(at for at in replaced if min(edges) < at < max(edges))
     kept: dict[str, list[PresenceRecord]] = defaultdict(list)
     for start, end in pairwise(sorted(edges)):
         there = [p for p in presences if _covers(p, start)]
-        there.sort(key=lambda p: (first[p.uuid], p.uuid))
+        newest = max((at for at in replaced if at <= start), default=0)
+        there.sort(key=lambda p: (first[p.uuid] < newest, first[p.uuid], p.uuid))
         for presence in there[:room]:
             pieces = kept[presence.uuid]
             if pieces and pieces[-1].end_ms == start:
