@@ -46,6 +46,29 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[str, Case] = {
+    "node-replaced-quickly": Case(
+        looks=(
+            Look(
+                "ledger",
+                "gpu",
+                ({"gpu": "GPU-2", "wall_ms": 600_000, "wall_charge": "0.500000"},),
+                has_others=True,
+            ),
+        ),
+    ),
+    "kai-dark": Case(
+        looks=(
+            Look(
+                "usage",
+                "pod",
+                (
+                    {"pod": "nb", "allocated_ms": 600_000, "charge": "0.500000"},
+                    {"pod": "train", "allocated_ms": 1_200_000},
+                ),
+            ),
+            Look("ledger", "cluster", ({"dark_ms": 450_000},)),
+        ),
+    ),
     "mig-profile-rounding": Case(
         looks=(
             Look(

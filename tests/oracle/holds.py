@@ -99,8 +99,8 @@ def _kube_hold(evidence: Evidence, pod: Pod, resource: str, units: int) -> Hold:
     )
     if not ends:
         unseen = next((e for s, e in evidence.seen if s <= last < e), last + step)
-        back = evidence.seen_again(unseen)  # by a shard of other objects
-        hold.end = max(unseen, _kept_until(evidence, hold, unseen, back))
+        # a shard of other objects that is back does not show an end
+        hold.end = max(unseen, _kept_until(evidence, hold, unseen, None))
         if hold.end > unseen:
             hold.inferred_from = unseen
     else:

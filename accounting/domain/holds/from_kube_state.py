@@ -48,7 +48,8 @@ def derive_holds(
         node = inventory.nodes.get(pod.node)
         if pod.node not in lives:
             lives[pod.node] = node_lives(node, state)
-        end = end_of(pod, node, state, labels, until_ms, lives[pod.node])
+        others = tuple(stand_ins(pod, inventory)) if pod.annotations else ()
+        end = end_of(pod, node, state, labels, until_ms, lives[pod.node], others)
         if end.ended_by == "gone":
             absent[pod.uid, pod.node] = pod.last_ms
         holds.extend(_holds_of(pod, inventory, end))

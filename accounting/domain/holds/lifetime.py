@@ -1,13 +1,13 @@
 """When a pod's holds start and end (rules.md N10, N11, N13)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from accounting.domain.core.interval import FAR_MS
 from accounting.domain.inventory.kube_state.visibility import KubeState, pod_shown
-from accounting.domain.inventory.labels import Labels
+from accounting.domain.inventory.labels import LabeledSlot, Labels
 from accounting.domain.inventory.nodes import NodeLife, node_facts
 from accounting.domain.inventory.records import NodeRecord, PodRecord
 from accounting.domain.inventory.requests import units_of
@@ -24,13 +24,14 @@ class End:
     inferred_from_ms: int | None = None
 
 
-def end_of(
+def end_of(  # noqa: PLR0913, PLR0917  # all that is known of a pod
     pod: PodRecord,
     node: NodeRecord | None,
     state: KubeState,
     labels: Labels,
     until_ms: int,
     lives: Sequence[NodeLife] = (),
+    others: Sequence[PodRecord] = (),
 ) -> End:
     """The earliest of the ends of N11; labels continue a hold while kube-state is not seen (N13).
 
@@ -42,9 +43,15 @@ def end_of(
         until_ms: where the data end.
         lives: of the node's name; a node object that ended before a sample of the pod did not end
             its hold.
+        others: pods that GPU samples name instead of it: KAI's reservation pods.
     """
     bound = bound_ms(pod)
     facts = node_facts(node, bound)
+    named = [
+        slot
+        for one in (pod, *others)
+        for slot in labels.of(one.namespace, one.name, one.uid, pod.node)
+    ]
     ends: list[tuple[int, int, str]] = []
     if pod.terminal_first_ms is not None:
         finished = pod.completion_ms
@@ -57,15 +64,15 @@ def end_of(
     ends.extend((at, 1, "gone") for at in gone if at > max(bound, pod.last_ms))
     if not ends:
         unseen = state.unseen_from_ms(pod.last_ms) or pod.last_ms
-        back_ms = state.seen_again_ms(unseen)  # reported by a shard of other objects
-        kept = _kept_until(pod, facts, labels, unseen, back_ms)
+        # a shard of other objects that is back does not show an end
+        kept = _kept_until(pod, facts, labels, named, unseen, None)
         end = max(bound, min(kept, until_ms))
         return End(None, end, "", unseen if end > unseen else None)
     at, _, by = min(ends)
     at = max(at, bound)
     kept = at
     if by == "gone" and not state.is_seen(at):
-        kept = _kept_until(pod, facts, labels, at, state.seen_again_ms(at))
+        kept = _kept_until(pod, facts, labels, named, at, state.seen_again_ms(at))
     return End(kept, kept, by, at if kept > at else None)
 
 
@@ -73,6 +80,7 @@ def _kept_until(
     pod: PodRecord,
     facts: NodeFacts,
     labels: Labels,
+    named: Iterable[LabeledSlot],
     since_ms: int,
     back_ms: int | None,
 ) -> int:
@@ -80,8 +88,8 @@ def _kept_until(
     latest = since_ms
     units = units_of(pod, facts, {})  # a unit of an added resource is never shared
     is_shared = any(unit.is_shared for _, _, unit in units)
-    for named in labels.of(pod.namespace, pod.name, pod.uid, pod.node):
-        shown = labels.counting(named, is_shared=is_shared)
+    for slot in named:
+        shown = labels.counting(slot, is_shared=is_shared)
         times = shown.times
         low, high = np.searchsorted(times, [bound_ms(pod), back_ms or FAR_MS])
         if high > low:
