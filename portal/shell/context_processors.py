@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
+from accounting.queries.finance.months.waiting import waiting_counts
 from accounting.web.freshness_badge import chip_of
 from accounting.web.permissions import Visitor, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem
@@ -43,6 +44,7 @@ def _frame(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
     person, scope = visitor.person, visitor.scope
     theme = person.theme if person else "system"
     chip = chip_of(request)
+    entries = _navigation(request, visitor)
     return {
         "theme": theme,
         "density": person.density if person else "comfortable",
@@ -59,13 +61,24 @@ def _frame(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
         "has_team": bool(scope.team_ids),
         "freshness": chip,
         "is_demo": chip.is_demo,
-        "nav": _navigation(request, visitor),
+        "nav": entries,
+        "waiting": sum(entry.count for entry in entries),
+    }
+
+
+def _waiting(request: HttpRequest, visitor: Visitor) -> dict[str, int]:
+    """What waits for the visitor, by the entry of the navigation where it is done."""
+    user, scope, now = request.user, visitor.scope, visitor.now
+    found = waiting_counts(scope, user.pk or 0, now)
+    return {
+        "months": found.confirmations,
+        "contests": found.contests,
+        "changes": pending_count(scope, user.get_username(), now),
     }
 
 
 def _navigation(request: HttpRequest, visitor: Visitor) -> list[NavEntry]:
-    user = request.user.get_username()
-    waiting = {"changes": pending_count(visitor.scope, user, visitor.now)}
+    waiting = _waiting(request, visitor)
     entries = []
     for item in NAVIGATION:
         if item.is_for(visitor.scope):

@@ -26,6 +26,7 @@ from accounting.queries.finance.months.periods import (
     period_rows,
 )
 from accounting.queries.finance.months.statements import statement_rows
+from accounting.queries.finance.months.waiting import confirmations_for
 from accounting.rights import PERIODS
 from accounting.views.finance.months.closing import (
     CHECK_TITLES,
@@ -68,6 +69,12 @@ def month_list(request: HttpRequest) -> HttpResponse:
         "open": rows[0],
         "next": following,
         "closing": closing if is_closing else None,
+        "waiting": [
+            (one, CHECK_TITLES.get(one.code, ""))
+            for one in confirmations_for(
+                visitor.scope, request.user.pk or 0, visitor.now
+            )
+        ],
         "contests": contests,
         "contesting": sorted({one.team_name for one in contests}, key=str.casefold),
         "blocking": [

@@ -1,0 +1,142 @@
+"""What waits for a person is counted where it is done, on every page (money.md M27, M30, M34).
+
+Covers reopenings, overrides and contests, for each role; change sets: `test_quota_pages.py`.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounting.access import scope_of
+from accounting.actions.finance.periods import confirm_reopening, request_reopening
+from accounting.booking.close import close_period
+from accounting.models import CloseOverride, Contest, ReopenRequest, Team
+from accounting.queries.finance.months.waiting import waiting_counts
+from tests.integration.conftest import NOW, SignIn
+from tests.page_html import html_of
+from tests.story import Story
+
+REASON = "A credit of the provider came late."
+CAST = ("omar", "mia", "luis", "fin", "ana")
+
+
+@pytest.fixture(autouse=True)
+def right_after_the_story(story: Story, db: None) -> Iterator[None]:
+    """The process clock does not move."""
+    del story, db
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+def user(name: str) -> User:
+    """A person of the cast."""
+    return get_user_model().objects.get(username=name)
+
+
+def told(sign_in: SignIn, entry: str) -> dict[str, str]:
+    """Who is told at an entry of the navigation, and what; of a page that is about neither."""
+    found = {}
+    for name in CAST:
+        html = html_of(sign_in(name).get("/account"))
+        for link in re.findall(r'<a\s+class="nav-link".*?</a>', html, re.DOTALL):
+            text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", link)).strip()
+            if text.startswith(f"{entry},"):
+                found[name] = text
+    return found
+
+
+def text_of(sign_in: SignIn, name: str, path: str) -> str:
+    """A page without tags."""
+    html = html_of(sign_in(name).get(path))
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_a_reopening_waits_for_every_other_person_of_finance(sign_in: SignIn) -> None:
+    close_period("2026-10")
+    assert told(sign_in, "Months") == {}
+    asked = request_reopening("2026-10", REASON, user("fin"))
+    assert told(sign_in, "Months") == {"ana": "Months, 1 waits for you"}
+    page = text_of(sign_in, "ana", "/months")
+    assert "Waiting for you 1" in page
+    assert "Open October 2026 again fin asks since" in page
+    assert REASON in page
+    assert "Menu, 1 waits for you" in html_of(sign_in("ana").get("/account"))
+    assert "Waiting for you" not in text_of(sign_in, "fin", "/months")
+    confirm_reopening(asked.pk, user("ana"))
+    assert told(sign_in, "Months") == {}
+
+
+def test_a_request_that_has_lapsed_or_is_of_an_earlier_revision_waits_for_nobody(
+    sign_in: SignIn,
+) -> None:
+    close_period("2026-10")
+    asked = request_reopening("2026-10", REASON, user("fin"))
+    ReopenRequest.objects.filter(pk=asked.pk).update(
+        requested_at=NOW - timedelta(hours=24)
+    )
+    assert told(sign_in, "Months") == {}
+    ReopenRequest.objects.filter(pk=asked.pk).update(requested_at=NOW, revision=2)
+    assert told(sign_in, "Months") == {}
+
+
+def test_overrides_wait_until_the_month_is_closed(sign_in: SignIn) -> None:
+    for code, name in (("unpriced", "fin"), ("unpriced", "fin"), ("dark", "ana")):
+        CloseOverride.objects.create(
+            period="2026-10",
+            revision=1,
+            code=code,
+            seen={},
+            reason=REASON,
+            requested_by=user(name),
+            requested_at=NOW,
+        )
+    assert told(sign_in, "Months") == {
+        "fin": "Months, 1 waits for you",
+        "ana": "Months, 1 waits for you",
+    }
+    page = text_of(sign_in, "ana", "/months")
+    assert "Close October 2026 despite the check Prices fin asks" in page
+    assert "Dark time" not in page.split("Next to close:")[0].split("Waiting for")[1]
+    close_period("2026-10")
+    assert told(sign_in, "Months") == {}
+
+
+def test_an_open_contest_waits_for_finance_and_an_answered_one_for_the_lead(
+    sign_in: SignIn,
+) -> None:
+    for slug in ("vision", "search"):
+        contest = Contest.objects.create(
+            team=Team.objects.get(slug=slug),
+            period="2026-10",
+            revision=1,
+            of="statement",
+            title="The whole statement",
+            currency="EUR",
+        )
+    assert told(sign_in, "Contests") == {
+        "fin": "Contests, 2 wait for you",
+        "ana": "Contests, 2 wait for you",
+    }
+    Contest.objects.update(state="answered")
+    assert told(sign_in, "Contests") == {"luis": "Contests, 1 waits for you"}
+    Contest.objects.exclude(pk=contest.pk).update(state="accepted")
+    assert told(sign_in, "Contests") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("omar", 0), ("mia", 0), ("luis", 1), ("fin", 1), ("ana", 1)]
+)
+def test_counting_takes_one_query_of_those_who_can_do_something(
+    story: Story, name: str, most: int
+) -> None:
+    scope = scope_of(user(name))
+    with CaptureQueriesContext(connection) as asked:
+        waiting_counts(scope, user_id=1, at=NOW)
+    assert len(asked) == most
