@@ -83,7 +83,9 @@ class SpanState(PageState):
 
     @property
     def spans(self) -> list[Choice]:
-        """The newest hours as choices of the range menu."""
+        """The newest hours as choices of the range menu; none before there is data."""
+        if self.chip.until is None:
+            return []
         usual = self.offered[-1]
         return [
             Choice(

@@ -70,7 +70,9 @@ class Address:
         return self.url(without=(*RANGE_KEYS, "page"), **exact)
 
     def with_filter(self, name: str, value: str) -> str:
-        """This page with one more value of a filter."""
+        """This page with one more value of a filter; "" if the filter has it."""
+        if value in self.filters.get(name, ()):
+            return ""
         return self.with_values(name, [*self.query.getlist(name), value])
 
     def without_filter(self, name: str, value: str) -> str:

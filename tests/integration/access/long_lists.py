@@ -10,6 +10,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import connection
 
+from accounting.actions.finance.budgets import create_budget
+from accounting.actions.finance.contests import open_contest
 from accounting.audit import act
 from accounting.booking.close import close_period
 from accounting.booking.running import book_running
@@ -36,6 +38,8 @@ from accounting.models import (
 )
 from scheduler_view.domain.plan.edit import QuotaEdit, edit_fields
 from scheduler_view.models import ChangeSet, WasteFinding, WhatIfRun
+from tests.browser.bills import import_two
+from tests.browser.waits import store_waits
 from tests.story import FOREVER, PASSWORD, Story
 
 MANY = 51  # a page has 50
@@ -44,17 +48,32 @@ LEAD = "lena"  # leads every team
 OPENED = datetime(2026, 11, 2, 9, tzinfo=UTC)
 
 
-def fill(story: Story) -> None:
+def fill(story: Story, rows: int = MANY) -> None:
     """Give every list that has pages a second one, for each role that may open it."""
     lead = _lead()
-    _held(story)
+    _held(story, rows)
     for period, book in (("2026-10", close_period), ("2026-11", book_running)):
         book(period)
     _findings(story)
-    _prices()
-    _contests(story, lead)
-    _jobs(story, lead)
-    _changes(story, lead)
+    _prices(rows)
+    import_two(story)
+    store_waits(story)
+    create_budget(
+        team=story.teams["vision"],
+        measure="money",
+        unit="month",
+        amount=Decimal(14_000),
+        actor=lead,
+        reason="Agreed.",
+    )
+    open_contest(story.teams["vision"], "2026-10", "gpu-02 was down.", lead)
+    _contests(story, lead, rows)
+    _jobs(story, lead, rows)
+    _changes(story, lead, rows)
+    with (
+        connection.cursor() as cursor
+    ):  # the audit log is written at the end of a transaction
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
 
 
 def _lead() -> User:
@@ -65,7 +84,7 @@ def _lead() -> User:
     return user
 
 
-def _held(story: Story) -> None:
+def _held(story: Story, rows: int) -> None:
     """Vision gets many workloads, each with a GPU of its own, for the last hours."""
     cluster, vision = story.cluster, story.teams["vision"]
     like = next(h for h in story.held if h.workload.name == "sweep-resnet")
@@ -73,7 +92,7 @@ def _held(story: Story) -> None:
     node = Node.objects.create(cluster=cluster, name="gpu-90")
     NodeFact.objects.create(node=node, valid_from=story.since, model=MODEL)
     facts = []
-    for n in range(MANY):
+    for n in range(rows):
         work = Workload.objects.create(
             cluster=cluster,
             namespace=like.namespace,
@@ -155,8 +174,8 @@ def _findings(story: Story) -> None:
     )
 
 
-def _prices() -> None:
-    for n in range(MANY):
+def _prices(rows: int) -> None:
+    for n in range(rows):
         with act("ana", f"Agreed in round {n} of autumn."):
             UnitPrice.objects.create(
                 model=f"NVIDIA-T{n:02d}",
@@ -166,7 +185,7 @@ def _prices() -> None:
             )
 
 
-def _contests(story: Story, lead: User) -> None:
+def _contests(story: Story, lead: User, rows: int) -> None:
     made = Contest.objects.bulk_create(
         Contest(
             team=story.teams["vision"],
@@ -178,7 +197,7 @@ def _contests(story: Story, lead: User) -> None:
             currency="EUR",
             state="withdrawn",
         )
-        for n in range(MANY)
+        for n in range(rows)
     )
     ContestStep.objects.bulk_create(
         ContestStep(
@@ -188,7 +207,7 @@ def _contests(story: Story, lead: User) -> None:
     )
 
 
-def _jobs(story: Story, lead: User) -> None:
+def _jobs(story: Story, lead: User, rows: int) -> None:
     ExportJob.objects.bulk_create(
         ExportJob(
             what="charges",
@@ -200,7 +219,7 @@ def _jobs(story: Story, lead: User) -> None:
             requested_at=OPENED,
             state="expired",
         )
-        for _ in range(MANY)
+        for _ in range(rows)
     )
     WhatIfRun.objects.bulk_create(
         WhatIfRun(
@@ -210,11 +229,11 @@ def _jobs(story: Story, lead: User) -> None:
             state="failed",
             error="there are no recorded weeks",
         )
-        for n in range(MANY)
+        for n in range(rows)
     )
 
 
-def _changes(story: Story, lead: User) -> None:
+def _changes(story: Story, lead: User, rows: int) -> None:
     edit = edit_fields(QuotaEdit(team="vision", resource="nvidia.com/gpu", gpus=8))
     ChangeSet.objects.bulk_create(
         ChangeSet(
@@ -225,5 +244,5 @@ def _changes(story: Story, lead: User) -> None:
             reason="Agreed in November.",
             edits=[edit],
         )
-        for _ in range(MANY)
+        for _ in range(rows)
     )
