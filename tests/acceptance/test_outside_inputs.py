@@ -147,6 +147,22 @@ CASES: Mapping[str, Case] = {
                     {"pod": "llm-1", "allocated_ms": 300_000, "charge": "0.175000"},
                 ),
             ),
+            Look(
+                "ledger",
+                "node",
+                ({"node": "n5", "wall_ms": 2_400_000, "wall_charge": "1.400000"},),
+            ),
+            Look("ledger", "gpu", ({"gpu": "GPU-x1"}, {"gpu": "GPU-x2"})),
+        ),
+    ),
+    "stale-capacity": Case(
+        looks=(
+            Look(
+                "ledger",
+                "node",
+                ({"node": "n10", "wall_ms": 2_400_000, "wall_charge": "1.400000"},),
+            ),
+            Look("ledger", "gpu", ({"gpu": "GPU-s1"}, {"gpu": "GPU-s2"})),
         ),
     ),
 }

@@ -68,6 +68,7 @@ class KubeState:
         self.pods: dict[str, Pod] = {}
         self.objects: dict[str, dict[int, set[Scraper]]] = {}
         self.capacity: dict[str, dict[int, dict[str, int]]] = defaultdict(dict)
+        self.usable: dict[str, dict[int, dict[str, int]]] = defaultdict(dict)
         self.labels: dict[str, dict[int, dict[str, str]]] = defaultdict(dict)
         self.divided: dict[str, dict[int, str]] = defaultdict(dict)  # by exporters
         samples = list(kept)
@@ -77,6 +78,9 @@ class KubeState:
             elif sample.partition:
                 self.divided[sample.host][sample.at] = sample.partition
         self._pods_nodes(samples)
+        for name, every in self.usable.items():
+            for at, usable in every.items():
+                self._leave_out(self.capacity[name].get(at, {}), usable)
         self.kube_gap = cache(self._kube_gap)
         self.kube_step = cache(self._kube_step)
         self.said = cache(self._said)
@@ -98,8 +102,10 @@ class KubeState:
         if sample.name.startswith("kube_node_"):
             seen = self.objects.setdefault(labels["node"], defaultdict(set))
             seen[sample.at].add(scraper)
-            if sample.name.endswith("_capacity"):
-                at = self.capacity[labels["node"]].setdefault(sample.at, {})
+            if sample.name.endswith(("_capacity", "_allocatable")):
+                is_all = sample.name.endswith("_capacity")
+                found = self.capacity if is_all else self.usable
+                at = found[labels["node"]].setdefault(sample.at, {})
                 at[labels["resource"]] = int(sample.value)
             elif sample.name == "kube_node_labels":
                 self.labels[labels["node"]][sample.at] = dict(labels)
@@ -107,6 +113,13 @@ class KubeState:
             pod = self.pods.setdefault(labels["uid"], Pod(labels["uid"]))
             pod.seen[sample.at].add(scraper)
             _show(pod, sample)
+
+    @staticmethod
+    def _leave_out(capacity: dict[str, int], usable: Mapping[str, int]) -> None:
+        """Drop what is left of an earlier partitioning ("Units")."""
+        if any(usable.values()):
+            for resource in [r for r in capacity if usable.get(r) == 0]:
+                del capacity[resource]
 
     def _pods_nodes(self, samples: Iterable[Sample]) -> None:
         """Where each pod is (N10): not where Prometheus says that kube-state itself is."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tests.oracle.plans import START, Plan, PodPlan
 from tests.oracle.samples import SECOND, Sample
+from tests.oracle.shapes import WHOLE_GPUS
 
 JOB = "kube-state-metrics"
 KEPT = 90  # seconds that a finished object stays
@@ -105,10 +106,22 @@ class KubeScraper:
         for key, units in node.shape.capacity(gpus, at).items():
             resource = {"resource": key, "unit": "integer"}
             yield Sample("kube_node_status_capacity", name | resource, when, units)
+            if self._is_left(i):
+                usable = "kube_node_status_allocatable"
+                yield Sample(usable, name | resource, when, units)
+        if self._is_left(i):
+            old = {"resource": "nvidia_com_mig_7g_80gb", "unit": "integer"}
+            for what, units in (("capacity", gpus), ("allocatable", 0)):
+                yield Sample(f"kube_node_status_{what}", name | old, when, units)
         said = node.shape.labels(gpus, at)
         said |= dict([node.lifecycle] if node.lifecycle else [])
         if said:
             yield Sample("kube_node_labels", name | said, when, 1)
+
+    def _is_left(self, i: int) -> bool:
+        """True for some nodes of whole GPUs that were partitioned once."""
+        number = zlib.crc32(f"{self.plan.seed} n{i} left".encode())
+        return self.plan.nodes[i].shape == WHOLE_GPUS and number % 3 == 0
 
     def _is_shown(self, pod: PodPlan, at: float) -> bool:
         """True while the pod's object is there."""

@@ -271,3 +271,29 @@ def test_a_pod_on_the_node_of_kube_state_is_there_from_its_bind_on() -> None:
     book = both([*samples, *node("n1", 1, ALL)])
     assert held(book) == {"u-train": (300, None, "")}
     assert states(book, "n1/0") == {"free": "300", "unknown": "300"}
+
+
+# --- Units: what is left of a partitioning -------------------------------------------
+
+
+def test_a_resource_with_nothing_allocatable_beside_another_is_left_over() -> None:
+    """Two whole GPUs, which were 14 instances once: as long as one is allocatable."""
+    samples = node("n1", 2, ALL)
+    for at in ALL:
+        for resource, units in (("nvidia_com_gpu", 2), ("nvidia_com_mig_1g_10gb", 0)):
+            key = KSM | {"node": "n1", "resource": resource, "unit": "integer"}
+            usable = 0 if at >= 300 else units
+            samples.append(Sample("kube_node_status_allocatable", key, ms(at), usable))
+    old = {"node": "n1", "resource": "nvidia_com_mig_1g_10gb", "unit": "integer"}
+    samples += [
+        Sample("kube_node_status_capacity", KSM | old, ms(at), 14) for at in ALL
+    ]
+    book = both(samples)
+    assert states(book, "n1/1") == {"free": "600"}
+    assert states(book, "n1/2") == {"free": "300"}  # all is out of order: all counts
+
+
+def test_instances_are_left_over_where_no_strategy_offers_them() -> None:
+    samples = node("n1", 2, ALL, labels={"nvidia_com_mig_strategy": "none"})
+    samples += node("n1", 14, ALL, resource="nvidia_com_mig_1g_10gb")
+    assert states(both(samples)) == {"free": "1200"}

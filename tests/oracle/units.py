@@ -98,9 +98,12 @@ def gpus_of(said: Said) -> int:
     """How many GPUs a node's capacity stands for."""
     if said.label("mig_strategy") == "mixed" and said.number("gpu_count"):
         return said.number("gpu_count")
+    is_divided = said.label("mig_strategy") in {"", "mixed"}
+    is_whole = not is_divided and bool(said.capacity.get("nvidia_com_gpu"))
     return sum(
         -(-units // int(1 / unit_share(resource, said)))
         for resource, units in said.capacity.items()
+        if not (is_whole and resource.startswith(_MIG))
     )
 
 

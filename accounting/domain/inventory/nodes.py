@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from accounting.domain.inventory.amd_partitions import sampled_partition
+from accounting.domain.inventory.divided_nodes import sampled_cards
 from accounting.domain.inventory.kube_state.visibility import KubeState, node_shown
 from accounting.domain.inventory.records import GpuRecord, NodeRecord
 from accounting.domain.units.gpu_units import NodeFacts
@@ -69,6 +70,8 @@ def node_facts(node: NodeRecord | None, instant_ms: int) -> NodeFacts:
     labels = as_of(node.labels, instant_ms) or {}
     if node.partitions:
         labels = labels | sampled_partition(node, instant_ms)
+    if node.cards:
+        labels = labels | sampled_cards(node)
     return NodeFacts(as_of(node.capacity, instant_ms) or {}, labels)
 
 

@@ -133,6 +133,8 @@ class NodeRecord:
         scrapers: those that ever showed it.
         provider_ids: the provider's ids of its machine, with the first and the last sample that
             this merge saw of each, in milliseconds.
+        is_divided: a pod on it requested a part of each of its GPUs, as HAMi offers them.
+        cards: of a node of HAMi, the most UUIDs that were sampled at one time; else 0.
     """
 
     name: str
@@ -142,6 +144,8 @@ class NodeRecord:
     partitions: list[SampledPartition] = field(default_factory=list)
     scrapers: set[ScraperIdentity] = field(default_factory=set)
     provider_ids: dict[str, tuple[int, int]] = field(default_factory=dict)
+    is_divided: bool = False
+    cards: int = 0
 
 
 class ScrapeLocation(NamedTuple):

@@ -31,6 +31,9 @@ _AMD_PARTITIONS = {
 _AMD_CPX = {"mi300a": 6, "mi308x": 4}  # as many as it has compute dies
 # In addition to a node's labels: partitioning by samples, if no label shows it (`partition`).
 SAMPLED_PARTITION, SAMPLED_MODEL = "sampled_partition", "sampled_model"
+SAMPLED_CARDS = "sampled_cards"  # of a node of HAMi: how many UUIDs (`divided_nodes`)
+DIVIDED = "sampled_parts"  # a pod on the node requested a part of each of its GPUs
+HAMI_NODE = ("label_gpu", "on")  # the label without which HAMi ignores a node
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,8 @@ class NodeFacts:
 
         `gpu.replicas` of 0 or absent is 1. Some versions write the multiplied total: if it
         equals the capacity and `gpu.count` divides it, the factor is their quotient. GKE has a
-        separate label; a node of HAMi shows only the multiplied capacity.
+        separate label; a node of HAMi shows only the multiplied capacity, and its cards are those
+        of GPU feature discovery or those that are sampled.
         """
         clients = number_in(self.labels.get(f"{_GKE}max_shared_clients_per_gpu", ""))
         written = self.number("gpu_replicas") or clients or 1
@@ -109,7 +113,9 @@ class NodeFacts:
         is_total = written > 1 and written in self.capacity.values()
         if count and is_total and written % count == 0:
             return written // count
-        if written == 1 and count and self.labels.get("label_gpu") == "on":
+        cards = number_in(self.labels.get(SAMPLED_CARDS, ""))
+        is_hami = cards or self.labels.get(HAMI_NODE[0]) == HAMI_NODE[1]
+        if written == 1 and is_hami and (count := count or cards):
             units = self.capacity.get("nvidia.com/gpu", 0)
             return units // count if units and units % count == 0 else 1
         return written
@@ -130,6 +136,14 @@ class NodeFacts:
         if count and written == self.capacity.get(resource) and written % count == 0:
             return written // count
         return written or (self.replicas if is_renamed else 1)
+
+    @property
+    def present(self) -> Mapping[str, int]:
+        """The capacity without instances that no strategy offers: left over (trap T32)."""
+        strategy = self.labels.get(f"{_LABEL}mig_strategy", "mixed")
+        if strategy == "mixed" or not self.capacity.get("nvidia.com/gpu"):
+            return self.capacity
+        return {r: n for r, n in self.capacity.items() if "/mig-" not in r}
 
     @property
     def single_profile(self) -> str:
@@ -225,7 +239,7 @@ def gpu_count(facts: NodeFacts, added: Mapping[str, Fraction] | None = None) -> 
     if facts.is_mixed and facts.number("gpu_count"):
         return facts.number("gpu_count")
     total = 0
-    for resource, units in facts.capacity.items():
+    for resource, units in facts.present.items():
         unit = unit_of(resource, facts, added)
         if unit is not None:
             on_one = int(1 / (unit.share * unit.replicas))  # 3g of 7 fits twice

@@ -13,6 +13,7 @@ import numpy as np
 
 from accounting.domain.core.interval import HOUR_MS, Interval, to_instant, to_ms
 from accounting.domain.inventory.amd_partitions import note_partitions
+from accounting.domain.inventory.divided_nodes import note_divided
 from accounting.domain.inventory.records import (
     GpuRecord,
     Inventory,
@@ -23,7 +24,12 @@ from accounting.domain.inventory.records import (
     ScraperRecord,
 )
 from accounting.domain.samples.series import ScraperIdentity, Times
-from accounting.domain.units.gpu_units import SAMPLED_MODEL, SAMPLED_PARTITION
+from accounting.domain.units.gpu_units import (
+    DIVIDED,
+    SAMPLED_CARDS,
+    SAMPLED_MODEL,
+    SAMPLED_PARTITION,
+)
 from accounting.domain.units.resources import is_counted
 from accounting.ingest.evidence import gpu_labels, gpu_models, resource_claims
 from accounting.ingest.evidence.ids import Ids, rows_of
@@ -59,6 +65,7 @@ def load(
     gpu_models.forget_likely(inventory)
     _load_geometries(cluster, inventory)
     note_partitions(inventory)
+    note_divided(inventory)
     gpu_labels.load_near(cluster, near, inventory, ids)
     resource_claims.load(cluster, inventory)
     inventory.own_pods = set(rows_of(_OWN_PODS, cluster))
@@ -81,7 +88,7 @@ _NODE_FACTS = """
 """
 
 
-_SAMPLED = frozenset({SAMPLED_PARTITION, SAMPLED_MODEL})
+_SAMPLED = frozenset({SAMPLED_PARTITION, SAMPLED_MODEL, SAMPLED_CARDS, DIVIDED})
 
 
 def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
@@ -91,12 +98,14 @@ def _load_nodes(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
     for name, first, last, step in rows_of(_NODE_SPANS, cluster):
         inventory.nodes[name].spans.append(SampleSpan(first, last, step))
     for name, at, units, shown in rows_of(_NODE_FACTS, cluster):
+        every = msgspec.json.decode(shown)
         labels = {
             key: value
-            for key, value in msgspec.json.decode(shown).items()
+            for key, value in every.items()
             if key not in _SAMPLED  # samples may have a better name by now
         }
         node = inventory.nodes[name]
+        node.is_divided |= DIVIDED in every
         capacity = {
             resource: count
             for resource, count in msgspec.json.decode(units).items()

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from accounting.domain.core.interval import Interval, to_instant
 from accounting.domain.inventory.amd_partitions import sampled_partition
+from accounting.domain.inventory.divided_nodes import sampled_cards
 from accounting.domain.inventory.merge.operations import ChangedRecords
 from accounting.domain.inventory.records import Inventory, NodeRecord
-from accounting.domain.units.gpu_units import NodeFacts
+from accounting.domain.units.gpu_units import DIVIDED, NodeFacts
 from accounting.ingest import bulk_copy
 from accounting.ingest.evidence import (
     node_lifecycles,
@@ -92,7 +93,8 @@ def _facts(
     for at in sorted(changes):
         capacity = next((v for t, v in reversed(node.capacity) if t <= at), {})
         labels = next((v for t, v in reversed(node.labels) if t <= at), {})
-        labels = labels | sampled_partition(node, at)
+        labels = labels | sampled_partition(node, at) | sampled_cards(node)
+        labels |= {DIVIDED: "on"} if node.is_divided else {}
         yield NodeFact(
             node_id=node_id,
             valid_from=to_instant(at),

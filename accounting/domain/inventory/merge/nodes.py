@@ -116,23 +116,44 @@ def _capacities(
 ) -> list[tuple[int, dict[str, int]]]:
     """The GPU capacity of a node at each change in the period.
 
-    `kube_node_status_capacity`; if that has no GPU resource, `_allocatable`.
+    `kube_node_status_capacity`, without what is left over; if that has no GPU resource,
+    `_allocatable`.
     """
-    for metric in ("kube_node_status_capacity", "kube_node_status_allocatable"):
-        at: dict[int, dict[str, int]] = defaultdict(dict)
-        for series in found:
-            resource = kubernetes_resource(series.labels.get("resource", ""), added)
-            if series.metric != metric or resource is None:
-                continue
-            inside = within(series, period)
-            values = series.values[inside].tolist()
-            for t, value in zip(series.times_ms[inside].tolist(), values, strict=True):
-                if not math.isnan(value):
-                    at[t][resource] = int(value)
-        changes: list[tuple[int, dict[str, int]]] = []
-        for t in sorted(at):
-            if not changes or changes[-1][1] != at[t]:
-                changes.append((t, at[t]))
-        if changes:
-            return changes
-    return []
+    there = _units("kube_node_status_capacity", found, period, added)
+    usable = _units("kube_node_status_allocatable", found, period, added)
+    changes: list[tuple[int, dict[str, int]]] = []
+    for t in sorted(there or usable):
+        units = _without_leftovers(there[t], usable.get(t, {})) if there else usable[t]
+        if not changes or changes[-1][1] != units:
+            changes.append((t, units))
+    return changes
+
+
+def _units(
+    metric: str, found: Sequence[Series], period: Interval, added: Mapping[str, str]
+) -> dict[int, dict[str, int]]:
+    """Units by GPU resource, by sample time."""
+    at: dict[int, dict[str, int]] = defaultdict(dict)
+    for series in found:
+        resource = kubernetes_resource(series.labels.get("resource", ""), added)
+        if series.metric != metric or resource is None:
+            continue
+        inside = within(series, period)
+        values = series.values[inside].tolist()
+        for t, value in zip(series.times_ms[inside].tolist(), values, strict=True):
+            if not math.isnan(value):
+                at[t][resource] = int(value)
+    return dict(at)
+
+
+def _without_leftovers(
+    capacity: dict[str, int], usable: Mapping[str, int]
+) -> dict[str, int]:
+    """A capacity without resources of an earlier partitioning (trap T32).
+
+    The kubelet keeps them, with nothing allocatable, until a person patches the node. If nothing
+    at all is allocatable, the node is out of order, and its GPUs are there.
+    """
+    if not any(usable.values()):
+        return capacity
+    return {name: n for name, n in capacity.items() if usable.get(name, n) or not n}

@@ -9,6 +9,7 @@ import numpy as np
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.amd_partitions import note_partitions
+from accounting.domain.inventory.divided_nodes import note_divided
 from accounting.domain.inventory.label_names import object_labels
 from accounting.domain.inventory.merge.gpus import observe_gpus
 from accounting.domain.inventory.merge.nodes import observe_node
@@ -51,6 +52,7 @@ def observe(
     _show_claims(inventory, touched)
     observe_gpus(inventory, everything, period, touched)
     touched.nodes |= note_partitions(inventory)
+    touched.nodes |= note_divided(inventory, touched.pods)
     return touched
 
 
