@@ -15,7 +15,11 @@ from accounting.booking.periods import (
     latest_closed,
     next_to_close,
 )
-from accounting.booking.running import is_first_open, running_revision
+from accounting.booking.running import (
+    book_running,
+    is_first_open,
+    running_revision,
+)
 from accounting.failpoints import reach
 from accounting.models import PeriodRevision, RunningLine
 
@@ -75,8 +79,9 @@ def reopen_period(
 ) -> PeriodRevision:
     """Open the latest closed period again: its next close is a new revision.
 
-    The old revision stays readable. Corrections that ran in the month after it vanish with the
-    next running booking.
+    The old revision stays readable. The period and the months after it that are booked are booked
+    again in the same transaction: nobody finds the period without amounts, or its corrections in
+    another month.
 
     Raises:
         PeriodError: it is not the latest closed period.
@@ -93,4 +98,7 @@ def reopen_period(
         closed.reopen_confirmed_by = confirmed_by
         closed.reopen_reason = reason
         closed.save()
+        running = PeriodRevision.objects.filter(period__gt=period, reopened_at=None)
+        for name in (period, *running.values_list("period", flat=True)):
+            book_running(name, moment)
         return closed

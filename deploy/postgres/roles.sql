@@ -64,6 +64,13 @@ REVOKE DELETE ON pghistory_context FROM ledger_app;
 -- Lines of closed periods are added by a close and never change (triggers refuse it too).
 REVOKE UPDATE, DELETE ON charge_line FROM ledger_app;
 
+-- Entries are never edited. Of what one person requests and another confirms, only the
+-- confirmation is added.
+REVOKE UPDATE, DELETE ON accounting_entry, accounting_closeoverride, accounting_reopenrequest
+    FROM ledger_app;
+GRANT UPDATE (confirmed_by_id, confirmed_at)
+    ON accounting_closeoverride, accounting_reopenrequest TO ledger_app;
+
 -- Migrations are not the services' business.
 REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM ledger_app;
 

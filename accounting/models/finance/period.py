@@ -3,7 +3,7 @@
 import pghistory
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 
 @pghistory.track()
@@ -83,6 +83,23 @@ class PeriodRevision(models.Model):
                 fields=["period"],
                 condition=Q(reopened_at__isnull=True),
                 name="period_revision_one_in_force",
+            ),
+            models.CheckConstraint(  # of no reopening, or of a whole one
+                condition=Q(
+                    reopened_at__isnull=True,
+                    reopened_by__isnull=True,
+                    reopen_confirmed_by__isnull=True,
+                    reopen_reason="",
+                )
+                | Q(
+                    closed_at__isnull=False,
+                    reopened_at__isnull=False,
+                    reopened_by__isnull=False,
+                    reopen_confirmed_by__isnull=False,
+                    reopen_reason__regex=".{10}",
+                )
+                & ~Q(reopened_by=F("reopen_confirmed_by")),
+                name="period_revision_reopened_by_two",
             ),
         ]
 

@@ -16,10 +16,22 @@ from accounting.booking.running import book_running
 from accounting.models import CloseOverride, Entry, IdempotencyKey, PeriodRevision, Team
 from accounting.tasks import close_months
 from tests.integration.api.conftest import Ask, problem
-from tests.integration.conftest import NOW
+from tests.integration.conftest import NOW, SignIn
 
 REASON = {"reason": "Agreed in the monthly review."}
 OCTOBER = "periods/2026-10"
+STAYS = (  # addresses of a month that is opened again
+    "/api/v1/periods/2026-10",
+    "/api/v1/charges?period=2026-10",
+    "/api/v1/charges?from=2026-10-01&to=2026-11-01",
+    "/api/v1/statements?period=2026-10",
+    "/api/v1/statements/vision/2026-10",
+    "/charges?period=2026-10",
+    "/months",
+    "/months/2026-10",
+    "/months/2026-10/files/focus?format=csv",
+    "/statements/vision/2026-10",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +80,9 @@ def overridden(ask: Ask) -> None:
     assert not ask("fin").get(f"/api/v1/{OCTOBER}/checks").json()["blocks"]
 
 
-def test_a_month_is_closed_and_opened_again_by_programs(ask: Ask) -> None:
+def test_a_month_is_closed_and_opened_again_by_programs(
+    ask: Ask, sign_in: SignIn
+) -> None:
     book_running("2026-10")
     missing = post(ask, "fin", f"{OCTOBER}/close")
     assert missing.status_code == 428
@@ -114,10 +128,10 @@ def test_a_month_is_closed_and_opened_again_by_programs(ask: Ask) -> None:
     assert shown
     assert {one["override"]["reason"] for one in shown} == {REASON["reason"]}
 
-    reopened(ask, stored.hash, tag)
+    reopened(ask, sign_in, stored.hash, tag)
 
 
-def reopened(ask: Ask, closed_hash: str, tag: str) -> None:
+def reopened(ask: Ask, sign_in: SignIn, closed_hash: str, tag: str) -> None:
     """Two people open the closed month again; `tag` is its version before the close."""
     stale = post(ask, "fin", f"{OCTOBER}/reopen", REASON, If_Match=tag)
     assert stale.status_code == 412
@@ -128,10 +142,16 @@ def reopened(ask: Ask, closed_hash: str, tag: str) -> None:
     assert post(ask, "fin", address).status_code == 403
     assert post(ask, "ana", address.replace("10/", "11/")).status_code == 404
     opened = post(ask, "ana", address).json()
-    assert (opened["state"], opened["revisions"][0]["hash"]) in [
-        ("unbooked", closed_hash),
-        ("settling", closed_hash),
-    ]
+    assert (opened["state"], opened["revisions"][0]["hash"]) == (
+        "settling",
+        closed_hash,
+    )
+    assert (opened["revision"], opened["hash"]) == (2, None)
+    assert opened["payable"] is not None
+    pages = sign_in("fin")
+    for one in STAYS:  # at once: who follows a link finds its month
+        client = ask("fin") if one.startswith("/api/") else pages
+        assert client.get(one).status_code == 200, one
     listed = ask("fin").get(f"/api/v1/{OCTOBER}/reopen").json()["rows"]
     assert [one["confirmed_by"] for one in listed] == ["ana"]
     old = ask("fin").get("/api/v1/charges?period=2026-10&revision=1")

@@ -3,23 +3,27 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from threading import Event
 
 import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
-from django.db.utils import DatabaseError, ProgrammingError
+from django.db.utils import DatabaseError, IntegrityError, ProgrammingError
 
+from accounting.actions.finance import periods
+from accounting.actions.finance.entries import add_entry
 from accounting.actions.finance.periods import close
 from accounting.actions.teams import save_team
 from accounting.audit import SYSTEM
 from accounting.ingest.facts import partitions
-from accounting.models import AuditLink
+from accounting.models import AuditLink, Team
 from accounting.queries.audit.chain_checks import history_tables
 from portal.management.commands.prepare_database import make_role
 from tests.builders import SETUP
 from tests.integration.accounting.booking.days import H100, Days
+from tests.integration.accounting.booking.people import person
 from tests.integration.accounting.support import report, run
 from tests.processes import wait_until
 from tests.traps.scene import Pod, Scene
@@ -203,4 +207,49 @@ def test_the_services_close_a_month_and_cannot_change_it(as_services: str) -> No
     ):
         with pytest.raises(DatabaseError, match="closed periods do not change"):
             execute(statement)
+    reopened = """UPDATE accounting_periodrevision SET reopened_at = now(),
+        reopened_by_id = {}, reopen_confirmed_by_id = {}, reopen_reason = {}"""
+    anna, bert = person("anna").pk, person("bert").pk
+    for by, second, reason in (
+        ("NULL", "NULL", "''"),
+        (anna, "NULL", "'agreed upon'"),
+        (anna, anna, "'agreed upon'"),
+        (anna, bert, "'too short'"),
+    ):
+        with pytest.raises(IntegrityError, match="reopened_by_two"):
+            execute(reopened.format(by, second, reason))
+    with pytest.raises(IntegrityError, match="reopened_by_two"):
+        execute(
+            """INSERT INTO accounting_periodrevision SELECT (jsonb_populate_record(r,
+                   '{"id": 99, "revision": 2, "reopened_at": "2026-11-05"}')).*
+               FROM accounting_periodrevision r"""
+        )
     assert "FAIL" not in run("verify", "--period")
+
+
+def test_what_two_people_agreed_on_is_not_the_services_to_change(
+    as_services: str,
+) -> None:
+    days = Days()
+    days.price(H100, "1")
+    days.use("vision", date(2026, 10, 5), 3_600_000, state="unknown")
+    execute(f"SET ROLE {as_services}")
+    anna, bert = person("anna"), person("bert")
+    row = periods.request_override("2026-10", "coverage", "the exporter", anna)
+    periods.confirm_override(row.pk, bert)
+    day, amount = date(2026, 10, 5), Decimal(-1)
+    add_entry("credit", Team.objects.get(), day, amount, "agreed upon", anna)
+    close("2026-10", SYSTEM)
+    asked = periods.request_reopening("2026-10", "agreed upon", anna)
+    periods.confirm_reopening(asked.pk, bert)
+    for statement in (
+        "UPDATE accounting_closeoverride SET seen = '{}'",
+        "UPDATE accounting_closeoverride SET requested_by_id = requested_by_id",
+        "DELETE FROM accounting_closeoverride",
+        "UPDATE accounting_reopenrequest SET reason = reason",
+        "DELETE FROM accounting_reopenrequest",
+        "UPDATE accounting_entry SET amount = 2 * amount",
+        "DELETE FROM accounting_entry",
+    ):
+        with pytest.raises(ProgrammingError, match="permission denied"):
+            execute(statement)

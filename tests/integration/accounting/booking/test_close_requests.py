@@ -109,6 +109,8 @@ def test_a_close_books_the_corrections_of_the_next_month_at_once(october: Days) 
         by=person("cleo"),
         confirmed_by=person("dora"),
     )
+    assert corrections() == []  # at once, as October is running again
+    assert RunningLine.objects.filter(revision__period="2026-10").exists()
     request_close("2026-10", person("anna"))
     close_months()
     assert PeriodRevision.objects.get(period="2026-10", reopened_at=None).is_closed
