@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from django.db.models import Min
+
 from accounting.domain.billing.methods import DEFAULT_METHOD, Method
 from accounting.domain.core.billing_calendar import months_later
 from accounting.domain.core.money import minor_places
-from accounting.models import BillingPeriod, PeriodRevision
+from accounting.models import BillingPeriod, PeriodRevision, UsageDay
 from accounting.rating.billing_settings import billing_at, midnight
 
 
@@ -102,6 +104,12 @@ def next_period(name: str) -> str:
 def previous_period(name: str) -> str:
     """The month before."""
     return f"{months_later(first_day(name), -1):%Y-%m}"
+
+
+def first_period() -> str | None:
+    """The month of the ledger's first day; None without any usage."""
+    first = UsageDay.objects.aggregate(Min("billing_on"))["billing_on__min"]
+    return f"{first:%Y-%m}" if first else None
 
 
 def closed_revisions() -> list[PeriodRevision]:

@@ -130,12 +130,28 @@ _PAYERS = """
     ) sealed USING (key)
     WHERE shown.value IS DISTINCT FROM sealed.value
 """
+# The hash is over payable and number of lines, too (M29). From the chain itself: a close, and what
+# is stored beside it, can be rewritten together by whoever owns the tables.
+_SEALED = """
+    SELECT 'hash', r.hash, coalesce(sealed.hash, 'not sealed')
+    FROM accounting_periodrevision r
+    LEFT JOIN LATERAL (
+        SELECT body -> 'row' ->> 'hash' AS hash FROM accounting_auditlink
+        WHERE source = 'accounting_periodrevisionevent' AND object_id = r.id
+        ORDER BY id DESC LIMIT 1
+    ) sealed ON true
+    WHERE r.id = %(id)s AND r.hash IS DISTINCT FROM sealed.hash
+"""
 _RULES = (
     ("each line has the id of its fields", _IDS),
     ("raw is time x price x conversion", _RAWS),
     ("the charges of a statement are its raw sum, rounded once", _CHARGES),
     ("statements are the sums of their lines", _SUMS),
     ("the period is the sum of its statements", _TOTALS),
+    (
+        "the hash, and so payable and number of lines, is the one that the audit log has sealed",
+        _SEALED,
+    ),
     ("the organization is the one that the audit log has sealed", _ORGANIZATION),
     ("the names of teams are those that the audit log has sealed", _PAYERS),
 )

@@ -9,7 +9,12 @@ from django.db import connection
 from accounting.actions.finance.periods import check_right, reason_of
 from accounting.audit import act
 from accounting.booking.locking import hold_booking
-from accounting.booking.periods import PeriodError, PeriodTerms, next_to_close
+from accounting.booking.periods import (
+    PeriodError,
+    PeriodTerms,
+    first_period,
+    next_to_close,
+)
 from accounting.models import Entry, EntryKind, PeriodRevision, Team
 
 LARGEST = Decimal(10) ** 12
@@ -32,7 +37,7 @@ def add_entry(
     Args:
         kind: `credit` (below 0) or `adjustment` (not 0).
         team: that gets it.
-        billing_on: a day of a period that is not closed.
+        billing_on: a day of a period that is not closed, of the ledger's first month or later.
         amount: in the billing currency, with the places of its minor unit.
         reason: 10 to 200 characters.
         author: a person of finance or an administrator.
@@ -95,8 +100,15 @@ def _check_open(period: str) -> None:
         period=period, closed_at__isnull=False, reopened_at=None
     ).exists()
     if is_closed or (following is not None and period < following):
+        why = "is closed" if is_closed else "was never closed, and later months were"
         raise PeriodError(
-            f"{period} is closed: choose a day of {following} or a later month"
+            f"{period} {why}: choose a day of {following} or a later month"
+        )
+    first = first_period()
+    if following is None and first is not None and period < first:
+        raise PeriodError(
+            f"{period} is before the first month of the ledger, {first}, so no statement would "
+            f"have it: choose a day of {first} or a later month"
         )
 
 

@@ -11,7 +11,7 @@ from django.db.models import Count
 from accounting.booking.periods import PeriodTerms, next_period, next_to_close
 from accounting.domain.billing.close_checks import Cause
 from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import Contest, ContestState, PeriodRevision
+from accounting.models import Contest, ContestState, Entry, PeriodRevision
 from accounting.queries.audit.day_checks import UNLIKE_FACTS, bounds
 from accounting.rating.states_sql import held, wall
 
@@ -40,6 +40,7 @@ def causes(terms: PeriodTerms, now: datetime, *, reads_facts: bool) -> Causes:
         "windows": _listed(_WINDOWS, values),
         "hours": _listed(_DIRTY, values),
         "contests": _contests(terms.name),
+        "entries": _entries(terms),
     }
 
 
@@ -88,6 +89,19 @@ def _contests(period: str) -> list[Cause]:
     found = Contest.objects.filter(state=ContestState.OPEN, period__lte=period)
     counted = found.values_list("team__slug").annotate(Count("pk"))
     return [Cause(team, Decimal(number)) for team, number in counted.order_by("team")]
+
+
+def _entries(terms: PeriodTerms) -> list[Cause]:
+    """Entries of the months that the first close leaves out: they can never be closed (M28)."""
+    if next_to_close() is not None:
+        return []
+    found = Entry.objects.filter(billing_on__lt=terms.first).order_by("pk")
+    return [
+        Cause(
+            f"{one.number} ({one.billing_on}, {one.amount.normalize():f})", Decimal(1)
+        )
+        for one in found
+    ]
 
 
 def _listed(query: str, values: Mapping[str, Any]) -> list[Cause]:

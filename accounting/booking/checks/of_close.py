@@ -30,6 +30,7 @@ _PASSED = {
     "unpriced": "all time has a price",
     "unconverted": "all prices have a conversion",
     "unmapped": "at most 1% of the charge of held time belongs to no team",
+    "entries": "no entry is of a month before the first close",
     "unmapped_any": "all held time belongs to a team",
     "team_coverage": "at least 95% of the held time of each team was observed",
     "dark": "of at most 1% of the time it is not known whether a pod held the GPU",
@@ -49,6 +50,8 @@ _FAILED = {
     "unpriced": "time has no price: {subjects}",
     "unconverted": "prices have no conversion: {subjects}",
     "unmapped": "{value} of the charge of held time belongs to no team",
+    "entries": "no statement would have these entries, because the first close leaves out their "
+    "months: {subjects}. Close those months first, or undo and enter them again",
     "unmapped_any": "{value} of held time belong to no team",
     "team_coverage": "less than 95% of the held time was observed: {subjects}",
     "dark": "of {value} of the time it is not known whether a pod held the GPU",
@@ -69,6 +72,7 @@ _PAGES = {
     "unconverted": "prices",
     "unmapped": "attribution",
     "unmapped_any": "attribution",
+    "entries": "entry-add",
     "contests": "contests",
     "bills": "bills",
 }
@@ -193,7 +197,7 @@ def _failed(code: str, value: Decimal, causes: Sequence[Cause]) -> str:
 
 _SUMMED = {
     *("order", "windows", "hours", "conservation"),
-    *("unpriced", "unconverted", "contests", "bills"),
+    *("unpriced", "unconverted", "contests", "bills", "entries"),
 }
 
 
@@ -208,7 +212,7 @@ def _value(code: str, causes: Sequence[Cause]) -> Decimal:
 def _subjects(code: str, causes: Sequence[Cause]) -> str:
     named = [
         cause.subject
-        if code in {"order", "conservation"}
+        if code in {"order", "conservation", "entries"}
         else f"{cause.subject}{_BETWEEN.get(code, ' ')}{_text(code, cause.value)}"
         for cause in causes[:MOST_NAMED]
     ]

@@ -89,6 +89,7 @@ RULES = {
         _overridable("unpriced", Unit.MS),
         _overridable("unconverted", Unit.MS),
         _overridable("unmapped", Unit.SHARE, Decimal("0.01")),
+        _overridable("entries", Unit.COUNT),
         _warning("unmapped_any", Unit.MS),
         Rule(
             "team_coverage",

@@ -66,6 +66,8 @@ def test_the_organization_is_that_of_the_close(
     november = write_file(ExportRequest(What.FOCUS, "2026-11"), tmp_path)
     assert b"Acme Compute" in november.path.read_bytes()
 
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # sealed, as by a commit
     assert all(one.holds for one in closed_verdicts())
     with (
         pytest.raises(DatabaseError, match="closed periods do not change"),

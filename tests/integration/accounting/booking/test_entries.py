@@ -7,12 +7,12 @@ import pytest
 
 from accounting.actions.finance import periods
 from accounting.actions.finance.entries import add_entry
-from accounting.actions.finance.periods import NotAllowed
+from accounting.actions.finance.periods import CloseRefused, NotAllowed
 from accounting.booking.close import close_period
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
 from accounting.models import Entry, OrganisationRole, Team
-from tests.integration.accounting.booking.days import Days, payables
+from tests.integration.accounting.booking.days import H100, Days, payables
 from tests.integration.accounting.booking.people import person
 
 NOVEMBER = date(2026, 11, 10)
@@ -66,6 +66,42 @@ def test_a_day_of_a_closed_month_is_refused(team: Team) -> None:
     row = periods.request_reopening("2026-10", REASON, anna)
     periods.confirm_reopening(row.pk, person("bert"))
     add_entry("adjustment", team, date(2026, 10, 31), amount, REASON, anna)
+
+
+def test_a_month_before_the_ledger_is_refused(days: Days, team: Team) -> None:
+    """It will have no statement; the month in which the ledger begins has one."""
+    days.use("vision", date(2026, 10, 2), 3_600_000)
+    anna, amount = person("anna"), Decimal(1)
+    with pytest.raises(PeriodError) as refused:
+        add_entry("adjustment", team, date(2026, 9, 30), amount, REASON, anna)
+    assert str(refused.value) == (
+        "2026-09 is before the first month of the ledger, 2026-10, so no statement would "
+        "have it: choose a day of 2026-10 or a later month"
+    )
+    add_entry("adjustment", team, date(2026, 10, 1), amount, REASON, anna)
+
+
+def test_a_month_that_was_never_closed_is_not_called_closed(team: Team) -> None:
+    close_period("2026-10", now=datetime(2026, 11, 5, tzinfo=UTC))
+    with pytest.raises(PeriodError, match="2026-09 was never closed, and later") as no:
+        add_entry(
+            "adjustment", team, date(2026, 9, 1), Decimal(1), REASON, person("anna")
+        )
+    assert "2026-11" in str(no.value)
+
+
+def test_entries_of_months_that_the_first_close_leaves_out_block_it(
+    days: Days, team: Team
+) -> None:
+    anna, later = person("anna"), datetime(2026, 12, 5, tzinfo=UTC)
+    days.price(H100, "1")
+    days.use("vision", date(2026, 10, 2), 3_600_000)
+    days.use("vision", date(2026, 11, 2), 3_600_000)
+    add_entry("credit", team, date(2026, 10, 5), Decimal("-12.5"), REASON, anna)
+    with pytest.raises(CloseRefused, match=r"entries: .* E-1 \(2026-10-05, -12\.5\)"):
+        periods.close("2026-11", anna, now=later)
+    assert periods.close("2026-10", anna, now=later).is_closed
+    assert periods.close("2026-11", anna, now=later).is_closed
 
 
 def test_only_finance_adds_entries(team: Team) -> None:

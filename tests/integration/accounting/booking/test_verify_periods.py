@@ -5,9 +5,12 @@ from datetime import date
 import pytest
 from django.db import connection, transaction
 
-from accounting.booking.close import close_period
+from accounting.booking import store
+from accounting.booking.close import close_period, reopen_period
+from accounting.models import PeriodRevision
 from tests.integration.accounting.booking.command import command
 from tests.integration.accounting.booking.days import H100, Days
+from tests.integration.accounting.booking.people import person
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,6 +60,11 @@ CHANGES = (
     ),
     ("DELETE FROM charge_line WHERE kind = 'usage'", "lines and header"),
 )
+SWAPPED = """
+    UPDATE charge_line l SET ms = o.ms, raw = o.raw, charge = o.charge
+    FROM charge_line o
+    WHERE l.kind = 'usage' AND o.kind = 'usage' AND o.workload <> l.workload
+"""
 
 
 @pytest.mark.parametrize(("statement", "rule"), CHANGES)
@@ -80,3 +88,27 @@ def test_verify_of_one_month_reads_only_that() -> None:
 def test_a_month_that_is_not_closed_is_wrong_use() -> None:
     command("verify", "--period", "2026-12", status=2)
     command("verify", "--period", "October", status=2)
+
+
+def test_lines_that_were_swapped_with_their_hash_are_found(days: Days) -> None:
+    """All sums stay the same, and the stored hash is that of the swapped lines."""
+    row = PeriodRevision.objects.get(period="2026-11")
+    reopen_period(
+        row.period, reason="x" * 10, by=person("anna"), confirmed_by=person("bert")
+    )
+    november = date(2026, 11, 5)
+    days.use("vision", november, HOUR, workload="train")
+    days.use("vision", november, 2 * HOUR, workload="serve")
+    closed = close_period("2026-11")
+    changed(SWAPPED)
+    with transaction.atomic():
+        found = store.hash_lines("charge_line", closed)
+    assert found != closed.hash
+    changed(
+        f"UPDATE accounting_periodrevision SET hash = '{found}' WHERE id = {closed.pk}"
+    )  # noqa: S608  # a hash
+    out, _ = command("verify", "--period", "2026-11", status=1)
+    failed = [line for line in out.splitlines() if line.startswith("FAIL")]
+    rule = "the hash, and so payable and number of lines, is the one that the audit log has sealed"
+    assert failed == [f"FAIL 2026-11-r2: {rule}"]
+    assert f"hash: {found}, should be {closed.hash}" in out

@@ -39,6 +39,7 @@ def test_the_checks_of_the_rule_block_or_warn() -> None:
         "unpriced": (blocks, yes),
         "unconverted": (blocks, yes),
         "unmapped": (blocks, yes),
+        "entries": (blocks, yes),
     } | dict.fromkeys(
         (
             *("unmapped_any", "team_coverage", "dark", "estimated", "contests"),
@@ -67,6 +68,7 @@ def test_the_checks_of_the_rule_block_or_warn() -> None:
         ("unpriced", "ms", "0", "1"),
         ("unconverted", "ms", "0", "1"),
         ("unmapped", "share", "0.01", "0.0101"),
+        ("entries", "count", "0", "1"),
         ("unmapped_any", "ms", "0", "1"),
         ("team_coverage", "share", "0.95", "0.9499"),
         ("dark", "share", "0.01", "0.0101"),
