@@ -306,7 +306,10 @@ def test_a_month_that_is_not_computed_is_previewed_with_its_entries(
         ({"amount": "0.001"}, "more than 2 decimal places"),
         ({"kind": ""}, "Choose a credit or an extra charge"),
         ({"kind": "adjustment"}, "Select a valid choice"),
-        ({"billing_on": "2026-09-01"}, "2026-09 is closed"),
+        (
+            {"billing_on": "2026-09-01"},
+            "2026-09 was never closed, and later months were",
+        ),
     ],
 )
 def test_what_is_wrong_in_an_entry_is_said_before_and_after_the_preview(
