@@ -131,7 +131,7 @@ _PAYERS = """
     WHERE shown.value IS DISTINCT FROM sealed.value
 """
 # The hash is over payable and number of lines, too (M29). From the chain itself: a close, and what
-# is stored beside it, can be rewritten together by whoever owns the tables.
+# is stored beside it, can be rewritten together by the owner of the tables.
 _SEALED = """
     SELECT 'hash', r.hash, coalesce(sealed.hash, 'not sealed')
     FROM accounting_periodrevision r
