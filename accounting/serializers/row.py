@@ -114,6 +114,14 @@ class MoneyField(serializers.CharField):
         return texts.amount(value)
 
 
+class PayableField(serializers.CharField):
+    """What is paid: with the places of the currency's minor unit (money.md M1)."""
+
+    def to_representation(self, value: Any) -> str:
+        """`12.30` of EUR, `12` of JPY; the value is `Money`."""
+        return texts.payable(value)
+
+
 class TextOrNullField(serializers.CharField):
     """A text; null if it is empty."""
 

@@ -6,7 +6,7 @@ Milliseconds, counts and ratios are numbers; GPU-hours and money are strings (ru
 from decimal import Decimal
 
 from accounting.domain.core.interval import HOUR_MS, to_instant
-from accounting.domain.core.money import Money
+from accounting.domain.core.money import Money, minor_places
 from accounting.domain.core.rounding import half_even
 
 
@@ -22,6 +22,11 @@ def gpu_hours(milliseconds: int) -> str:
 def amount(value: Money | Decimal) -> str:
     """Money, or a rate, with six places."""
     return f"{value.amount if isinstance(value, Money) else value:.6f}"
+
+
+def payable(value: Money) -> str:
+    """Money that is paid, with the places of its currency."""
+    return f"{value.amount:.{minor_places(value.currency)}f}"
 
 
 def instant(ms: int) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 from functools import partial
-from typing import IO, Any
+from typing import IO
 
 from django.http import Http404
 from django.utils import timezone
@@ -53,9 +53,10 @@ from accounting.serializers.finance.bills import (
     BillVarianceSerializer,
 )
 
-FLAGS = ("check", "final")
+FLAGS = {"dry_run": True, "final": False}
+"""Parameters of an import, and what they are by default."""
 _FLAG_TEXTS = {
-    "check": "a dry run: nothing is stored",
+    "dry_run": "false imports the file; by default it is checked, and nothing is stored",
     "final": "the provider has closed the billing period",
 }
 
@@ -66,7 +67,7 @@ class BillsView(RowsView):
     subject = "bills"
     right = BILLS
     parameters = ("period",)
-    write_parameters = FLAGS
+    write_parameters = tuple(FLAGS)
     parser_classes = FILE_PARSERS
 
     @lists(BillSerializer, parameters)
@@ -82,7 +83,7 @@ class BillsView(RowsView):
             KEY,
             RETRY_AFTER,
             *(
-                OpenApiParameter(name, str, enum=["yes", "no"], description=text)
+                OpenApiParameter(name, bool, default=FLAGS[name], description=text)
                 for name, text in _FLAG_TEXTS.items()
             ),
         ],
@@ -96,7 +97,8 @@ class BillsView(RowsView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Import a FOCUS file, the body of the request. The same file again changes nothing."""
+        """Check a FOCUS file, the body of the request, and with `dry_run=false` import it. The same
+        file again changes nothing."""
         flags = {name: _flag(request, name) for name in FLAGS}
         with file_of(request) as file:
             file.seek(0)
@@ -112,7 +114,7 @@ class BillsView(RowsView):
             found = import_bill(
                 file,
                 name="over REST",
-                saves=not flags["check"],
+                saves=not flags["dry_run"],
                 is_final=flags["final"],
                 actor=request.user,  # type: ignore[arg-type]  # signed in
                 now=timezone.now(),
@@ -209,6 +211,9 @@ def _row(request: Request, number: int) -> BillRow:
 
 
 def _flag(request: Request, name: str) -> bool:
-    text: Any = request.query_params.get(name, "no")
-    check_word(name, text, ("yes", "no"))
-    return bool(text == "yes")
+    words = {"true": True, "false": False}
+    text = request.query_params.get(name)
+    if text is None:
+        return FLAGS[name]
+    check_word(name, text, tuple(words))
+    return words[text]

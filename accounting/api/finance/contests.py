@@ -154,7 +154,7 @@ class ContestAnswerView(ContestStepView):
             if values["answer"] == AnswerKind.ENTRY:
                 amount = values["amount"]
                 kind = EntryKind.CREDIT if amount < 0 else EntryKind.ADJUSTMENT
-                entry = actions.EntryAnswer(kind, values["billing_on"], amount)
+                entry = actions.EntryAnswer(kind, values["day"], amount)
                 return actions.answer_with_entry(contest, entry, reason, by)
             if values["answer"] == AnswerKind.MAPPING:
                 return actions.answer_with_rule(contest, values["rule"], reason, by)

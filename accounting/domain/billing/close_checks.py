@@ -7,7 +7,7 @@ they saw: a worse value asks again.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +15,7 @@ from accounting.domain.core.decimal_text import plain
 
 CONFIRM_WITHIN = timedelta(hours=24)
 REASON_LENGTHS = range(10, 201)  # characters, after spaces at both ends are removed
+PLACES = Decimal("0.000001")
 SETTLED_HOURS = 72  # after its end late samples and corrections of a month have arrived
 
 
@@ -187,20 +188,25 @@ class CloseCheck:
         """Whether it stops the close."""
         return self.level is Level.BLOCK and not self.is_overridden
 
+    def _text(self, value: Decimal) -> str:
+        """At most six places, never less bad than it is: what fails is beyond the threshold."""
+        worse = ROUND_FLOOR if RULES[self.code].is_lower_worse else ROUND_CEILING
+        return plain(value.quantize(PLACES, worse))
+
     def fields(self) -> dict[str, Any]:
-        """For JSON: numbers are strings."""
+        """For JSON: numbers are strings with at most six places."""
         one = self.override
         return {
             "code": self.code,
             "level": str(self.level),
             "is_overridable": self.is_overridable,
-            "value": plain(self.value),
+            "value": self._text(self.value),
             "threshold": plain(self.threshold),
             "unit": str(self.unit),
             "message": self.message,
             "link": self.link,
             "causes": [
-                {"subject": cause.subject, "value": plain(cause.value)}
+                {"subject": cause.subject, "value": self._text(cause.value)}
                 for cause in self.causes
             ],
             "override": one

@@ -83,6 +83,10 @@ def _summary(found: BillImport, *, is_check: bool) -> str:
     parts = [f"{found.rows} rows", f"{len(found.bills)} bills"]
     if known:
         parts.append(f"{known} of them imported from this file before")
+    if unconverted := sum(bill.unconverted_rows for bill in found.bills):
+        parts.append(
+            f"{unconverted} rows without a conversion into the billing currency"
+        )
     text = ", ".join(parts)
     if found.faults:
         unusable = found.fault_words.total()

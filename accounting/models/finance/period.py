@@ -5,6 +5,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
+from accounting.domain.core.money import Money
+
 
 @pghistory.track()
 class BillingPeriod(models.Model):
@@ -105,6 +107,11 @@ class PeriodRevision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.period}-r{self.revision}"
+
+    @property
+    def amount(self) -> Money:
+        """Its payable with the currency."""
+        return Money(self.payable, self.currency)
 
     @property
     def is_closed(self) -> bool:

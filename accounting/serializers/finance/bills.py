@@ -94,7 +94,7 @@ class BillFinalSerializer(serializers.Serializer[Any]):
 class BillVarianceSerializer(RowSerializer):
     """A bill against our cost, for a cluster and billing day; in the billing currency."""
 
-    billing_on = serializers.DateField()
+    day = serializers.DateField(source="billing_on")
     cluster = serializers.CharField()
     state = serializers.CharField(help_text="`reconciled` or `final`")
     billed = MoneyField(allow_null=True, help_text=_CONVERTED)
@@ -147,8 +147,13 @@ class ImportedBillSerializer(RowSerializer):
         help_text="this file is in effect already: nothing was imported again"
     )
     bill_currency = serializers.CharField(source="currency")
-    cost = MoneyField(source="total")
-    matched = MoneyField()
+    cost = MoneyField(source="total", help_text="in `bill_currency`")
+    matched = MoneyField(help_text="of the cost: what is of nodes and clusters")
+    billed = MoneyField(allow_null=True, help_text=_CONVERTED)
+    unconverted_rows = serializers.IntegerField(
+        help_text="without a conversion into the billing currency: no amount in it is known "
+        "until there is one"
+    )
     rows = serializers.DictField(
         child=serializers.IntegerField(), help_text="rows by word"
     )

@@ -125,7 +125,7 @@ class ContestAnswerSerializer(ReasonSerializer):
         required=False,
         help_text="of an entry: a credit is below 0, other amounts are adjustments",
     )
-    billing_on = serializers.DateField(
+    day = serializers.DateField(
         required=False, help_text="of an entry: a day of a month that is not closed"
     )
     rule = serializers.PrimaryKeyRelatedField(
@@ -136,7 +136,7 @@ class ContestAnswerSerializer(ReasonSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Each kind of answer has its members."""
-        needed = {"entry": ("amount", "billing_on"), "mapping": ("rule",)}
+        needed = {"entry": ("amount", "day"), "mapping": ("rule",)}
         for name in needed.get(attrs["answer"], ()):
             if name not in attrs:
                 raise serializers.ValidationError({name: "This answer needs it."})

@@ -8,6 +8,7 @@ from accounting.domain.billing.close_checks import RULES
 from accounting.serializers.row import (
     GpuHoursField,
     MoneyField,
+    PayableField,
     RowSerializer,
     SecondsField,
     TextOrNullField,
@@ -24,7 +25,7 @@ class PeriodSerializer(RowSerializer):
     method = serializers.CharField()
     revision = serializers.IntegerField(allow_null=True)
     currency = TextOrNullField(source="payable.currency")
-    payable = MoneyField(allow_null=True)
+    payable = PayableField(allow_null=True)
     corrections = MoneyField(
         allow_null=True, help_text="of earlier months, booked in this one"
     )
@@ -75,7 +76,7 @@ class EarlierRevisionSerializer(RowSerializer):
     """A close that was opened again; its lines stay readable."""
 
     revision = serializers.IntegerField()
-    payable = MoneyField()
+    payable = PayableField(source="amount")
     hash = serializers.CharField()
     closed_at = SecondsField()
     reopened_at = SecondsField()

@@ -39,6 +39,9 @@ class PriceSerializer(RowSerializer):
     cost_per_gpu_hour = MoneyField(allow_null=True, help_text="null for a rate")
     valid_from = IsoField()
     valid_to = IsoField(allow_null=True)
+    source_note = serializers.CharField(
+        allow_blank=True, help_text="where it is from; only for finance and admins"
+    )
 
 
 class PriceWarningSerializer(RowSerializer):

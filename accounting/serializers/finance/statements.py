@@ -11,6 +11,7 @@ from accounting.serializers.row import (
     GpuHoursField,
     Members,
     MoneyField,
+    PayableField,
     RowSerializer,
     TextOrNullField,
 )
@@ -50,8 +51,8 @@ class StatementSerializer(RowSerializer):
     corrections = MoneyField(help_text="of earlier, closed months")
     total = MoneyField(help_text="own + entries + corrections")
     rounding = MoneyField(help_text="payable - total")
-    payable = MoneyField()
-    payable_before = MoneyField(
+    payable = PayableField()
+    payable_before = PayableField(
         source="before", allow_null=True, help_text="of the month before, if closed"
     )
     held_gpu_hours = GpuHoursField(source="held_ms")

@@ -5,7 +5,7 @@ Left out: what rows are matched to (tests/integration/accounting/finance/test_bi
 
 import gzip
 from contextlib import closing
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -22,6 +22,15 @@ from tests.page_html import html_of
 from tests.story import Story
 
 BILLS = "/api/v1/bills"
+SAVES = "?dry_run=false"
+
+
+def billed_day() -> date:
+    """The newest whole day."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT max(billing_on) FROM usage_gpu_day")
+        found: date = cursor.fetchone()[0]
+        return found
 
 
 @pytest.fixture
@@ -35,9 +44,7 @@ def content(story: Story, db: None) -> bytes:
             first_ms=to_ms(story.since),
             last_ms=to_ms(story.until),
         )
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT max(billing_on) FROM usage_gpu_day")
-        day = cursor.fetchone()[0]
+    day = billed_day()
     at = {
         "ChargePeriodStart": midnight(day).isoformat(),
         "ChargePeriodEnd": midnight(day + timedelta(days=1)).isoformat(),
@@ -65,11 +72,14 @@ def test_a_file_is_checked_imported_and_made_final(
     sign_in: SignIn, content: bytes
 ) -> None:
     fin = sign_in("fin")
-    checked = send(fin, content, query="?check=yes")
+    checked = send(fin, content)  # a file that is only tried is not imported
     assert checked.status_code == 200
-    assert checked.json()["bills"][0]["matched"] == "910.350000"
+    assert not checked.json()["is_saved"]
+    [bill] = checked.json()["bills"]
+    assert (bill["matched"], bill["billed"]) == ("910.350000", "919.350000")
+    assert bill["unconverted_rows"] == 0
     assert not Bill.objects.exists()
-    made = send(fin, gzip.compress(content), "application/gzip")
+    made = send(fin, gzip.compress(content), "application/gzip", SAVES)
     assert made.status_code == 201
     [bill] = made.json()["bills"]
     assert bill["rows"] == {"last_part": 2, "unknown": 1}
@@ -85,7 +95,8 @@ def test_a_file_is_checked_imported_and_made_final(
     assert float(day["variance"]) == pytest.approx(910.35 - float(day["estimated"]))
     listed = fin.get(f"{at}/unmatched?format=csv")
     assert "'=HYPERLINK(1)" in listed.content.decode()
-    same = send(fin, gzip.compress(content, mtime=0), "application/gzip")
+    assert day["day"] == billed_day().isoformat()
+    same = send(fin, gzip.compress(content, mtime=0), "application/gzip", SAVES)
     assert same.status_code in (200, 201)  # compressed at another time: another file
     latest = Bill.objects.get(replaced_at=None)
     body = {"reason": "The invoice has arrived."}
@@ -106,6 +117,8 @@ def test_a_file_that_cannot_be_used_is_a_problem_document(
     assert faulty.json()["faults"][0]["word"] == "bad_number"
     assert send(fin, b"{}", "application/json").status_code == 415
     assert send(fin, content, query="?final=maybe").status_code == 400
+    old = send(fin, content, query="?check=yes")
+    assert (old.status_code, "dry_run" in old.json()["detail"]) == (400, True)
     assert not Bill.objects.exists()
     assert send(sign_in("luis"), content).status_code == 404
 
@@ -116,7 +129,7 @@ def test_a_small_file_that_unpacks_to_very_many_lines_is_refused(
     """Blank lines too; other bounds are in `accounting/finance/test_large_files.py`."""
     packed = gzip.compress(content + b"\n" * 2_000_001)
     assert len(packed) < 10_000
-    refused = send(sign_in("fin"), packed, "application/gzip", "?check=yes")
+    refused = send(sign_in("fin"), packed, "application/gzip")
     assert refused.status_code == 400
     assert "more than 2,000,000 lines" in refused.json()["detail"]
 
@@ -127,7 +140,7 @@ def test_an_import_does_not_wait_for_another_one(
     ana = sign_in("ana")
     with closing(connection.copy()) as other, other.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(7113, 0)")  # accounting/locks.py
-        refused = send(sign_in("fin"), content, query="?check=yes")
+        refused = send(sign_in("fin"), content)
         file = SimpleUploadedFile("november.csv", content, "text/csv")
         page = ana.post("/bills/new", {"file": file})
     for answer in (refused, page):
@@ -135,7 +148,20 @@ def test_an_import_does_not_wait_for_another_one(
         assert answer["Retry-After"] == "30"
     assert "another file is being imported" in refused.json()["detail"].lower()
     assert "Another file is being imported" in html_of(page)
-    assert send(sign_in("fin"), content, query="?check=yes").status_code == 200
+    assert send(sign_in("fin"), content).status_code == 200
+
+
+def test_a_check_says_that_nothing_can_be_converted(
+    sign_in: SignIn, content: bytes
+) -> None:
+    """There is no conversion from GBP: no amount in the billing currency is known."""
+    fin, foreign = sign_in("fin"), content.replace(b",EUR,", b",GBP,")
+    [bill] = send(fin, foreign).json()["bills"]
+    assert (bill["bill_currency"], bill["cost"]) == ("GBP", "919.350000")
+    assert (bill["billed"], bill["unconverted_rows"]) == (None, 3)
+    file = SimpleUploadedFile("november.csv", foreign, "text/csv")
+    page = fin.post("/bills/new", {"file": file, "check": "yes"})
+    assert "no conversion for 3 rows" in " ".join(html_of(page).split())
 
 
 def test_pages_import_and_show_a_bill(sign_in: SignIn, content: bytes) -> None:

@@ -22,7 +22,7 @@ BODY: dict[str, Any] = {"reason": WHY}
 CREDIT = {
     "answer": "entry",
     "amount": "-12.50",
-    "billing_on": "2026-11-05",
+    "day": "2026-11-05",
     "reason": ANSWER,
 }
 

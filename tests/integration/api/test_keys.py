@@ -35,6 +35,7 @@ PRICE = {
 }
 USD = {"from_currency": "USD", "to_currency": "EUR", "rate": "0.92", **WHY}
 CSV = "model,per_gpu_hour,valid_from\nB200,{},2026-12-01\n"
+SAVED_BILL = "bills?dry_run=false"
 QUERY = "?dry_run=false&keep_unknown=true&reason=The+list+of+December"
 Body = bytes | dict[str, Any]
 
@@ -99,7 +100,7 @@ def send(
             Budget,
         ),
         (
-            "bills",
+            SAVED_BILL,
             focus(charge("1.00", "a")),
             focus(charge("2.00", "a")),
             Bill,
@@ -153,7 +154,7 @@ def test_a_refused_write_stores_no_key(ask: Ask, address: str, body: Body) -> No
 @pytest.mark.parametrize(
     ("address", "query", "other"),
     [
-        ("bills", "?check=yes", ""),
+        ("bills", "", "?final=true"),
         ("prices/import", "?keep_unknown=true", "?keep_unknown=false"),
     ],
 )
@@ -170,14 +171,14 @@ def test_options_of_a_file_are_part_of_the_request(
 
 def test_a_key_of_another_person_is_another_key(ask: Ask) -> None:
     body = focus(charge("1.00", "a"))
-    first = send(ask, "ana", "bills", body, "k-1")
-    theirs = send(ask, "fin", "bills", body, "k-1")
+    first = send(ask, "ana", SAVED_BILL, body, "k-1")
+    theirs = send(ask, "fin", SAVED_BILL, body, "k-1")
     assert (first.status_code, theirs.status_code) == (201, 200)  # known by now
-    assert send(ask, "fin", "bills?check=yes", body, "k-1").status_code == 422
+    assert send(ask, "fin", "bills", body, "k-1").status_code == 422
 
 
 def test_a_change_of_a_list_and_a_final_bill_are_done_once(ask: Ask) -> None:
-    made = send(ask, "ana", "bills", focus(charge("1.00", "a")), "k-1").json()
+    made = send(ask, "ana", SAVED_BILL, focus(charge("1.00", "a")), "k-1").json()
     at = f"bills/{made['bills'][0]['id']}/final"
     first = send(ask, "ana", at, WHY, "k-2")
     assert first.json()["state"] == "final"

@@ -185,6 +185,14 @@ def test_a_file_is_checked_and_then_saved(ask: Ask) -> None:
     assert send(ask, FILE.encode(), query).json()["is_saved"] is True
     [price] = UnitPrice.objects.filter(source_note="=1+1")
     assert f"{price.valid_from:%Y-%m-%dT%H:%MZ}" == "2026-11-30T23:00Z"
+    notes = {
+        name: [
+            row["source_note"] for row in ask(name).get("/api/v1/prices").json()["rows"]
+        ]
+        for name in ("fin", "luis")
+    }
+    assert "=1+1" in notes["fin"]
+    assert set(notes["luis"]) == {""}  # where prices are from is not for leads
     again = send(ask, FILE.encode(), query).json()
     assert again["counts"] == {"no_price": 1, "unknown_model": 1, "same": 1}
 

@@ -32,7 +32,7 @@ from tests.integration.scheduler_view.test_recorded_weeks import Recorded
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "recipes.md"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LONGEST_S = 60
-EXPECTED = 13  # blocks: the page was read
+EXPECTED = 14  # blocks: the page was read
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -79,7 +79,8 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
     days.use("search", date(2026, 10, 6), 1_000_003, state="idle")
     days.use("vision", date(2026, 10, 6), 3_600_000, model="NVIDIA-A10")  # no price
     days.use("vision", date(2026, 11, 5), 3_600_000)
-    payable = f"{book_running('2026-10').payable:.6f}"
+    amount = book_running("2026-10").payable
+    payable = f"{amount:.2f}"  # as it is paid; charges have six places
     environment = {
         "PATH": os.environ["PATH"],
         "GPU_LEDGER": live_server.url,
@@ -104,6 +105,7 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
         overridden,
         _,
         closed,
+        asked,
         again,
         sums,
         _,
@@ -113,13 +115,14 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
         what_if,
         explained,
     ) = outputs
-    assert f"total {payable}" in " ".join(frame.split())
+    assert f"total {amount:.6f}" in " ".join(frame.split())
     assert json.loads(checks)["blocks"]
     assert "/prices" in overridden
     stored = PeriodRevision.objects.get(period="2026-10")
     assert stored.hash in closed
+    assert asked.strip() == "request 1 of 2026-10 waits for another person"
     assert again.strip() == "304"
-    assert sums.split() == [payable] * 3
+    assert sums.split() == [payable, payable, f"{amount:.6f}"]
     assert json.loads(contest)["team"] == "vision"
     assert json.loads(credit)["twin_amount"] == "12.500000"
     assert Entry.objects.count() == 1

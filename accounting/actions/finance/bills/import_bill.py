@@ -27,6 +27,8 @@ from accounting.domain.billing.bills.words import MATCHED, UNMATCHED
 from accounting.domain.core.interval import to_instant
 from accounting.locks import lock, try_lock
 from accounting.models import Bill
+from accounting.rating.billing_settings import billing_at
+from accounting.rating.conversion_sql import fx
 
 _JOINED = """
     FROM bill_row r JOIN bill_match m
@@ -36,6 +38,14 @@ _JOINED = """
 _SUMS = (
     f"SELECT r.bill, m.word, sum(r.rows), sum(r.cost) {_JOINED} GROUP BY r.bill, m.word"
 )
+_CONVERTED = f"""
+    SELECT bill, sum(cost * rate), coalesce(sum(rows) FILTER (WHERE rate IS NULL), 0)
+    FROM (
+        SELECT r.bill, r.rows, r.cost, {fx("b.currency", "r.billing_on")} AS rate
+        FROM bill_row r
+        JOIN unnest(%(bills)s::int[], %(currencies)s::text[]) AS b(bill, currency) USING (bill)
+    ) row GROUP BY bill
+"""
 _LINES = f"""
     INSERT INTO accounting_billline
         (bill_id, billing_on, sub_account, resource, resource_name, service, rows, cost,
@@ -58,6 +68,8 @@ class ReadBill:
         revision: that it gets, or has.
         is_known: the same file is in effect already: nothing is imported.
         elsewhere: rows whose charge period is not in the billing period.
+        unconverted_rows: rows without a conversion (M16).
+        billed: in the billing currency; None where a row has no conversion.
         number: of the stored bill; None in a dry run.
     """
 
@@ -72,6 +84,8 @@ class ReadBill:
     elsewhere: int
     rows: Counter[str] = field(default_factory=Counter)
     cost: dict[str, Decimal] = field(default_factory=dict)
+    unconverted_rows: int = 0
+    billed: Decimal | None = None
     number: int | None = None
 
     @property
@@ -188,6 +202,7 @@ def _import(file: IO[bytes], wanted: _Wanted) -> BillImport:
     pairs = [(bill, _read_bill(bill, wanted)) for bill in staged.bills.values()]
     _limit_statements(wanted.bounds)
     _match(pairs, wanted.bounds)
+    _convert(pairs, billing_at(wanted.now).currency)
     is_saved = wanted.saves and not staged.faults
     if is_saved:
         _limit_statements(wanted.bounds)
@@ -255,6 +270,21 @@ def _match(pairs: Sequence[tuple[StagedBill, ReadBill]], bounds: Bounds) -> None
         for number, word, rows, cost in cursor.fetchall():
             by_number[number].rows[word] += rows
             by_number[number].cost[word] = cost
+
+
+def _convert(pairs: Sequence[tuple[StagedBill, ReadBill]], currency: str) -> None:
+    """What each bill comes to in the billing currency, as reports will say."""
+    by_number = {bill.number: read for bill, read in pairs}
+    values = {
+        "bills": list(by_number),
+        "currencies": [read.currency for read in by_number.values()],
+        "currency": currency,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_CONVERTED, values)
+        for number, billed, unconverted in cursor.fetchall():
+            by_number[number].unconverted_rows = unconverted
+            by_number[number].billed = None if unconverted else billed
 
 
 def _seen_again(read: ReadBill, wanted: _Wanted) -> None:

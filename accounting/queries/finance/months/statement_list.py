@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from accounting.domain.core.money import Money
 from accounting.domain.reports.efficiency import StateTimes
 from accounting.models import PeriodRevision, Statement
 from accounting.queries.finance.months.lines import Booking
@@ -35,8 +36,8 @@ class ListedStatement:
     corrections: Decimal
     total: Decimal
     rounding: Decimal
-    payable: Decimal
-    before: Decimal | None
+    payable: Money
+    before: Money | None
     busy_ms: int
     idle_ms: int
     unknown_ms: int
@@ -98,8 +99,8 @@ def _listed(
         corrections=row.corrections6,
         total=row.total6,
         rounding=row.payable - row.total6,
-        payable=row.payable,
-        before=before,
+        payable=Money(row.payable, booking.currency),
+        before=None if before is None else Money(before, booking.currency),
         busy_ms=row.busy_ms,
         idle_ms=row.idle_ms,
         unknown_ms=row.unknown_ms,

@@ -3,6 +3,7 @@
 Not here: how the values are found (`tests/integration/accounting/booking/test_checks.py`).
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -172,6 +173,15 @@ def test_a_check_blocks_until_a_second_person_confirms(
     found = check(level, one)
     assert found.is_blocking is is_blocking
     assert found.is_overridden is (one is CONFIRMED)
+
+
+def test_values_are_written_with_six_places_and_not_less_bad() -> None:
+    """A share just below its threshold does not look as if it had passed."""
+    cause = Cause("north", Decimal("0.98999999999"))
+    found = replace(check(), value=cause.value, causes=(cause,)).fields()
+    assert (found["value"], found["causes"][0]["value"]) == ("0.989999", "0.989999")
+    late = replace(check(), code="over", value=Decimal("645.4021547222222222"))
+    assert late.fields()["value"] == "645.402155"
 
 
 def test_a_check_is_written_as_json() -> None:
