@@ -45,9 +45,13 @@ _SPREAD = f"""
            '', NULL, own_rate * own_fx, part, state, ms
     FROM stated WHERE NOT is_paid AND own_rate * own_fx IS NOT NULL
         AND EXISTS (SELECT FROM line WHERE kind = 'spread')"""
-_FIRST_HOUR = """date_trunc('hour', CASE
+_MIDNIGHT = "l.billing_on::timestamp AT TIME ZONE p.timezone"
+# Where clocks go back at midnight it is midnight twice, and PostgreSQL takes the second one.
+_FIRST_HOUR = f"""date_trunc('hour', CASE
         WHEN l.billing_on = to_date(p.period, 'YYYY-MM') THEN p.starts_at
-        ELSE l.billing_on::timestamp AT TIME ZONE p.timezone END, 'UTC')"""
+        WHEN ({_MIDNIGHT} - interval '1 hour') AT TIME ZONE p.timezone >= l.billing_on
+            THEN {_MIDNIGHT} - interval '1 hour'
+        ELSE {_MIDNIGHT} END, 'UTC')"""
 _UNITS = "CASE WHEN l.charge IS NULL THEN l.ms ELSE l.charge * 1000000 END"
 _IDS = (
     *("cluster_id", "billing_on", "namespace_id", "team_id", "workload_id"),

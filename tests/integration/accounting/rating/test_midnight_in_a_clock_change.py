@@ -5,11 +5,12 @@ one instant in two zones is two elements of a set. Not here: days of 23 and 25 h
 (`test_days.py`).
 """
 
-from datetime import UTC, date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from accounting.access import EVERYTHING
+from accounting.booking.close import close_period
 from accounting.models import NodeFact, UnitPrice
 from accounting.queries.selection import is_on_days, parse_selection
 from accounting.rating.billing_settings import billing_day, midnight
@@ -100,3 +101,20 @@ def test_the_set_up_is_the_same_again(books: Books, zone: str, day: str) -> None
     assert len(before) == 2
     books.configure(text)
     assert sorted(UnitPrice.objects.values_list("pk", "valid_from")) == before
+
+
+def test_a_charge_without_hours_is_in_the_first_of_two_midnights(books: Books) -> None:
+    """On the Azores it is midnight at 00:00 and at 01:00 UTC; PostgreSQL takes the second."""
+    text = set_up("Atlantic/Azores", "2026-10-25", "label").replace(
+        "[{slug", "[{slug: other, name: Other}, {slug"
+    )
+    books.configure(text + "bindings: [{namespace: lab, team: vision}]\n")
+    noon = datetime(2026, 10, 25, 12, tzinfo=UTC)
+    books.write(books.gpu(), noon, books.pod(space="lab"), busy=WINDOW_MS)
+    books.settle()
+    close_period("2026-10")
+    books.configure(text + "bindings: [{namespace: lab, team: other}]\n")
+    books.settle()
+    [row] = report("usage", by="hour", team="vision")
+    assert row["hour"] == "2026-10-25T00:00:00Z"
+    assert row["charge"] == "1.000000"
