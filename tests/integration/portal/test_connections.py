@@ -142,7 +142,7 @@ def test_small_files_that_unpack_to_gigabytes_do_not_stop_the_server(web: Web) -
     def send(_number: int) -> bytes:
         with web.connect() as one:
             lines = (
-                "POST /api/v1/bills?check=yes HTTP/1.1",
+                "POST /api/v1/bills HTTP/1.1",
                 "Host: localhost",
                 f"Authorization: Bearer {token}",
                 "Content-Type: application/gzip",

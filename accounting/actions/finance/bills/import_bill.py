@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import IO
+from typing import IO, Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import OperationalError, connection, transaction
@@ -275,7 +275,7 @@ def _match(pairs: Sequence[tuple[StagedBill, ReadBill]], bounds: Bounds) -> None
 def _convert(pairs: Sequence[tuple[StagedBill, ReadBill]], currency: str) -> None:
     """What each bill comes to in the billing currency, as reports will say."""
     by_number = {bill.number: read for bill, read in pairs}
-    values = {
+    values: dict[str, Any] = {
         "bills": list(by_number),
         "currencies": [read.currency for read in by_number.values()],
         "currency": currency,
