@@ -120,7 +120,7 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
     assert "/prices" in overridden
     stored = PeriodRevision.objects.get(period="2026-10")
     assert stored.hash in closed
-    assert asked.strip() == "request 1 of 2026-10 waits for another person"
+    assert "of 2026-10 waits for another person" in asked
     assert again.strip() == "304"
     assert sums.split() == [payable, payable, f"{amount:.6f}"]
     assert json.loads(contest)["team"] == "vision"
