@@ -133,6 +133,20 @@ _DIVIDED = """, geometry AS (
 )"""
 ON_INSTANCE = """LEFT JOIN divided d ON d.gpu_id = u.gpu_id AND d.instance = u.instance
         AND u.pod_id <> 0 AND d.since <= u.window_start AND u.window_start < d.until"""
+# If the number was given to another instance within the window, its pods may have held either:
+# the one that the hold names, else the later one for a pod that was bound since.
+PROFILE = """CASE WHEN d.until < u.window_start + interval '5 minutes' THEN (
+        SELECT e.profile FROM divided e
+        LEFT JOIN accounting_podhold h ON h.pod_id = u.pod_id
+        WHERE e.gpu_id = u.gpu_id AND e.instance = u.instance
+          AND e.since < u.window_start + interval '5 minutes' AND e.until > u.window_start
+        ORDER BY (h.resource LIKE '%%/mig-' || replace(e.profile, '+', '.') || '%%')
+                     IS NOT TRUE,
+                 (e.since > u.window_start)
+                     <> coalesce(to_timestamp(h.bound_ms / 1000.0) > u.window_start, false),
+                 e.since
+        LIMIT 1)
+    ELSE coalesce(d.profile, '') END"""
 
 _STATE_PARTS = (
     *((name, f"sum({name})") for name in STATE_COLUMNS),
@@ -187,7 +201,7 @@ def _gathered(
         finer: further columns to group by: gpu_id, node_id, pod_id.
         by_profile: also group by `profile` if a price needs it.
     """
-    profile = "coalesce(d.profile, '')" if by_profile else "''"
+    profile = PROFILE if by_profile else "''"
     kept = _KEPT | {name: f"s.{name}" for name in finer}
     summed = ", ".join(f"{text} AS {name}" for name, text in parts)
     return f"""

@@ -4,7 +4,7 @@ Rollups sum windows before they price them; these keep each window. Parameters: 
 `charge_sql.parameters`, for one cluster.
 """
 
-from accounting.rating.charge_sql import ON_INSTANCE, with_prices
+from accounting.rating.charge_sql import ON_INSTANCE, PROFILE, with_prices
 
 _RATED = f"""{with_prices(("gpu_id", "node_id", "pod_id"))}
 , rated AS MATERIALIZED (
@@ -19,7 +19,7 @@ _RATED = f"""{with_prices(("gpu_id", "node_id", "pod_id"))}
            r.gpu_cost, r.cost_currency
     FROM usage_window u {ON_INSTANCE}
     JOIN rated r ON r.pod_id = u.pod_id AND r.gpu_id = u.gpu_id AND r.node_id = u.node_id
-        AND r.profile = coalesce(d.profile, '')
+        AND r.profile = {PROFILE}
         AND r.at = (%(cuts)s::timestamptz[])[
             width_bucket(u.window_start, %(cuts)s::timestamptz[])]
     WHERE u.cluster_id = %(cluster)s

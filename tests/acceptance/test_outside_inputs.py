@@ -46,6 +46,18 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[str, Case] = {
+    "amd-lifecycle-first-window": Case(
+        looks=(
+            Look(
+                "ledger",
+                "node,lifecycle,hour",
+                (
+                    {"node": "n1", "lifecycle": "spot", "wall_charge": "0.200000"},
+                    {"node": "n2", "lifecycle": "spot", "wall_charge": "0.200000"},
+                ),
+            ),
+        ),
+    ),
     "node-replaced-quickly": Case(
         looks=(
             Look(

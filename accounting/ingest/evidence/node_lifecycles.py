@@ -36,11 +36,29 @@ def respell() -> None:
         lock("evidence", cluster_id)
         facts = list(NodeFact.objects.filter(node__cluster_id=cluster_id))
         before = lifecycles_of(facts)
-        changed = [f for f in facts if f.lifecycle != lifecycle_of(f.labels, own)]
-        for fact in changed:
-            fact.lifecycle = lifecycle_of(fact.labels, own)
+        first = _first_labels(facts)
+        changed = []
+        for fact in facts:
+            wanted = lifecycle_of(_own(fact.labels) or first[fact.node_id], own)
+            if fact.lifecycle != wanted:
+                fact.lifecycle = wanted
+                changed.append(fact)
         NodeFact.objects.bulk_update(changed, ["lifecycle"], batch_size=BATCH)
         mark_changed(cluster_id, {fact.node_id for fact in changed}, before)
+
+
+def _own(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """The labels that kube-state showed, without what samples showed of partitions."""
+    return {key: labels[key] for key in labels if key.startswith("label_")}
+
+
+def _first_labels(facts: Iterable[NodeFact]) -> dict[int, Mapping[str, str]]:
+    """The first labels of each node, which apply to the time before them (N24)."""
+    found: dict[int, Mapping[str, str]] = {}
+    for fact in sorted(facts, key=lambda f: f.valid_from):
+        if not found.get(fact.node_id):
+            found[fact.node_id] = _own(fact.labels)
+    return found
 
 
 def lifecycles_of(facts: Iterable[NodeFact]) -> dict[int, list[tuple[int, str]]]:

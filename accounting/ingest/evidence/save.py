@@ -90,9 +90,11 @@ def _facts(
 ) -> Iterable[NodeFact]:
     changes = {at for at, _ in (*node.capacity, *node.labels)}
     changes.update(item.from_ms for item in node.partitions)
+    first = node.labels[0][1] if node.labels else {}  # they count back (rules.md N24)
     for at in sorted(changes):
         capacity = next((v for t, v in reversed(node.capacity) if t <= at), {})
         labels = next((v for t, v in reversed(node.labels) if t <= at), {})
+        in_force = labels or first
         labels = labels | sampled_partition(node, at) | sampled_cards(node)
         labels |= {DIVIDED: "on"} if node.is_divided else {}
         yield NodeFact(
@@ -100,10 +102,10 @@ def _facts(
             valid_from=to_instant(at),
             capacity=capacity,
             labels=labels,
-            model=model_of_node(NodeFacts(capacity, labels)),
-            lifecycle=lifecycle_of(labels, spelled),
-            instance_type=labels.get("label_node_kubernetes_io_instance_type", ""),
-            zone=labels.get("label_topology_kubernetes_io_zone", ""),
+            model=model_of_node(NodeFacts(capacity, in_force | labels)),
+            lifecycle=lifecycle_of(in_force, spelled),
+            instance_type=in_force.get("label_node_kubernetes_io_instance_type", ""),
+            zone=in_force.get("label_topology_kubernetes_io_zone", ""),
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 from accounting.actions.finance.prices import set_unit_price
 from accounting.booking.price_effect import NewRate, price_effect
 from accounting.domain.core.interval import Interval, to_ms
-from accounting.models import DirtyHour, Gpu, GpuGeometry
+from accounting.models import DirtyHour, Gpu, GpuGeometry, Node, Pod, PodHold
 from accounting.queries.audit.verify import verdicts
 from tests.integration.accounting.rating.books import TEN, WINDOW_MS, Books
 from tests.integration.accounting.rating.test_price import HOUR, PARTS, prices
@@ -183,3 +183,44 @@ def test_a_window_takes_the_profile_that_its_instance_had_at_its_start(
     assert charges() == {"train": "22.166667"}
     assert report("usage")[0]["charge"] == "22.166667"
     conserved()
+
+
+def hold(pod: Pod, resource: str, bound: timedelta) -> None:
+    PodHold.objects.create(
+        pod=pod,
+        node=Node.objects.get(),
+        resource=resource,
+        units=1,
+        share_numerator=1,
+        share_denominator=7,
+        bound_ms=to_ms(TEN + bound),
+        booked_until_ms=to_ms(TEN + HOUR),
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb"),
+        ("nvidia.com/mig-1g.10gb.shared", "nvidia.com/mig-3g.40gb.shared"),
+        ("nvidia.com/gpu", "nvidia.com/gpu"),  # the single strategy
+    ],
+)
+def test_a_number_that_is_used_again_in_a_window_is_of_two_profiles(
+    books: Books, first: str, then: str
+) -> None:
+    """Number 1 is 1g until 10:02:30, then 3g: each pod pays the profile that it held."""
+    books.configure(
+        prices(({}, "7"), ({"profile": SMALL}, "14"), ({"profile": LARGE}, "28"))
+    )
+    gpu, old, new = books.gpu(), books.pod("old"), books.pod("new")
+    cut(gpu, (1, SMALL))
+    cut(gpu, (1, LARGE), at=timedelta(minutes=2, seconds=30))
+    books.write(gpu, TEN, old, instance=1, busy=WINDOW_MS // 2)
+    books.write(gpu, TEN, new, instance=1, busy=WINDOW_MS // 2)
+    hold(old, first, -HOUR)
+    hold(new, then, timedelta(minutes=2))
+    books.settle()
+    # 150 s of 14 and of 28 an hour
+    assert charges() == {"old": "0.583333", "new": "1.166667"}
+    assert report("usage", by="team")[0]["charge"] == "1.750000"
