@@ -56,6 +56,7 @@ class StoredSamples:
         samples, new_samples: the number of relevant samples, and of those not stored before.
         unknown: names that look like a GPU metric and are ignored.
         intervals: in ms, derived from the samples.
+        skipped: samples that were left out because their time is in the future.
     """
 
     cluster: Cluster
@@ -65,6 +66,7 @@ class StoredSamples:
     new_samples: int
     unknown: UnknownNames
     intervals: Mapping[Sampler, int | None]
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Imported:
     unknown_names: tuple[str, ...]
     interval_s: int | None  # declared, now or before (rules.md N4)
     intervals: Mapping[Sampler, int | None]  # in ms, derived from the samples
+    skipped: int = 0  # left out: their time is in the future
 
 
 def import_files(
@@ -89,6 +92,7 @@ def import_files(
     actor: Actor,
     is_new: bool = False,
     interval_s: int | None = None,
+    skips_future: bool = False,
     on_progress: Progress | None = None,
 ) -> Imported:
     """Import OpenMetrics or timestamped Prometheus text, and compute due windows.
@@ -101,6 +105,7 @@ def import_files(
         actor=actor,
         is_new=is_new,
         interval_s=interval_s,
+        skips_future=skips_future,
         on_progress=on_progress,
     )
     done = catch_up(kept.cluster, on_progress=on_progress)
@@ -115,6 +120,7 @@ def import_files(
         unknown_names=tuple(sorted(kept.unknown.nodes)),
         interval_s=kept.source.interval_s,
         intervals=kept.intervals,
+        skipped=kept.skipped,
     )
 
 
@@ -125,6 +131,7 @@ def keep_files(
     actor: Actor,
     is_new: bool = False,
     interval_s: int | None = None,
+    skips_future: bool = False,
     on_progress: Progress | None = None,
 ) -> StoredSamples:
     """Check files, store their samples and merge them into the evidence; windows become due.
@@ -136,6 +143,7 @@ def keep_files(
         is_new: the cluster is a separate one, even if another one has its GPUs (N39).
         interval_s: between samples of this cluster's files, 1 to 300 (N4); stored. None: as
             declared before, else derived in each window.
+        skips_future: samples of more than a day ahead are left out and counted.
         on_progress: called with the current step, its progress and its total.
 
     Raises:
@@ -150,6 +158,7 @@ def keep_files(
             paths,
             folder,
             latest_ms=latest,
+            skips_future=skips_future,
             on_progress=lambda done, total: tell(
                 "Reading MiB", done >> 20, max(1, total >> 20)
             ),
@@ -205,6 +214,7 @@ def _keep(
         new_samples=new,
         unknown=spooled.unknown,
         intervals=intervals.concluded(),
+        skipped=spooled.skipped,
     )
 
 

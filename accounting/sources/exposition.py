@@ -6,10 +6,12 @@ are read from a stream: memory does not grow with the text. Every error names it
 Sources: Prometheus text format 0.0.4; OpenMetrics 1.0 specification.
 """
 
+import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import chain
 from typing import TypeVar
 
 MAX_KNOWN = 100_000  # numbers that are cached (about 15 MB)
@@ -21,6 +23,7 @@ FIRST_TEXT_MS = 100_000_000_000  # year 1973; smaller "milliseconds" are really 
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\\n]|\\.)*)"\s*(,|$)')
 _HEAD = re.compile(r'[^\s{]+(?:\s*\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?')
+_NAME_LABEL = "__name__"
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "\\": "\\", '"': '"'}
 _NUMBERS = {"NaN", "+Inf", "-Inf", "Inf"}
@@ -51,6 +54,8 @@ class Parser:
         series: the wanted ones, by id.
         default_ms: the time of samples without a timestamp; None rejects such samples.
         latest_ms: later times are errors; None allows any.
+        skips_future: samples of later times are left out and counted.
+        skipped: the number of such samples.
         keep: the wanted names; others are only checked for their syntax.
         look_at: called with each new series, wanted or not.
     """
@@ -58,6 +63,8 @@ class Parser:
     keep: Callable[[str], bool] | None = None
     default_ms: int | None = None
     latest_ms: int | None = None
+    skips_future: bool = False
+    skipped: int = 0
     look_at: Callable[[RawSeries], None] | None = None
     series: list[RawSeries] = field(default_factory=list)
     _ids: dict[str, int] = field(default_factory=dict)
@@ -134,6 +141,10 @@ class Parser:
             at = known
         else:
             time = self._time(words[1], is_openmetrics=is_openmetrics)
+            if self.latest_ms is not None and time > self.latest_ms:
+                self.skipped += series_id is not None
+                self._before = "\n"
+                return None
             at = _remember(self._times, words[1], time)
         self._before, self._before_id = f"{head} ", series_id
         return None if series_id is None else (series_id, at, value)
@@ -155,11 +166,19 @@ class Parser:
     def _new(self, head: str) -> int | None:
         """The id of a new series; None if it is not wanted."""
         name, brace, body = head.partition("{")
+        is_dumped = (
+            not name and _NAME_LABEL in body
+        )  # as `promtool tsdb dump` writes it
+        labels = self._labels(body.removesuffix("}")) if is_dumped else ()
+        if is_dumped:
+            name = dict(labels).get(_NAME_LABEL, "")
+            labels = tuple(pair for pair in labels if pair[0] != _NAME_LABEL)
         if not _NAME.fullmatch(name):
             raise self._fault(
                 f"{name[:80]!r} is not a valid metric name", "is this metrics text?"
             )
-        labels = self._labels(body.removesuffix("}")) if brace else ()
+        if brace and not is_dumped:
+            labels = self._labels(body.removesuffix("}"))
         self.names.add(name)
         if self.look_at is not None:
             self.look_at(RawSeries(name, labels))
@@ -224,11 +243,13 @@ class Parser:
             raise self._fault(
                 f"time {word} is before 2000", "check the exporter's clock"
             )
-        if self.latest_ms is not None and at > self.latest_ms:
+        is_future = self.latest_ms is not None and at > self.latest_ms
+        if is_future and not self.skips_future:
             unit = "seconds" if is_openmetrics else "milliseconds"
             raise self._fault(
                 f"time {word} is in the future",
-                f"times are {unit} in this format; check clock and format",
+                f"times are {unit} in this format; check clock and format. --skip-future leaves "
+                "out such samples",
             )
         return at
 
@@ -278,7 +299,7 @@ def limited_lines(chunks: Iterable[bytes]) -> Iterator[str]:
     """
     tail = b""
     number = 0
-    for chunk in chunks:
+    for chunk in _as_utf8(chunks):
         tail += chunk
         if b"\0" in chunk:
             raise ExpositionError(f"after line {number}: binary data, not metrics text")
@@ -295,6 +316,25 @@ def limited_lines(chunks: Iterable[bytes]) -> Iterator[str]:
         number += count
     if tail:
         yield _decoded(tail, number + 1)
+
+
+def _as_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks without a byte order mark; UTF-16 with one, as Windows writes it, as UTF-8."""
+    chunks = iter(chunks)
+    first = next(chunks, b"")
+    while len(first) < len(codecs.BOM_UTF8) and (more := next(chunks, b"")):
+        first += more
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            for text in codecs.iterdecode(chain([first], chunks), "utf-16"):
+                yield text.encode()
+        except UnicodeError as error:
+            raise ExpositionError(
+                f"not valid UTF-16 ({error}); save the file as UTF-8"
+            ) from error
+        return
+    yield first.removeprefix(codecs.BOM_UTF8)
+    yield from chunks
 
 
 def _decoded(line: bytes, number: int) -> str:

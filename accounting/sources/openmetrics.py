@@ -49,6 +49,7 @@ class Spool:
         samples: the number of stored samples.
         unknown: names that look like GPU metrics and are not in the catalogue, with their nodes.
         first_ms, last_ms: of the stored samples; None if there are none.
+        skipped: samples that were left out because their time is in the future.
     """
 
     folder: Path
@@ -57,6 +58,7 @@ class Spool:
     unknown: UnknownNames = field(default_factory=UnknownNames)
     first_ms: int | None = None
     last_ms: int | None = None
+    skipped: int = 0
     _ids: dict[RawSeries, int] = field(default_factory=dict)
     _hours: set[int] = field(default_factory=set)
 
@@ -104,6 +106,7 @@ def spool(
     folder: Path,
     *,
     latest_ms: int,
+    skips_future: bool = False,
     on_progress: Progress | None = None,
 ) -> Spool:
     """Read and check files, and store the samples that the ledger needs on disk.
@@ -112,6 +115,7 @@ def spool(
         paths: OpenMetrics or timestamped Prometheus text, also .gz.
         folder: an empty folder for the spool.
         latest_ms: later sample times are rejected as future times.
+        skips_future: samples of such times are left out and counted instead.
         on_progress: called with bytes read and bytes in total (compressed, for .gz).
 
     Raises:
@@ -122,7 +126,14 @@ def spool(
     done = 0
     try:
         for path in paths:
-            _read(path, result, latest_ms, partial(_tell, on_progress, total, done))
+            parser = Parser(
+                keep=is_kept,
+                latest_ms=latest_ms,
+                skips_future=skips_future,
+                look_at=result.unknown.look_at,
+            )
+            _read(path, result, parser, partial(_tell, on_progress, total, done))
+            result.skipped += parser.skipped
             done += _size(path)
     except (ExpositionError, FileError, OSError, EOFError, zlib.error) as error:
         result.close()
@@ -188,16 +199,16 @@ def _ends_in_eof(path: Path) -> bool:
         with path.open("rb") as file:
             file.seek(max(0, _size(path) - 64))
             tail = file.read()
-    lines = tail.rstrip(b"\r\n").split(b"\n")
+    # without the zeros of UTF-16: no other text has any
+    lines = tail.replace(b"\0", b"").rstrip(b"\r\n").split(b"\n")
     return lines[-1].strip() == b"# EOF"
 
 
 def _read(
-    path: Path, result: Spool, latest_ms: int, on_read: Callable[[int], None]
+    path: Path, result: Spool, parser: Parser, on_read: Callable[[int], None]
 ) -> None:
     if _size(path) == 0:
         raise FileError(f"{path}: the file is empty; nothing was imported")
-    parser = Parser(keep=is_kept, latest_ms=latest_ms, look_at=result.unknown.look_at)
     ids: list[int] = []  # in the spool, of the file's series
     lines = limited_lines(_chunks(path, on_read))
     samples = parser.samples(lines, is_openmetrics=_ends_in_eof(path))

@@ -35,7 +35,7 @@ from accounting.domain.billing.price_offers import (
     Rules,
     offers_of,
 )
-from accounting.domain.core.interval import to_ms
+from accounting.domain.core.interval import to_instant, to_ms
 from accounting.domain.units.mig_profiles import fault_of, normal
 from accounting.locks import lock
 from accounting.models import Cluster, Gpu, PriceKind, PriceList, UnitPrice
@@ -165,10 +165,12 @@ def _rules(options: ImportOptions) -> Rules:
 
 
 def _instant(text: str) -> datetime:
-    found = parse_instant(text)
-    if to_ms(found) % BORDER_MS:
-        raise ValueError("not on a five-minute border")
-    return found
+    """A time of a file, such as that of a spot price with seconds.
+
+    The next window is the first to which it applies in any case (rules.md N24).
+    """
+    at_ms = to_ms(parse_instant(text))
+    return to_instant(at_ms + -at_ms % BORDER_MS)
 
 
 def _checked(offer: Offer, clusters: frozenset[str], lists: Lists) -> Offer:

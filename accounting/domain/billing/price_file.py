@@ -1,7 +1,10 @@
 """A price list as CSV text: its header, its rows, and the options that read it (money.md M19)."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 from accounting.domain.billing.price_offers import (
     FIELDS,
@@ -11,6 +14,7 @@ from accounting.domain.billing.price_offers import (
 )
 
 MOST_ROWS = 1_000_000
+_DECIMAL_COMMA = re.compile(r"\d+,\d+")
 
 
 def columns_of(
@@ -48,7 +52,10 @@ def columns_of(
     named = {name: column for name, column in named.items() if name not in constants}
     for name in ("model", "valid_from"):
         if name not in named and name not in constants:
-            raise PriceFileError(f"no column for {name}: use --map or --set")
+            listed = ", ".join(one for one in header if one)
+            raise PriceFileError(
+                f"no column for {name}: use --map or --set. The columns are: {listed}"
+            )
     if not prices:
         raise PriceFileError(f"no column for {PRICE}: use --map {PRICE}=COLUMN")
     return Columns(named, tuple(prices), constants, _wanted(wheres, header))
@@ -59,11 +66,14 @@ def rows_of(
 ) -> Iterator[tuple[int, Mapping[str, str]]]:
     """The rows of a file with the number of their line; first, as line 1, its header.
 
+    Cells are separated by commas; by semicolons if only these are in the header, as spreadsheets
+    write where the comma is the decimal mark. A cell `0,61` is then the number 0.61.
+
     Raises:
         PriceFileError: no header, a row with more or fewer cells, too many rows, bytes that are
             not UTF-8.
     """
-    reader = csv.reader(lines, strict=True)
+    reader, read_cell = _reader(lines)
     try:
         header = [name.strip() for name in next(reader, [])]
         if not any(header):
@@ -85,13 +95,40 @@ def rows_of(
                 raise PriceFileError(
                     f"line {reader.line_num}: {len(cells)} cells, and the header has {len(header)}"
                 )
-            yield reader.line_num, dict(zip(header, cells, strict=True))
+            values = map(read_cell, cells)
+            yield reader.line_num, dict(zip(header, values, strict=True))
     except csv.Error as error:
         raise PriceFileError(
             f"line {reader.line_num}: not valid CSV: {error}"
         ) from None
     except UnicodeDecodeError as error:
-        raise PriceFileError(f"not UTF-8: byte {error.start}") from None
+        raise PriceFileError(_not_utf8(error)) from None
+
+
+def _reader(lines: Iterable[str]) -> tuple[Any, Callable[[str], str]]:
+    """A reader of the cells, and what a cell of such a file means.
+
+    Raises:
+        PriceFileError: the first line is not UTF-8.
+    """
+    following = iter(lines)
+    try:
+        first = next(following, "")
+    except UnicodeDecodeError as error:
+        raise PriceFileError(_not_utf8(error)) from None
+    every = chain([first] if first else (), following)
+    if ";" in first and "," not in first:
+        return csv.reader(every, strict=True, delimiter=";"), _with_point
+    return csv.reader(every, strict=True), str
+
+
+def _with_point(cell: str) -> str:
+    """A number with a decimal comma as one with a point; any other cell as it is."""
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell.strip()) else cell
+
+
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    return f"not UTF-8: byte {error.start}; save the file as CSV in UTF-8"
 
 
 def aliases_of(texts: Sequence[str]) -> dict[str, str]:

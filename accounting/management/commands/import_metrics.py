@@ -52,6 +52,11 @@ class Command(BaseCommand):
             "Default: the stored value, otherwise the interval of the samples",
         )
         parser.add_argument(
+            "--skip-future",
+            action="store_true",
+            help="leave out samples of more than a day ahead, and print their number",
+        )
+        parser.add_argument(
             "files",
             nargs="+",
             type=Path,
@@ -70,6 +75,7 @@ class Command(BaseCommand):
                     actor=SYSTEM,
                     is_new=options["new"],
                     interval_s=interval_s,
+                    skips_future=options["skip_future"],
                     on_progress=progress.tell,
                 )
         except (FileError, KnownGpusError, WrongUse) as error:
@@ -102,6 +108,8 @@ class Command(BaseCommand):
             f"{done.samples} samples ({done.new_samples} new), {done.windows} windows, "
             f"{done.rows_written} rows written, {coverage}, {len(found)} open issues"
         )
+        if done.skipped:
+            self.stdout.write(f"{done.skipped} samples in the future, left out")
         self.stdout.write(interval_line(done.interval_s, done.intervals))
         for name in done.unknown_names:
             self.stdout.write(f"unknown metric, ignored: {name}")

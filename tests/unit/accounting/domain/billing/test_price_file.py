@@ -122,8 +122,14 @@ def test_a_column_that_is_not_in_the_file_is_refused_with_those_that_are(
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (HEADER[1:], "no column for model: use --map or --set"),
-        (HEADER[:2], "no column for valid_from: use --map or --set"),
+        (
+            HEADER[1:],
+            "no column for model: use --map or --set. The columns are: per_gpu_hour, valid_from",
+        ),
+        (
+            HEADER[:2],
+            "no column for valid_from: use --map or --set. The columns are: model, per_gpu_hour",
+        ),
         (
             HEADER[::2],
             "no column for per_gpu_hour: use --map per_gpu_hour=COLUMN",
@@ -216,5 +222,8 @@ def test_bytes_that_are_not_csv_in_utf_8_are_refused() -> None:
     ):
         list(rows_of(["a,b\n", '"1"2,3\n']))
     latin = TextIOWrapper(BytesIO(b"a,b\n1,\xff\n"), encoding="utf-8", newline="")
-    with pytest.raises(PriceFileError, match=exactly("not UTF-8: byte 6")):
+    with pytest.raises(
+        PriceFileError,
+        match=exactly("not UTF-8: byte 6; save the file as CSV in UTF-8"),
+    ):
         list(rows_of(latin))
