@@ -87,6 +87,9 @@ def wait_content(one: WaitExplanation) -> dict[str, Any]:
         "preemption": one.preemption.value,
         "blockers": [asdict(found) for found in one.blockers],
         "blocker_sets": one.blocker_sets,
+        "inverted": [asdict(held) for held in one.inverted.blockers]
+        if one.inverted
+        else [],
         "starts_if": [
             {name: value for name, value in found.as_value().items() if name != "image"}
             for found in one.starts_if

@@ -38,6 +38,7 @@ class WaitRecord(models.Model):
     bound_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     first_busy_at = models.DateTimeField(null=True)
+    quiet_until = models.DateTimeField(null=True)  # not busy up to then, all observed
     is_held = models.BooleanField(default=False)  # not admitted when last observed
     priority = models.IntegerField(null=True)
     pod_units = models.PositiveIntegerField(default=0)  # that one of its pods requests

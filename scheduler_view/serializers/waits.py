@@ -57,7 +57,9 @@ class WaitingUnitRowSerializer(RowSerializer):
     since = SecondsField(allow_null=True)
     stage = serializers.ChoiceField(choices=[one.value for one in Stage])
     cause = serializers.ChoiceField(choices=[one.value for one in WaitCause])
-    cause_since = SecondsField()
+    cause_since = SecondsField(
+        help_text="when it was first observed to wait for this cause"
+    )
     contributing = serializers.ListField(
         child=serializers.CharField(), help_text="other causes, on other nodes or pods"
     )
@@ -80,6 +82,11 @@ class WaitingUnitRowSerializer(RowSerializer):
         source="is_from_metrics",
         help_text="explained from kube-state-metrics alone: `holders`, `starts_if` and "
         "`preemption` are not known, and `other` is any cause that metrics do not show",
+    )
+    lower_holders = HolderRowSerializer(
+        many=True,
+        source="lower",
+        help_text="pods of lower priority that alone hold enough (`priority_inversion`)",
     )
 
 

@@ -18,6 +18,7 @@ from scheduler_view.domain.schedulers import adapter_of
 from scheduler_view.domain.waits.wording import (
     cause_text,
     change_text,
+    free_behind_text,
     metric_cause_text,
     overlay_text,
 )
@@ -160,15 +161,21 @@ def _below(text: str) -> SafeString | str:
 
 
 @register.filter
-def wait_overlay(overlay: str) -> str:
+def wait_overlay(overlay: str, stage: str = "") -> str:
     """What makes a wait worse, as a short text."""
-    return overlay_text(overlay)
+    return overlay_text(overlay, stage)
 
 
 @register.filter
 def wait_change(change: Mapping[str, Any]) -> str:
     """A change that would let work start, as a short text."""
     return change_text(change)
+
+
+@register.filter
+def wait_free(free: Mapping[str, Any]) -> str:
+    """GPUs that are free where one constraint of waiting work excludes them."""
+    return free_behind_text(free)
 
 
 @register.filter

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,6 +17,7 @@ from accounting.web.figures import Chart, Key
 from accounting.web.permissions import signed_in, visitor_of
 from accounting.web.steps import hour_axis
 from scheduler_view.domain.queues.pools import ResourcePool
+from scheduler_view.domain.waits.cause import Stage
 from scheduler_view.domain.waits.instants import WaitInstants
 from scheduler_view.models import WaitRecord
 from scheduler_view.queries.queues.estimate_errors import estimate_errors
@@ -37,6 +38,7 @@ from scheduler_view.views.parameters import parameter
 
 HOURS = 7 * 24  # of the chart
 LEAST_HOURS = 24  # of the chart of a pool that was first observed later
+NEWEST_QUIET = timedelta(hours=1)  # later it may have been busy since
 MOST = 50  # units on the page; REST and CSV have all
 
 
@@ -129,12 +131,17 @@ def _chart(hours: PoolHours, pool: PoolRow, zone: ZoneInfo) -> Chart | None:
 
 @dataclass(frozen=True, slots=True)
 class WaitStep:
-    """One instant of a wait and the part that ends with it."""
+    """One instant of a wait and the part that ends with it.
+
+    Attributes:
+        absent: why it has no instant.
+    """
 
     name: str
     at: datetime | None
     part: str
     part_ms: int | None
+    absent: str
 
 
 @signed_in
@@ -152,7 +159,7 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
         "unit": record,
         "pool_key": pool_key(record.cluster.name, record.resource, record.model),
         "wait": wait if record.ended_at is None else None,
-        "steps": _steps(record),
+        "steps": _steps(record, visitor.now),
         "estimates": error.estimates if error else 0,
         "error_ms": error.median_error_ms if error else None,
         "held": error.held if error else None,
@@ -160,10 +167,14 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "scheduler_view/queue_unit.html", context)
 
 
-def _steps(record: WaitRecord) -> list[WaitStep]:
+UNSEEN = "Not known: before this was observed"
+
+
+def _steps(record: WaitRecord, now: datetime) -> list[WaitStep]:
+    is_out = record.stage == Stage.REFUSED and record.bound_at is None
     instants = (
-        *(record.created_at, record.admitted_at, record.bound_at),
-        *(record.started_at, record.first_busy_at),
+        *(record.created_at, None if is_out else record.admitted_at),
+        *(record.bound_at, record.started_at, record.first_busy_at),
     )
     parts = WaitInstants(*(None if at is None else to_ms(at) for at in instants)).parts
     names = ("Created", "Admitted", "Bound", "Started", "First busy")
@@ -174,7 +185,16 @@ def _steps(record: WaitRecord) -> list[WaitStep]:
         ("start-up", parts.startup_ms),
         ("warm-up", parts.warmup_ms),
     )
+    last = max((i for i, at in enumerate(instants) if at is not None), default=-1)
+    absent = [UNSEEN if i < last else "Not yet" for i in range(len(names))]
+    if is_out:
+        absent[1] = "Not let in"
+    quiet = record.quiet_until
+    if record.started_at and (quiet is None or now - quiet > NEWEST_QUIET):
+        absent[4] = UNSEEN
+    elif record.ended_at:
+        absent = ["Not observed" if one == "Not yet" else one for one in absent]
     return [
-        WaitStep(name, at, *part)
-        for name, at, part in zip(names, instants, of_part, strict=True)
+        WaitStep(name, at, *part, why)
+        for name, at, part, why in zip(names, instants, of_part, absent, strict=True)
     ]

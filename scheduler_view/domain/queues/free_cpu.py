@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scheduler_view.domain.queues.pools import Pools, model_of
+from scheduler_view.domain.queues.pools import Pools
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request, is_gpu
 from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.world.nodes import model_of
 
 CPU = "cpu"
 

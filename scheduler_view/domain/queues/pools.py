@@ -1,19 +1,12 @@
 """Pools: one GPU resource of one model, in which work waits (scheduling.md S15)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scheduler_view.domain.waits.placement.demand import matches_node
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.world.nodes import ClusterNode
+from scheduler_view.domain.waits.world.nodes import MODEL_LABELS, ClusterNode, model_of
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
-
-MODEL_LABELS = (
-    "nvidia.com/gpu.product",
-    "amd.com/gpu.product-name",
-    "cloud.google.com/gke-accelerator",
-)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,11 +19,6 @@ class ResourcePool:
 
     resource: str
     model: str = ""
-
-
-def model_of(labels: Mapping[str, str]) -> str:
-    """The GPU model that a node's labels show; empty if none does."""
-    return next((labels[name] for name in MODEL_LABELS if labels.get(name)), "")
 
 
 class Pools:

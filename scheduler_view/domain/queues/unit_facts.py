@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from scheduler_view.domain.queues.pools import model_of
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.domain.waits.world.nodes import model_of
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
 

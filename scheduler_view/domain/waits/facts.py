@@ -17,6 +17,7 @@ from scheduler_view.domain.waits.placement.verdicts import (
     short_of,
 )
 from scheduler_view.domain.waits.remedies.before_nodes import quota_facts
+from scheduler_view.domain.waits.remedies.free_behind import free_behind
 from scheduler_view.domain.waits.remedies.remedies import WaitCase
 from scheduler_view.domain.waits.units import WorkUnit
 
@@ -58,6 +59,8 @@ def facts_of(
     if main.verdicts is not None:
         resource = case.gpus.resource if case.gpus else ""
         found |= _of_nodes(index, main.cause, main.verdicts, resource)
+        if free := free_behind(main.verdicts):
+            found["free_behind"] = free
     return found
 
 

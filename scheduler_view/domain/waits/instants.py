@@ -63,8 +63,15 @@ def _between(start: int | None, end: int | None) -> int | None:
     return None if start is None or end is None else max(0, end - start)
 
 
+MADE_WITHIN_MS = 60_000  # pods of work that nothing holds back are made so soon
+
+
 def instants_of(
-    index: WorldIndex, unit: WorkUnit, *, was_held: bool = False
+    index: WorldIndex,
+    unit: WorkUnit,
+    *,
+    was_held: bool = False,
+    was_refused: bool = False,
 ) -> WaitInstants:
     """The instants that the objects of a cluster show now.
 
@@ -73,6 +80,8 @@ def instants_of(
         unit: one of its units.
         was_held: it was not admitted when it was last observed; if it is admitted now and
             nothing shows since when, it is since this observation.
+        was_refused: it had no pods when it was last observed, as they were not let in; they are
+            let in since the first of them was made.
     """
     is_made = unit.top is not None and not (unit.is_lasting and unit.pods)
     created = [unit.top.created_ms] if unit.top and is_made else []
@@ -82,7 +91,7 @@ def instants_of(
     begin = min((one for one in created if one is not None), default=None)
     return WaitInstants(
         begin,
-        _admitted(index, unit, begin, was_held=was_held),
+        _admitted(index, unit, begin, was_held=was_held, was_refused=was_refused),
         _last_needed(unit, [_bound(pod) for pod in unit.bound]),
         _last_needed(unit, [pod.started_ms for pod in unit.bound]),
     )
@@ -105,15 +114,32 @@ def held_group(unit: WorkUnit) -> ControllerObject | None:
 
 
 def _admitted(
-    index: WorldIndex, unit: WorkUnit, created: int | None, *, was_held: bool
+    index: WorldIndex,
+    unit: WorkUnit,
+    created: int | None,
+    *,
+    was_held: bool,
+    was_refused: bool,
 ) -> int | None:
-    if is_held(unit):
+    """None also if its pods were made later than it, and nothing shows what was in between."""
+    if is_held(unit) or is_refused(unit):
         return None
     told = [one.admitted_ms for one in _around(unit)]
     known = [one for one in told if one is not None]
     if known:
         return min(known)
-    return index.world.now_ms if was_held else created
+    if was_held:
+        return index.world.now_ms
+    made = [one for pod in unit.pods if (one := pod.created_ms) is not None]
+    first = min(made, default=created)
+    if was_refused or created is None or first is None:
+        return first
+    return created if first - created <= MADE_WITHIN_MS else None
+
+
+def is_refused(unit: WorkUnit) -> bool:
+    """Whether none of its pods was made: they are not let in, or the controller is not so far."""
+    return bool(unit.missing) and not unit.pods
 
 
 def _around(unit: WorkUnit) -> list[ControllerObject]:

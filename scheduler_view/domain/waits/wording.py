@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scheduler_view.domain.waits.cause import Overlay, WaitCause
+from scheduler_view.domain.waits.cause import Overlay, Stage, WaitCause
 from scheduler_view.domain.wording import counted
 
 CAUSE_TEXTS: Mapping[WaitCause, str] = {
@@ -76,8 +76,10 @@ def metric_cause_text(cause: str) -> str:
     return _FROM_METRICS.get(cause) or cause_text(cause)
 
 
-def overlay_text(overlay: str) -> str:
-    """An overlay as a sentence without a period."""
+def overlay_text(overlay: str, stage: str = "") -> str:
+    """An overlay as a sentence without a period; of refused work, as a quota has it."""
+    if (overlay, stage) == (Overlay.PRIORITY_INVERSION, Stage.REFUSED):
+        return "Work of lower priority holds enough of its quota"
     known = {one.value: text for one, text in OVERLAY_TEXTS.items()}
     return known.get(overlay, overlay)
 
@@ -88,6 +90,32 @@ def change_text(change: Change) -> str:
         return ", and ".join(change_text(one) for one in change["changes"])
     write = _CHANGES.get(change["change"])
     return write(change) if write is not None else str(change["change"])
+
+
+def free_behind_text(free: Change) -> str:
+    """What is free although one constraint of the work excludes it, in sentences."""
+    models = " or ".join(one for one in free["models"] if one)
+    gpus = f"{free['units']} GPU{'' if free['units'] == 1 else 's'}"
+    verb = "is" if free["units"] == 1 else "are"
+    of_model = f" ({models})" if models else ""
+    return (
+        f"{gpus}{of_model} {verb} free on {counted(free['nodes'], 'node')} that "
+        f"{_EXCLUDES[free['change']](free)}"
+    )
+
+
+_EXCLUDES: Mapping[str, Callable[[Change], str]] = {
+    "drop_selector": lambda c: (
+        f"its node selector {c['key']} excludes: drop it, or wait"
+    ),
+    "drop_affinity": lambda c: (
+        f"its node affinity on {c['key']} excludes: drop it, or wait"
+    ),
+    "tolerate": lambda c: (
+        f"{'has' if c['nodes'] == 1 else 'have'} the taint "
+        f"{_taint(c).removeprefix('it tolerates ')}: tolerate it, or wait"
+    ),
+}
 
 
 def _ended(change: Change) -> str:

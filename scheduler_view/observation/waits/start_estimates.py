@@ -17,7 +17,7 @@ from scheduler_view.domain.queues.like_waits import (
     said_start,
     size_class,
 )
-from scheduler_view.domain.queues.pools import ResourcePool, model_of
+from scheduler_view.domain.queues.pools import ResourcePool
 from scheduler_view.domain.queues.queued import (
     QueuedUnit,
     QueueReader,
@@ -34,6 +34,7 @@ from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.units import LASTING
+from scheduler_view.domain.waits.world.nodes import model_of
 from scheduler_view.domain.waits.world.pods import PodObject
 from scheduler_view.models import StartEstimate, WaitRecord
 from scheduler_view.observation.waits.wait_records import WAITING

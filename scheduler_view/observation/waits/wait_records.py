@@ -1,23 +1,27 @@
 """Keeps the instants of every unit that requests GPUs, waiting or running (scheduling.md S3)."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import astuple, dataclass
-from datetime import datetime, timedelta
-
-from django.db import connection
+from dataclasses import astuple, dataclass, replace
+from datetime import datetime
 
 from accounting.domain.core.interval import to_instant, to_ms
 from accounting.models import Cluster
 from scheduler_view.domain.queues.queued import Subject
 from scheduler_view.domain.queues.unit_facts import unit_facts
-from scheduler_view.domain.waits.instants import WaitInstants, instants_of, is_held
+from scheduler_view.domain.waits.cause import Stage
+from scheduler_view.domain.waits.instants import (
+    WaitInstants,
+    instants_of,
+    is_held,
+    is_refused,
+)
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.units import WorkUnit
 from scheduler_view.models import WaitRecord
+from scheduler_view.observation.waits.first_busy import BusyPods, busy_pods
 
 BATCH = 500
-FACTS_READ = timedelta(hours=2)  # windows in which a first busy sample is looked for
 INSTANTS = ("created_at", "admitted_at", "bound_at", "started_at", "first_busy_at")
 WAITING = (
     "stage",
@@ -54,7 +58,7 @@ _POOL = (
 )  # where it was bound; while it waits, of `start_estimates`
 _OF_OBJECTS = ("uid", "priority", "backoff_limit", "deadline_s")  # not in metrics
 _WRITTEN = (
-    *(*INSTANTS, "uid", "is_held", "ended_at", "is_from_metrics"),
+    *(*INSTANTS, "uid", "is_held", "ended_at", "is_from_metrics", "quiet_until"),
     *(*_OF_SPEC, *_POOL),
 )
 
@@ -93,7 +97,7 @@ def store_records(
         if _wants_gpus(index, one) or _subject(one) in others
     }
     reopened = _reopened(cluster, units, open_rows)
-    busy = _first_busy(cluster, units, open_rows, now)
+    busy = busy_pods(cluster, _never_busy(units, open_rows), now)
     found: dict[Subject, WaitRecord] = {}
     new, changed, over = [], [], []
     for subject, unit in units.items():
@@ -104,7 +108,12 @@ def store_records(
             old = None
         old = old or reopened.get(uid)
         held = is_held(unit)
-        seen = instants_of(index, unit, was_held=old is not None and old.is_held)
+        seen = instants_of(
+            index,
+            unit,
+            was_held=old is not None and old.is_held,
+            was_refused=old is not None and old.stage == Stage.REFUSED,
+        )
         of_spec = unit_facts(index, unit)
         found_now = _Seen(unit, uid, seen, held, of_spec, is_from_metrics)
         row = _merged(cluster, subject, old, found_now, busy)
@@ -162,21 +171,21 @@ def _merged(
     subject: Subject,
     old: WaitRecord | None,
     seen: _Seen,
-    busy: Mapping[str, datetime],
+    busy: BusyPods,
 ) -> WaitRecord:
     """The old record itself if nothing changed."""
     instants = seen.instants
     if old is not None:
         kept = [getattr(old, name) for name in INSTANTS]
         before = WaitInstants(*(None if at is None else to_ms(at) for at in kept))
-        if before.admitted_ms is None and before.bound_ms is not None:
-            before = before.then(WaitInstants(admitted_ms=before.bound_ms))
+        if before.bound_ms is None and is_refused(seen.unit):
+            before = replace(before, admitted_ms=None)
         instants = before.then(instants)
+    quiet = old.quiet_until if old is not None else None
     if instants.first_busy_ms is None and instants.started_ms is not None:
-        first = [busy[pod.uid] for pod in seen.unit.bound if pod.uid in busy]
-        if first:
-            at = max(to_ms(min(first)), instants.started_ms)
-            instants = instants.then(WaitInstants(first_busy_ms=at))
+        uids = [pod.uid for pod in seen.unit.bound]
+        at, quiet = busy.first(uids, instants.started_ms, quiet)
+        instants = instants.then(WaitInstants(first_busy_ms=at))
     known = [None if at is None else to_instant(at) for at in astuple(instants)]
     values = dict(zip(INSTANTS, known, strict=True))
     row = WaitRecord(
@@ -187,6 +196,7 @@ def _merged(
         uid=seen.uid,
         is_held=seen.is_held,
         is_from_metrics=seen.is_from_metrics,
+        quiet_until=quiet,
         **values,
         **seen.of_spec,
     )
@@ -210,33 +220,16 @@ def _keep_of_objects(row: WaitRecord, old: WaitRecord | None) -> None:
         setattr(row, name, getattr(old, name))
 
 
-def _first_busy(
-    cluster: Cluster,
-    units: Mapping[Subject, WorkUnit],
-    records: Mapping[Subject, WaitRecord],
-    now: datetime,
-) -> dict[str, datetime]:
-    """The begin of the first busy window of pods whose unit was not busy yet, by uid."""
-    uids = [
+def _never_busy(
+    units: Mapping[Subject, WorkUnit], records: Mapping[Subject, WaitRecord]
+) -> list[str]:
+    """Pods of units that were not busy yet, as far as is known."""
+    return [
         pod.uid
         for subject, unit in units.items()
         for pod in unit.bound
         if (row := records.get(subject)) is None or row.first_busy_at is None
     ]
-    if not uids:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_FIRST_BUSY, [cluster.pk, now - FACTS_READ, uids])
-        return dict(cursor.fetchall())
-
-
-_FIRST_BUSY = """
-    SELECT p.uid, min(w.window_start)
-    FROM usage_window w JOIN accounting_pod p ON p.id = w.pod_id
-    WHERE w.cluster_id = %s AND w.window_start >= %s AND w.busy_ms > 0
-      AND p.uid = ANY(%s)
-    GROUP BY p.uid
-"""
 
 
 def forget_records(before: datetime) -> None:

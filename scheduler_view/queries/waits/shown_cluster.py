@@ -18,7 +18,6 @@ from accounting.models import (
     PodHold,
     QueuedJob,
 )
-from scheduler_view.domain.queues.pools import MODEL_LABELS
 from scheduler_view.domain.waits.from_metrics import (
     MetricPod,
     ShownCluster,
@@ -27,6 +26,7 @@ from scheduler_view.domain.waits.from_metrics import (
 from scheduler_view.domain.waits.world.nodes import (
     CORDON,
     KEEPS_AWAY,
+    MODEL_LABELS,
     ClusterNode,
     Taint,
 )

@@ -4,9 +4,9 @@ As last explained from the objects of a cluster, else from metrics alone. Of pod
 person may not read, only the team, the tier and the amounts are shown.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -18,6 +18,7 @@ from scheduler_view.models.observation import METRIC_WAITS, WAITS
 from scheduler_view.queries.namespaces import owners
 from scheduler_view.queries.waits.holder_costs import hourly_costs
 
+LONGEST_GAP = timedelta(minutes=11)  # of two observations, as for pools (S16)
 Change = Mapping[str, Any]
 
 
@@ -58,7 +59,10 @@ class WaitingUnitRow:
         kind, name: such as Job, Deployment or Pod.
         requested: units of one pod by resource; empty if not known.
         since: when it was created; None if unknown.
+        cause_since: when it was first observed to wait for this.
         holders: pods of which all must end, for each node or quota; best first.
+        free: GPUs that are free, where one constraint of it excludes them.
+        lower: pods of lower priority that alone hold enough for it (S11).
         starts_if: changes of which each is enough.
         message: of the scheduler or the API server.
         seen_at: as of when.
@@ -89,6 +93,13 @@ class WaitingUnitRow:
     seen_at: datetime | None = None
     number: int | None = None
     is_from_metrics: bool = False
+    lower: Sequence[HolderRow] = ()
+    free: Sequence[Change] = ()
+
+    @property
+    def is_cause_later(self) -> bool:
+        """Whether it was not seen from its begin that it waits for this."""
+        return self.since is None or self.cause_since - self.since > LONGEST_GAP
 
 
 def waiting_rows(
@@ -142,10 +153,7 @@ class _Reader:
         self._scope, self._cluster, self._slugs = scope, cluster, slugs
         names = {wait.namespace for wait in waits}
         names |= {
-            _namespace(held["pod"])
-            for wait in waits
-            for found in wait.content["blockers"]
-            for held in found["blockers"]
+            _namespace(held["pod"]) for wait in waits for held in _held(wait.content)
         }
         self._owners = owners(cluster.pk, sorted(names), now)
         runs = ObservationRun.objects.filter(
@@ -153,12 +161,7 @@ class _Reader:
         )
         self._seen_at = dict(runs.values_list("kind", "seen_at"))
         self._numbers = _numbers(cluster, waits)
-        uids = {
-            held["uid"]
-            for wait in waits
-            for found in wait.content["blockers"]
-            for held in found["blockers"]
-        }
+        uids = {held["uid"] for wait in waits for held in _held(wait.content)}
         self._costs = hourly_costs(scope, cluster, uids, now) if uids else {}
 
     def may_read(self, namespace: str) -> bool:
@@ -198,6 +201,8 @@ class _Reader:
             seen_at=self._seen_at.get(METRIC_WAITS if is_from_metrics else WAITS),
             number=self._numbers.get((wait.kind, wait.namespace, wait.name)),
             is_from_metrics=is_from_metrics,
+            free=content.get("facts", {}).get("free_behind", ()),
+            lower=[self._holder(held) for held in content.get("inverted", ())],
         )
 
     def _team(self, namespace: str) -> str:
@@ -244,6 +249,13 @@ class _Reader:
         return {"change": change["change"], "count": len(named), "teams": teams}
 
 
+def _held(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """All pods that are named as holders."""
+    for found in content["blockers"]:
+        yield from found["blockers"]
+    yield from content.get("inverted", ())
+
+
 def _instant(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
 
@@ -256,8 +268,7 @@ def _numbers(
     names |= {
         held["unit"].rpartition("/")[2]
         for wait in waits
-        for found in wait.content["blockers"]
-        for held in found["blockers"]
+        for held in _held(wait.content)
     }
     rows = WaitRecord.objects.filter(cluster=cluster, ended_at=None, name__in=names)
     found = rows.values_list("kind", "namespace", "name", "pk")

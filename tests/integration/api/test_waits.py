@@ -118,6 +118,7 @@ def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
         "message": MESSAGE,
         "seen_at": None,
         "from_metrics": False,
+        "lower_holders": [],
     }
     assert rows(ask("luis"), "waiting") == [expected], "names of another team's pods"
     (seen,) = [r for r in rows(ask("fin"), "waiting") if r["name"] == "a"]

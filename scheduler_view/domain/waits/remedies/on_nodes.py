@@ -41,7 +41,7 @@ def node_remedies(verdicts: Verdicts, ends: Ends) -> list[Remedy]:
     for mask in sorted(minimal_masks(verdicts.kinds), reverse=True):
         nodes = verdicts.positions_with(mask)[: MOST_NODES if mask else 0]
         for room in verdicts.table.at(nodes):
-            parts = [_change(verdicts, room, c) for c in causes_of(mask & ~_HELD)]
+            parts = [change_of(verdicts, room, c) for c in causes_of(mask & ~_HELD)]
             if mask & _HELD:
                 pods = ends(room, mask & _HELD)
                 parts.append((ended(pods),) if pods else ())
@@ -58,7 +58,7 @@ def ended(pods: Iterable[PodObject]) -> WaitChange:
     return WaitChange("end_pods", {"pods": sorted(paths)})
 
 
-def _change(verdicts: Verdicts, room: NodeRoom, cause: WaitCause) -> Changes:
+def change_of(verdicts: Verdicts, room: NodeRoom, cause: WaitCause) -> Changes:
     """What removes one cause on a node; empty if nothing is known to."""
     node, demand = room.node, verdicts.demand
     if cause is WaitCause.NO_MATCHING_NODE:

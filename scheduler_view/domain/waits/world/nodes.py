@@ -14,11 +14,21 @@ from scheduler_view.domain.waits.world.lenient import (
 )
 from scheduler_view.domain.waits.world.pod_spec import Toleration
 
+MODEL_LABELS = (
+    "nvidia.com/gpu.product",
+    "amd.com/gpu.product-name",
+    "cloud.google.com/gke-accelerator",
+)
 KEEPS_AWAY = ("NoSchedule", "NoExecute")
 CORDON = "node.kubernetes.io/unschedulable"
 NOT_READY = frozenset(
     {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
 )
+
+
+def model_of(labels: Mapping[str, str]) -> str:
+    """The GPU model that a node's labels show; empty if none does."""
+    return next((labels[name] for name in MODEL_LABELS if labels.get(name)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,7 @@ def test_gpus_now_are_told_from_those_of_the_range(
     assert part.capacity == fleet.units + 1  # the node of the GPU that left reports 8
     quotas = " ".join(re.sub("<[^>]+>", "", html_of(client.get("/quotas"))).split())
     assert "95 GPUs are present now: 79 whole, 8 shared as 32 units" in quotas
+    assert "were present at some time" not in quotas, "this page has no range"
     assert "Capacity: what nodes report, 168 in total. A shared GPU counts" in quotas
     [cluster] = client.get("/api/v1/clusters").json()["rows"]
     assert (cluster["nodes"], cluster["gpus"]) == (12, 95)

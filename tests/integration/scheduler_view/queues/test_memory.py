@@ -25,7 +25,7 @@ from scheduler_view.models import (
 )
 from scheduler_view.observation.waits.observe_waits import store_waits
 from scheduler_view.observation.waits.queues import forget_queues
-from tests.integration.scheduler_view.queues.test_observation import (
+from tests.integration.scheduler_view.queues.observed import (
     MINUTE,
     NOW,
     bound,

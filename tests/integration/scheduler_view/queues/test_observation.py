@@ -25,7 +25,6 @@ from accounting.models import (
 from scheduler_view.domain.waits.world.world import read_world
 from scheduler_view.models import (
     EstimateSummary,
-    ObservationRun,
     PoolSample,
     StartEstimate,
     UnitWait,
@@ -35,50 +34,23 @@ from scheduler_view.models import (
 from scheduler_view.observation.waits.observe_waits import store_waits
 from scheduler_view.observation.waits.queues import forget_queues
 from scheduler_view.queries.queues.queued_units import queued_rows
+from tests.integration.scheduler_view.queues.observed import (
+    MINUTE,
+    NOW,
+    bound,
+    made,
+    observe,
+    record,
+)
 from tests.unit.scheduler_view.domain.waits.worlds import GPU, node, owned, pod
 
 pytestmark = pytest.mark.django_db
-NOW = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
 HOURS = (3, 3, 4, 5, 5, 6, 8, 9, 10, 12)
-
-
-def stamp(at: datetime) -> str:
-    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def made(name: str, at: datetime, uid: str = "") -> dict[str, Any]:
-    return {
-        "name": name,
-        "namespace": "lab",
-        "uid": uid or f"uid-{name}",
-        "creationTimestamp": stamp(at),
-    }
-
-
-def bound(name: str, gpus: int, created: datetime, at: datetime) -> dict[str, Any]:
-    one = pod(name, gpus, "a", meta=made(name, created))
-    one["status"]["conditions"] = [
-        {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(at)}
-    ]
-    started = {"running": {"startedAt": stamp(at + MINUTE)}}
-    one["status"]["containerStatuses"] = [{"name": "main", "state": started}]
-    return one
 
 
 @pytest.fixture
 def cluster() -> Cluster:
     return Cluster.objects.create(name="north")
-
-
-def observe(cluster: Cluster, at: datetime, *pods: dict[str, Any]) -> None:
-    ObservationRun.objects.all().delete()  # once a minute else
-    objects = {"Node": [node("a", 8)], "Pod": pods}
-    store_waits(cluster, read_world(objects, to_ms(at)), at)
-
-
-def record(name: str = "w") -> WaitRecord:
-    return WaitRecord.objects.get(name=name, ended_at=None)
 
 
 def test_the_instants_of_a_unit_from_its_wait_to_its_end(cluster: Cluster) -> None:

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounting.charts.queues import LINES
+from accounting.rating.billing_settings import billing_at
 from accounting.templatetags.units import short_day
 from scheduler_view.models import PoolSample, StartEstimate, WaitRecord
 from scheduler_view.observation.waits.summaries import store_summaries
@@ -159,6 +160,33 @@ def test_a_unit_of_another_team_is_not_there(
     assert luis.get("/queues?team=search").status_code == 404
 
 
+def test_what_was_not_observed_is_not_known_and_never_a_number(
+    story: Story, queues: dict[str, WaitRecord], sign_in: SignIn
+) -> None:
+    now = timezone.now()
+    runs = {"stage": "", "cause": "", "position": None, "waits_since": None}
+    old = {"created_at": now - timedelta(days=28), "admitted_at": None}
+    begun = {
+        "bound_at": now - timedelta(days=28),
+        "started_at": now - timedelta(days=28),
+    }
+    unseen = record(story, "vision", "unseen", **(runs | old | begun))
+    page = text(sign_in("luis").get(f"/queues/{unseen.pk}"))
+    assert "Admitted Not known: before this was observed" in page
+    assert "First busy Not known: before this was observed" in page
+    assert "warm-up" not in page
+    unseen.quiet_until = now
+    unseen.save()
+    assert "First busy Not yet" in text(sign_in("luis").get(f"/queues/{unseen.pk}"))
+    refused = queues["own"]
+    refused.stage, refused.cause = "refused", "quota"
+    refused.save()
+    page = text(sign_in("luis").get(f"/queues/{refused.pk}"))
+    assert "Admitted Not let in" in page
+    assert "admission" not in page
+    assert "Bound Not yet" in page
+
+
 def test_the_error_of_estimates_is_shown_from_twenty_on(
     story: Story, queues: dict[str, WaitRecord], sign_in: SignIn
 ) -> None:
@@ -209,7 +237,8 @@ def test_a_time_of_day_is_shown_only_if_its_whole_range_is_today(
     queues: dict[str, WaitRecord], sign_in: SignIn
 ) -> None:
     row = queues["own"]
-    noon = timezone.localtime().replace(hour=12, minute=0)
+    here = billing_at(timezone.now()).zone
+    noon = timezone.now().astimezone(here).replace(hour=12, minute=0)
     row.low_at, row.start_at, row.high_at = noon, noon + MINUTE, noon + 90 * MINUTE
     row.save()
     page = text(sign_in("ana").get(f"/queues/{row.pk}"))

@@ -1,15 +1,26 @@
 """What waits, why, and who holds it on the pages of quotas: for the team and for admins."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
+from scheduler_view.models import UnitWait, WaitRecord
 from scheduler_view.observation.watch import look_once
+from tests.control_plane.admin import Admin, class_path
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import Office
 from tests.integration.scheduler_view.views.test_quota_pages import text
 
 WORDS = "0/12 nodes are available: 12 Insufficient nvidia.com/gpu."
+
+
+def say(admin: Admin, namespace: str, name: str) -> None:
+    """What the scheduler says of a pod."""
+    said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    status = {"conditions": [said | {"message": WORDS}]}
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
+    admin.call("PATCH", path, {"status": status}, "application/merge-patch+json")
 
 
 @pytest.fixture
@@ -19,12 +30,9 @@ def desk(desk: Office) -> Office:
     admin.make_node("only", nvidia_com__gpu=2)
     admin.make_pod("search-prod", "search-holds", 2, nodeName="only")
     only = {"kubernetes.io/hostname": "only"}
-    said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-    status = {"conditions": [said | {"message": WORDS}]}
     for team in ("vision", "search"):
         admin.make_pod(f"{team}-prod", f"{team}-train", 2, nodeSelector=only)
-        path = f"/api/v1/namespaces/{team}-prod/pods/{team}-train/status"
-        admin.call("PATCH", path, {"status": status}, "application/merge-patch+json")
+        say(admin, f"{team}-prod", f"{team}-train")
     look_once(desk.cluster, now=desk.now)
     return desk
 
@@ -49,3 +57,42 @@ def test_what_waits_stands_with_the_schedulers_words(
     assert "vision-train" in whole
     assert "search-train" in whole
     assert re.search("search-prod/search-holds ?: 2 GPUs, search", whole)
+
+
+def test_the_holder_of_lower_priority_is_named(desk: Office, sign_in: SignIn) -> None:
+    """Whatever else holds: the one that holds enough and comes after it."""
+    admin = desk.world.admin
+    name = f"{desk.world.name}-urgent"
+    policy = {"value": 9000, "preemptionPolicy": "Never"}
+    admin.create(
+        class_path(),
+        {"metadata": {"name": name}, **policy},
+    )
+    only = {"kubernetes.io/hostname": "only"}
+    admin.make_pod(
+        "vision-prod", "urgent", 2, nodeSelector=only, priorityClassName=name
+    )
+    say(admin, "vision-prod", "urgent")
+    desk.ahead = timedelta(minutes=2)
+    look_once(desk.cluster, now=desk.now)
+    lower = "Work of lower priority holds what it needs ?: "
+    assert re.search(
+        lower + "A pod of search: 2 GPUs",
+        text(sign_in("luis").get("/teams/vision/quota")),
+    )
+    ana = sign_in("ana")
+    assert re.search(lower + "search-prod/search-holds", text(ana.get("/quotas")))
+    (row,) = [
+        r for r in ana.get("/api/v1/waiting").json()["rows"] if r["name"] == "urgent"
+    ]
+    assert [one["pod"] for one in row["lower_holders"]] == ["search-prod/search-holds"]
+    UnitWait.objects.filter(name="urgent").update(
+        since=desk.now() - timedelta(hours=5), cause_since=desk.now()
+    )
+    page = text(ana.get(f"/queues/{row_number('urgent')}"))
+    assert "first seen to wait for this at" in page, "not since it waits"
+    assert re.search(lower + "search-prod/search-holds", page)
+
+
+def row_number(name: str) -> int:
+    return WaitRecord.objects.get(name=name).pk

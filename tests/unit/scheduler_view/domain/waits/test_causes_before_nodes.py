@@ -85,6 +85,30 @@ def test_pods_that_a_quota_counts_are_its_blockers() -> None:
     }  # fmt: skip
 
 
+def test_lower_priority_behind_a_quota_is_the_set_that_is_named() -> None:
+    """Not the holder of equal priority, which is the first of any priority."""
+    important = job("j", gpus=4)
+    important["spec"]["template"]["spec"]["priority"] = 100
+    found = explained(
+        Node=[node("n")],
+        Pod=[pod("low", 2, "n"), pod("equal", 4, "n", spec={"priority": 100})],
+        Job=[important],
+        ResourceQuota=[quota()],
+        Event=[refused("Job", "j", EXCEEDED)],
+    )
+    assert found.inverted is not None
+    assert found.inverted.pods == ("lab/low",)
+    assert {one.priority for one in found.inverted.blockers} == {0}
+    alone = explained(
+        Node=[node("n")],
+        Pod=[pod("equal", 6, "n", spec={"priority": 100})],
+        Job=[important],
+        ResourceQuota=[quota()],
+        Event=[refused("Job", "j", EXCEEDED)],
+    )
+    assert (alone.overlays, alone.inverted) == ((), None)
+
+
 def test_a_quota_smaller_than_the_request_has_no_blockers() -> None:
     small = quota(hard={f"requests.{GPU}": "2"})
     found = explained(

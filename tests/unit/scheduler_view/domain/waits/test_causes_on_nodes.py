@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from scheduler_view.domain.waits.wording import free_behind_text
 from tests.unit.scheduler_view.domain.waits.worlds import (
     GPU,
     changes,
@@ -117,6 +118,40 @@ def test_a_pod_that_fits_elsewhere_can_be_moved() -> None:
     held = [pod("a1", 5, "a"), pod("b1", 4, "b"), pod("small", 1, "b")]
     found = explained(Node=[node("a"), node("b")], Pod=[*held, pod("w", 4)])
     assert {"change": "move_pod", "pod": "lab/small"} in changes(found)
+
+
+def test_free_gpus_that_one_constraint_of_the_work_excludes_are_counted() -> None:
+    """Not nodes on which more keeps it away, and the largest number first."""
+    product = {"nvidia.com/gpu.product": "L4"}
+    spot = product | {"pool": "spot"}
+    nodes = [
+        node("full", labels={"pool": "main"}),
+        node("s1", labels=spot),
+        node("s2", labels=spot),
+        node("tainted", labels={"pool": "main"}, taints=[TAINT]),
+        node("both", labels=spot, taints=[TAINT]),
+        node("cordoned", labels=spot, cordoned=True),
+    ]
+    waiting = pod("w", 1, spec={"nodeSelector": {"pool": "main"}})
+    held = [pod("held", 8, "full"), pod("part", 3, "s1"), pod("t", 2, "tainted")]
+    found = explained(Node=nodes, Pod=[*held, waiting])
+    selector = {"change": "drop_selector", "key": "pool"}
+    taint = {"change": "tolerate", "taint": dict(TAINT)}
+    assert found.facts["free_behind"] == [
+        selector | {"units": 13, "nodes": 2, "models": ["L4"]},
+        taint | {"units": 6, "nodes": 1, "models": [""]},
+    ]
+    first, second = map(free_behind_text, found.facts["free_behind"])
+    assert first == (
+        "13 GPUs (L4) are free on 2 nodes that its node selector pool excludes: "
+        "drop it, or wait"
+    )
+    assert second == (
+        "6 GPUs are free on 1 node that has the taint dedicated=llm:NoSchedule: "
+        "tolerate it, or wait"
+    )
+    alone = explained(Node=[node("n")], Pod=[pod("h", 8, "n"), pod("w", 1)])
+    assert "free_behind" not in alone.facts
 
 
 def test_the_node_that_came_furthest_decides() -> None:

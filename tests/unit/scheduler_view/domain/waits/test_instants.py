@@ -109,6 +109,16 @@ def test_a_service_waits_since_its_pods_were_made() -> None:
     assert wait.since_ms == ms("10:00:00")
 
 
+def test_work_without_pods_is_not_let_in_and_then_since_its_first_pod() -> None:
+    one = train()
+    assert found([], [one]).admitted_ms is None
+    late = member("m")
+    late["metadata"]["creationTimestamp"] = at("10:20:00")
+    assert found([late], [one], was_refused=True).admitted_ms == ms("10:20:00")
+    assert found([late], [one]).admitted_ms is None, "nothing shows what was in between"
+    assert found([member("m")], [one]).admitted_ms == ms("10:00:00")
+
+
 def test_what_is_held_is_not_admitted_and_after_it_the_watch_tells_when() -> None:
     held = pod("w", 1, spec={"schedulingGates": [{"name": "x"}]})
     free = pod("w", 1)
