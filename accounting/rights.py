@@ -70,6 +70,9 @@ WASTE = Right("team leads, finance and administrators", _sees_all_or_leads)
 SET_BUDGETS = Right("finance and administrators", _is_finance)
 """Budgets are created, changed and ended by finance."""
 
+PREPARE_PRICES = Right("finance and administrators", _is_finance)
+"""Finance checks price lists and prepares them; administrators save them."""
+
 SET_CONVERSIONS = Right("finance and administrators", _is_finance)
 """Conversion rates are entered by finance; everybody who reads prices reads them."""
 

@@ -21,7 +21,12 @@ from accounting.views.finance.months import (
     months,
     statements,
 )
-from accounting.views.finance.prices import price_form, price_import, price_lists
+from accounting.views.finance.prices import (
+    price_drafts,
+    price_form,
+    price_import,
+    price_lists,
+)
 from accounting.views.gpus import fleet, gpu
 
 urlpatterns = [
@@ -34,6 +39,7 @@ urlpatterns = [
     path("explain", explain.explanation, name="explain"),
     path("prices", prices.price_list, name="prices"),
     path("prices/import", price_import.price_import, name="price-import"),
+    path("prices/drafts/<int:number>", price_drafts.price_draft, name="price-draft"),
     path("prices/lists/new", price_lists.price_list_add, name="price-list-add"),
     path(
         "prices/lists/<int:number>",

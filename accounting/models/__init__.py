@@ -64,6 +64,7 @@ from accounting.models.finance.entry import Entry, EntryKind
 from accounting.models.finance.export import ExportJob, ExportState
 from accounting.models.finance.period import BillingPeriod, PeriodRevision, Statement
 from accounting.models.finance.price import PriceKind, PriceList, UnitPrice
+from accounting.models.finance.price_draft import DraftState, PriceDraft
 from accounting.models.idempotency import IdempotencyKey
 from accounting.models.ledger import (
     BufferBlock,
@@ -146,6 +147,7 @@ __all__ = [
     "ConversionRate",
     "DataIssue",
     "DirtyHour",
+    "DraftState",
     "EndedBy",
     "Entry",
     "EntryKind",
@@ -187,6 +189,7 @@ __all__ = [
     "Pod",
     "PodAttribution",
     "PodHold",
+    "PriceDraft",
     "PriceKind",
     "PriceList",
     "QueueSample",

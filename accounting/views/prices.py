@@ -5,7 +5,7 @@ from datetime import datetime
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.models import PriceKind
+from accounting.models import DraftState, PriceDraft, PriceKind
 from accounting.queries.finance.price_lists import price_list_rows
 from accounting.queries.gpus.models import first_seen_by_model, models_in_use
 from accounting.queries.teams.directory import PriceRow, price_rows
@@ -31,6 +31,11 @@ def price_list(request: HttpRequest) -> HttpResponse:
         "unpriced": [one for one in in_use if one.name not in in_force],
         "lists": price_list_rows(scope),
         "shows_costs": scope.is_finance,
+        "drafts": list(
+            PriceDraft.objects.filter(state=DraftState.OPEN).select_related("author")
+        )
+        if scope.is_finance
+        else [],
         "currency": visitor.billing.currency,
     }
     return render(request, "accounting/prices.html", context)

@@ -121,7 +121,10 @@ PAGES: dict[str, Route] = {
     "gpus/<path:uuid>": Route(f"/gpus/{GPU}", ROWS),
     "explain": Route("/explain?what=charge", ALL),
     "prices": Route("/prices", ALL),
-    "prices/import": Route("/prices/import", ADMIN, (403, 403, 403, 403, 422)),
+    "prices/import": Route("/prices/import", FINANCE, (403, 403, 403, 422, 422)),
+    "prices/drafts/<int:number>": Route(
+        "/prices/drafts/99999", (403, 403, 403, 404, 404), (403, 403, 403, 404, 404)
+    ),
     "prices/lists/new": Route("/prices/lists/new", ADMIN, (403, 403, 403, 403, 422)),
     "prices/lists/<int:number>": Route(
         "/prices/lists/99999", (403, 403, 403, 403, 404), (403, 403, 403, 403, 404)

@@ -1,10 +1,12 @@
 """What the forms of price lists and of imports accept."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 
 from accounting.domain.billing.price_import import PICKS
+from accounting.domain.billing.price_offers import Offer
 from accounting.forms import REASON, AccessibleForm
 from accounting.models import PriceKind, PriceList
 
@@ -95,6 +97,13 @@ class PriceFileForm(AccessibleForm):
         return chosen.pk if chosen else None
 
 
+class PriceDraftForm(AccessibleForm):
+    """Saves a draft as it was checked."""
+
+    seen = forms.CharField(widget=forms.HiddenInput)
+    reason = _reason()
+
+
 class PriceImportForm(PriceFileForm):
     """The text of a file that was checked, to be saved."""
 
@@ -102,3 +111,18 @@ class PriceImportForm(PriceFileForm):
     text = forms.CharField(strip=False, widget=forms.HiddenInput)
     seen = forms.CharField(widget=forms.HiddenInput)
     reason = _reason()
+
+
+def sentence_of(error: Exception) -> str:
+    """What is wrong with a file, as a sentence."""
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def saved_text(offers: Iterable[Offer]) -> str:
+    """What was saved, as a message."""
+    count = sum(offer.word == "taken" for offer in offers)
+    return (
+        f"{count} price{'' if count == 1 else 's'} saved. The affected hours are recomputed within "
+        "minutes."
+    )

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from accounting.booking.price_effect import NewRate, price_effect
-from accounting.models import PriceList, UnitPrice
+from accounting.models import DraftState, PriceDraft, PriceList, UnitPrice
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 
@@ -210,3 +210,81 @@ def _rates(answer: Any) -> list[tuple[Any, ...]]:
         (one.model, one.price, one.currency, one.valid_from, one.valid_to)
         for one, _ in answer.context["rows"]
     ]
+
+
+def sent(sign_in: SignIn, name: str = "fin") -> PriceDraft:
+    """A list that somebody of finance sent to an administrator."""
+    client = sign_in(name)
+    checked = upload(client, FILE.encode())
+    assert "Send to an administrator" in text_of(checked)
+    answer = client.post("/prices/import", hidden(checked) | {"reason": REASON})
+    draft = PriceDraft.objects.latest("pk")
+    assert answer.headers["Location"] == f"/prices/drafts/{draft.pk}"
+    return draft
+
+
+def seen_by(client: Client, draft: PriceDraft) -> dict[str, str]:
+    form = client.get(f"/prices/drafts/{draft.pk}").context["confirm"]
+    return {"seen": form["seen"].value(), "reason": form["reason"].value()}
+
+
+def test_finance_prepares_a_list_that_an_administrator_saves(sign_in: SignIn) -> None:
+    before = UnitPrice.objects.count()
+    draft = sent(sign_in)
+    assert UnitPrice.objects.count() == before
+    url = f"/prices/drafts/{draft.pk}"
+    assert f'href="{url}"' in html_of(sign_in("ana").get("/prices"))
+    assert f'href="{url}"' in html_of(sign_in("fin").get("/prices"))
+    assert "waits for an administrator" not in html_of(sign_in("luis").get("/prices"))
+    own = sign_in("fin").get(url)
+    assert "Save 1 price" not in text_of(own)
+    assert sign_in("fin").post(url, seen_by(sign_in("ana"), draft)).status_code == 403
+    assert UnitPrice.objects.count() == before
+    admin = sign_in("ana")
+    assert "Save 1 price" in text_of(admin.get(url))
+    saved = admin.post(url, seen_by(admin, draft))
+    assert saved.headers["Location"] == "/prices"
+    assert UnitPrice.objects.count() == before + 1
+    assert "Saved by ana" in text_of(sign_in("fin").get(url))
+    assert "waits for an administrator" not in html_of(admin.get("/prices"))
+    again = admin.post(url, {"seen": "x", "reason": REASON})
+    assert "Saved by ana" in text_of(again)
+    assert UnitPrice.objects.count() == before + 1
+
+
+def test_a_prepared_list_is_discarded_by_its_author_or_an_administrator(
+    sign_in: SignIn,
+) -> None:
+    draft = sent(sign_in)
+    url = f"/prices/drafts/{draft.pk}"
+    assert sign_in("luis").post(url, {"discard": "yes"}).status_code == 403
+    assert sign_in("fin").post(url, {"discard": "yes"}).status_code == 302
+    assert "Discarded by fin" in text_of(sign_in("ana").get(url))
+    late = sign_in("ana").post(url, {"seen": "x", "reason": REASON})
+    assert "Discarded by fin" in text_of(late)
+    assert UnitPrice.objects.filter(source_note__startswith="=1+1").count() == 0
+
+
+def test_a_prepared_list_is_saved_only_as_it_was_seen(sign_in: SignIn) -> None:
+    draft = sent(sign_in)
+    admin = sign_in("ana")
+    seen = seen_by(admin, draft)
+    upload_again = upload(admin, FILE.encode())
+    admin.post("/prices/import", hidden(upload_again) | {"reason": REASON})
+    refused = admin.post(f"/prices/drafts/{draft.pk}", seen)
+    assert refused.status_code == 422
+    assert "changed since this check" in text_of(refused)
+    draft.refresh_from_db()
+    assert draft.state == DraftState.OPEN
+
+
+def test_a_list_without_a_price_to_save_is_not_sent(sign_in: SignIn) -> None:
+    before = PriceDraft.objects.count()
+    client = sign_in("fin")
+    answer = upload(client, b"gpu,usd\nNVIDIA L40S,abc\n")
+    assert "Send to an administrator" not in text_of(answer)
+    fields = hidden(answer) | {"reason": REASON}
+    refused = client.post("/prices/import", fields)
+    assert refused.status_code == 422
+    assert "No price of this file would be saved" in text_of(refused)
+    assert PriceDraft.objects.count() == before
