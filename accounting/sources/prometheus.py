@@ -27,12 +27,12 @@ from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.samples.series import Reading
 from accounting.sources.answers import Answer, CollectedSamples, checked, labels_of
 from accounting.sources.catalogue import (
-    EXPORTER_METRICS,
     GPU_LOOKING,
     KUBE_METRICS,
     NO_UNKNOWN,
     NODE_LABELS,
     QUEUE_METRICS,
+    exporter_names,
     is_unknown_gpu_metric,
 )
 from accounting.sources.errors import InvalidSourceResponse, TooMuch, Unavailable
@@ -77,7 +77,7 @@ class Prometheus:
         """
         collected = CollectedSamples()
         for names in (
-            sorted(EXPORTER_METRICS),
+            exporter_names(),
             sorted({*KUBE_METRICS, *QUEUE_METRICS}),
             ["up"],
         ):

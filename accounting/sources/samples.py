@@ -14,6 +14,7 @@ from accounting.sources.catalogue import (
     gpu_key,
     gpu_metric_of,
     is_unknown_gpu_metric,
+    known_name,
     metric_of,
     node_of,
     odd_label,
@@ -137,7 +138,7 @@ def one_series(
         values = _without_blanks(values, blank)
     return Series(
         metric=meaning.metric.id,
-        name=raw.name,
+        name=known_name(raw.name),
         scraper=meaning.scraper,
         times_ms=times,
         values=values if scale == 1.0 else _scaled(values, scale),
@@ -174,4 +175,5 @@ def meaning_of(raw: RawSeries, scales: tuple[tuple[str, str], ...]) -> Meaning |
     gpu = gpu_key(labels)
     if gpu is None:
         return None
-    return Meaning(gpu_metric_of(raw.name, dict(scales), labels), scraper, gpu, {})
+    metric = gpu_metric_of(known_name(raw.name), dict(scales), labels)
+    return Meaning(metric, scraper, gpu, {})

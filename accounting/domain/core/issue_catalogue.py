@@ -63,6 +63,12 @@ TEXTS: Mapping[str, Text] = {
         "was renamed, accept it on the data health page to include that hour.",
         "the GPU time that its pods request",
     ),
+    "pod_without_uid": Text(
+        "Pods without a uid",
+        "Pods of one name count as one, so that a hold can last too long. Upgrade "
+        "kube-state-metrics to 2.0 or newer.",
+        "the GPU time that its pods request",
+    ),
     "label_too_long": Text(
         "Label value too long",
         "Its series are ignored. Check what the exporter writes into that label.",

@@ -1,6 +1,6 @@
 """Evidence that cannot be booked, as issues: it is never billed."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -10,7 +10,7 @@ from accounting.domain.holds.lifetime import bound_ms
 from accounting.domain.inventory.fractional_requests import annotated_share
 from accounting.domain.inventory.nodes import model_in, node_facts
 from accounting.domain.inventory.records import Inventory, PodRecord
-from accounting.domain.inventory.requests import effective_requests
+from accounting.domain.inventory.requests import effective_requests, units_of
 from accounting.domain.inventory.resource_claims import Claims
 from accounting.domain.units.geometry import Instances
 from accounting.domain.units.gpu_units import share_of, unit_of
@@ -20,6 +20,7 @@ from accounting.domain.units.mig_profiles import is_read_by_numbers
 def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:
     """Pods and instances of a period that cannot be booked."""
     yield from _unknown_instances(inventory, period)
+    yield from _without_uid(inventory, period)
     claims = Claims.of(inventory)
     for pod in inventory.pods.values():
         if (
@@ -67,6 +68,35 @@ def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:
                     last_ms=pod.last_ms,
                     at_stake_ms=at_stake_ms,
                 )
+
+
+def _without_uid(inventory: Inventory, period: Interval) -> Iterable[Issue]:
+    """Pods of a kube-state-metrics before 2.0, by its job: at stake is what they request."""
+    found: dict[str, list[PodRecord]] = defaultdict(list)
+    for pod in inventory.pods.values():
+        is_there = pod.last_ms >= period.start_ms and pod.first_ms < period.end_ms
+        if is_there and pod.requests and pod.uid == f"{pod.namespace}/{pod.name}":
+            jobs = {scraper.job for scraper in pod.scrapers}
+            found[min(jobs, default="")].append(pod)
+    for job, pods in sorted(found.items()):
+        yield Issue(
+            code="pod_without_uid",
+            subject=job or "kube-state-metrics",
+            message=f"{len(pods)} pods have no uid, as of kube-state-metrics before 2.0, such as "
+            f"{min(pod.uid for pod in pods)}.",
+            advice="Upgrade kube-state-metrics to 2.0 or newer.",
+            first_ms=max(period.start_ms, min(pod.first_ms for pod in pods)),
+            last_ms=min(period.end_ms, max(pod.last_ms for pod in pods)),
+            at_stake_ms=int(sum(_requested_ms(pod, inventory, period) for pod in pods)),
+        )
+
+
+def _requested_ms(pod: PodRecord, inventory: Inventory, period: Interval) -> Fraction:
+    """The GPU time that a pod's requests come to in a period."""
+    facts = node_facts(inventory.nodes.get(pod.node), bound_ms(pod))
+    units = units_of(pod, facts, inventory.added) if pod.node else ()
+    gpus = sum((count * unit.share for _, count, unit in units), Fraction())
+    return gpus * _held_ms(pod, period)
 
 
 def _held_ms(pod: PodRecord, period: Interval) -> int:

@@ -13,6 +13,7 @@ from accounting.ingest.data_issues.events import (
 )
 from accounting.ingest.reading.scrape_targets import scrape_interval_s, targets_of
 from accounting.queries.data_health.at_stake import silent_gpus, waiting_ms
+from accounting.sources.catalogue import resembled_name
 
 UNKNOWN_METRIC = "unknown_metric"
 PASSING = ("target_down", "clock_went_back", UNKNOWN_METRIC)  # resolved when they stop
@@ -68,10 +69,12 @@ def unknown_metrics(event: NamesShown) -> Iterable[Issue]:
     """Names that are not in the catalogue; such a metric is not used."""
     for name in sorted(event.where):
         at_stake = sum(event.lost_ms.get(one, 0) for one in event.nodes.get(name, ()))
+        like = resembled_name(name)
         yield Issue(
             code=UNKNOWN_METRIC,
             subject=name,
-            message=f"{event.where[name]} has an unknown metric, which is ignored.",
+            message=f"{event.where[name]} has an unknown metric, which is ignored."
+            + (f" It resembles {like}." if like else ""),
             first_ms=event.period.start_ms,
             last_ms=event.period.end_ms,
             at_stake_ms=at_stake,

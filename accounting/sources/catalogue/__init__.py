@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from accounting.sources.catalogue import nvidia, others
+from accounting.sources.catalogue.aliases import aliases_of, resembled
 from accounting.sources.catalogue.gpu_model_names import normal_model
 from accounting.sources.catalogue.labels import (
     LONGEST_NAME,
@@ -35,6 +36,7 @@ from accounting.sources.catalogue.reserved import KUBE_METRICS, is_reserved
 
 EXPORTER_METRICS: Table = {**nvidia.METRICS, **others.AMD, **others.GAUDI}
 KNOWN_METRICS: Table = {**nvidia.KNOWN, **others.AMD_KNOWN, **others.GAUDI_KNOWN}
+ALIASES = aliases_of({**EXPORTER_METRICS, **KNOWN_METRICS})
 GPU_LOOKING = "(DCGM_|dcgm_|nvidia_|gpu_|amd_gpu|habanalabs_|xpum_).*"
 NO_UNKNOWN = (
     # with GPU_LOOKING: a query for names outside the catalogue, as an anchored RE2 expression
@@ -49,9 +51,26 @@ _GPU_LOOKING = re.compile(GPU_LOOKING)
 _PRESENCE = Metric(PRESENCE)
 
 
+def known_name(name: str) -> str:
+    """The name of the catalogue that a source's name is, also as collectors rewrite it."""
+    return ALIASES.get(name, name)
+
+
+def exporter_names() -> list[str]:
+    """The names of the exporters' metrics that are read, and their aliases: for a query."""
+    every = [alias for alias, name in ALIASES.items() if name in EXPORTER_METRICS]
+    return sorted({*EXPORTER_METRICS, *every})
+
+
+def resembled_name(name: str) -> str:
+    """The known GPU metric that an unknown name resembles; "" if it resembles none."""
+    return resembled(name, {**EXPORTER_METRICS, **KNOWN_METRICS})
+
+
 @lru_cache(maxsize=10_000)
 def is_kept(name: str) -> bool:
     """True for a name whose samples the ledger may need."""
+    name = known_name(name)
     return (
         name in KUBE_METRICS
         or name in QUEUE_METRICS
@@ -64,6 +83,7 @@ def is_kept(name: str) -> bool:
 
 def is_unknown_gpu_metric(name: str) -> bool:
     """True for a name that looks like a GPU metric and is not in the catalogue: for data health."""
+    name = known_name(name)
     if not _GPU_LOOKING.match(name):
         return False
     is_known = name in EXPORTER_METRICS or name in KNOWN_METRICS
@@ -92,6 +112,7 @@ def gpu_metric_of(
 
 
 __all__ = [
+    "ALIASES",
     "BLANK",
     "BLANK_32",
     "CLOUDS",
@@ -104,11 +125,13 @@ __all__ = [
     "QUEUE_METRICS",
     "SCALES",
     "Metric",
+    "exporter_names",
     "gpu_key",
     "gpu_metric_of",
     "is_kept",
     "is_reserved",
     "is_unknown_gpu_metric",
+    "known_name",
     "lifecycle_of",
     "metric_of",
     "node_of",
@@ -116,6 +139,7 @@ __all__ = [
     "odd_label",
     "overlong_label",
     "queue_meaning",
+    "resembled_name",
     "scraper_of",
     "workload_labels",
 ]
