@@ -27,7 +27,7 @@ CHECK_TITLES = {
     "unpriced": "Prices",
     "unconverted": "Conversion rates",
     "unmapped": "Charge of no team",
-    "entries": "Entries before",
+    "entries": "Entries of earlier months",
     "unmapped_any": "Time of no team",
     "team_coverage": "Coverage of teams",
     "dark": "Dark time",

@@ -1,5 +1,8 @@
 """People who close months in tests."""
 
+from datetime import datetime
+from typing import Any
+
 from django.contrib.auth.models import User
 
 from accounting.models import Membership, OrganisationRole, Person, Team, TeamRole
@@ -10,6 +13,16 @@ def person(name: str, role: str = OrganisationRole.FINANCE) -> User:
     user, _ = User.objects.get_or_create(username=name)
     Person.objects.get_or_create(user=user, defaults={"role": role})
     return user
+
+
+def reopening(at: datetime) -> dict[str, Any]:
+    """The fields of a revision that two people have opened again."""
+    return {
+        "reopened_at": at,
+        "reopened_by": person("anna"),
+        "reopen_confirmed_by": person("bert"),
+        "reopen_reason": "a price list was missing",
+    }
 
 
 def lead_of(team: str, name: str) -> User:

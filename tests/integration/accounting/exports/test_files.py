@@ -24,6 +24,7 @@ from accounting.exports.stream import stream
 from accounting.exports.tables import What
 from accounting.models import PeriodRevision
 from accounting.queries.finance.months.lines import BookingError
+from tests.integration.accounting.booking.people import reopening
 from tests.integration.accounting.exports.bookings import book, random_lines
 
 pytestmark = pytest.mark.django_db
@@ -211,9 +212,7 @@ def test_a_file_that_cannot_be_completed_leaves_nothing(
 def test_an_older_revision_stays_readable(lines: list[Line], tmp_path: Path) -> None:
     del lines
     old = write_file(FOCUS, tmp_path).path.read_bytes()
-    first = PeriodRevision.objects.get()
-    first.reopened_at = datetime(2026, 11, 6, tzinfo=UTC)
-    first.save()
+    PeriodRevision.objects.update(**reopening(datetime(2026, 11, 6, tzinfo=UTC)))
     book(random_lines(6, 20), revision=2)
     assert prepare(FOCUS).name == "gpu-ledger_focus_2026-10_r2.csv"
     again = ExportRequest(What.FOCUS, "2026-10", revision=1)

@@ -10,6 +10,7 @@ from pytest_django import Settings
 
 from accounting.exports.scheduled import write_scheduled
 from accounting.models import PeriodRevision
+from tests.integration.accounting.booking.people import reopening
 from tests.integration.accounting.exports.bookings import book, random_lines
 from tests.integration.accounting.exports.queued_jobs import NOW
 
@@ -35,9 +36,7 @@ def test_scheduled_files_follow_each_close(
     (target / "gpu-ledger_focus_2026-10_r1.csv.metadata.json").unlink()
     (again,) = write_scheduled()  # killed between the two files
     assert again.path.name == "gpu-ledger_focus_2026-10_r1.csv"
-    first = PeriodRevision.objects.get()
-    first.reopened_at = NOW
-    first.save()
+    PeriodRevision.objects.update(**reopening(NOW))
     book(random_lines(8, 20), revision=2)
     assert {one.path.name for one in write_scheduled()} == {
         name.replace("r1", "r2") for name in names

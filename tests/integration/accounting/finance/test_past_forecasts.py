@@ -8,6 +8,7 @@ import time_machine
 from accounting.actions.finance.forecasts import record_forecasts
 from accounting.models import ForecastRecord, PeriodRevision, Statement, Team
 from accounting.queries.finance.budgets.past_forecasts import past_forecasts
+from tests.integration.accounting.booking.people import reopening
 from tests.integration.accounting.finance.days import FIRST, DayLedger
 
 TENTH = datetime(2026, 11, 10, 12, tzinfo=UTC)
@@ -73,7 +74,7 @@ def test_closed_months_are_compared(ledger: DayLedger) -> None:
         )
     for period in ("2026-07", "2026-08", "2026-09", "2026-10"):
         closed(period, "100")
-    closed("2026-11", "5", reopened_at=datetime(2026, 12, 3, tzinfo=UTC))
+    closed("2026-11", "5", **reopening(datetime(2026, 12, 3, tzinfo=UTC)))
     found = past_forecasts("vision")
     assert [one.period_on.month for one in found] == [10, 9, 8]
     assert found[0].payable == 100
