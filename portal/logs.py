@@ -1,5 +1,7 @@
 """The format of log lines: JSON for machines, plain lines for people; never both."""
 
+import re
+from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
@@ -11,6 +13,24 @@ SHARED = [
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,
 ]
+
+# One-time links (`password-link`): a person who reads the log must not be able to use one.
+_LINK = re.compile(r"""((?:/|%2F)welcome(?:/|%2F))[^\s"'<>?&]+""", re.IGNORECASE)
+
+
+def without_secrets(text: str) -> str:
+    """A text of a log, with links that end at their secret part."""
+    return _LINK.sub(r"\1...", text)
+
+
+def cut_secrets(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """The same for all texts of an event."""
+    for name, value in event.items():
+        if isinstance(value, str):
+            event[name] = without_secrets(value)
+    return event
 
 
 def logging_settings(*, level: str, as_json: bool) -> dict[str, Any]:
@@ -30,6 +50,7 @@ def logging_settings(*, level: str, as_json: bool) -> dict[str, Any]:
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     structlog.processors.format_exc_info,
+                    cut_secrets,
                     renderer,
                 ],
             }

@@ -37,6 +37,7 @@ def web(
         "--forwarder-headers=",  # header of a process on the same machine
         "--no-control-socket",  # it would need a writable home
         "--worker-tmp-dir=/dev/shm",  # heartbeats do not wait for a disk
+        "--logger-class=portal.http.server_log.ServerLog",
         "--log-level=warning",
     ]
 

@@ -116,7 +116,7 @@ def test_the_scheme_comes_from_the_settings(
     del transactional_db
     address = "https://gpu.example.org"
     user = get_user_model().objects.create_user("fin")
-    with web_server(redis_url, tmp_path, user, PUBLIC_URL=address) as web:
+    with web_server(redis_url, tmp_path, user, seen={"PUBLIC_URL": address}) as web:
         for name, value in (
             ("X-Forwarded-Proto", "https"),
             ("X-Forwarded-Ssl", "on"),

@@ -47,9 +47,15 @@ class Web:
 
     def get(self, path: str, **headers: str) -> http.client.HTTPResponse:
         """A whole answer, of somebody who is signed in; its body is in `text`."""
+        return self.ask("GET", path, None, {"Cookie": self.cookie} | headers)
+
+    def ask(
+        self, method: str, path: str, body: str | None, headers: dict[str, str]
+    ) -> http.client.HTTPResponse:
+        """Another request, answered as by `get`."""
         asked = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            asked.request("GET", path, headers={"Cookie": self.cookie} | headers)
+            asked.request(method, path, body, headers)
             answer = asked.getresponse()
             answer.text = answer.read().decode()  # type: ignore[attr-defined]
             return answer
@@ -64,11 +70,13 @@ def web_server(
     person: User,
     *,
     timeout_s: int = roles.WEB_TIMEOUT_S,
-    **seen: str,
+    seen: dict[str, str] | None = None,
 ) -> Iterator[Web]:
     """The server, as `person`; `seen` is added to its environment."""
     # The tests' secret, so that the server knows the session.
-    environ = environment(redis_url) | {"SECRET_KEY": settings.SECRET_KEY} | seen
+    environ = (
+        environment(redis_url) | {"SECRET_KEY": settings.SECRET_KEY} | (seen or {})
+    )
     client = Client()
     client.force_login(person)
     name = settings.SESSION_COOKIE_NAME
