@@ -162,4 +162,5 @@ def _title(status: int) -> str:
         428: "Precondition Required",
         429: "Too Many Requests",
         500: "Internal Server Error",
+        503: "Service Unavailable",
     }.get(status, "Error")

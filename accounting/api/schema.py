@@ -88,14 +88,15 @@ REFUSALS = {
     422: "The idempotency key was used for a different request.",
     428: "If-Match is missing.",
     429: "Too many requests.",
+    503: "The database is not available at this time. Send the request again.",
 }
-READ_REFUSALS = (400, 401, 403, 404, 406, 429)
+READ_REFUSALS = (400, 401, 403, 404, 406, 429, 503)
 WRITE_REFUSALS = (*READ_REFUSALS, 409, 413, 415)
 RETRY_AFTER = OpenApiParameter(
     "Retry-After",
     int,
     OpenApiParameter.HEADER,
-    response=[409, 429],
+    response=[409, 429, 503],
     description="seconds until the next request is allowed",
 )
 KEY = OpenApiParameter(

@@ -19,6 +19,7 @@ from typing import Any
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from portal.http.slow_socket import PatientSocket
+from portal.http.unavailable import limit_lock_waits
 
 SMALL_BODY = (
     65_536  # bytes that are received before a thread begins; as in `long_requests`
@@ -84,6 +85,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
     def init_process(self) -> None:
         """In the process of its own."""
         self.probes = ThreadPoolExecutor(1)  # `/healthz` needs no thread of the pages
+        limit_lock_waits()
         super().init_process()
 
     # in the loop -----------------------------------------------------------------

@@ -32,7 +32,7 @@ def refusal(
         faults: each parameter that is not valid, for the problem document.
     """
     if request.path.startswith(API):
-        return _problem(request, status, detail, faults)
+        return problem(request, status, detail, faults)
     template = _PAGES.get(status, "400.html")
     return render(request, template, {"detail": detail}, status=status)
 
@@ -40,14 +40,14 @@ def refusal(
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: rejected by Django itself, such as an unknown host name."""
     if request.path.startswith(API):
-        return _problem(request, 400, "The request is malformed.")
+        return problem(request, 400, "The request is malformed.")
     return defaults.bad_request(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: missing and hidden objects look the same."""
     if request.path.startswith(API):
-        return _problem(request, 404, "There is nothing at this address.")
+        return problem(request, 404, "There is nothing at this address.")
     return defaults.page_not_found(request, exception)
 
 
@@ -55,16 +55,17 @@ def failure(request: HttpRequest) -> HttpResponse:
     """500 for programs: the request id finds the error in the logs."""
     number = get_contextvars().get("request_id", "")
     detail = "Internal server error. The log contains this error under the request ID."
-    return _problem(request, 500, detail, request_id=number)
+    return problem(request, 500, detail, request_id=number)
 
 
-def _problem(
+def problem(
     request: HttpRequest,
     status: int,
     detail: str,
     faults: tuple[problems.Fault, ...] = (),
     **more: str,
 ) -> HttpResponse:
+    """A problem document; `more` are further members."""
     instance = request.get_full_path()
     body: dict[str, Any] = problems.document(status, detail, instance, faults)
     return JsonResponse(body | more, status=status, content_type=problems.MEDIA_TYPE)
