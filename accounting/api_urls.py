@@ -68,6 +68,7 @@ urlpatterns = [
         ("periods", periods.PeriodsView.as_view()),
         ("periods/<slug:period>", periods.PeriodView.as_view()),
         ("periods/<slug:period>/checks", checks.PeriodChecksView.as_view()),
+        ("periods/<slug:period>/bill-variance", bills.ClusterVarianceView.as_view()),
         ("periods/<slug:period>/methods", methods.PeriodMethodsView.as_view()),
         ("methods", methods.MethodsView.as_view()),
         ("periods/<slug:period>/check", checks.PeriodCheckView.as_view()),

@@ -93,6 +93,7 @@ urlpatterns = [
     ),
     path("bills", bills.bill_list, name="bills"),
     path("bills/new", bills.bill_import, name="bill-import"),
+    path("bills/months/<slug:period>", bills.bill_month, name="bill-month"),
     path("bills/<int:number>", bills.bill, name="bill"),
     path("bills/<int:number>/match", bills.bill_match, name="bill-match"),
     path("bills/<int:number>/final", bills.bill_final, name="bill-final"),

@@ -64,6 +64,7 @@ PAGES = {
     "/bills": "Bills",
     "/bills/new": "Import a bill",
     "/bills/1": "AWS, November 2026",
+    "/bills/months/2026-11": "All bills, November 2026",
     "/bills/2": "AWS, November 2026",
     "/prices/import": "Import prices",
     "/prices/lists/new": "Add a price list",

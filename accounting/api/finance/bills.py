@@ -19,6 +19,7 @@ from accounting.actions.finance.bills.import_bill import (
     bounds_of_request,
     import_bill,
 )
+from accounting.api.finance.booked import check_month
 from accounting.api.once import answered_once
 from accounting.api.rows import ConflictError, RowsView
 from accounting.api.schema import (
@@ -31,10 +32,15 @@ from accounting.api.schema import (
     takes,
 )
 from accounting.api.writes import checked
+from accounting.booking.periods import first_day
 from accounting.domain.billing.bills.columns import BillFileError
+from accounting.domain.core.billing_calendar import months_later
 from accounting.models import Bill
 from accounting.parsers import FILE_PARSERS, StrictJsonParser, file_of
-from accounting.queries.finance.bill_variance import variance_rows
+from accounting.queries.finance.bill_variance import (
+    cluster_variance_rows,
+    variance_rows,
+)
 from accounting.queries.finance.bills import (
     BillRow,
     bill_key,
@@ -155,6 +161,21 @@ class BillVarianceView(RowsView):
     def get(self, request: Request, number: int) -> Response:
         """By billing day and cluster."""
         rows = variance_rows([_row(request, number).id], currency())
+        return self.listed(request, rows, BillVarianceSerializer)
+
+
+class ClusterVarianceView(RowsView):
+    """All bills of a month against our cost."""
+
+    subject = "bills"
+    right = BILLS
+
+    @lists(BillVarianceSerializer)
+    def get(self, request: Request, period: str) -> Response:
+        """All bills in effect together, by billing day and cluster of the month."""
+        check_month(period)
+        first = first_day(period)
+        rows = cluster_variance_rows(first, months_later(first, 1), currency())
         return self.listed(request, rows, BillVarianceSerializer)
 
 

@@ -1,8 +1,8 @@
 """Billed against our cost, by cluster and billing day (money.md M43).
 
-A group is a cluster, a billing day, a model and a lifecycle. A bill of a node is of the groups of
-that node's GPU time; a bill of an account is of all groups of its cluster. Where a group has a
-bill, our cost of the group is compared with it: reconciled - estimated.
+What a bill has for nodes is compared with our cost of these nodes. What it has for the account of a
+cluster is compared with our cost of the whole cluster: reconciled - estimated. One bill, or all
+bills in effect together: then no node is compared twice.
 """
 
 from collections.abc import Sequence
@@ -18,44 +18,74 @@ from accounting.domain.core.rounding import half_even
 from accounting.rating import conversion_sql
 from accounting.rating.states_sql import wall
 
-_VARIANCE = f"""
-WITH part AS MATERIALIZED (
+_OF_BILLS = "l.bill_id = ANY(%(bills)s)"
+_OF_DAYS = """
+    l.billing_on >= %(first)s AND l.billing_on < %(after)s AND EXISTS (
+        SELECT FROM accounting_bill b WHERE b.id = l.bill_id AND b.replaced_at IS NULL
+    )
+"""
+
+
+def _variance(lines: str, key: str) -> str:
+    """The query.
+
+    Args:
+        lines: which lines of bills, as SQL.
+        key: SQL of what is compared together: a bill, or 0 for all.
+    """
+    return f"""
+WITH line AS MATERIALIZED (
     SELECT l.bill_id, l.billing_on, l.cluster_id, l.node_id, sum(l.cost) AS cost
     FROM accounting_billline l
-    WHERE l.bill_id = ANY(%(bills)s) AND l.cluster_id IS NOT NULL
+    WHERE {lines} AND l.cluster_id IS NOT NULL
     GROUP BY l.bill_id, l.billing_on, l.cluster_id, l.node_id
 ), converted AS (
-    SELECT p.bill_id, p.billing_on, p.cluster_id, count(p.node_id) AS nodes,
-           sum(p.cost) AS cost, min({conversion_sql.fx("b.currency", "p.billing_on")}) AS fx
-    FROM part p JOIN accounting_bill b ON b.id = p.bill_id
-    GROUP BY p.bill_id, p.billing_on, p.cluster_id
+    SELECT l.bill_id, l.billing_on, l.cluster_id, b.is_final,
+           sum(l.cost) * min({conversion_sql.fx("b.currency", "l.billing_on")}) AS amount
+    FROM line l JOIN accounting_bill b ON b.id = l.bill_id
+    GROUP BY l.bill_id, l.billing_on, l.cluster_id, b.is_final
+), billed AS (
+    SELECT {key} AS key, billing_on, cluster_id, bool_and(is_final) AS is_final,
+           CASE WHEN count(amount) = count(*) THEN sum(amount) END AS amount
+    FROM converted GROUP BY 1, billing_on, cluster_id
+), part AS MATERIALIZED (
+    SELECT DISTINCT {key} AS key, billing_on, cluster_id, node_id FROM line
+), scope AS MATERIALIZED (
+    SELECT key, billing_on, cluster_id, count(node_id) AS nodes,
+           bool_or(node_id IS NULL) AS is_whole
+    FROM part GROUP BY key, billing_on, cluster_id
 ), used AS MATERIALIZED (
-    SELECT DISTINCT u.billing_on, u.cluster_id, u.node_id, u.model, u.lifecycle
+    SELECT u.billing_on, u.cluster_id, u.node_id, u.model, u.lifecycle,
+           sum({wall("u")} * u.gpu_cost) AS raw,
+           coalesce(sum({wall("u")}) FILTER (WHERE u.gpu_cost IS NULL), 0)::bigint AS without_ms
     FROM usage_gpu_day u
     JOIN (SELECT DISTINCT billing_on, cluster_id FROM part) d USING (billing_on, cluster_id)
-), compared AS MATERIALIZED (
-    SELECT DISTINCT p.bill_id, u.billing_on, u.cluster_id, u.model, u.lifecycle
-    FROM part p JOIN used u USING (billing_on, cluster_id)
-    WHERE p.node_id IS NULL OR p.node_id = u.node_id
+    GROUP BY u.billing_on, u.cluster_id, u.node_id, u.model, u.lifecycle
+), matched AS MATERIALIZED (
+    SELECT s.key, u.* FROM scope s JOIN used u USING (billing_on, cluster_id)
+    WHERE s.is_whole OR EXISTS (
+        SELECT FROM part p
+        WHERE (p.key, p.billing_on, p.cluster_id, p.node_id)
+            = (s.key, u.billing_on, u.cluster_id, u.node_id)
+    )
 ), ours AS (
-    SELECT g.bill_id, d.billing_on, d.cluster_id,
-           sum({wall("d")} * d.gpu_cost) AS raw,
-           coalesce(sum({wall("d")}) FILTER (WHERE d.gpu_cost IS NULL), 0)::bigint AS without_ms
-    FROM compared g JOIN usage_day d USING (billing_on, cluster_id, model, lifecycle)
-    GROUP BY g.bill_id, d.billing_on, d.cluster_id
+    SELECT key, billing_on, cluster_id, sum(raw) AS raw, sum(without_ms)::bigint AS without_ms
+    FROM matched GROUP BY key, billing_on, cluster_id
 ), present AS (
-    SELECT g.bill_id, u.billing_on, u.cluster_id, count(DISTINCT u.node_id) AS nodes
-    FROM compared g JOIN used u USING (billing_on, cluster_id, model, lifecycle)
-    GROUP BY g.bill_id, u.billing_on, u.cluster_id
+    SELECT g.key, u.billing_on, u.cluster_id, count(DISTINCT u.node_id) AS nodes
+    FROM (SELECT DISTINCT key, billing_on, cluster_id, model, lifecycle FROM matched) g
+    JOIN used u USING (billing_on, cluster_id, model, lifecycle)
+    GROUP BY g.key, u.billing_on, u.cluster_id
 )
-SELECT c.bill_id, c.billing_on, k.name, c.cost * c.fx, o.raw / {HOUR_MS}, c.nodes,
+SELECT b.key, b.billing_on, k.name, b.amount, o.raw / {HOUR_MS},
+       CASE WHEN s.is_whole THEN 0 ELSE s.nodes END,
        coalesce(n.nodes, 0), coalesce(o.without_ms, 0), b.is_final
-FROM converted c
-JOIN accounting_bill b ON b.id = c.bill_id
-JOIN accounting_cluster k ON k.id = c.cluster_id
-LEFT JOIN ours o USING (bill_id, billing_on, cluster_id)
-LEFT JOIN present n USING (bill_id, billing_on, cluster_id)
-ORDER BY c.bill_id, c.billing_on, k.name
+FROM billed b
+JOIN scope s USING (key, billing_on, cluster_id)
+JOIN accounting_cluster k ON k.id = b.cluster_id
+LEFT JOIN ours o USING (key, billing_on, cluster_id)
+LEFT JOIN present n USING (key, billing_on, cluster_id)
+ORDER BY b.key, b.billing_on, k.name
 """
 
 
@@ -65,10 +95,11 @@ class Variance:
 
     Attributes:
         billed: None where the bill's currency has no conversion (M16).
-        estimated: our cost of the same groups; None where none of them has a cost price.
-        nodes_billed: nodes that the bill names; 0 for a bill of an account.
-        nodes: nodes with GPU time in the same groups.
-        without_cost_ms: GPU time of these groups that has no cost price.
+        estimated: our cost of the same nodes, or of the whole cluster; None where nothing of it has
+            a cost price.
+        nodes_billed: nodes that are billed; 0 where an account is, for the whole cluster.
+        nodes: nodes with GPU time of the same models and lifecycles.
+        without_cost_ms: GPU time of what is compared that has no cost price.
     """
 
     billed: Decimal | None
@@ -102,7 +133,8 @@ class VarianceRow(Variance):
     """The variance of a cluster on a billing day.
 
     Attributes:
-        state: `final` if the provider has closed the bill's period, else `reconciled`.
+        bill: its number; 0 for all bills together.
+        state: `final` if the provider has closed the periods of the bills, else `reconciled`.
     """
 
     bill: int
@@ -112,14 +144,30 @@ class VarianceRow(Variance):
 
 
 def variance_rows(bills: Sequence[int], currency: str) -> list[VarianceRow]:
-    """By bill, billing day and cluster, for days with matched lines.
+    """Each bill on its own, by billing day and cluster, for days with matched lines.
 
     Args:
         bills: their numbers.
         currency: the billing currency.
     """
+    return _rows(_variance(_OF_BILLS, "bill_id"), {"bills": list(bills)}, currency)
+
+
+def cluster_variance_rows(first: date, after: date, currency: str) -> list[VarianceRow]:
+    """All bills in effect together, by billing day and cluster.
+
+    Args:
+        first, after: billing days, the second one excluded; of the charges, whatever the billing
+            period of their bill.
+        currency: the billing currency.
+    """
+    days = {"first": first, "after": after}
+    return _rows(_variance(_OF_DAYS, "0"), days, currency)
+
+
+def _rows(query: str, values: dict[str, Any], currency: str) -> list[VarianceRow]:
     with connection.cursor() as cursor:
-        cursor.execute(_VARIANCE, {"bills": list(bills), "currency": currency})
+        cursor.execute(query, values | {"currency": currency})
         return [_row(row) for row in cursor.fetchall()]
 
 

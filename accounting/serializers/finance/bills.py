@@ -92,14 +92,16 @@ class BillFinalSerializer(serializers.Serializer[Any]):
 
 
 class BillVarianceSerializer(RowSerializer):
-    """A bill against our cost, for a cluster and billing day; in the billing currency."""
+    """Billed against our cost, for a cluster and billing day; in the billing currency."""
 
     day = serializers.DateField(source="billing_on")
     cluster = serializers.CharField()
     state = serializers.CharField(help_text="`reconciled` or `final`")
     billed = MoneyField(allow_null=True, help_text=_CONVERTED)
     estimated = MoneyField(
-        allow_null=True, help_text="our cost; null without a cost price"
+        allow_null=True,
+        help_text="our cost of the billed nodes, or of the cluster where its account is billed; "
+        "null without a cost price",
     )
     variance = MoneyField(allow_null=True, help_text="billed - estimated")
     variance_percent = serializers.CharField(
@@ -107,8 +109,10 @@ class BillVarianceSerializer(RowSerializer):
         allow_null=True,
         help_text="of our cost, two places; null where that is 0",
     )
-    nodes_billed = serializers.IntegerField()
-    nodes = serializers.IntegerField(help_text="with GPU time of the same kind")
+    nodes_billed = serializers.IntegerField(help_text="0 where an account is billed")
+    nodes = serializers.IntegerField(
+        help_text="with GPU time of the same models and lifecycles"
+    )
     without_cost_gpu_hours = GpuHoursField(source="without_cost_ms")
 
 

@@ -1,5 +1,6 @@
 """Bills of providers: the list by month, one bill against our cost, and the import."""
 
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -17,10 +18,17 @@ from accounting.actions.finance.bills.import_bill import (
     import_bill,
 )
 from accounting.actions.finance.bills.match_lines import match_again
+from accounting.booking.periods import PeriodError, first_day
 from accounting.domain.billing.bills.columns import BillFileError
 from accounting.domain.billing.bills.words import LEFT_OUT, MATCHED, UNMATCHED
+from accounting.domain.core.billing_calendar import months_later
 from accounting.models import Bill
-from accounting.queries.finance.bill_variance import variance_rows
+from accounting.queries.finance.bill_variance import (
+    VarianceRow,
+    cluster_variance_rows,
+    total_variance,
+    variance_rows,
+)
 from accounting.queries.finance.bills import (
     MOST_UNMATCHED,
     BillRow,
@@ -93,7 +101,7 @@ def _bill(
         "row": row,
         "bill_state": STATES[row.state],
         "currency": currency,
-        "days": [(day, _is_far(day.ratio)) for day in days],
+        "days": _marked(days),
         "unmatched": unmatched_rows(row.id, MOST_UNMATCHED),
         "most": MOST_UNMATCHED,
         "words": _words(row),
@@ -102,6 +110,30 @@ def _bill(
     }
     status = 422 if form.is_bound else 200
     return render(request, "accounting/bill.html", context, status=status)
+
+
+def _marked(days: Sequence[VarianceRow]) -> list[tuple[VarianceRow, bool]]:
+    return [(day, _is_far(day.ratio)) for day in days]
+
+
+@page(BILLS)
+def bill_month(request: HttpRequest, period: str) -> HttpResponse:
+    """All bills of a month together, by cluster and day against our cost."""
+    visitor = visitor_of(request)
+    currency = visitor.billing.currency
+    try:
+        first = first_day(period)
+    except PeriodError as error:
+        raise Http404(str(error)) from error
+    days = cluster_variance_rows(first, months_later(first, 1), currency)
+    context = {
+        "period": period,
+        "first": first,
+        "days": _marked(days),
+        "total": total_variance(days),
+        "currency": currency,
+    }
+    return render(request, "accounting/bill_month.html", context)
 
 
 def _is_far(ratio: Decimal | None) -> bool:

@@ -132,6 +132,7 @@ PAGES: dict[str, Route] = {
     "prices/new": Route("/prices/new", ADMIN, (403, 403, 403, 403, 422)),
     "bills": Route("/bills", ROWS),
     "bills/new": Route("/bills/new", ROWS, (404, 404, 404, 422, 422)),
+    "bills/months/<slug:period>": Route("/bills/months/2026-11", ROWS),
     "bills/<int:number>": Route("/bills/99999", MISSING),
     "bills/<int:number>/match": posted("/bills/99999/match", MISSING),
     "bills/<int:number>/final": posted("/bills/99999/final", MISSING),

@@ -40,6 +40,7 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "contests?team=search": (401, 404, 404, 404, 200, 200),
     "contests/1": (401, 404, 404, 404, 404, 404),
     "bills/1/variance": (401, 404, 404, 404, 404, 404),
+    "periods/2026-11/bill-variance": (401, 404, 404, 404, 200, 200),
     "recommendations?team=search": (401, 404, 404, 404, 200, 200),
     "waste?team=search": (401, 404, 404, 404, 200, 200),
     "anomalies?team=search": (401, 404, 404, 404, 200, 200),

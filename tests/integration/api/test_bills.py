@@ -62,6 +62,11 @@ def send(
     return client.generic("POST", BILLS + query, content, content_type=kind)
 
 
+def variance_of(month: str) -> str:
+    """All bills of a month."""
+    return f"/api/v1/periods/{month}/bill-variance"
+
+
 def test_a_request_without_a_body_says_what_to_send(sign_in: SignIn) -> None:
     refused = send(sign_in("fin"), b"")
     assert refused.status_code == 400
@@ -93,6 +98,9 @@ def test_a_file_is_checked_imported_and_made_final(
     [day] = fin.get(f"{at}/variance").json()["rows"]
     assert (day["cluster"], day["billed"]) == ("north", "910.350000")
     assert float(day["variance"]) == pytest.approx(910.35 - float(day["estimated"]))
+    assert fin.get(variance_of("2026-11")).json()["rows"] == [day]
+    assert fin.get(variance_of("2020-01")).json()["rows"] == []
+    assert fin.get(variance_of("2020-13")).status_code == 400
     listed = fin.get(f"{at}/unmatched?format=csv")
     assert "'=HYPERLINK(1)" in listed.content.decode()
     assert day["day"] == billed_day().isoformat()
@@ -183,6 +191,12 @@ def test_pages_import_and_show_a_bill(sign_in: SignIn, content: bytes) -> None:
     assert "2 of 4" in page  # nodes of this model
     assert "910.35" in page
     assert "=HYPERLINK(1)" in page
+    assert 'href="/bills/months/2026-10"' in page
+    together = html_of(ana.get("/bills/months/2026-11"))  # that of the charges
+    assert "2 of 4" in together
+    assert together.count("910.35") >= 2  # the sum and its day
+    assert "Nothing is matched" in html_of(ana.get("/bills/months/2020-01"))
+    assert ana.get("/bills/months/2020-13").status_code == 404
     assert "imported before" in html_of(post(content))
     number = Bill.objects.get().pk
     again = ana.post(f"/bills/{number}/match", follow=True)

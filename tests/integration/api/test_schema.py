@@ -25,6 +25,7 @@ KEYED_MONEY = {
     *KEYED_MONTHS,
     *(REOPEN, OVERRIDES, "/api/v1/adjustments", "/api/v1/exports"),
 }
+MONTH_LISTS = ("bill-variance", "checks", "methods", "statements")
 PREVIEW = "/api/v1/prices/preview"  # stores nothing
 CONTEST = "/api/v1/statements/{team}/{period}/contests"
 ON_VERSION = {f"{MONTH}/close", REOPEN}  # of months: with If-Match
@@ -104,7 +105,7 @@ def test_every_list_of_the_design_is_there() -> None:
     what_if = "/api/v1/what-ifs/{number}"
     posts |= {what_if: {"get"}, f"{what_if}/cancel": {"post"}}
     month = "/api/v1/periods/{period}"
-    gets = {month, *(f"{month}/{name}" for name in ("checks", "methods", "statements"))}
+    gets = {month, *(f"{month}/{name}" for name in MONTH_LISTS)}
     gets |= {"/api/v1/statements/{team}/{period}"}
     gets |= {"/api/v1/exports/{number}", "/api/v1/exports/{number}/file"}
     reads = {path: {"get"} for path in gets}

@@ -17,7 +17,11 @@ from accounting.actions.finance.bills.match_lines import match_again
 from accounting.audit import SYSTEM
 from accounting.domain.billing.bills.columns import BillFileError
 from accounting.models import Bill, BillLine, Cluster, ConversionRate, NodeProvider
-from accounting.queries.finance.bill_variance import VarianceRow, variance_rows
+from accounting.queries.finance.bill_variance import (
+    VarianceRow,
+    cluster_variance_rows,
+    variance_rows,
+)
 from accounting.queries.finance.bills import (
     BillRow,
     bill_row,
@@ -55,6 +59,11 @@ def only() -> BillRow:
 
 def variances() -> list[VarianceRow]:
     return variance_rows([only().id], "EUR")
+
+
+def together() -> list[VarianceRow]:
+    """All bills of October."""
+    return cluster_variance_rows(DAY, date(2026, 11, 1), "EUR")
 
 
 def test_a_bill_is_matched_and_compared_by_cluster_and_day(fleet: Fleet) -> None:
@@ -103,11 +112,47 @@ def test_only_finance_reads_bills(fleet: Fleet) -> None:
     del fleet
 
 
-def test_a_node_without_a_bill_shows_in_the_number_of_nodes(fleet: Fleet) -> None:
-    """Its group has a bill, so it is compared: the unmatched rows say what is missing."""
-    taken(focus(charge("450.30", ARN.format(1))))
+def test_a_bill_of_some_nodes_is_compared_with_their_cost(fleet: Fleet) -> None:
+    """The second example of M43: that another node is not billed does not turn the sign."""
+    taken(focus(charge("460.30", ARN.format(1))))
     (one,) = variances()
-    assert (one.variance, one.nodes_billed, one.nodes) == (Decimal("-452.10"), 1, 2)
+    assert (one.estimated, one.variance) == (Decimal("451.20"), Decimal("9.10"))
+    assert (one.percent, one.nodes_billed, one.nodes) == (Decimal("2.02"), 1, 2)
+    del fleet
+
+
+def test_all_bills_of_a_cluster_are_compared_together(fleet: Fleet) -> None:
+    """Two accounts bill one node each, and one of them the disks of both."""
+    taken(focus(charge("460.30", ARN.format(1)), charge("3.00", ARN.format(2))))
+    taken(
+        focus(charge("440.00", ARN.format(2), BillingAccountId="spot")), is_final=True
+    )
+    taken(
+        focus(charge("450.00", ARN.format(2), BillingAccountId="spot")), is_final=True
+    )
+    by_bill = variance_rows([row.id for row in bill_rows(EVERYTHING, "EUR")], "EUR")
+    assert [(row.estimated, row.variance) for row in by_bill] == [
+        (Decimal("902.40"), Decimal("-439.10")),
+        (Decimal("451.20"), Decimal("-1.20")),
+    ]
+    (one,) = together()
+    assert (one.billed, one.estimated) == (Decimal("913.30"), Decimal("902.40"))
+    assert (one.variance, one.percent) == (Decimal("10.90"), Decimal("1.21"))
+    assert (one.nodes_billed, one.nodes, one.state) == (2, 2, "reconciled")
+    assert cluster_variance_rows(date(2026, 10, 2), date(2026, 11, 1), "EUR") == []
+    dollars = charge("1.00", ARN.format(2), BillingAccountId="x", BillingCurrency="USD")
+    taken(focus(dollars))
+    assert together()[0].billed is None  # one of them has no conversion
+    del fleet
+
+
+def test_an_account_is_compared_with_the_whole_cluster(fleet: Fleet) -> None:
+    Cluster.objects.update(billing_account="acme")
+    taken(focus(charge("460.00", ARN.format(1)), charge("40.00", "a-license")))
+    (one,) = variances()
+    assert (one.billed, one.estimated) == (Decimal(500), Decimal("902.40"))
+    assert (one.nodes_billed, one.nodes) == (0, 2)
+    assert together()[0].estimated == one.estimated
     del fleet
 
 
