@@ -276,6 +276,9 @@ REST: dict[str, Route] = {
     "periods": Route(f"{API}periods", ROWS),
     "periods/<slug:period>": Route(f"{API}periods/2026-10", ROWS),
     "periods/<slug:period>/checks": Route(f"{API}periods/2026-10/checks", ROWS),
+    "periods/<slug:period>/bill-variance": Route(
+        f"{API}periods/2026-10/bill-variance", ROWS
+    ),
     "periods/<slug:period>/methods": Route(f"{API}periods/2026-10/methods", ROWS),
     "methods": Route(f"{API}methods", ROWS),
     "periods/<slug:period>/check": Route(
