@@ -136,7 +136,7 @@ def names_of(path: Path) -> list[str]:
     parser = Parser(default_ms=1_790_848_800_000)
     lines = limited_lines([path.read_bytes()])
     list(parser.samples(lines, is_openmetrics=False))
-    return sorted(parser.names)
+    return sorted(parser.limits.names)
 
 
 def sort_of(name: str) -> str:

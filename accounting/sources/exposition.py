@@ -14,10 +14,14 @@ from decimal import Decimal
 from itertools import chain
 from typing import TypeVar
 
+from accounting.sources.text_limits import Fault, TextLimits
+
 MAX_KNOWN = 100_000  # numbers that are cached (about 15 MB)
 MAX_LINE = 1_048_576  # bytes; enough for several labels of 64 KiB
 # ignored series that are not checked again; bounded, to limit memory
 REMEMBERED = 10_000
+LONGEST_REMEMBERED = 4_096  # characters of one of them
+LONGEST_WORD = 64  # characters of a number or time that is cached
 EARLIEST_MS = 946_684_800_000  # year 2000; clocks that were never set start at 1970
 FIRST_TEXT_MS = 100_000_000_000  # year 1973; smaller "milliseconds" are really seconds
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
@@ -58,6 +62,7 @@ class Parser:
         skipped: the number of such samples.
         keep: the wanted names; others are only checked for their syntax.
         look_at: called with each new series, wanted or not.
+        limits: of what grows with the text.
     """
 
     keep: Callable[[str], bool] | None = None
@@ -66,10 +71,10 @@ class Parser:
     skips_future: bool = False
     skipped: int = 0
     look_at: Callable[[RawSeries], None] | None = None
+    limits: TextLimits = field(default_factory=TextLimits)
     series: list[RawSeries] = field(default_factory=list)
     _ids: dict[str, int] = field(default_factory=dict)
     _unwanted: set[str] = field(default_factory=set)
-    names: set[str] = field(default_factory=set)
     line: int = 0
     _values: dict[str, float] = field(default_factory=dict)
     _times: dict[str, int] = field(default_factory=dict)
@@ -105,6 +110,7 @@ class Parser:
             if text.startswith("#"):
                 ended = text.rstrip() == "# EOF"
                 self._before = "\n"
+                self._check(self.limits.bare(self.line))
                 continue
             sample = self._sample(text, is_openmetrics=is_openmetrics)
             if sample is not None:
@@ -120,6 +126,7 @@ class Parser:
         if not text.strip():
             if is_openmetrics:
                 raise self._fault("an empty line", "OpenMetrics has none")
+            self._check(self.limits.bare(self.line))
             return None
         head, rest = self._head(text)
         series_id = self._ids.get(head)
@@ -165,6 +172,22 @@ class Parser:
 
     def _new(self, head: str) -> int | None:
         """The id of a new series; None if it is not wanted."""
+        raw = self._spelled(head)
+        self._check(self.limits.name(raw.name))
+        if self.look_at is not None:
+            self.look_at(raw)
+        if self.keep is not None and not self.keep(raw.name):
+            if len(self._unwanted) >= REMEMBERED:
+                self._unwanted.clear()
+            if len(head) <= LONGEST_REMEMBERED:
+                self._unwanted.add(head)
+            return None
+        self._check(self.limits.series(len(self.series) + 1, head))
+        self._ids[head] = len(self.series)
+        self.series.append(raw)
+        return self._ids[head]
+
+    def _spelled(self, head: str) -> RawSeries:
         name, brace, body = head.partition("{")
         is_dumped = (
             not name and _NAME_LABEL in body
@@ -179,17 +202,7 @@ class Parser:
             )
         if brace and not is_dumped:
             labels = self._labels(body.removesuffix("}"))
-        self.names.add(name)
-        if self.look_at is not None:
-            self.look_at(RawSeries(name, labels))
-        if self.keep is not None and not self.keep(name):
-            if len(self._unwanted) >= REMEMBERED:
-                self._unwanted.clear()
-            self._unwanted.add(head)
-            return None
-        self._ids[head] = len(self.series)
-        self.series.append(RawSeries(name, labels))
-        return self._ids[head]
+        return RawSeries(name, labels)
 
     def _labels(self, body: str) -> tuple[tuple[str, str], ...]:
         found: list[tuple[str, str]] = []
@@ -261,6 +274,10 @@ class Parser:
             )
         return self.default_ms
 
+    def _check(self, fault: Fault | None) -> None:
+        if fault is not None:
+            raise self._fault(*fault)
+
     def _fault(self, what: str, advice: str) -> ExpositionError:
         return ExpositionError(f"line {self.line}: {what}; {advice}")
 
@@ -269,7 +286,8 @@ def _remember(known: dict[str, Number], word: str, number: Number) -> Number:
     """Cache the value of a word: a scrape has one time, and values repeat."""
     if len(known) >= MAX_KNOWN:
         known.clear()
-    known[word] = number
+    if len(word) <= LONGEST_WORD:
+        known[word] = number
     return number
 
 

@@ -1,7 +1,8 @@
 """Files with timestamps, plain or gzipped: the source for backfill and air-gapped sites.
 
 A file is read once, checked to its end, and spooled to disk by hour; nothing is used before every
-line was checked. Memory is bounded for files of any size.
+line was checked. Memory is bounded for files of any size: it grows with the series, whose number
+and size are limited.
 """
 
 import errno
@@ -25,8 +26,12 @@ from accounting.sources.exposition import (
     limited_lines,
 )
 from accounting.sources.samples import SampleBatch, UnknownNames
+from accounting.sources.text_limits import MOST_SERIES
 
 CHUNK = 1 << 20  # bytes read at a time
+MOST_BLANK = (
+    64  # chunks without anything but blank lines: compressed, they need no space
+)
 FLUSH_SAMPLES = 400_000  # held in memory before they go to disk (about 30 MB)
 ROW = np.dtype([("id", "<i4"), ("time", "<i8"), ("value", "<f8")])
 
@@ -76,9 +81,18 @@ class Spool:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def series_id(self, raw: RawSeries) -> int:
-        """The id of a series over all files of the spool."""
+        """The id of a series over all files of the spool.
+
+        Raises:
+            ExpositionError: they are too many to be held in memory.
+        """
         known = self._ids.get(raw)
         if known is None:
+            if len(self.series) >= MOST_SERIES:
+                raise ExpositionError(
+                    f"more than {MOST_SERIES:,} series with the files before: import fewer files "
+                    "at once"
+                )
             known = self._ids[raw] = len(self.series)
             self.series.append(raw)
         return known
@@ -178,7 +192,13 @@ def _chunks(
 ) -> Iterator[bytes]:
     with path.open("rb") as raw:
         file = gzip.GzipFile(fileobj=raw) if _is_gzip(path) else raw
+        blank = 0
         while chunk := file.read(CHUNK):
+            blank += chunk.isspace()
+            if blank > MOST_BLANK:
+                raise FileError(
+                    f"{path}: more than {MOST_BLANK} MiB of blank lines; this is not metrics text"
+                )
             yield chunk
             if on_read is not None:
                 on_read(raw.tell())
@@ -216,5 +236,5 @@ def _read(
         ids.extend(result.series_id(raw) for raw in parser.series[len(ids) :])
         rows["id"] = np.array(ids, np.int32)[rows["id"]]
         result.write(rows)
-    if not parser.names:
+    if not parser.limits.names:
         raise FileError(f"{path}: the file contains no samples; nothing was imported")

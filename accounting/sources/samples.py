@@ -49,12 +49,15 @@ class Meaning:
     labels: Mapping[str, str]
 
 
+MOST_NODES = 10_000  # of one name: memory
+
+
 @dataclass(slots=True)
 class UnknownNames:
     """Names that look like GPU metrics and are not in the catalogue.
 
     Attributes:
-        nodes: by name, the nodes in its series' labels, if any.
+        nodes: by name, the nodes in its series' labels, if any; the first `MOST_NODES`.
     """
 
     nodes: dict[str, set[str]] = field(default_factory=dict)
@@ -66,8 +69,9 @@ class UnknownNames:
 
     def add(self, name: str, labels: Mapping[str, str]) -> None:
         """Record a name, and the node in its labels."""
-        node = node_of(labels)
-        self.nodes.setdefault(name, set()).update({node} if node else ())
+        node, nodes = node_of(labels), self.nodes.setdefault(name, set())
+        if node and len(nodes) < MOST_NODES:
+            nodes.add(node)
 
 
 def build_reading(

@@ -1,4 +1,4 @@
-"""Errors that end by themselves: PostgreSQL is away, or a lock has another holder for too long.
+"""Errors that pass: PostgreSQL is away, or a lock has another holder for too long.
 
 Clients repeat such a request, and monitors do not count a defect: 503 and 409 with `Retry-After`.
 Every other error of the database is one of ours.
@@ -47,7 +47,7 @@ LOCKED = Passing(
 
 
 def passing(error: BaseException | None) -> Passing | None:
-    """What to answer to an error that ends by itself; None for all others."""
+    """What to answer to a passing error; None for all others."""
     cause = error.__cause__ if isinstance(error, Error) else None
     if not isinstance(cause, psycopg.Error):
         return None

@@ -1,4 +1,4 @@
-"""Pages of denied requests, of internal errors, and of errors that end by themselves."""
+"""Pages of denied requests, of internal errors, and of passing errors."""
 
 import sys
 

@@ -18,6 +18,7 @@ from accounting.sources.exposition import (
     RawSeries,
     limited_lines,
 )
+from accounting.sources.text_limits import MOST_BARE, MOST_NAMES, TextLimits
 
 NOW_MS = 1_790_848_800_000
 Found = tuple[RawSeries, int, str]
@@ -313,3 +314,51 @@ def test_a_line_after_the_end_is_wrong_also_where_it_goes_on() -> None:
     line = 'a{x="1"} 1 1790848800\n'
     with pytest.raises(ExpositionError, match="text after # EOF"):
         read(f"{line}# EOF\n{line}", is_openmetrics=True)
+
+
+def spelled(count: int, size: int = 1) -> Iterator[str]:
+    """Series of one metric, each with a label of some size."""
+    for number in range(count):
+        yield f'up{{pod="{number:0{size}}"}} 1'
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        (
+            spelled(3),
+            "line 3: more than 2 series, or 1 MiB of names and labels; split",
+        ),
+        (spelled(2, 600_000), "line 2: more than 2 series, or 1 MiB"),
+        (
+            (f"m{number} 1" for number in range(MOST_NAMES + 1)),
+            f"line {MOST_NAMES + 1}: more than 100,000 names of metrics",
+        ),
+        (
+            ("" for _ in range(MOST_BARE + 1)),
+            f"line {MOST_BARE + 1}: more than 1,000,000 lines, and most of them without",
+        ),
+        (("# x" for _ in range(MOST_BARE + 1)), "most of them without a sample"),
+    ],
+    ids=["series", "labels", "names", "blank", "comments"],
+)
+def test_what_needs_memory_or_time_without_end_is_refused(
+    lines: Iterator[str], fault: str
+) -> None:
+    parser = Parser(
+        keep=lambda name: name == "up",
+        default_ms=NOW_MS,
+        limits=TextLimits(most_series=2, most_bytes=1 << 20),
+    )
+    with pytest.raises(ExpositionError) as caught:
+        for _ in parser.samples(lines, is_openmetrics=False):
+            pass
+    assert fault in str(caught.value)
+
+
+def test_long_lines_that_nobody_wants_are_not_remembered() -> None:
+    parser = Parser(keep=lambda _name: False, default_ms=NOW_MS)
+    lines = [*spelled(3), *spelled(3, 5_000), f"up {'0' * 70}1", f"up {'0' * 9}1"]
+    assert list(parser.samples(lines, is_openmetrics=False)) == []
+    assert sum(map(len, parser._unwanted)) < 100
+    assert max(map(len, parser._values)) == 10

@@ -1,5 +1,6 @@
 """A disk without space while a file is read: said as such, and nothing stays behind."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,14 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     assert "nothing was imported" in said
     assert "TMPDIR" in said
     assert not folder.exists()
+
+
+def test_a_small_file_of_very_many_blank_lines_is_refused(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.om.gz"
+    dump.write_bytes(gzip.compress(b"\n" * (1 << 20)) * 70)
+    (tmp_path / "spool").mkdir()
+    with pytest.raises(FileError) as caught:
+        spool([dump], tmp_path / "spool", latest_ms=10**13)
+    assert str(caught.value) == (
+        f"{dump}: more than 64 MiB of blank lines; this is not metrics text"
+    )
