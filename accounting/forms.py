@@ -10,6 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from accounting.actions.finance.prices import PriceError, check_price_list
 from accounting.actions.tokens import SCOPES
 from accounting.domain.core.billing_calendar import DAY, time_zones
+from accounting.domain.core.written_text import glob_fault, hidden_fault
 from accounting.domain.units.mig_profiles import fault_of, normal
 from accounting.models import BindingKind, Cluster, PriceKind, PriceList, Team
 from accounting.queries.selection import FIRST, LAST
@@ -22,6 +23,7 @@ CHOOSING = (
     "At least 8 characters. Not a common password, not only digits, "
     "and not similar to your name."
 )
+HIDDEN = "hidden"  # the code of the error about characters that cannot be seen
 REASON = "Recorded in the audit log. 10 to 200 characters."
 
 
@@ -31,6 +33,8 @@ class AccessibleForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.prepare()
+        for field in self.fields.values():
+            _refuse_hidden(field)
         for name, bound in self.fields.items():
             described = []
             if bound.help_text:
@@ -43,6 +47,21 @@ class AccessibleForm(forms.Form):
 
     def prepare(self) -> None:
         """Set properties of fields that depend on the caller; runs before validation."""
+
+
+def _refuse_hidden(field: forms.Field) -> None:
+    """Let a field of text refuse characters that cannot be seen; a password may have any."""
+    is_written = isinstance(field, forms.CharField) and not field.widget.is_hidden
+    if not is_written or isinstance(field.widget, forms.PasswordInput):
+        return
+    has_lines = isinstance(field.widget, forms.Textarea)
+
+    def check(value: str | list[str]) -> None:
+        text = value if isinstance(value, str) else "\n".join(value)
+        if fault := hidden_fault(text, has_lines=has_lines):
+            raise forms.ValidationError(f"This text {fault}.", HIDDEN)
+
+    field.validators = [*field.validators, check]
 
 
 def between(first: date, after: date) -> tuple[MinValueValidator, MaxValueValidator]:
@@ -302,6 +321,8 @@ class BindingForm(AccessibleForm):
             self.add_error("label", "A label rule requires a label key.")
         if not is_label and found.get("label"):
             self.add_error("label", "A namespace rule does not have a label key.")
+        if fault := glob_fault(found.get("glob", ""), is_namespace=not is_label):
+            self.add_error("glob", f"This value {fault}.")
         return found
 
 

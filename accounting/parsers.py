@@ -11,9 +11,12 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
+from accounting.domain.core.written_text import hidden_fault
+
 DEEPEST = 32  # levels; a change set has five
 WIDEST = 2**63  # larger numbers fit in none of our columns
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")  # PostgreSQL and UTF-8 support neither
+_WITH_LINES = ("reason", "text")  # members that a page has as a field of several lines
 
 
 class BodyError(exceptions.ParseError):
@@ -176,6 +179,9 @@ def _check(pointer: str, value: Any) -> None:
             raise BodyError(
                 f"{pointer}: the character {code} cannot be stored.", pointer
             )
+        has_lines = pointer.rsplit("/", 1)[-1] in _WITH_LINES
+        if fault := hidden_fault(value, has_lines=has_lines):
+            raise BodyError(f"{pointer}: the text {fault}.", pointer)
     elif isinstance(value, int | float) and not -WIDEST <= value < WIDEST:
         raise BodyError(f"{pointer}: numbers can have at most 64 bits.", pointer)
 

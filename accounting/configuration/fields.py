@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar
-from unicodedata import category
 from zoneinfo import ZoneInfo
 
 from pydantic import (
@@ -25,12 +24,12 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from accounting.domain.core.billing_calendar import midnight
+from accounting.domain.core.written_text import hidden_fault
 from accounting.sources.address import fault_of
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 LONG_AGO = EARLIEST
 WINDOW = timedelta(minutes=5)
-_NOT_TEXT = ("Cc", "Cs")  # control characters and unpaired surrogates
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +129,8 @@ def text_of(value: object) -> str:
     """A scalar value as text.
 
     Raises:
-        ValueError: the value is missing, a list, a mapping, a YAML boolean, or has a control
-            character.
+        ValueError: the value is missing, a list, a mapping, a YAML boolean, or has a character
+            that cannot be seen.
     """
     if isinstance(value, bool):
         raise ValueError(f"read as {value}; put it in quotes")  # noqa: TRY004  # as below
@@ -140,8 +139,8 @@ def text_of(value: object) -> str:
     if value is None:
         raise ValueError("missing")
     text = str(value)
-    if any(category(letter) in _NOT_TEXT for letter in text):
-        raise ValueError(f"contains a control character: {text!r}")
+    if found := hidden_fault(text):
+        raise ValueError(f"{text!r} {found}")
     return text
 
 

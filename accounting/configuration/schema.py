@@ -45,6 +45,7 @@ from accounting.domain.billing.team_names import (
     slug_fault,
 )
 from accounting.domain.core.billing_calendar import time_zones
+from accounting.domain.core.written_text import glob_fault
 from accounting.domain.inventory.label_names import label_name
 from accounting.domain.units.mig_profiles import fault_of, normal
 from accounting.domain.units.resources import is_counted, sanitised
@@ -158,6 +159,10 @@ class BindingSpec(Section):
         if self.namespace and "label_glob" in self.model_fields_set:
             message = "'glob' is for labels; a namespace rule is a glob itself"
             raise fault(message, "glob")
+        is_namespace = self.kind == BindingKind.NAMESPACE
+        if found := glob_fault(self.glob, is_namespace=is_namespace):
+            message = f"{self.glob!r} {found}"
+            raise fault(message, "namespace" if is_namespace else "glob")
         key = ("rule", self.kind, self.label, self.glob, self.valid_from)
         message = f"duplicate rule for {self.label or self.glob!r} from that time"
         refuse_second(info, key, message, self.kind)

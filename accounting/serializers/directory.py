@@ -10,6 +10,7 @@ from accounting.domain.billing.team_names import (
     other_slug,
     slug_fault,
 )
+from accounting.domain.core.written_text import glob_fault
 from accounting.models import BindingKind, Team
 from accounting.queries.selection import SelectionError, parse_instant
 from accounting.serializers.row import IsoField, RowSerializer
@@ -94,7 +95,7 @@ class BindingBodySerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=200)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """The label kinds need a label; a namespace rule has none."""
+        """The label kinds need a label, a namespace rule has none; some name can match."""
         needs_label = attrs["kind"] != BindingKind.NAMESPACE
         if needs_label != bool(attrs.get("label")):
             raise serializers.ValidationError(
@@ -104,6 +105,8 @@ class BindingBodySerializer(serializers.Serializer[Any]):
                     else "Kind namespace does not take a label."
                 }
             )
+        if fault := glob_fault(attrs["glob"], is_namespace=not needs_label):
+            raise serializers.ValidationError({"glob": f"{attrs['glob']!r} {fault}."})
         return attrs
 
 

@@ -56,7 +56,7 @@ def job_answer(request: HttpRequest, job: ExportJob) -> HttpResponseBase:
 def _described(answer: HttpResponseBase, job: ExportJob, etag: str) -> HttpResponseBase:
     answer["ETag"] = etag
     answer["Accept-Ranges"] = "bytes"
-    answer["Cache-Control"] = "private, no-cache"
+    answer["Cache-Control"] = "private, no-store"
     answer["Content-Type"] = CONTENT_TYPES[Format(job.format)]
     answer["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
     return answer

@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import F
 
 from accounting.audit import Actor, act
+from accounting.domain.core.written_text import hidden_fault
 from accounting.models import Cluster
 from scheduler_view.domain.plan.approval import (
     Approval,
@@ -282,7 +283,9 @@ def check_draft(draft: Draft, at: datetime) -> None:
 def reason_fault(given: str) -> str:
     """The fault of a reason; empty if it is valid."""
     reason = given.strip()
-    if SHORTEST_REASON <= len(reason) <= LONGEST_REASON and reason.isprintable():
+    if fault := hidden_fault(reason):
+        return f"'reason' {fault}"
+    if SHORTEST_REASON <= len(reason) <= LONGEST_REASON:
         return ""
     return f"'reason' must have {SHORTEST_REASON} to {LONGEST_REASON} characters"
 

@@ -23,6 +23,7 @@ from accounting.domain.billing.close_checks import (
     CloseCheck,
 )
 from accounting.domain.billing.methods import Method, MethodError
+from accounting.domain.core.written_text import hidden_fault
 from accounting.models import (
     BillingPeriod,
     CloseOverride,
@@ -244,9 +245,11 @@ def reason_of(text: str) -> str:
     """A reason without spaces at both ends.
 
     Raises:
-        PeriodError: it has not 10 to 200 characters.
+        PeriodError: it has not 10 to 200 characters, or one that cannot be seen.
     """
     reason = text.strip()
+    if fault := hidden_fault(reason, has_lines=True):
+        raise PeriodError(f"the reason {fault}")
     if len(reason) not in REASON_LENGTHS:
         raise PeriodError(
             f"a reason has 10 to 200 characters; this one has {len(reason)}"

@@ -3,6 +3,7 @@
 from babel.numbers import list_currencies
 
 from accounting.audit import Actor, act
+from accounting.domain.core.written_text import hidden_fault
 from accounting.locks import lock
 from accounting.models import PriceKind, PriceList
 from accounting.queries.database_clock import database_now
@@ -67,9 +68,10 @@ def _saved(
     price_list: PriceList, name: str, source: str, actor: Actor, reason: str
 ) -> PriceList:
     name, source = name.strip(), source.strip()
-    if not name or len(name) > 100 or not name.isprintable():
-        message = "the name has 1 to 100 characters and no control characters"
-        raise PriceListError("name", message)
+    if not name or len(name) > 100:
+        raise PriceListError("name", "the name has 1 to 100 characters")
+    if fault := hidden_fault(name):
+        raise PriceListError("name", f"the name {fault}")
     with act(actor, reason):
         lock("prices", 0)
         taken = PriceList.objects.filter(kind=price_list.kind, name=name)

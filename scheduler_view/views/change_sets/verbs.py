@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from accounting.forms import HIDDEN
 from accounting.rights import SIGNED_IN
 from accounting.web.permissions import Visitor, posted, visitor_of
 from scheduler_view.actions import change_sets, ending
@@ -171,7 +172,10 @@ def _force(
 def _reason(request: HttpRequest) -> str:
     form = ReasonForm(request.POST)
     if not form.is_valid():
-        raise ChangeRefused("enter a reason of 10 to 200 characters")
+        found = form.errors["reason"].as_data()
+        hidden = [str(one.message) for one in found if one.code == HIDDEN]
+        told = hidden[0] if hidden else "enter a reason of 10 to 200 characters"
+        raise ChangeRefused(told.rstrip("."))
     reason: str = form.cleaned_data["reason"]
     return reason
 

@@ -60,7 +60,10 @@ def test_a_file_is_requested_followed_and_downloaded(
     rest = fin.get(f"{address}/file", headers={"Range": "bytes=100-"})
     assert (rest.status_code, rest.getvalue()) == (206, content[100:])
     known = {"If-None-Match": file.headers["ETag"]}
-    assert fin.get(f"{address}/file", headers=known).status_code == 304
+    same = fin.get(f"{address}/file", headers=known)
+    assert same.status_code == 304
+    for answer in (file, rest, same):
+        assert answer.headers["Cache-Control"] == "private, no-store"
     outside = fin.get(f"{address}/file", headers={"Range": "bytes=999999999-"})
     assert problem(outside)["status"] == 416
     job.refresh_from_db()
