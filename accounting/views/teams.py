@@ -39,6 +39,7 @@ from accounting.web.columns import (
 )
 from accounting.web.filters import LABELS
 from accounting.web.finance.budgets import month_card
+from accounting.web.finance.month_totals import shown_month
 from accounting.web.foreign_teams import leave_out_foreign
 from accounting.web.page_state import PageState
 from accounting.web.paging import paged
@@ -79,6 +80,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
         "columns": column_choices(state, TEAM_COLUMNS),
         "quiet": tables.quiet_teams(lines, teams),
         "missing_days": missing_days(coverage, *state.data_days),
+        "shown_month": shown_month(state),
         **filtering(state, teams),
     }
     return render(request, "accounting/teams.html", context)

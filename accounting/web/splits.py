@@ -5,10 +5,16 @@ from dataclasses import dataclass
 
 from accounting.domain.core.money import amount_of
 from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import rounded, total_of
+from accounting.domain.reports.totals import (
+    Rounding,
+    rounded_each,
+    rounding_of,
+    total_of,
+)
 from accounting.queries.dimensions import PageUse, of_pages
 from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import TeamRef
+from accounting.queries.usage.breakdown import rounded_by
 from accounting.queries.usage.facets import values_held
 from accounting.queries.usage.usage import usage_rows
 from accounting.web.addresses import Choice
@@ -42,6 +48,7 @@ class DimensionSplit:
     lines: tuple[SplitLine, ...]
     rest: UsageRow | None  # of the rows that are not shown
     rest_count: int
+    rounding: Rounding  # what the total is more than the rows
     total: UsageRow
 
 
@@ -54,7 +61,9 @@ def split_of(
     """Split a selection by the dimension in `?split=`; one query."""
     chosen = state.query.get("split", "")
     by = chosen if chosen and chosen in SPLITS else USUAL
-    found = rounded(usage_rows(selection, (by,)), places)
+    exact = usage_rows(selection, (by,))
+    found = rounded_by(exact, by, places)
+    [total] = rounded_each([total_of(exact)], places)
     found.sort(
         key=lambda row: (-(amount_of(row.charge) or 0), -row.allocated_ms, row.key[by])
     )
@@ -67,7 +76,8 @@ def split_of(
         tuple(_line(row, by, state, teams) for row in shown),
         total_of(rest) if rest else None,
         len(rest),
-        total_of(found),
+        rounding_of(found, total),
+        total,
     )
 
 

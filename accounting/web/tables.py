@@ -10,7 +10,7 @@ from accounting.charts.bars import BarPart
 from accounting.domain.core.money import amount_of
 from accounting.domain.reports.comparison import Comparison, average_gpus
 from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import total_of
+from accounting.domain.reports.totals import Rounding, rounding_of, total_of
 from accounting.queries.teams.teams import TeamRef, team_named
 from accounting.queries.usage.breakdown import Breakdown, Mover, Sides
 from accounting.web.shapes import held_parts, held_text
@@ -45,9 +45,14 @@ class Department:
 
 @dataclass(frozen=True, slots=True)
 class TeamTable:
-    """Teams with their total; `departments` only if requested."""
+    """Teams with their total; `departments` only if requested.
+
+    Attributes:
+        rounding: what the total is more than the teams, which are rounded one by one.
+    """
 
     lines: tuple[TeamLine, ...]
+    rounding: Rounding
     total: UsageRow
     change: Comparison | None
     departments: tuple[Department, ...] = ()
@@ -91,6 +96,7 @@ def team_table(lines: Sequence[TeamLine], found: Breakdown, sort: str) -> TeamTa
     """Rows sorted as in the address; the total is below them."""
     return TeamTable(
         lines=tuple(ordered(lines, sort, TEAM_COLUMNS, "-charge")),
+        rounding=rounding_of([line.row for line in lines], found.summary.total),
         total=found.summary.total,
         change=found.summary.charge,
     )

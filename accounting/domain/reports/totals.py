@@ -1,21 +1,25 @@
 """Lists of report rows as a page shows them: money in the currency's places, and totals.
 
 A list is rounded once, on its total, and its cells by largest remainder (rules.md N28), so
-that the total of a column is exactly the sum of its values.
+that the total of a column is exactly the sum of its values. Teams are rounded one by one, as
+their statements are, and what is left is a row of its own.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.money import NOTHING, Cell, Money, money_of_time, split_list
+from accounting.domain.core.rounding import half_even
 from accounting.domain.intensity.summary import together
 from accounting.domain.reports.efficiency import sum_times
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 
 
 def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
-    """The same rows with money in `places`, adding up to the rounded total.
+    """The same rows with money in `places`; charges and idle charges come to rounded totals.
 
     Cells are a row's idle and not idle part; an amount without a price stays None.
     """
@@ -27,6 +31,7 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
         if row.idle_charge is not None:
             cells[i, "idle"] = row.idle_charge.cell
     amounts = split_list(cells, places)
+    _keep_idle_totals(cells, amounts, places)
     return [
         replace(
             row,
@@ -37,6 +42,79 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
         else row
         for i, row in enumerate(rows)
     ]
+
+
+def _keep_idle_totals(
+    cells: Mapping[tuple[int, str], Cell],
+    amounts: dict[tuple[int, str], Money],
+    places: int,
+) -> None:
+    """Make the idle parts of each currency come to their own rounded total; charges stay.
+
+    The parts are one list, so what is idle can be a few units off. They are moved to the other
+    parts of the largest rows, one each.
+    """
+    unit = Decimal(1).scaleb(-places)
+    idle = [key for key in cells if key[1] == "idle"]
+    for currency in {cells[key][1] for key in idle} - {""}:
+        mine = [i for i, _ in idle if cells[i, "idle"][1] == currency]
+        exact = sum((Fraction(cells[i, "idle"][0]) for i in mine), Fraction(0))
+        shown = sum((amounts[i, "idle"].amount for i in mine), Decimal(0))
+        left = int((half_even(exact, places) - shown) / unit)
+        step = Money(unit if left > 0 else -unit, currency)
+        source = "held" if left > 0 else "idle"  # no part goes below 0
+        by_size = sorted(mine, key=lambda i: -amounts[i, "held"].amount)
+        having = [i for i in by_size if amounts[i, source].amount >= unit]
+        for i in having[: abs(left)]:
+            amounts[i, "idle"] += step
+            amounts[i, "held"] -= step
+
+
+def rounded_each(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
+    """The same rows with each amount rounded alone, half to even.
+
+    A team has one amount on every page, whatever is listed beside it. The rows need not add up to
+    the rounded total: `rounding_of` is what is left.
+    """
+    return [
+        replace(
+            row,
+            charge=_rounded_money(row.charge, places),
+            idle_charge=_rounded_money(row.idle_charge, places),
+        )
+        for row in rows
+    ]
+
+
+def _rounded_money(amount: Money | None, places: int) -> Money | None:
+    if amount is None:
+        return None
+    return Money(half_even(amount.amount, places), amount.currency)
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """What a total is more than the rows above it; None where nothing is left."""
+
+    charge: Money | None
+    idle_charge: Money | None
+
+    def __bool__(self) -> bool:
+        return bool(self.charge or self.idle_charge)
+
+
+def rounding_of(rows: Sequence[UsageRow], total: UsageRow) -> Rounding:
+    """The row between rows that were rounded one by one and their total."""
+    shown = total_of(rows)
+    return Rounding(
+        _left(shown.charge, total.charge), _left(shown.idle_charge, total.idle_charge)
+    )
+
+
+def _left(shown: Money | None, total: Money | None) -> Money | None:
+    if shown is None or total is None or shown.amount == total.amount:
+        return None
+    return total - shown
 
 
 def total_of(rows: Sequence[UsageRow]) -> UsageRow:

@@ -19,7 +19,7 @@ from accounting.domain.reports.comparison import (
     share,
 )
 from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import rounded, total_of
+from accounting.domain.reports.totals import rounded, rounded_each, total_of
 from accounting.queries.selection import Selection
 from accounting.queries.usage.series import STEPS, step_key
 from accounting.queries.usage.usage import usage_rows
@@ -137,7 +137,8 @@ def breakdown(
         places: of the currency.
         step: hour, day or month.
     """
-    rows = rounded(usage_rows(selection, (dimension,)), places)
+    exact = usage_rows(selection, (dimension,))
+    rows = rounded_by(exact, dimension, places)
     finer = rounded(usage_rows(selection, (dimension, STEPS[step])), places)
     earlier = _earlier(selection, dimension, sides, places)
     return Breakdown(
@@ -145,7 +146,7 @@ def breakdown(
         before={_name(row, dimension): row for row in earlier},
         by_step=_by_step(finer, dimension, step),
         steps=_totals(finer, step),
-        summary=summarise(rows, earlier, sides, length_ms),
+        summary=summarise(_total(exact, places), earlier, sides, length_ms),
         refusal=sides.refusal if sides else "",
     )
 
@@ -169,11 +170,12 @@ def breakdown_of_largest(
         sides, length_ms, places, step: as for `breakdown`.
     """
     column = STEPS[step]
-    finer = rounded(usage_rows(selection, (column,)), places)
+    exact = usage_rows(selection, (column,))
+    finer = rounded(exact, places)
     earlier = []
     if sides is not None and not sides.refusal:
         before = replace(selection, period=sides.before)
-        earlier = rounded(usage_rows(before, ()), places)
+        earlier = rounded_each(usage_rows(before, ()), places)
     names = {workload_name(row) for row in rows}
     only = {
         "namespace": tuple({row.key["namespace"] for row in rows}),
@@ -187,7 +189,7 @@ def breakdown_of_largest(
         before={"": earlier[0]} if earlier else {},
         by_step=_by_step(named, "workload", step),
         steps=_totals(finer, step),
-        summary=summarise(finer, earlier, sides, length_ms),
+        summary=summarise(_total(exact, places), earlier, sides, length_ms),
         unnamed=count - len(rows),
         refusal=sides.refusal if sides else "",
     )
@@ -199,8 +201,20 @@ def _earlier(
     if sides is None or sides.refusal:
         return []
     earlier = replace(selection, period=sides.before)
-    rows = usage_rows(earlier, (dimension,))
+    return rounded_by(usage_rows(earlier, (dimension,)), dimension, places)
+
+
+def rounded_by(rows: Sequence[UsageRow], dimension: str, places: int) -> list[UsageRow]:
+    """Rows of a list by one dimension: teams one by one, others as parts of their total (N28)."""
+    if dimension == "team":
+        return rounded_each(rows, places)
     return rounded(rows, places)
+
+
+def _total(exact: Sequence[UsageRow], places: int) -> UsageRow:
+    """The total of a list, rounded once: the same one however the list is divided."""
+    [total] = rounded_each([total_of(exact)], places)
+    return total
 
 
 def _by_charge(row: UsageRow) -> tuple[Decimal, int]:
@@ -236,13 +250,12 @@ def _totals(rows: Sequence[UsageRow], step: str) -> dict[str, UsageRow]:
 
 
 def summarise(
-    rows: Sequence[UsageRow],
+    now: UsageRow,
     earlier: Sequence[UsageRow],
     sides: Sides | None,
     length_ms: int,
 ) -> Summary:
-    """The total of rows compared with the total of earlier ones."""
-    now = total_of(rows)
+    """A total compared with that of earlier rows."""
     plain = Summary(
         now,
         average_gpus(now.allocated_ms, length_ms),

@@ -1,16 +1,17 @@
 """The overview: spend, by team, and changes."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.domain.core.money import minor_places
+from accounting.domain.core.money import Money, minor_places
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.file_names import period_part
 from accounting.queries.teams.teams import TeamRef, visible_teams
-from accounting.queries.usage.breakdown import breakdown
+from accounting.queries.usage.breakdown import Breakdown, breakdown
 from accounting.queries.usage.coverage import (
     covered_length_ms,
     day_coverage,
@@ -21,6 +22,7 @@ from accounting.queries.usage.ranking import largest, moved_most
 from accounting.web import figures, shapes, tables
 from accounting.web.downloads import csv_answer
 from accounting.web.filters import LABELS
+from accounting.web.finance.month_totals import shown_month
 from accounting.web.foreign_teams import foreign_note, foreign_teams, leave_out_foreign
 from accounting.web.page_state import PageState
 from accounting.web.permissions import signed_in
@@ -65,7 +67,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         )
         for line in lines
     }
-    context = {
+    context: dict[str, Any] = {
         "state": state,
         "breakdown": found,
         "missing_days": missing,
@@ -77,6 +79,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "idle": tables.workload_lines(tables.idle_only(idle.rows), teams),
         "movers": [],
         "split": split_of(state, selection, teams, places),
+        "shown_month": shown_month(state),
         **filtering(state, teams),
     }
     if state.before_period is not None and found.has_before:
@@ -86,6 +89,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         LEDGER_DIMENSIONS
     ):
         context |= _capacity(state, steps, length, places)
+        context["with_unallocated"] = _with_unallocated(found, context.get("ledger"))
     return render(request, "portal/overview.html", context)
 
 
@@ -122,9 +126,18 @@ def _changes_csv(state: PageState) -> HttpResponse:
     return csv_answer("spend-changes", columns, rows, period=period)
 
 
+def _with_unallocated(found: Breakdown, ledger: shapes.Capacity | None) -> Money | None:
+    """What teams and unallocated time come to; None if one of them has no amount."""
+    charge = found.summary.total.charge
+    rest = ledger.unallocated.charge if ledger else None
+    if charge is None or rest is None or charge.currency != rest.currency:
+        return None
+    return charge + rest
+
+
 def _capacity(
     state: PageState, steps: Sequence[ChartStep], length_ms: int, places: int
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """The whole fleet: only for people who see every team."""
     selection = state.selection()
     row = ledger_total(selection)

@@ -51,6 +51,7 @@ class Outlook:
         forecast: None without enough history.
         history_days: complete days that the forecast is, or would be, made from.
         without_money_ms: held time without an amount: the actual is a lower bound.
+        extras: the entries and corrections in `actual`; 0 for GPU-hours.
     """
 
     period: DayRange
@@ -58,6 +59,7 @@ class Outlook:
     forecast: ForecastRow | None
     history_days: int
     without_money_ms: int
+    extras: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ def outlook(
         _row(forecast(period, basis, _micros(extra))) if basis else None,
         days,
         sum(one.without_money_ms for one in inside.values()) if is_money else 0,
+        extra,
     )
 
 

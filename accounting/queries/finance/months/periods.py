@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q, Sum
 
+from accounting.domain.billing.charge_lines import PLATFORM
 from accounting.domain.billing.methods import DEFAULT_METHOD
 from accounting.domain.core.billing_calendar import months_later
 from accounting.domain.core.money import Money
@@ -33,7 +34,7 @@ class PeriodRow:
     Attributes:
         name: YYYY-MM.
         revision: of its booking; None without one.
-        payable: None without a booking.
+        payable: None without a booking; `teams` + `unallocated`, which is the platform's.
         corrections: of earlier months that are booked in it.
         without_money_ms: time that is in no sum, because it has no price or conversion.
     """
@@ -45,6 +46,7 @@ class PeriodRow:
     method: str
     revision: int | None = None
     payable: Money | None = None
+    unallocated: Money | None = None
     corrections: Money | None = None
     without_money_ms: int = 0
     booked_at: datetime | None = None
@@ -57,6 +59,13 @@ class PeriodRow:
     def first(self) -> date:
         """Its first day."""
         return date.fromisoformat(f"{self.name}-01")
+
+    @property
+    def teams(self) -> Money | None:
+        """What teams pay, unmapped time included; None without a booking."""
+        if self.payable is None or self.unallocated is None:
+            return None
+        return self.payable - self.unallocated
 
 
 def period_rows(now: datetime) -> list[PeriodRow]:
@@ -86,10 +95,37 @@ def _first_day() -> date | None:
         return found
 
 
+def data_since(booking: Booking) -> datetime | None:
+    """When the ledger's data begins, if that is after the start of the period.
+
+    To the hour while hours are kept, else the midnight of the first billing day.
+    """
+    first = _first_day()
+    if first is None or midnight(first) < booking.starts_at:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT min(hour_start) FROM usage_hour WHERE billing_on = %(first)s
+               AND hour_start >= %(first)s::date - interval '2 days'
+               AND hour_start < %(first)s::date + interval '2 days'""",
+            {"first": first},
+        )
+        hour: datetime | None = cursor.fetchone()[0]
+    since = hour or midnight(first)
+    return since if booking.starts_at < since < booking.ends_at else None
+
+
 def _in_effect() -> list[PeriodRevision]:
     corrections = Sum("statements__corrections6", filter=~Q(statements__team=""))
+    of_platform = Sum(
+        "statements__payable", filter=Q(statements__team=PLATFORM), default=0
+    )
     found = PeriodRevision.objects.filter(reopened_at__isnull=True)
-    return list(found.select_related("closed_by").annotate(corrections=corrections))
+    return list(
+        found.select_related("closed_by").annotate(
+            corrections=corrections, of_platform=of_platform
+        )
+    )
 
 
 def _row(
@@ -110,6 +146,7 @@ def _row(
         booked.method,
         revision=booked.revision,
         payable=Money(booked.payable, booked.currency),
+        unallocated=Money(Decimal(getattr(booked, "of_platform", 0)), booked.currency),
         corrections=Money(corrections, booked.currency),
         without_money_ms=booked.without_money_ms,
         booked_at=booked.booked_at,

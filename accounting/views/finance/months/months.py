@@ -25,6 +25,7 @@ from accounting.queries.finance.months.periods import (
     period_row,
     period_rows,
 )
+from accounting.queries.finance.months.statement_table import statement_table
 from accounting.queries.finance.months.statements import statement_rows
 from accounting.queries.finance.months.waiting import confirmations_for
 from accounting.rights import PERIODS
@@ -127,7 +128,7 @@ def _month(
         "checks": check_rows(checks, request.user.get_username()),
         "blocking": [one for one in checks if one.is_blocking],
         "statements": statements,
-        "held_ms": sum(one.held_ms for one in statements),
+        "table": statement_table(statements),
         "has_cost_centers": any(one.cost_centre for one in statements),
         "is_latest_closed": is_closed and _is_latest(row),
         "reopening": _reopening(row, visitor),

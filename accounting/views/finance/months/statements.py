@@ -15,7 +15,8 @@ from accounting.models import Team
 from accounting.queries.finance.months.contests import contests_of
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.finance.months.method_text import method_sentences
-from accounting.queries.finance.months.periods import overrides_of
+from accounting.queries.finance.months.periods import data_since, overrides_of
+from accounting.queries.finance.months.statement_table import parts_table
 from accounting.queries.finance.months.statements import (
     StatementRow,
     document,
@@ -37,10 +38,15 @@ def statement(request: HttpRequest, team: str, period: str) -> HttpResponse:
         raise Http404("no such statement")
     before = _booking(previous_period(period), "")
     then = statement_row(before, visitor.scope, team) if before else None
+    found = document(booking, row)
+    others = [found.other_workloads] if found.other_workloads else []
     context = {
         "booking": booking,
         "row": row,
-        "document": document(booking, row),
+        "document": found,
+        "days": parts_table(found.days, row),
+        "workloads": parts_table([*found.workloads, *others], row),
+        "data_since": data_since(booking),
         "before": then,
         "number": f"{period}-{team}-r{booking.revision}" if booking.is_closed else "",
         "first": date.fromisoformat(f"{period}-01"),

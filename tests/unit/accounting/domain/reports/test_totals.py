@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.core.money import NOTHING, Money
+from accounting.domain.core.rounding import half_even
 from accounting.domain.reports.comparison import average_gpus, change, share
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import (
     ledger_groups,
     rounded,
+    rounded_each,
+    rounding_of,
     total_of,
 )
 from tests.euros import added, eur
@@ -44,6 +47,28 @@ def test_cents_of_rows_are_the_cents_of_the_total() -> None:
         eur("0.34"),
     ]
     assert total_of(rows).charge == eur("1.00")
+
+
+def test_a_team_is_rounded_once_and_the_rest_is_a_row() -> None:
+    exact = [row(1, "0.333333", "0.004"), row(1, "0.333333", "0.004"), row(1, "0.334")]
+    rows = rounded_each(exact, 2)
+    assert [one.charge for one in rows] == [eur("0.33")] * 3  # alone or in any list
+    [total] = rounded_each([total_of(exact)], 2)
+    assert total.charge == eur("1.00")
+    rest = rounding_of(rows, total)
+    assert (rest.charge, rest.idle_charge) == (eur("0.01"), eur("0.01"))
+    assert not rounding_of([total], total)
+    assert not rounding_of([], total_of([row(1, None, None)]))
+
+
+def test_idle_cost_of_a_list_is_that_of_its_total() -> None:
+    """Three idle parts of 0.004 are 0.01; as parts of one list they came to 0.00."""
+    rows = rounded(
+        [row(1, "5.000", "0.004"), row(1, "7", "0.004"), row(1, "1", "0.004")], 2
+    )
+    assert total_of(rows).idle_charge == eur("0.01")
+    assert [one.charge for one in rows] == [eur("5.00"), eur("7.00"), eur("1.00")]
+    assert [one.idle_charge for one in rows] == [eur("0"), eur("0.01"), eur("0")]
 
 
 def test_a_row_without_a_price_keeps_none_and_is_left_out() -> None:
@@ -89,6 +114,9 @@ def test_idle_is_part_of_the_charge_and_sums_hold(
     total = total_of(shown)
     assert total.charge is not None
     assert abs(total.charge.amount - exact) <= Decimal("0.005")
+    assert total.idle_charge is not None
+    idle = added(one.idle_charge for one in rows)
+    assert total.idle_charge.amount == half_even(idle, 2)
     for before, after in zip(rows, shown, strict=True):
         assert after.charge is not None
         assert before.charge is not None

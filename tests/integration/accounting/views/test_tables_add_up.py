@@ -1,0 +1,176 @@
+"""Tables of money with a total: the rows as they are shown come to the total as it is shown.
+
+Two pages that show a team's month have one amount, to the cent.
+
+Not covered: lists of several pages of rows, whose total is that of all pages.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+
+import pytest
+import time_machine
+from django.contrib.auth import get_user_model
+from django.db import connection
+
+from accounting.actions.finance.entries import add_entry
+from accounting.booking.close import close_period
+from accounting.booking.running import book_running
+from accounting.models import Gpu, Statement, Team
+from accounting.templatetags import units
+from tests.html_tables import amount_in, tables_of, wrong_totals
+from tests.integration.conftest import NOW, SignIn
+from tests.page_html import html_of
+from tests.story import Story
+
+SPLITS = ("team", "model", "tier", "namespace", "day", "state", "correction")
+NOVEMBER = "from=2026-11-01&to=2026-12-01"
+
+
+@pytest.fixture(autouse=True)
+def two_months(story: Story, db: None) -> Iterator[None]:
+    """October is closed, and what became known later is a correction of November, with entries."""
+    del story, db
+    with time_machine.travel(NOW, tick=False):
+        close_period("2026-10")
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """UPDATE usage_day SET idle_ms = idle_ms + 7339 * (1 + team_id % 7)
+                   WHERE billing_on BETWEEN '2026-10-20' AND '2026-11-18' AND team_id > 0"""
+            )
+        fin = get_user_model().objects.get(username="fin")
+        for slug, amount in (("vision", "-12.34"), ("speech", "7.77")):
+            kind = "credit" if amount.startswith("-") else "adjustment"
+            team = Team.objects.get(slug=slug)
+            day = date(2026, 11, 5)
+            add_entry(kind, team, day, Decimal(amount), "agreed in a review", fin)
+        book_running("2026-11")
+        yield
+
+
+def pages() -> list[str]:
+    """Pages with tables of money."""
+    found = ["/", "/teams", "/teams?group=none", f"/?{NOVEMBER}", f"/teams?{NOVEMBER}"]
+    for team in Team.objects.order_by("slug"):
+        found.append(f"/teams/{team.slug}?{NOVEMBER}")
+        found.append(f"/teams/{team.slug}/workloads?{NOVEMBER}")
+    found += [f"/?{NOVEMBER}&split={by}" for by in ("team", "model", "workload")]
+    for month in ("2026-10", "2026-11"):
+        found.append(f"/months/{month}")
+        found += [f"/charges?period={month}&by={by}" for by in SPLITS]
+        slugs = Statement.objects.filter(revision__period=month).values_list("team")
+        found += [f"/statements/{slug}/{month}" for (slug,) in slugs.distinct()]
+    found.append(f"/explain?what=charge&{NOVEMBER}")
+    found.append(f"/explain?what=charge&team=vision&{NOVEMBER}")
+    found.append(f"/explain?what=ledger&{NOVEMBER}")
+    return [*found, f"/gpus/{Gpu.objects.first().uuid}"]  # type: ignore[union-attr]
+
+
+def test_rows_come_to_their_totals_on_every_page(sign_in: SignIn) -> None:
+    ana, wrong, added = sign_in("ana"), [], 0
+    for address in pages():
+        answer = ana.get(address)
+        assert answer.status_code == 200, address
+        found, count = wrong_totals(html_of(answer))
+        wrong += [f"{address}: {one}" for one in found]
+        added += count
+    assert wrong == []
+    assert added > 60
+
+
+def test_spend_and_spent_of_a_team_differ_by_what_is_said(sign_in: SignIn) -> None:
+    html = html_of(sign_in("ana").get(f"/teams/vision?{NOVEMBER}"))
+    statement = Statement.objects.get(revision__period="2026-11", team="vision")
+    extra = statement.entries6 + statement.corrections6
+    text = " ".join(re.sub(r"<[^>]+>", " ", html).split())
+    assert f"after credits and corrections of {units.money(extra, 'EUR')}" in text
+    quiet = sign_in("ana").get(f"/teams/fraud?{NOVEMBER}")
+    assert quiet.status_code == 200
+
+
+def test_overview_says_what_the_statements_come_to(sign_in: SignIn) -> None:
+    month = Statement.objects.filter(revision__period="2026-11")
+    payable = month[0].revision.payable
+    platform = month.get(team="platform").payable
+    sums = (
+        f"teams {units.money(payable - platform, 'EUR')} + unallocated "
+        f"{units.money(platform, 'EUR')} = total {units.money(payable, 'EUR')}"
+    )
+    for address in ("/", f"/?{NOVEMBER}", f"/teams?{NOVEMBER}"):
+        html = html_of(sign_in("ana").get(address))
+        text = " ".join(re.sub(r"<[^>]+>", " ", html).split())
+        assert "Statements of November 2026: with credits and corrections of" in text
+        assert sums in text, address
+    week = html_of(sign_in("ana").get("/teams?range=last-7-days"))
+    assert "Statements of" not in week
+    own = html_of(sign_in("luis").get(f"/teams?{NOVEMBER}"))
+    assert units.money(month.get(team="vision").payable, "EUR") in own
+    assert "unallocated" not in own.split("Statements of")[1]
+
+
+def totals(html: str, title: str) -> list[list[str]]:
+    """The last row of each table with such a first head."""
+    return [one.foot[-1] for one in tables_of(html) if one.heads[:1] == [title]]
+
+
+def test_months_and_statements_have_totals(sign_in: SignIn) -> None:
+    ana = sign_in("ana")
+    [total] = totals(html_of(ana.get("/months/2026-11")), "Team")
+    amounts = [one for one in map(amount_in, total) if one is not None]
+    *parts, payable = amounts
+    assert len(parts) >= 2  # charge and corrections; entries and their twins are 0
+    assert sum(parts, Decimal(0)) == payable
+    shown = Statement.objects.get(revision__period="2026-11", team="vision")
+    html = html_of(ana.get("/statements/vision/2026-11"))
+    for title in ("Item", "Workload", "Billing day"):
+        [total] = totals(html, title)
+        assert amount_in(total[-1]) == shown.payable, title
+    text = html_of(ana.get("/months/2026-11")) + html_of(ana.get("/months"))
+    platform = Statement.objects.get(revision__period="2026-11", team="platform")
+    month = shown.revision.payable
+    teams = units.money(month - platform.payable, "EUR")
+    assert (
+        text.count(f"eams {teams} + unallocated {units.money(platform.payable, 'EUR')}")
+        == 2
+    )
+
+
+def test_the_teams_have_a_row_of_rounding(sign_in: SignIn) -> None:
+    for address in (f"/teams?{NOVEMBER}", f"/?{NOVEMBER}"):
+        [table] = [
+            one
+            for one in tables_of(html_of(sign_in("ana").get(address)))
+            if {"Team", "Charge"} <= set(one.heads)
+        ]
+        assert amount_in(dict(row[:2] for row in table.body)["Rounding"])
+
+
+def amounts_by_team(html: str, head: str) -> dict[str, Decimal]:
+    """A column of the table of teams by the first words of its rows."""
+    [table] = [one for one in tables_of(html) if {"Team", head} <= set(one.heads)]
+    column = table.heads.index(head)
+    found = {row[0]: amount_in(row[column]) for row in table.body}
+    return {name.split(" Only")[0]: one for name, one in found.items() if one}
+
+
+def test_a_team_has_one_amount_on_every_page(sign_in: SignIn) -> None:
+    ana = sign_in("ana")
+    listed = amounts_by_team(
+        html_of(ana.get(f"/teams?{NOVEMBER}&group=none")), "Charge"
+    )
+    booked = amounts_by_team(html_of(ana.get("/months/2026-11")), "Charge")
+    overview = amounts_by_team(html_of(ana.get(f"/?{NOVEMBER}")), "Charge")
+    names = dict(Team.objects.values_list("slug", "name"))
+    paying = Statement.objects.filter(revision__period="2026-11", own6__gt=0)
+    slugs = set(paying.values_list("team", flat=True)) & names.keys()
+    assert len(slugs) > 5
+    for slug in slugs:
+        name = names[slug]
+        usage = ana.get(f"/api/v1/usage?by=team&team={slug}&{NOVEMBER}").json()["rows"]
+        api = sum((Decimal(row["charge"] or 0) for row in usage), Decimal(0))
+        own = Statement.objects.get(revision__period="2026-11", team=slug).own6
+        assert {listed[name], booked[name], overview[name], round(api, 2)} == {
+            round(own, 2)
+        }, name
