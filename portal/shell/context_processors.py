@@ -73,6 +73,7 @@ def _waiting(request: HttpRequest, visitor: Visitor) -> dict[str, int]:
     return {
         "months": found.confirmations,
         "contests": found.contests,
+        "prices": found.price_drafts,
         "changes": pending_count(scope, user.get_username(), now),
     }
 

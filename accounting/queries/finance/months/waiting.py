@@ -1,4 +1,4 @@
-"""What waits for a person: a second one who confirms (money.md M27, M30), or an answer (M34)."""
+"""What waits for a person: to be confirmed (money.md M27, M30), answered (M34) or saved (M19)."""
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -42,7 +42,9 @@ _COUNTS = f"""
     SELECT (SELECT count(*) FROM ({_CONFIRMATIONS}) waiting WHERE %(finance)s),
            (SELECT count(*) FROM accounting_contest
             WHERE (%(finance)s AND state = 'open')
-               OR (team_id = ANY(%(led)s) AND state = 'answered'))
+               OR (team_id = ANY(%(led)s) AND state = 'answered')),
+           (SELECT count(*) FROM accounting_pricedraft
+            WHERE %(admin)s AND state = 'open')
 """
 
 
@@ -78,6 +80,7 @@ class WaitingCounts:
 
     confirmations: int = 0
     contests: int = 0
+    price_drafts: int = 0
 
 
 def confirmations_for(scope: Scope, user_id: int, at: datetime) -> list[Confirmation]:
@@ -106,6 +109,7 @@ def waiting_counts(scope: Scope, user_id: int, at: datetime) -> WaitingCounts:
 def _values(scope: Scope, user_id: int, at: datetime) -> dict[str, Any]:
     return {
         "finance": scope.is_finance,
+        "admin": scope.is_admin,
         "led": list(scope.lead_of),
         "user": user_id,
         "since": at - CONFIRM_WITHIN,

@@ -25,6 +25,7 @@ LIST = {
     "source": "Contract 4711",
     "reason": REASON,
 }
+CAST = ("ana", "fin", "luis", "mia")
 FILE = (
     "\ufeffgpu,usd,source_note\r\n"
     'NVIDIA L40S,2.10,"=1+1, ""two"""\r\n'
@@ -236,6 +237,11 @@ def test_finance_prepares_a_list_that_an_administrator_saves(sign_in: SignIn) ->
     assert f'href="{url}"' in html_of(sign_in("ana").get("/prices"))
     assert f'href="{url}"' in html_of(sign_in("fin").get("/prices"))
     assert "waits for an administrator" not in html_of(sign_in("luis").get("/prices"))
+    told = {
+        name: "Prices , 1 waits for you" in text_of(sign_in(name).get("/account"))
+        for name in CAST
+    }
+    assert told == {"ana": True, "fin": False, "luis": False, "mia": False}
     own = sign_in("fin").get(url)
     assert "Save 1 price" not in text_of(own)
     assert sign_in("fin").post(url, seen_by(sign_in("ana"), draft)).status_code == 403
