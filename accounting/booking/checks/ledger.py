@@ -11,8 +11,10 @@ from django.db.models import Count
 from accounting.booking.periods import PeriodTerms, next_period, next_to_close
 from accounting.domain.billing.close_checks import Cause
 from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.core.interval import Interval, to_ms
 from accounting.models import Contest, ContestState, Entry, PeriodRevision
 from accounting.queries.audit.day_checks import UNLIKE_FACTS, bounds
+from accounting.queries.data_health.missing_gpus import never_sampled, without_gpus
 from accounting.rating.states_sql import held, wall
 
 Causes = Mapping[str, Sequence[Cause]]
@@ -37,6 +39,7 @@ def causes(terms: PeriodTerms, now: datetime, *, reads_facts: bool) -> Causes:
         **timing(terms, now),
         "conservation": unbalanced,
         **_shares(values),
+        **_missing(Interval(to_ms(terms.starts_at), to_ms(terms.ends_at))),
         "windows": _listed(_WINDOWS, values),
         "hours": _listed(_DIRTY, values),
         "contests": _contests(terms.name),
@@ -217,6 +220,18 @@ def _shares(values: Mapping[str, Any]) -> Causes:
         "team_coverage": _coverages(observed, "team"),
         "dark": _share(dark_ms, wall_ms),
         "estimated": _share(estimated_ms, held_ms),
+    }
+
+
+def _missing(period: Interval) -> Causes:
+    """Nodes without the GPUs that pods held, or with GPUs that no sample ever named."""
+    found = {
+        "without_gpus": without_gpus(period),
+        "never_sampled": never_sampled(period),
+    }
+    return {
+        code: [Cause(f"{one.cluster}/{one.node}", Decimal(one.ms)) for one in nodes]
+        for code, nodes in found.items()
     }
 
 

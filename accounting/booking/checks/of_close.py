@@ -31,6 +31,8 @@ _PASSED = {
     "unconverted": "all prices have a conversion",
     "unmapped": "at most 1% of the charge of held time belongs to no team",
     "entries": "no entry is of a month before the first close",
+    "without_gpus": "pods held GPUs only on nodes that have some",
+    "never_sampled": "all GPUs that were there for more than an hour were sampled",
     "unmapped_any": "all held time belongs to a team",
     "team_coverage": "at least 95% of the held time of each team was observed",
     "dark": "of at most 1% of the time it is not known whether a pod held the GPU",
@@ -52,6 +54,8 @@ _FAILED = {
     "unmapped": "{value} of the charge of held time belongs to no team",
     "entries": "no statement would have these entries, because the first close leaves out their "
     "months: {subjects}. Close those months first, or undo and enter them again",
+    "without_gpus": "pods held GPUs on nodes without any: {subjects}",
+    "never_sampled": "GPUs were never sampled: {subjects}",
     "unmapped_any": "{value} of held time belong to no team",
     "team_coverage": "less than 95% of the held time was observed: {subjects}",
     "dark": "of {value} of the time it is not known whether a pod held the GPU",
@@ -76,7 +80,9 @@ _PAGES = {
     "contests": "contests",
     "bills": "bills",
 }
-_BETWEEN = {"bills": ": "}  # a cause and its value in a message; a space in others
+_BETWEEN = dict.fromkeys(
+    ("bills", "without_gpus", "never_sampled"), ": "
+)  # a cause and its value in a message; a space in others
 MOST_NAMED = 5  # causes in a message
 
 

@@ -91,6 +91,8 @@ RULES = {
         _overridable("unconverted", Unit.MS),
         _overridable("unmapped", Unit.SHARE, Decimal("0.01")),
         _overridable("entries", Unit.COUNT),
+        _overridable("without_gpus", Unit.MS),
+        _overridable("never_sampled", Unit.MS),
         _warning("unmapped_any", Unit.MS),
         Rule(
             "team_coverage",

@@ -171,6 +171,18 @@ TEXTS: Mapping[str, Text] = {
         "exporter to add `dra_*` labels.",
         "the pod's time, counted as one GPU",
     ),
+    "hold_without_gpus": Text(
+        "Pods on a node without GPUs",
+        "Their time is not billed to anyone. Check whether kube-state-metrics shows the node's "
+        "GPU capacity, and whether a scrape config replaces the label `node`.",
+        "the GPU time that the pods held there, in the last 31 days",
+    ),
+    "gpu_never_sampled": Text(
+        "GPUs that were never sampled",
+        "They count as free or unknown, at full price. Check the exporter of this node. If the "
+        "GPUs do not exist, check the node's capacity and the labels of GPU feature discovery.",
+        "the time of these GPUs, in the last 31 days",
+    ),
     "foreign_gpu": Text(
         "GPU not reported by any node",
         "It is not billed. Check which node sends its samples, and whether that node's capacity "
@@ -241,6 +253,7 @@ OF_WINDOWS = frozenset(TEXTS) - {
     *("source_failed", "source_warning", "target_down", "clock_went_back"),
     *("unpriced_gpu", "unmapped_namespace", "unknown_metric"),
     *("cluster_silent", "sampled_after_retired", "gpu_in_two_clusters"),
+    *("hold_without_gpus", "gpu_never_sampled"),
 }
 
 # Codes whose time at stake adds up over findings; others report the total each time.

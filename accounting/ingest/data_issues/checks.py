@@ -34,6 +34,7 @@ CHECKS: Mapping[type[Event], tuple[Check, ...]] = {
     HoursRolledUp: (
         of_hours.unpriced,
         of_hours.unmapped,
+        of_hours.missing_gpus,
         of_hours.silent_cluster,
         of_hours.sampled_after_retired,
         of_hours.gpus_of_two_clusters,

@@ -1,12 +1,12 @@
 """Checks of rolled-up hours: time without a price or a team, and whole clusters."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import to_ms
+from accounting.domain.core.interval import DAY_MS, Interval, to_ms
 from accounting.domain.core.issue import Issue
 from accounting.ingest.data_issues import record
 from accounting.ingest.data_issues.events import HoursRolledUp
@@ -16,12 +16,20 @@ from accounting.queries.data_health.cluster_issues import (
     shared_gpus,
     silence,
 )
+from accounting.queries.data_health.missing_gpus import (
+    NodeTime,
+    never_sampled,
+    without_gpus,
+)
 from accounting.queries.database_clock import database_now
 from accounting.rating.billing_settings import midnight
 from accounting.rating.states_sql import held, wall
 
 UNPRICED, UNMAPPED = "unpriced_gpu", "unmapped_namespace"
+WITHOUT, UNSAMPLED = "hold_without_gpus", "gpu_never_sampled"
 SILENT, AFTER, SHARED = "cluster_silent", "sampled_after_retired", "gpu_in_two_clusters"
+RECENT_MS = 31 * DAY_MS
+Finder = Callable[[Interval, int], list[NodeTime]]
 _UNPRICED = f"""
     SELECT model, min(billing_on), max(billing_on), sum({wall()})::bigint
     FROM usage_day WHERE cluster_id = %s AND (price_id = 0 OR gpu_price_id = 0)
@@ -130,18 +138,64 @@ def gpus_of_two_clusters(event: HoursRolledUp) -> Iterable[Issue]:
         )
 
 
+def missing_gpus(event: HoursRolledUp) -> Iterable[Issue]:
+    """Nodes without GPUs that pods hold, and nodes with GPUs that were never sampled.
+
+    Of the last 31 days with data; a node without the fault for a day is not listed any more, so
+    that most runs read one day.
+    """
+    end_ms = Cluster.objects.get(pk=event.cluster_id).data_end_ms
+    if end_ms is None:
+        return
+    recent = Interval(max(0, end_ms - RECENT_MS), end_ms)
+    day = Interval(max(0, end_ms - DAY_MS), end_ms)
+
+    def lately(find: Finder) -> list[NodeTime]:
+        now = {found.node for found in find(day, event.cluster_id)}
+        every = find(recent, event.cluster_id) if now else []
+        return [found for found in every if found.node in now]
+
+    for found in lately(without_gpus):
+        pods = "1 pod" if found.number == 1 else f"{found.number} pods"
+        yield _of_node(
+            WITHOUT,
+            found,
+            f"{pods} held GPUs there, but kube-state-metrics shows none of this node.",
+        )
+    for found in lately(never_sampled):
+        what = "GPU" if found.of == 1 else "GPUs"
+        yield _of_node(
+            UNSAMPLED,
+            found,
+            f"{found.number} of {found.of} {what} of this node were never sampled.",
+        )
+
+
+def _of_node(code: str, found: NodeTime, message: str) -> Issue:
+    return Issue(
+        code=code,
+        subject=found.node,
+        message=message,
+        first_ms=found.period.start_ms,
+        last_ms=found.period.end_ms,
+        at_stake_ms=found.ms,
+        severity="error",
+    )
+
+
 def store(event: HoursRolledUp, found: Sequence[Issue]) -> None:
     """Make the open issues of these checks the found ones, also in clusters that share GPUs."""
     cluster_id = event.cluster_id
     by_code: dict[str, list[Issue]] = {
-        code: [] for code in (UNPRICED, UNMAPPED, SILENT, AFTER, SHARED)
+        code: []
+        for code in (UNPRICED, UNMAPPED, WITHOUT, UNSAMPLED, SILENT, AFTER, SHARED)
     }
     for issue in found:
         by_code[issue.code].append(issue)
     for code in (UNPRICED, UNMAPPED):
         record.resolve_others(cluster_id, code, by_code[code])
         record.record(cluster_id, by_code[code])
-    for code in (SILENT, AFTER):
+    for code in (SILENT, AFTER, WITHOUT, UNSAMPLED):
         record.replace(cluster_id, (code,), by_code[code])
     before = set(
         DataIssue.objects.filter(code=SHARED, resolved_at__isnull=True).values_list(

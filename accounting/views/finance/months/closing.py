@@ -28,6 +28,8 @@ CHECK_TITLES = {
     "unconverted": "Conversion rates",
     "unmapped": "Charge of no team",
     "entries": "Entries of earlier months",
+    "without_gpus": "Nodes without GPUs",
+    "never_sampled": "GPUs without samples",
     "unmapped_any": "Time of no team",
     "team_coverage": "Coverage of teams",
     "dark": "Dark time",

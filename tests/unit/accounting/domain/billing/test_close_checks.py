@@ -41,6 +41,8 @@ def test_the_checks_of_the_rule_block_or_warn() -> None:
         "unconverted": (blocks, yes),
         "unmapped": (blocks, yes),
         "entries": (blocks, yes),
+        "without_gpus": (blocks, yes),
+        "never_sampled": (blocks, yes),
     } | dict.fromkeys(
         (
             *("unmapped_any", "team_coverage", "dark", "estimated", "contests"),
@@ -70,6 +72,8 @@ def test_the_checks_of_the_rule_block_or_warn() -> None:
         ("unconverted", "ms", "0", "1"),
         ("unmapped", "share", "0.01", "0.0101"),
         ("entries", "count", "0", "1"),
+        ("without_gpus", "ms", "0", "1"),
+        ("never_sampled", "ms", "0", "1"),
         ("unmapped_any", "ms", "0", "1"),
         ("team_coverage", "share", "0.95", "0.9499"),
         ("dark", "share", "0.01", "0.0101"),
