@@ -25,6 +25,8 @@ _SCALARS = (
     "scheduled_ms",
     "terminal_phase",
     "terminal_first_ms",
+    "failed_reason",
+    "has_run",
     "completion_ms",
     "completion_at_ms",
     "owner_kind",
@@ -48,7 +50,9 @@ def pod_to_json(pod: PodRecord) -> dict[str, Any]:
     found["annotations"] = pod.annotations
     found["tolerations"] = sorted(pod.tolerations)
     return {
-        key: value for key, value in found.items() if value not in (None, "", [], {})
+        key: value
+        for key, value in found.items()
+        if value not in (None, "", [], {}) and value is not False
     }
 
 

@@ -31,6 +31,7 @@ from accounting.sources.catalogue import (
     KUBE_METRICS,
     NO_UNKNOWN,
     NODE_LABELS,
+    POD_REASON,
     QUEUE_METRICS,
     exporter_names,
     is_unknown_gpu_metric,
@@ -78,7 +79,7 @@ class Prometheus:
         collected = CollectedSamples()
         for names in (
             exporter_names(),
-            sorted({*KUBE_METRICS, *QUEUE_METRICS}),
+            sorted({*KUBE_METRICS, *QUEUE_METRICS} - {POD_REASON}),
             ["up"],
         ):
             self._collect(self._selector(names), period, collected)

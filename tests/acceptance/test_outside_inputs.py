@@ -167,6 +167,23 @@ CASES: Mapping[str, Case] = {
             Look("ledger", "gpu", ({"gpu": "GPU-x1"}, {"gpu": "GPU-x2"})),
         ),
     ),
+    "rejected-pods": Case(
+        looks=(
+            Look(
+                "usage",
+                "team",
+                (
+                    {
+                        "team": "vision",
+                        "allocated_ms": 1_800_000,
+                        "unknown_ms": 0,
+                        "charge": "1.050000",
+                    },
+                ),
+            ),
+        ),
+        codes=frozenset({"pod_refused"}),
+    ),
     "stale-capacity": Case(
         looks=(
             Look(

@@ -97,7 +97,10 @@ def _kube_hold(evidence: Evidence, pod: Pod, resource: str, units: int) -> Hold:
         share=unit_share(resource, evidence.said(pod.node, start)),
         kind=kind_of(resource, evidence.said(pod.node, start)),
     )
-    if not ends:
+    if pod.is_refused:
+        hold.end = hold.ended = start
+        hold.ended_by = "Failed"
+    elif not ends:
         unseen = next((e for s, e in evidence.seen if s <= last < e), last + step)
         # a shard of other objects that is back does not show an end
         hold.end = max(unseen, _kept_until(evidence, hold, unseen, None))

@@ -15,6 +15,7 @@ Seen = Mapping[int, set[Scraper]]  # when an object was shown, and by whom
 UNKNOWN_STEP = 30 * SECOND
 REQUESTS = "container_resource_requests"
 NAMING = {"kube_pod_info", f"kube_pod_{REQUESTS}", f"kube_pod_init_{REQUESTS}"}
+REFUSALS = {"UnexpectedAdmissionError", "NodeAffinity"}
 BINDS = {"kube_pod_status_phase", "kube_pod_status_scheduled_time"}
 
 
@@ -37,6 +38,8 @@ class Pod:
     seen: dict[int, set[Scraper]] = field(default_factory=lambda: defaultdict(set))
     nodes: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     has_node: int | None = None  # first sample of a phase after Pending
+    has_run: bool = False  # shown as Running, or with an address
+    reason: str = ""  # why it failed
 
     @property
     def start(self) -> int:
@@ -44,6 +47,16 @@ class Pod:
         start = self.scheduled if self.scheduled is not None else self.on_node
         assert start is not None
         return start
+
+    @property
+    def is_refused(self) -> bool:
+        """True if the kubelet refused it (N11): by its reason, or as it failed at once."""
+        is_failed = self.terminal is not None and self.terminal[1] == "Failed"
+        if not is_failed or self.has_run or self.completion:
+            return False
+        assert self.terminal is not None
+        is_at_once = self.terminal[0] - self.start <= WINDOW
+        return self.reason in REFUSALS or is_at_once
 
     @property
     def units(self) -> dict[str, int]:
@@ -253,7 +266,12 @@ def _show(pod: Pod, sample: Sample) -> None:
         pod.completion = max(
             pod.completion or (0, 0), (sample.at, round(sample.value * SECOND))
         )
+    elif name == "info":
+        pod.has_run |= bool(labels.get("pod_ip"))
+    elif name == "status_reason" and sample.value == 1:
+        pod.reason = labels["reason"]
     elif name == "status_phase" and sample.value == 1:
+        pod.has_run |= labels["phase"] == "Running"
         if labels["phase"] != "Pending":
             pod.has_node = min(pod.has_node or sample.at, sample.at)
         if labels["phase"] in {"Succeeded", "Failed"}:

@@ -297,3 +297,41 @@ def test_instances_are_left_over_where_no_strategy_offers_them() -> None:
     samples = node("n1", 2, ALL, labels={"nvidia_com_mig_strategy": "none"})
     samples += node("n1", 14, ALL, resource="nvidia_com_mig_1g_10gb")
     assert states(both(samples)) == {"free": "1200"}
+
+
+# --- N11: pods that the kubelet refused ----------------------------------------------
+
+
+def failed(name: str, at: list[int], bound: int, reason: str = "") -> list[Sample]:
+    """A pod that kube-state shows as failed, from the first of these times on."""
+    key = KSM | {"namespace": "team", "pod": name, "uid": f"u-{name}"}
+    found = pod(name, "n1", at, bound=bound)
+    for t in at:
+        found.append(
+            Sample("kube_pod_status_phase", key | {"phase": "Failed"}, ms(t), 1)
+        )
+        if reason:
+            why = key | {"reason": reason}
+            found.append(Sample("kube_pod_status_reason", why, ms(t), 1))
+    return found
+
+
+def test_a_pod_that_was_only_ever_failed_held_nothing() -> None:
+    samples = failed("refused", every(30, 120, 570), 95) + node("n1", 1, ALL)
+    book = both(samples)
+    assert held(book) == {"u-refused": (95, 95, "Failed")}
+    assert states(book) == {"free": "600"}
+
+
+def test_a_reason_of_the_kubelet_says_that_a_pod_held_nothing() -> None:
+    """It was shown on its node once before it failed."""
+    samples = pod("refused", "n1", [120], bound=115) + node("n1", 1, ALL)
+    samples += failed("refused", every(30, 150, 570), 115, "UnexpectedAdmissionError")
+    assert held(both(samples)) == {"u-refused": (115, 115, "Failed")}
+
+
+def test_a_pod_that_fails_later_than_five_minutes_held_its_gpu() -> None:
+    """Kube-state is away meanwhile: it may have run."""
+    away = without(ALL, 60, 480)
+    samples = failed("train", every(30, 480, 570), 90) + node("n1", 1, away)
+    assert held(both(samples)) == {"u-train": (90, 480, "Failed")}

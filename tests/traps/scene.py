@@ -44,6 +44,7 @@ class Pod:
     init: Mapping[str, int] = field(default_factory=dict)
     sidecars: Sequence[str] = ()
     owners: Sequence[tuple[str, str, bool]] = ()  # kind, name, is the controller
+    is_started: bool = True  # Running from its bind on; else Pending until it ends
 
     @property
     def key(self) -> dict[str, object]:
@@ -183,7 +184,8 @@ def _shown(pod: Pod, at: float) -> Iterator[tuple[str, Mapping[str, object], obj
         owner["owner_is_controller"] = str(is_controller).lower()
         yield "kube_pod_owner", owner, 1
     is_over = pod.finished is not None and at >= pod.finished
-    phase = pod.phase if is_over else "Running" if is_bound else "Pending"
+    is_running = is_bound and pod.is_started
+    phase = pod.phase if is_over else "Running" if is_running else "Pending"
     for each in ("Pending", "Running", "Succeeded", "Failed", "Unknown"):
         yield "kube_pod_status_phase", {"phase": each}, int(each == phase)
     if pod.completion is not None and at >= pod.completion:

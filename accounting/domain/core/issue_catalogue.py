@@ -171,6 +171,11 @@ TEXTS: Mapping[str, Text] = {
         "exporter to add `dra_*` labels.",
         "the pod's time, counted as one GPU",
     ),
+    "pod_refused": Text(
+        "Pods refused by a node",
+        "They held nothing. Check the node's device plugin and GPUs: the scheduler sends pods to "
+        "GPUs that the kubelet cannot hand out.",
+    ),
     "hold_without_gpus": Text(
         "Pods on a node without GPUs",
         "Their time is not billed to anyone. Check whether kube-state-metrics shows the node's "

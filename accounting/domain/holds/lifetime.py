@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accounting.domain.core.interval import FAR_MS
+from accounting.domain.core.interval import FAR_MS, WINDOW_MS
 from accounting.domain.inventory.kube_state.visibility import KubeState, pod_shown
 from accounting.domain.inventory.labels import LabeledSlot, Labels
 from accounting.domain.inventory.nodes import NodeLife, node_facts
@@ -46,6 +46,8 @@ def end_of(  # noqa: PLR0913, PLR0917  # all that is known of a pod
         others: pods that GPU samples name instead of it: KAI's reservation pods.
     """
     bound = bound_ms(pod)
+    if is_refused(pod):
+        return End(bound, bound, pod.terminal_phase)
     facts = node_facts(node, bound)
     named = [
         slot
@@ -103,3 +105,30 @@ def bound_ms(pod: PodRecord) -> int:
     if pod.scheduled_ms is not None:
         return pod.scheduled_ms
     return pod.first_ms if pod.node_first_ms is None else pod.node_first_ms
+
+
+REFUSALS = (
+    frozenset(  # of the kubelet's admission; others are also reasons of pods that ran
+        {
+            *("UnexpectedAdmissionError", "NodeAffinity", "TopologyAffinityError"),
+            *("SMTAlignmentError", "NodeName", "NodePorts", "TaintToleration"),
+            *("AppArmor", "SysctlForbidden", "InvalidNodeInfo", "PodOSNotSupported"),
+        }
+    )
+)
+
+
+def is_refused(pod: PodRecord) -> bool:
+    """True for a pod that the kubelet refused at once: it never had a device (N11, trap T34).
+
+    kube-state names few of the kubelet's reasons: without one, such a pod failed within five
+    minutes of its bind. A pod that ran, or whose containers ended, was not refused.
+    """
+    failed = pod.terminal_first_ms
+    if failed is None or pod.terminal_phase != "Failed" or pod.has_run:
+        return False
+    if pod.completion_ms is not None:
+        return False
+    if pod.failed_reason in REFUSALS or pod.failed_reason.startswith("OutOf"):
+        return True
+    return failed - bound_ms(pod) <= WINDOW_MS

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.issue import Issue
-from accounting.domain.holds.lifetime import bound_ms
+from accounting.domain.holds.lifetime import bound_ms, is_refused
 from accounting.domain.inventory.fractional_requests import annotated_share
 from accounting.domain.inventory.nodes import model_in, node_facts
 from accounting.domain.inventory.records import Inventory, PodRecord
@@ -21,6 +21,7 @@ def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:
     """Pods and instances of a period that cannot be booked."""
     yield from _unknown_instances(inventory, period)
     yield from _without_uid(inventory, period)
+    yield from _refused(inventory, period)
     claims = Claims.of(inventory)
     for pod in inventory.pods.values():
         if (
@@ -97,6 +98,24 @@ def _requested_ms(pod: PodRecord, inventory: Inventory, period: Interval) -> Fra
     units = units_of(pod, facts, inventory.added) if pod.node else ()
     gpus = sum((count * unit.share for _, count, unit in units), Fraction())
     return gpus * _held_ms(pod, period)
+
+
+def _refused(inventory: Inventory, period: Interval) -> Iterable[Issue]:
+    """Nodes whose kubelet refused pods that requested GPUs."""
+    for pod in inventory.pods.values():
+        at = pod.terminal_first_ms
+        if at is None or not period.start_ms <= at < period.end_ms or not pod.node:
+            continue
+        if effective_requests(pod) and is_refused(pod):
+            why = pod.failed_reason or "kube-state-metrics does not show why"
+            yield Issue(
+                code="pod_refused",
+                subject=pod.node,
+                message="The kubelet of this node refused pods that requested GPUs, such as "
+                f"{pod.namespace}/{pod.name} ({why}). They held nothing.",
+                first_ms=bound_ms(pod),
+                last_ms=at,
+            )
 
 
 def _held_ms(pod: PodRecord, period: Interval) -> int:

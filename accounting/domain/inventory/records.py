@@ -47,6 +47,10 @@ class PodRecord:
     scheduled_ms: int | None = None
     terminal_phase: str = ""  # Succeeded or Failed
     terminal_first_ms: int | None = None  # first sample of that phase
+    failed_reason: str = ""  # why it failed; empty where kube-state has no word for it
+    has_run: bool = (
+        False  # it was shown as Running or with an address: it had a sandbox
+    )
     completion_ms: int | None = None  # value of its last sample
     completion_at_ms: int | None = None  # when that sample was taken
     requests: dict[ContainerKey, int] = field(default_factory=dict)

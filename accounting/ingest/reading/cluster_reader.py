@@ -25,7 +25,7 @@ AFTER_MS = 600_000
 # Computed together at most: an hour of the largest cluster (P1).
 GPU_HOURS_AT_ONCE = 8_192
 FOLDING = (
-    2  # raised when `domain.inventory.merge.samples` learns more from the same samples
+    3  # raised when `domain.inventory.merge.samples` learns more from the same samples
 )
 
 _ACCESS_KEYS = (

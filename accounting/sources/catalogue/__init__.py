@@ -32,7 +32,11 @@ from accounting.sources.catalogue.metric import (
 )
 from accounting.sources.catalogue.node_labels import CLOUDS, lifecycle_of
 from accounting.sources.catalogue.queues import QUEUE_METRICS, queue_meaning
-from accounting.sources.catalogue.reserved import KUBE_METRICS, is_reserved
+from accounting.sources.catalogue.reserved import (
+    KUBE_METRICS,
+    POD_REASON,
+    is_reserved,
+)
 
 EXPORTER_METRICS: Table = {**nvidia.METRICS, **others.AMD, **others.GAUDI}
 KNOWN_METRICS: Table = {**nvidia.KNOWN, **others.AMD_KNOWN, **others.GAUDI_KNOWN}
@@ -122,6 +126,7 @@ __all__ = [
     "KUBE_METRICS",
     "NODE_LABELS",
     "NO_UNKNOWN",
+    "POD_REASON",
     "QUEUE_METRICS",
     "SCALES",
     "Metric",

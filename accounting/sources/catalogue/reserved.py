@@ -6,6 +6,9 @@ queues that are read are in `queues`.
 
 from accounting.sources.catalogue.queues import QUEUE_METRICS
 
+# Prometheus is not queried for it: each pod has five series, almost all of them 0, and rules.md N11
+# needs it only for a word of why.
+POD_REASON = "kube_pod_status_reason"
 KUBE_METRICS = frozenset(
     {
         "kube_job_created",
@@ -30,6 +33,7 @@ KUBE_METRICS = frozenset(
         "kube_pod_owner",
         "kube_pod_resourceclaim_info",
         "kube_pod_status_phase",
+        POD_REASON,
         "kube_pod_status_scheduled_time",
         "kube_pod_status_unschedulable",
         "kube_pod_tolerations",

@@ -52,6 +52,7 @@ def observe_pod(
 
 def _pod_info(pod: PodRecord, series: Series, inside: slice) -> None:
     pod.priority_class = series.labels.get("priority_class") or pod.priority_class
+    pod.has_run |= bool(series.labels.get("pod_ip"))
 
 
 def _pod_owner(pod: PodRecord, series: Series, inside: slice) -> None:
@@ -109,13 +110,18 @@ def _pod_completion(pod: PodRecord, series: Series, inside: slice) -> None:
 
 def _pod_phase(pod: PodRecord, series: Series, inside: slice) -> None:
     phase = series.labels.get("phase", "")
-    if phase not in TERMINAL_PHASES:
-        return
     shown = series.times_ms[inside][series.values[inside] == 1]
-    if len(shown):
+    pod.has_run |= phase == "Running" and len(shown) > 0
+    if phase in TERMINAL_PHASES and len(shown):
         first = int(shown[0])
         if pod.terminal_first_ms is None or first < pod.terminal_first_ms:
             pod.terminal_phase, pod.terminal_first_ms = phase, first
+
+
+def _pod_reason(pod: PodRecord, series: Series, inside: slice) -> None:
+    if np.any(series.values[inside] == 1):
+        reason = series.labels.get("reason", "")
+        pod.failed_reason = min(reason, pod.failed_reason or reason)
 
 
 def _pod_unschedulable(pod: PodRecord, series: Series, inside: slice) -> None:
@@ -161,5 +167,6 @@ _POD_METRICS: dict[str, Callable[[PodRecord, Series, slice], None]] = {
     "kube_pod_status_scheduled_time": _pod_scheduled,
     "kube_pod_completion_time": _pod_completion,
     "kube_pod_status_phase": _pod_phase,
+    "kube_pod_status_reason": _pod_reason,
     "kube_pod_init_container_info": _init_info,
 }

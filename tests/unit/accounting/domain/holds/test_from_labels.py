@@ -219,11 +219,13 @@ def test_bind_is_the_scheduled_time_else_the_first_sample_with_a_node() -> None:
 
 
 def test_earliest_end_counts() -> None:
-    """N11: completion, absence, node."""
+    """N11: completion, absence, node; and nothing of a pod that was refused."""
     done: dict[str, Any] = {"terminal_phase": "Failed", "terminal_first_ms": 50_000}
+    done["has_run"] = True
     seen = state(ALL)
     assert end(pod(**done), seen) == End(50_000, 50_000, "Failed")
     assert end(pod(completion_ms=40_000, **done), seen) == End(40_000, 40_000, "Failed")
+    assert end(pod(**done | {"has_run": False}), seen) == End(5_000, 5_000, "Failed")
     late = pod(completion_ms=95_000, **done)
     assert end(late, seen) == End(90_000, 90_000, "gone")  # 60 + 30: absent before
     gone = NodeRecord("n", [SampleSpan(0, 30_000, 30_000)])
