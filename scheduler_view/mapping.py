@@ -90,6 +90,8 @@ def wait_content(one: WaitExplanation) -> dict[str, Any]:
         "inverted": [asdict(held) for held in one.inverted.blockers]
         if one.inverted
         else [],
+        "cluster_queue": one.cluster_queue,
+        "let_in": [asdict(held) for held in one.let_in],
         "starts_if": [
             {name: value for name, value in found.as_value().items() if name != "image"}
             for found in one.starts_if

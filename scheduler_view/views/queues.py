@@ -20,6 +20,7 @@ from scheduler_view.domain.queues.pools import ResourcePool
 from scheduler_view.domain.waits.cause import Stage
 from scheduler_view.domain.waits.instants import WaitInstants
 from scheduler_view.models import WaitRecord
+from scheduler_view.queries.queue_values import queue_parts
 from scheduler_view.queries.queues.estimate_errors import estimate_errors
 from scheduler_view.queries.queues.pools import (
     PoolHours,
@@ -155,7 +156,10 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
     wait = waiting_row(visitor.scope, visitor.now, record.cluster, key)
     pool = ResourcePool(record.resource, record.model)
     error = estimate_errors().get((record.cluster_id, pool))
+    behind = wait.cluster_queue if wait is not None and visitor.scope.sees_all else ""
+    limits = queue_parts(record.cluster.name) if behind else []
     context = {
+        "queue_limits": [one for one in limits if one.queue == behind],
         "unit": record,
         "pool_key": pool_key(record.cluster.name, record.resource, record.model),
         "wait": wait if record.ended_at is None else None,

@@ -61,6 +61,8 @@ class WaitingUnitRow:
         since: when it was created; None if unknown.
         cause_since: when it was first observed to wait for this.
         holders: pods of which all must end, for each node or quota; best first.
+        cluster_queue: that keeps it back; empty if none does, or it is not known.
+        let_in: what that queue let in and holds GPUs: work, not pods.
         free: GPUs that are free, where one constraint of it excludes them.
         lower: pods of lower priority that alone hold enough for it (S11).
         starts_if: changes of which each is enough.
@@ -95,6 +97,8 @@ class WaitingUnitRow:
     is_from_metrics: bool = False
     lower: Sequence[HolderRow] = ()
     free: Sequence[Change] = ()
+    cluster_queue: str = ""
+    let_in: Sequence[HolderRow] = ()
 
     @property
     def is_cause_later(self) -> bool:
@@ -202,6 +206,8 @@ class _Reader:
             number=self._numbers.get((wait.kind, wait.namespace, wait.name)),
             is_from_metrics=is_from_metrics,
             free=content.get("facts", {}).get("free_behind", ()),
+            cluster_queue=content.get("cluster_queue", ""),
+            let_in=[self._holder(held) for held in content.get("let_in", ())],
             lower=[self._holder(held) for held in content.get("inverted", ())],
         )
 
@@ -254,6 +260,7 @@ def _held(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for found in content["blockers"]:
         yield from found["blockers"]
     yield from content.get("inverted", ())
+    yield from content.get("let_in", ())
 
 
 def _instant(at_ms: int | None) -> datetime | None:

@@ -139,6 +139,15 @@ class WorldIndex:
         }
 
     @cached_property
+    def let_in(self) -> Mapping[str, list[ControllerObject]]:
+        """Entries of Kueue that were admitted, by the ClusterQueue that let them in."""
+        found: dict[str, list[ControllerObject]] = defaultdict(list)
+        for one in self.world.controllers:
+            if one.kind == "Workload" and one.cluster_queue and one.controller:
+                found[one.cluster_queue].append(one)
+        return found
+
+    @cached_property
     def queue_reasons(self) -> Mapping[tuple[str, str, str], str]:
         """Why a queue has not let work in, by namespace, kind and name of the work."""
         return {

@@ -52,6 +52,7 @@ class ControllerObject:
         failure: why a Deployment's pods were not made; empty without a failure.
         queue: that it waits in; empty if its kind names none.
         queue_reason, queue_message: why the queue has not let it in.
+        cluster_queue: of an admitted entry of Kueue: the queue that let it in.
         is_held: a queue's entry that is not admitted.
         admitted_ms: when a queue admitted it, or a suspended Job began; None if it shows neither.
         backoff_limit: how often a Job makes failed pods again; None for other kinds.
@@ -78,6 +79,7 @@ class ControllerObject:
     queue: str = ""
     queue_reason: str = ""
     queue_message: str = ""
+    cluster_queue: str = ""
     is_held: bool = False
     admitted_ms: int | None = None
     backoff_limit: int | None = None
@@ -115,6 +117,7 @@ def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
         queue=text(spec, "queueName") or text(spec, "queue"),
         queue_reason=_of_queue(kind, manifest, "reason"),
         queue_message=_of_queue(kind, manifest, "message"),
+        cluster_queue=text(manifest, "status", "admission", "clusterQueue"),
         is_held=_is_held(kind, spec, manifest),
         admitted_ms=_admitted_ms(kind, manifest),
         backoff_limit=whole(spec, "backoffLimit") if kind == "Job" else None,

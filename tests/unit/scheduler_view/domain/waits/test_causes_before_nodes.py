@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from scheduler_view.domain.waits.explain import Explainer
 from tests.unit.scheduler_view.domain.waits.worlds import (
     GPU,
     changes,
@@ -13,6 +14,7 @@ from tests.unit.scheduler_view.domain.waits.worlds import (
     owned,
     pod,
     refused,
+    world_of,
 )
 
 FORBIDDEN = 'Error creating: pods "x" is forbidden: '
@@ -138,6 +140,45 @@ def test_a_suspended_job(meta: Any, cause: str, change: Any) -> None:
     assert (found.stage, found.cause) == ("held_back", cause)
     assert found.pods.waiting == 3
     assert changes(found) == [change]
+
+
+def admitted(name: str, namespace: str, queue: str) -> dict[str, Any]:
+    """Kueue's entry of a job that the ClusterQueue `large` has let in."""
+    return {
+        "metadata": {"name": f"job-{name}", "namespace": namespace}
+        | owned("Job", name),
+        "spec": {"queueName": queue},
+        "status": {"admission": {"clusterQueue": "large"}},
+    }
+
+
+def test_what_the_queue_has_let_in_holds_it() -> None:
+    """Of all namespaces of the ClusterQueue, most GPUs first; work that has no node is left out."""
+    held = [
+        pod("a", 2, "n", meta=owned("Job", "small")),
+        pod("b", 4, "n", namespace="other", meta=owned("Job", "large")),
+    ]
+    jobs = [
+        job("j", suspend=True, meta=QUEUE),
+        job("small"),
+        job("large", namespace="other"),
+        job("none", gpus=1),
+    ]
+    entries = [
+        admitted("small", "lab", "batch"),
+        admitted("large", "other", "theirs"),
+        admitted("none", "lab", "batch"),
+    ]
+    world = world_of(Node=[node("n")], Pod=held, Job=jobs, Workload=entries)
+    (found,) = [one for one in Explainer(world).waiting() if one.cause == "queue"]
+    assert found.cluster_queue == "large"
+    assert [(one.pod, one.unit, one.units) for one in found.let_in] == [
+        ("other/large", "Job/other/large", 4),
+        ("lab/small", "Job/lab/small", 2),
+    ]
+    alone = world_of(Job=[job("j", suspend=True, meta=QUEUE)], Workload=entries[1:2])
+    (found,) = Explainer(alone).waiting()
+    assert (found.cluster_queue, found.let_in) == ("", ())
 
 
 def test_the_reason_of_a_queue_is_kept() -> None:

@@ -1,0 +1,126 @@
+"""The page of work that a queue of Kueue keeps back: who holds its quota, and its limits."""
+
+import re
+from datetime import datetime
+
+import pytest
+from django.utils import timezone
+
+from scheduler_view.models import Observation, UnitWait, WaitRecord
+from tests.integration.conftest import SignIn
+from tests.page_html import html_of
+from tests.story import Story
+
+NOW = timezone.now()
+
+
+def held(unit: str, units: int) -> dict[str, object]:
+    return {
+        "pod": unit.partition("/")[2],
+        "uid": unit,
+        "unit": unit,
+        "resource": "nvidia.com/gpu",
+        "units": units,
+        "priority": 0,
+        "priority_class": "",
+        "is_own": False,
+        "since_ms": None,
+        "idle_since_ms": None,
+    }
+
+
+def record(story: Story, namespace: str, name: str, bound: datetime | None) -> int:
+    return WaitRecord.objects.create(
+        cluster=story.cluster,
+        kind="Job",
+        namespace=namespace,
+        name=name,
+        stage="" if bound else "held_back",
+        cause="" if bound else "queue",
+        bound_at=bound,
+        created_at=NOW,
+    ).pk
+
+
+@pytest.fixture
+def number(story: Story, sign_in: SignIn) -> int:
+    """Work of vision behind the queue `large`, which has let in work of vision and of search."""
+    del sign_in
+    record(story, "vision-prod", "tune", NOW)
+    UnitWait.objects.create(
+        cluster=story.cluster,
+        kind="Job",
+        namespace="vision-prod",
+        name="train",
+        stage="held_back",
+        cause="queue",
+        since=NOW,
+        cause_since=NOW,
+        changed_at=NOW,
+        digest="",
+        content={
+            "contributing": [],
+            "overlays": [],
+            "pods": {"wanted": 1, "bound": 0, "waiting": 1},
+            "resource": "nvidia.com/gpu",
+            "units_per_pod": 8,
+            "preemption": "none",
+            "blockers": [],
+            "blocker_sets": 0,
+            "starts_if": [{"change": "queue_admits", "queue": "vision-prod/l"}],
+            "evidence": [],
+            "facts": {"queue": "l"},
+            "priority_class": "",
+            "cluster_queue": "large",
+            "let_in": [
+                held("Job/search-prod/index", 16),
+                held("Job/vision-prod/tune", 8),
+            ],
+        },
+    )
+    quota = {"name": "nvidia.com/gpu", "nominalQuota": "24", "borrowingLimit": "8"}
+    flavors = [{"name": "h100", "resources": [quota]}]
+    Observation.objects.create(
+        cluster=story.cluster,
+        kind="ClusterQueue",
+        name="large",
+        uid="u",
+        resource_version="1",
+        digest="",
+        changed_at=NOW,
+        manifest={
+            "spec": {
+                "resourceGroups": [
+                    {"coveredResources": ["nvidia.com/gpu"], "flavors": flavors}
+                ]
+            }
+        },
+    )
+    return record(story, "vision-prod", "train", None)
+
+
+def text(answer: object) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html_of(answer)).split())
+
+
+def test_who_holds_the_quota_of_a_queue_is_named(number: int, sign_in: SignIn) -> None:
+    answer = sign_in("ana").get(f"/queues/{number}")
+    page = text(answer)
+    assert "What its queue large has let in" in page
+    assert re.search("search-prod/index ?: 16 GPUs", page)
+    assert "nominalQuota 24" in page
+    assert "borrowingLimit 8" in page
+    assert "admits it" not in page, "that is a circle"
+    assert "enough of the work in large ends" in page
+    tune = WaitRecord.objects.get(name="tune").pk
+    assert f'<a href="/queues/{tune}">vision-prod/tune</a>' in html_of(answer)
+
+
+def test_a_lead_sees_no_names_of_others_and_no_limits(
+    number: int, sign_in: SignIn
+) -> None:
+    page = text(sign_in("luis").get(f"/queues/{number}"))
+    assert "Work of search: 16 GPUs" in page
+    assert "vision-prod/tune" in page
+    assert "search-prod/index" not in page
+    assert "borrowingLimit" not in page
