@@ -65,7 +65,9 @@ class RecommendationRowSerializer(RowSerializer):
     node = TextOrNullField(source="row.node")
     advice = serializers.CharField()
     saving_low = MoneyField(
-        source="low", allow_null=True, help_text="of a month; null without a price"
+        source="low",
+        allow_null=True,
+        help_text="of a month; null without a price, and for work that is over",
     )
     saving_high = MoneyField(source="high", allow_null=True)
     currency = TextOrNullField(source="row.currency")
@@ -81,3 +83,6 @@ class RecommendationRowSerializer(RowSerializer):
     )
     quota = serializers.IntegerField(allow_null=True)
     smaller_quota = serializers.IntegerField(source="smaller", allow_null=True)
+    is_over = serializers.BooleanField(
+        help_text="the work has ended, and nothing like it has findings"
+    )

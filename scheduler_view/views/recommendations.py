@@ -1,9 +1,10 @@
 """Recommendations: what could be saved, who decided what, and drafts of smaller quotas."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
@@ -23,6 +24,7 @@ from scheduler_view.queries.waste.recommendations import (
     RecommendationRow,
     recommendation_rows,
 )
+from scheduler_view.views.recommendation_lines import LEAST, family_lines
 from scheduler_view.views.waste import led_team
 
 TONES = {"open": "mute", "accepted": "warn", "dismissed": "mute", "done": "ok"}
@@ -42,22 +44,30 @@ def recommendations(request: HttpRequest) -> HttpResponse:
     ref = led_team(scope, request.GET.get("team", ""))
     rows = _rows(visitor, ref.slug if ref else "")
     states = [chosen] if chosen else list(CURRENT)
+    wanted = [row for row in rows if chosen == ALL or row.state in states]
+    found = family_lines(wanted, minor_places(visitor.billing.currency))
+    rest = [] if chosen else [line for line in found if line.is_folded]
     lines = [
         {
-            "row": row.row,
-            "one": row,
-            "tone": TONES[row.state],
-            "may_decide": may_decide(scope, row),
-            "team_slot": row.row.team_slot,
+            "row": line.one.row,
+            "family": line,
+            "one": line.one,
+            "tone": TONES[line.one.state],
+            "may_decide": may_decide(scope, line.one),
+            "team_slot": line.one.row.team_slot,
         }
-        for row in rows
-        if chosen == ALL or row.state in states
+        for line in found
+        if line not in rest
     ]
     context = {
         "chosen": chosen,
         "states": [*RecommendationState.choices, (ALL, "All")],
         "team": ref,
         "page": paged(lines, request.GET.dict()),
+        "rest": rest,
+        "over": sum(line.one.is_over for line in rest),
+        "least": LEAST,
+        "currency": visitor.billing.currency,
         "count": len(rows),
     }
     return render(request, "scheduler_view/recommendations.html", context)
@@ -65,19 +75,21 @@ def recommendations(request: HttpRequest) -> HttpResponse:
 
 @posted(WASTE, belongs_to="recommendations")
 def decide(request: HttpRequest) -> HttpResponse:
-    """Accept, dismiss, mark as done or open again."""
+    """Accept, dismiss, mark as done or open again: all work of a family together."""
 
-    def done(row: RecommendationRow) -> HttpResponse:
-        actions.decide(
-            row,
-            request.POST.get("state", ""),
-            reason=request.POST.get("reason", ""),
-            actor=request.user,  # type: ignore[arg-type]  # signed in
-            at=visitor_of(request).now,
-        )
+    def done(rows: Sequence[RecommendationRow]) -> HttpResponse:
+        with transaction.atomic():
+            for row in rows:
+                actions.decide(
+                    row,
+                    request.POST.get("state", ""),
+                    reason=request.POST.get("reason", ""),
+                    actor=request.user,  # type: ignore[arg-type]  # signed in
+                    at=visitor_of(request).now,
+                )
         return redirect("recommendations")
 
-    return _with_row(request, done)
+    return _with_rows(request, done)
 
 
 @posted(WASTE, belongs_to="recommendations")
@@ -87,28 +99,29 @@ def draft(request: HttpRequest) -> HttpResponse:
     if not visitor.scope.is_admin:
         raise PermissionDenied("administrators")
 
-    def done(row: RecommendationRow) -> HttpResponse:
+    def done(rows: Sequence[RecommendationRow]) -> HttpResponse:
         made = actions.draft_smaller_quota(
-            row,
+            rows[0],
             actor=request.user,  # type: ignore[arg-type]  # signed in
             at=visitor.now,
         )
         return redirect("change", number=made.pk)
 
-    return _with_row(request, done)
+    return _with_rows(request, done)
 
 
-def _with_row(
-    request: HttpRequest, done: Callable[[RecommendationRow], HttpResponse]
+def _with_rows(
+    request: HttpRequest, done: Callable[[Sequence[RecommendationRow]], HttpResponse]
 ) -> HttpResponse:
-    """Act on the row of the form; 404 for one that the visitor may not decide about."""
+    """Act on the rows of the form; 404 with one that the visitor may not decide about."""
     visitor = visitor_of(request)
-    token = request.POST.get("subject", "")
-    row = next((one for one in _rows(visitor) if one.token == token), None)
-    if row is None or not may_decide(visitor.scope, row):
+    known = {one.token: one for one in _rows(visitor)}
+    rows = [known.get(token) for token in request.POST.getlist("subject")]
+    found = [row for row in rows if row and may_decide(visitor.scope, row)]
+    if not found or len(found) < len(rows):
         raise Http404("no such recommendation")
     try:
-        return done(row)
+        return done(found)
     except (DecisionRefused, EditsRefused, LostUpdate) as error:
         text = str(error)
         messages.error(request, f"{text[:1].upper()}{text[1:]}.")

@@ -102,6 +102,19 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     return Saving(least * MONTH_DAYS, most * MONTH_DAYS, gpus, confidence)
 
 
+def weeks_together(parts: Sequence[Sequence[WeekWaste]]) -> list[WeekWaste]:
+    """The findings of several units of one cluster, week by week."""
+    return [
+        WeekWaste(
+            weeks[0].days,
+            sum(week.gpu_ms for week in weeks),
+            sum((week.raw for week in weeks), Fraction(0)),
+            sum((week.low for week in weeks), Fraction(0)),
+        )
+        for weeks in zip(*parts, strict=True)
+    ]
+
+
 def measured_saving(
     before_per_day: Fraction, after_raw: Fraction, after_days: int
 ) -> Fraction | None:

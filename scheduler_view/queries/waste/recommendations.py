@@ -13,6 +13,7 @@ from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.models import Cluster
 from accounting.rating.billing_settings import billing_day
+from scheduler_view.domain.waste.families import families_of
 from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.recommend import (
     EFFORTS,
@@ -32,6 +33,7 @@ from scheduler_view.models import (
     RecommendationState,
     WasteDay,
 )
+from scheduler_view.queries.waste.ended_work import ended_work
 from scheduler_view.queries.waste.rows import WasteReport, WasteRow, waste_report
 
 RESOURCE = "nvidia.com/gpu"
@@ -49,6 +51,8 @@ class RecommendationRow:
         low, high: what a month could save, in the least and most wasteful week; None without a
             price.
         saved: what a month saves since the decision; None until a week of it is measured.
+        weeks: its findings by week, newest first.
+        is_over: it has ended, and nothing like it runs again: no month saves anything.
         quota, smaller: the team's quota and what it could be; None where that makes no sense.
         quota_version: of the quota.
     """
@@ -62,6 +66,8 @@ class RecommendationRow:
     effort: str
     advice: str
     raw_per_day: Decimal
+    weeks: tuple[WeekWaste, ...] = ()
+    is_over: bool = False
     state: str = RecommendationState.OPEN
     owner: str = ""
     reason: str = ""
@@ -105,7 +111,7 @@ def recommendation_rows(
     }
     for cluster in Cluster.objects.order_by("name"):
         reader = _SavingsReader(scope, cluster, places, teams)
-        for one in reader.rows():
+        for one in _without_over(list(reader.rows())):
             target = quotas.get((cluster.pk, one.subject[2]))
             row = _with_quota(one, target) if target else one
             decision = decided.get(row.subject)
@@ -191,6 +197,7 @@ class _SavingsReader:
             EFFORTS[rule].value,
             rule_text(row.rule).advice,
             _six_places(raw),
+            tuple(parts),
         )
 
     def _subject(self, row: WasteRow) -> Subject:
@@ -229,6 +236,40 @@ class _SavingsReader:
         if saved is None or not row.row.currency:
             return None
         return charge_of(saved, self._places)
+
+
+def _without_over(rows: Sequence[RecommendationRow]) -> list[RecommendationRow]:
+    """Rows of which those claim no saving whose work is over and has no family."""
+    ended = ended_work({row.subject[3] for row in rows} - {0})
+    alone = {row.token for one in families(rows) if len(one) == 1 for row in one}
+    return [
+        replace(row, is_over=True, low=None, high=None)
+        if row.subject[3] in ended and row.token in alone
+        else row
+        for row in rows
+    ]
+
+
+def families(
+    rows: Iterable[RecommendationRow],
+) -> list[list[RecommendationRow]]:
+    """Rows of one rule, state and currency about work of one family, in their order."""
+    found: dict[tuple[object, ...], list[RecommendationRow]] = {}
+    names: dict[tuple[str, str], set[str]] = {}
+    listed = list(rows)
+    for one in listed:
+        place = one.row.cluster, one.row.namespace
+        names.setdefault(place, set()).add(one.row.workload)
+    stems = {place: families_of(known) for place, known in names.items()}
+    for one in listed:
+        row = one.row
+        stem = stems[row.cluster, row.namespace][row.workload] if row.workload else ""
+        key = (
+            *(one.subject[:3], one.subject[4], row.namespace, stem),
+            *(one.state, row.currency, one.is_over),
+        )
+        found.setdefault(key, []).append(one)
+    return list(found.values())
 
 
 def _with_quota(row: RecommendationRow, target: QuotaTarget) -> RecommendationRow:

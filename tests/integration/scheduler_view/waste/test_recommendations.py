@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.access import EVERYTHING
-from accounting.models import Membership, Person, Workload
+from accounting.models import Membership, Person, Pod, PodHold, Workload
 from scheduler_view.models import (
     ChangeSet,
     QuotaTarget,
@@ -180,7 +180,7 @@ def test_more_recommendations_than_a_page_has(fleet: Fleet) -> None:
             cluster=fleet.cluster,
             namespace=fleet.namespace,
             kind="Job",
-            name=f"sweep-{n}",
+            name=f"s{n}-sweep",
         )
         _found(fleet, work, LAST, gpus=2)
     admin = person("root", "admin")
@@ -188,6 +188,91 @@ def test_more_recommendations_than_a_page_has(fleet: Fleet) -> None:
     assert first.status_code == 200
     assert "state=all&amp;page=2" in first.content.decode()
     assert admin.get("/recommendations?state=all&page=2").status_code == 200
+
+
+def run_of(fleet: Fleet, name: str, gpus: int, *days: int, ended: bool = True) -> None:
+    """A job that left GPUs idle on some days before the last, and is over."""
+    work = Workload.objects.create(
+        cluster=fleet.cluster, namespace=fleet.namespace, kind="Job", name=name
+    )
+    pod = Pod.objects.create(
+        cluster=fleet.cluster,
+        uid=name,
+        namespace=fleet.namespace,
+        name=name,
+        workload=work,
+    )
+    PodHold.objects.create(
+        pod=pod,
+        node=fleet.node,
+        resource="nvidia.com/gpu",
+        units=gpus,
+        bound_ms=0,
+        ended_ms=DAY_MS if ended else None,
+    )
+    for day in days:
+        _found(fleet, work, LAST - timedelta(days=day), gpus)
+
+
+def by_name() -> dict[str, RecommendationRow]:
+    return {one.row.workload: one for one in recommendation_rows(EVERYTHING, 2)}
+
+
+def test_no_month_is_saved_for_a_job_that_is_over(fleet: Fleet) -> None:
+    run_of(fleet, "once-dpst", 4, 3)
+    run_of(fleet, "lasts", 4, 3, ended=False)
+    run_of(fleet, "video-bcdf", 4, 3)
+    run_of(fleet, "video-x9kq", 4, 3)
+    found = by_name()
+    over = found["once-dpst"]
+    assert (over.is_over, over.low, over.high) == (True, None, None)
+    assert found["lasts"].high is not None
+    assert not found["video-bcdf"].is_over, "others like it run again"
+    assert not found["sweep"].is_over, "its holds are not known"
+    page = text(person("root", "admin").get("/recommendations"))
+    assert "1 more: 1 of work that is over" in page
+    assert "once-dpst, Vision" in page
+
+
+def test_work_of_one_family_is_one_row_and_decided_together(fleet: Fleet) -> None:
+    """Two runs in different weeks: 4 GPUs on a day of a week of seven, 240 / 7 x 30 a month."""
+    run_of(fleet, "video-bcdf", 4, 3)
+    run_of(fleet, "video-x9kq", 4, 10)
+    lead = person("lena", team="vision", fleet=fleet)
+    answer = lead.get("/recommendations")
+    (line,) = [
+        one for one in answer.context["page"].lines if "video" in one["row"].workload
+    ]
+    assert line["family"].name == "video"
+    assert line["family"].high == Decimal("1028.57")
+    assert "video 2 runs" in text(answer)
+    tokens = line["family"].tokens
+    assert len(tokens) == 2
+    lead.post("/recommendations/decide", {"subject": tokens, "state": "accepted"})
+    found = by_name()
+    assert {found[n].state for n in ("video-bcdf", "video-x9kq")} == {"accepted"}
+    assert found["sweep"].is_open
+    other = person("otto", team="search", fleet=fleet)
+    refused = other.post(
+        "/recommendations/decide", {"subject": tokens, "state": "done"}
+    )
+    assert refused.status_code == 404
+
+
+def test_small_savings_are_folded_into_one_row(fleet: Fleet) -> None:
+    run_of(fleet, "tiny", 1, 3, ended=False)
+    WasteFinding.objects.filter(workload__name="tiny").update(
+        raw=HOUR // timedelta(milliseconds=1) * Decimal("2.50")
+    )  # 2.50 in a week of seven days: 10.71 a month
+    admin = person("root", "admin")
+    answer = admin.get("/recommendations")
+    shown = [one["row"].workload for one in answer.context["page"].lines]
+    assert shown == ["sweep"]
+    assert "1 more: 0 of work that is over, the others save less than $50" in text(
+        answer
+    )
+    every = admin.get("/recommendations?state=all").context["page"].lines
+    assert {one["row"].workload for one in every} == {"sweep", "tiny"}
 
 
 def test_without_findings_there_is_nothing_to_recommend(sign_in: SignIn) -> None:

@@ -1,0 +1,67 @@
+"""Lines of the page of recommendations: families of work, and a folded rest."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from accounting.domain.billing.charge import charge_of
+from scheduler_view.domain.waste.families import families_of
+from scheduler_view.domain.waste.recommend import saving_of, weeks_together
+from scheduler_view.queries.waste.recommendations import RecommendationRow, families
+
+LEAST = Decimal(50)  # a month, in the currency of the row: smaller ones are folded
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyLine:
+    """One family of work with one recommendation.
+
+    Attributes:
+        one: its largest row, for what all have.
+        low, high: of a month, of all its rows together; None without a price, or if it is over.
+    """
+
+    rows: Sequence[RecommendationRow]
+    low: Decimal | None
+    high: Decimal | None
+
+    @property
+    def one(self) -> RecommendationRow:
+        """The largest row."""
+        return self.rows[0]
+
+    @property
+    def name(self) -> str:
+        """`video-model`, or the name of its only work or node."""
+        row = self.one.row
+        if len(self.rows) == 1:
+            return row.workload or row.node
+        return families_of(one.row.workload for one in self.rows)[row.workload]
+
+    @property
+    def tokens(self) -> list[str]:
+        """The subjects of its rows, for forms."""
+        return [row.token for row in self.rows]
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether its work is over, or it saves little."""
+        return self.one.is_over or (self.high is not None and self.high < LEAST)
+
+
+def family_lines(rows: Iterable[RecommendationRow], places: int) -> list[FamilyLine]:
+    """Families, largest saving first."""
+    found = [_line(family, places) for family in families(rows)]
+    return sorted(found, key=lambda one: -(one.high or Decimal(0)))
+
+
+def _line(rows: Sequence[RecommendationRow], places: int) -> FamilyLine:
+    first = rows[0]
+    if len(rows) == 1 or first.high is None:
+        return FamilyLine(rows, first.low, first.high)
+    saving = saving_of(weeks_together([row.weeks for row in rows]))
+    if saving is None:
+        return FamilyLine(rows, None, None)
+    return FamilyLine(
+        rows, charge_of(saving.low, places), charge_of(saving.high, places)
+    )
