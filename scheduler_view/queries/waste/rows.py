@@ -110,18 +110,23 @@ class WasteReport:
 
     Attributes:
         rows: largest amount first.
-        measured: days of the range whose findings are computed.
+        days: of the range, whose findings are computed, in order.
         totals: of all rows that are in totals, one for each currency.
         gpu_ms, unpriced_ms: of the same rows; no amount includes `unpriced_ms`.
         computed_at: when the latest of these days was computed; None if none is.
     """
 
     rows: Sequence[WasteRow]
-    measured: int
+    days: Sequence[date]
     totals: Sequence[Money]
     gpu_ms: int
     unpriced_ms: int
     computed_at: datetime | None
+
+    @property
+    def measured(self) -> int:
+        """How many days are computed."""
+        return len(self.days)
 
 
 KEY = """ARRAY[coalesce(f.team_id, 0), coalesce(f.workload_id, 0),
@@ -200,7 +205,7 @@ def waste_report(
         cursor.execute(_ROWS, values)
         found = cursor.fetchall()
     measured, computed_at = _measured(days, clusters)
-    rows = _rows(found, places, measured)
+    rows = _rows(found, places, len(measured))
     claimed = [row for row in rows if row.is_in_totals]
     sums: dict[str, Money] = {}
     for row in claimed:
@@ -274,13 +279,15 @@ def _low(
     return charge_of(low, places)
 
 
-def _measured(days: DayRange, clusters: Collection[str]) -> tuple[int, datetime | None]:
-    """How many of the days are computed, and when the latest was."""
+def _measured(
+    days: DayRange, clusters: Collection[str]
+) -> tuple[list[date], datetime | None]:
+    """The days that are computed, and when the latest was."""
     done = WasteDay.objects.filter(day__gte=days.first, day__lt=days.after)
     if clusters:
         done = done.filter(cluster__name__in=clusters)
     newest: datetime | None = done.aggregate(at=Max("computed_at"))["at"]
-    return done.values("day").distinct().count(), newest
+    return list(done.values_list("day", flat=True).distinct().order_by("day")), newest
 
 
 def waste_days(selection: Selection, now: datetime) -> DayRange:
