@@ -172,10 +172,11 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
 
 
 UNSEEN = "Not known: before this was observed"
+_NOT_ADMITTED = {Stage.REFUSED: "Not let in", Stage.HELD_BACK: "Not yet"}
 
 
 def _steps(record: WaitRecord, now: datetime) -> list[WaitStep]:
-    is_out = record.stage == Stage.REFUSED and record.bound_at is None
+    is_out = record.stage in _NOT_ADMITTED and record.bound_at is None
     instants = (
         *(record.created_at, None if is_out else record.admitted_at),
         *(record.bound_at, record.started_at, record.first_busy_at),
@@ -192,7 +193,7 @@ def _steps(record: WaitRecord, now: datetime) -> list[WaitStep]:
     last = max((i for i, at in enumerate(instants) if at is not None), default=-1)
     absent = [UNSEEN if i < last else "Not yet" for i in range(len(names))]
     if is_out:
-        absent[1] = "Not let in"
+        absent[1] = _NOT_ADMITTED[Stage(record.stage)]
     quiet = record.quiet_until
     if record.started_at and (quiet is None or now - quiet > NEWEST_QUIET):
         absent[4] = UNSEEN

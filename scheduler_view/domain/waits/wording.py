@@ -204,7 +204,9 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "move_volume": lambda c: f"the volume of {c['name']} moves to another zone",
     "relax_spread": lambda c: f"its spread over {c['key']} is relaxed",
     "start_pod": _labels,
-    "queue_admits": lambda c: f"the queue {c['queue']} admits it".replace("  ", " "),
+    "queue_admits": lambda c: f"the queue {c['queue']} has quota for it".replace(
+        "  ", " "
+    ),
     "resume": lambda c: f"{c['object']} is resumed",
     "remove_gate": lambda c: f"the gate {c['gate']} is removed",
     "start_scheduler": lambda c: f"the scheduler {c['scheduler']} runs",

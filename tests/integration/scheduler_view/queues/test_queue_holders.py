@@ -111,7 +111,7 @@ def test_who_holds_the_quota_of_a_queue_is_named(number: int, sign_in: SignIn) -
     assert "nominalQuota 24" in page
     assert "borrowingLimit 8" in page
     assert "admits it" not in page, "that is a circle"
-    assert "enough of the work in large ends" in page
+    assert "enough of the work in the queue large ends" in page
     tune = WaitRecord.objects.get(name="tune").pk
     assert f'<a href="/queues/{tune}">vision-prod/tune</a>' in html_of(answer)
 

@@ -90,7 +90,7 @@ def test_the_holder_of_lower_priority_is_named(desk: Office, sign_in: SignIn) ->
         since=desk.now() - timedelta(hours=5), cause_since=desk.now()
     )
     page = text(ana.get(f"/queues/{row_number('urgent')}"))
-    assert "first seen to wait for this at" in page, "not since it waits"
+    assert "First seen to wait for this at" in page, "not since it waits"
     assert re.search(lower + "search-prod/search-holds", page)
 
 
