@@ -15,7 +15,14 @@ from pytest_django import Settings
 from accounting.access import EVERYTHING
 from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import Binding, NodeFact, Pod, PodAttribution, UnitPrice
+from accounting.models import (
+    Binding,
+    NodeFact,
+    Pod,
+    PodAttribution,
+    PodHold,
+    UnitPrice,
+)
 from scheduler_view.domain.waste.wording import evidence_text
 from scheduler_view.models import (
     ObservationRun,
@@ -220,6 +227,7 @@ def test_training_on_on_demand_nodes_could_run_on_spot(fleet: Fleet) -> None:
         "its longest hold lasted 2 h, less than SPOT_HOURS (24 h); 1 pod at the same time, "
         "SPOT_PODS is 4"
     )
+    PodHold.objects.filter(pod__workload=found.workload).update(ended_ms=None)
     [advice] = [
         one
         for one in recommendation_rows(EVERYTHING, 2)
