@@ -5,10 +5,12 @@ case is a row of `CASES`: the folder's name, and what each report must say.
 """
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pytest
 
+from accounting.models import UnitPrice
 from tests.acceptance.given import data
 from tests.integration.accounting.support import report, run
 
@@ -214,3 +216,18 @@ def test_numbers_are_those_of_its_page(name: str) -> None:
         assert look.has_others or len(found) == len(look.rows), found
     assert {row["code"] for row in report("issues")} == case.codes
     assert "FAIL" not in run("verify")
+
+
+@pytest.mark.parametrize("name", ["bom.om", "utf16.om", "dump.txt"])
+def test_a_file_is_read_in_the_form_that_its_tool_writes(name: str) -> None:
+    folder = data("outside-inputs/file-forms")
+    run("configure", folder / "configure.yaml")
+    said = run("import_metrics", "--cluster=c", folder / name)
+    assert said.startswith("12 samples (12 new)")
+
+
+def test_a_price_list_of_a_spreadsheet_is_read() -> None:
+    folder = data("outside-inputs/file-forms")
+    run("prices", "import", folder / "prices-excel.csv", "--save", "--keep-unknown")
+    [price] = UnitPrice.objects.values_list("model", "rate_per_gpu_hour")
+    assert price == ("Tesla-T4", Decimal("0.61"))

@@ -1,6 +1,7 @@
 """Samples and what each of them names: scraper, GPU or instance, pod, track."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +29,10 @@ METRICS = {  # names of what is read, and what they are read as
 PERCENT = frozenset({UTIL, AMD_ENGINE})  # scales of names, where none is declared
 OF_FIRST_PARTITION = frozenset({AMD_ENGINE, AMD_POWER})  # 0 on all others says nothing
 PARTITIONS = {"spx": 1, "dpx": 2, "tpx": 3, "qpx": 4, "cpx": 8}  # of an AMD card
+PROFILES = {  # by the model, as far as fleets have them
+    "A100": ("1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"),
+    "A30": ("1g.6gb", "2g.12gb", "4g.24gb"),
+}
 BILLION = 10**9
 ANY = ""
 Scales = Mapping[str, str]  # ratio or percent, by the names that a source declares
@@ -206,7 +211,18 @@ def part_of(labels: Mapping[str, str]) -> Part:
         return Part(int(labels["gpu_partition_id"]), kind)
     if not labels.get("GPU_I_ID"):
         return WHOLE
-    return Part(int(labels["GPU_I_ID"]), labels.get("GPU_I_PROFILE", ""))
+    profile = labels.get("GPU_I_PROFILE", "")
+    return Part(int(labels["GPU_I_ID"]), in_table(profile, labels.get("modelName", "")))
+
+
+def in_table(profile: str, model: str) -> str:
+    """The profile of the model whose gigabytes this one has but for rounding (rules.md "MIG")."""
+    for known in next((PROFILES[m] for m in PROFILES if m in model), ()):
+        ours, theirs = (re.split(r"g\.|gb", name)[:2] for name in (known, profile))
+        apart = abs(int(ours[1]) - int(theirs[1]))
+        if ours[0] == theirs[0] and apart <= max(1, int(ours[1]) // 10):
+            return known
+    return profile
 
 
 def scraper_of(labels: Mapping[str, str]) -> Scraper:

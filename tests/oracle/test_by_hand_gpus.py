@@ -268,6 +268,17 @@ def test_zeros_on_mig_are_suspect_where_utilisation_there_says_otherwise() -> No
     assert states(book, uid="u-train") == {"unknown": "128.571"}
 
 
+def test_a_profile_that_is_rounded_is_that_of_the_table() -> None:
+    """The exporter writes 3g.39gb where the pod requested mig-3g.40gb; 4/7 are stranded."""
+    resource = "nvidia_com_mig_3g_40gb"
+    samples = node("n1", 1, FIRST, resource=resource, labels=MIG)
+    samples += pod("train", "n1", FIRST, bound=0, resource=resource)
+    shown = {"GPU_I_ID": "1", "GPU_I_PROFILE": "3g.39gb"} | named("train")
+    samples += gpu("GPU-a", "n1", FIRST, 0.5, shown)
+    book = both(samples)
+    assert states(book, uid="u-train") == {"busy": "64.286", "idle": "64.286"}
+
+
 def test_power_of_the_whole_card_makes_no_instance_suspect() -> None:
     book = both(zeros_on_mig(power=400, limit=500))
     assert states(book, uid="u-train") == {"idle": "128.571"}

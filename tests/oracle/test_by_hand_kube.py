@@ -89,6 +89,17 @@ def test_a_pod_of_a_shard_that_fell_silent_is_held_while_another_is_seen() -> No
     assert states(book, "GPU-a") == {"busy": "300", "idle": "300", "unknown": "20"}
 
 
+def test_a_label_keeps_the_pod_of_a_silent_shard_while_another_is_away_once() -> None:
+    """Shard a ends at 180; b is away from 200 to 380, and its return is no evidence (N13)."""
+    on_b = [at for at in every(60, 20, 560) if not 200 < at < 380]
+    samples = pod("train", "n1", every(60, 0, 180), A, bound=0)
+    samples += node("n1", 1, on_b, B)
+    samples += gpu("GPU-a", "n1", every(60, 0, 540), 0.5, named("train"))
+    book = both(samples)
+    assert held(book) == {"u-train": (0, None, "")}
+    assert states(book, "GPU-a") == {"busy": "300", "idle": "300", "free": "20"}
+
+
 def test_a_pod_of_a_silent_shard_is_booked_until_nobody_is_seen() -> None:
     """Shard a is last scraped at 90, b at 95 and again from 305 on: nobody lacks the pod.
 
