@@ -106,8 +106,12 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
     def murder_pending(self) -> None:
         """End what has waited for too long; gunicorn's loop calls it each second."""
         now = time.monotonic()
-        for conn in [conn for conn in self.waiting if conn.timeout <= now]:
-            self._drop(conn)
+        for conn in list(self.waiting):
+            if not (self.alive or conn.received or conn.sock.tail):
+                # its next request may be on its way, but no successor starts before this ends
+                conn.timeout = min(conn.timeout, now + CLOSE_S)
+            if conn.timeout <= now:
+                self._drop(conn)
 
     def finish_request(self, conn: PatientConnection, future: Future[Any]) -> None:
         """A thread has ended its work on a request."""

@@ -50,7 +50,7 @@ class Web:
         return self.ask("GET", path, None, {"Cookie": self.cookie} | headers)
 
     def ask(
-        self, method: str, path: str, body: str | None, headers: dict[str, str]
+        self, method: str, path: str, body: str | bytes | None, headers: dict[str, str]
     ) -> http.client.HTTPResponse:
         """Another request, answered as by `get`."""
         asked = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
