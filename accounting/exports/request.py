@@ -122,9 +122,11 @@ class Export:
 
     @property
     def name(self) -> str:
-        """The name of the file."""
+        """The name of the file; a FOCUS file is named with its version."""
+        is_focus = self.request.what == What.FOCUS
+        what = self.request.profile if is_focus else self.request.what
         team = f"_{self.request.team}" if self.request.team else ""
-        stem = f"{self.request.what}_{self.booking.period}_{self.booking.revision_name}"
+        stem = f"{what}_{self.booking.period}_{self.booking.revision_name}"
         return f"gpu-ledger_{stem}{team}.{self.request.format}"
 
     def parameters(self) -> dict[str, Any]:

@@ -104,10 +104,7 @@ def _key(request: ExportRequest, destination: str) -> dict[str, Any]:
 
 
 def scheduled_requests(kinds: Sequence[str]) -> Iterator[tuple[ExportRequest, str]]:
-    """The files of all closed periods, with their names.
-
-    Two profiles of FOCUS differ in their names by the profile.
-    """
+    """The files of all closed periods, with their names."""
     for revision in closed_revisions():
         for kind in kinds:
             content, _, ending = kind.partition(":")
@@ -119,11 +116,4 @@ def scheduled_requests(kinds: Sequence[str]) -> Iterator[tuple[ExportRequest, st
                 format=Format(ending),
                 revision=revision.revision,
             )
-            yield request, _name(request, content)
-
-
-def _name(request: ExportRequest, content: str) -> str:
-    name = prepare(request).name
-    if content == "focus-1.2":
-        return name.replace("_focus_", "_focus-1.2_", 1)
-    return name
+            yield request, prepare(request).name

@@ -69,7 +69,7 @@ def formula_of(
         )
     return (
         "allocated milliseconds x rate / 3,600,000, price by price",
-        f"{hours(row.allocated_ms)} GPU-h at its rates = {money}",
+        f"{hours(row.allocated_ms - row.unpriced_ms)} GPU-h at its rates = {money}",
     )
 
 

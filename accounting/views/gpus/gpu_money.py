@@ -14,7 +14,10 @@ from accounting.web.tables import team_url
 
 @dataclass(frozen=True, slots=True)
 class Earned:
-    """One payer. `charge` is None if no time has a price, or with several `currencies`."""
+    """One payer. `charge` is None if no time has a price, or with several `currencies`.
+
+    `dark_ms` is the part of its time that another card of the page names "No data".
+    """
 
     name: str
     slot: int
@@ -23,6 +26,7 @@ class Earned:
     efficiency: float | None
     charge: Money | None
     currencies: tuple[str, ...] = ()
+    dark_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ def earnings(
         efficiency=None,
         charge=shown.charge_of(PLATFORM_STATES),
         currencies=ledger.currencies,
+        dark_ms=ledger.milliseconds["dark"],
     )
     lines.append(rest)
     return Earnings(

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from accounting.domain.core.ledger_line import PLATFORM_STATES
 from accounting.domain.core.money import Money, minor_places
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.file_names import period_part
@@ -89,7 +90,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         LEDGER_DIMENSIONS
     ):
         context |= _capacity(state, steps, length, places)
-        context["with_unallocated"] = _with_unallocated(found, context.get("ledger"))
+        context["with_unallocated"] = _with_unallocated(found, context.get("platform"))
     return render(request, "portal/overview.html", context)
 
 
@@ -126,13 +127,12 @@ def _changes_csv(state: PageState) -> HttpResponse:
     return csv_answer("spend-changes", columns, rows, period=period)
 
 
-def _with_unallocated(found: Breakdown, ledger: shapes.Capacity | None) -> Money | None:
-    """What teams and unallocated time come to; None if one of them has no amount."""
+def _with_unallocated(found: Breakdown, platform: Money | None) -> Money | None:
+    """What teams and the platform's line come to; None if one of them has no amount."""
     charge = found.summary.total.charge
-    rest = ledger.unallocated.charge if ledger else None
-    if charge is None or rest is None or charge.currency != rest.currency:
+    if charge is None or platform is None or charge.currency != platform.currency:
         return None
-    return charge + rest
+    return charge + platform
 
 
 def _capacity(
@@ -146,5 +146,6 @@ def _capacity(
     rows = ledger_rows(selection, (state.step_dimension,))
     return {
         "ledger": shapes.capacity(row, length_ms, places),
+        "platform": row.charge_of(PLATFORM_STATES),
         "ledger_spark": figures.ledger_spark(rows, steps, state),
     }

@@ -126,7 +126,7 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
     assert json.loads(contest)["team"] == "vision"
     assert json.loads(credit)["twin_amount"] == "12.500000"
     assert Entry.objects.count() == 1
-    name = f"gpu-ledger_focus_2026-10_r{stored.revision}.csv"
+    name = f"gpu-ledger_focus-1.4_2026-10_r{stored.revision}.csv"
     assert name in file
     assert (tmp_path / name).exists()
     assert what_if.splitlines()[0].strip() == "done calibrated"

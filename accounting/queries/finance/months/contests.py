@@ -44,7 +44,7 @@ class ContestStepRow:
     Attributes:
         act: `contested`, `answered`, `accepted`, `reopened`, `withdrawn`; `words` says it.
         answer: `entry`, `mapping` or `reason`; "" for other steps.
-        rule: id of the changed rule; None for other answers.
+        rule: id of the changed rule; None for other answers. Pages name it by its position.
     """
 
     act: str
@@ -55,6 +55,7 @@ class ContestStepRow:
     answer: str
     entry: AnswerEntry | None
     rule: int | None
+    rule_position: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def contest_row(scope: Scope, number: int) -> ContestRow | None:
 
 def _readable(scope: Scope) -> QuerySet[Contest]:
     found = Contest.objects.select_related("team").prefetch_related(
-        "steps__by", "steps__entry"
+        "steps__by", "steps__entry", "steps__binding"
     )
     return found if scope.sees_all else found.filter(team_id__in=scope.lead_of)
 
@@ -188,6 +189,7 @@ def _step(one: ContestStep) -> ContestStepRow:
         answer=one.answer,
         entry=_entry(one.entry) if one.entry else None,
         rule=one.binding_id,
+        rule_position=one.binding.position if one.binding else None,
     )
 
 

@@ -76,9 +76,9 @@ class RuleField(forms.ModelChoiceField):  # type: ignore[type-arg]
     """A rule of attribution, by its number and what it says."""
 
     def label_from_instance(self, obj: Binding) -> str:
-        """`Rule 3: vision-* to Vision`."""
+        """`Rule 3: vision-* to Vision`, by its position in the order of rules."""
         what = f"{obj.label}={obj.glob}" if obj.label else obj.glob
-        return f"Rule {obj.pk}: {what} to {obj.team.name}"
+        return f"Rule {obj.position}: {what} to {obj.team.name}"
 
 
 class ReasonAnswerForm(PeriodReasonForm):

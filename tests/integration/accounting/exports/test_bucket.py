@@ -21,7 +21,7 @@ from accounting.tasks import keep_exports, write_exports
 from tests.s3_server import KEY_ID, SECRET, serving
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.s3]
-FILE = "gpu-ledger_focus_2026-10_r1.csv"
+FILE = "gpu-ledger_focus-1.4_2026-10_r1.csv"
 MIB = 1 << 20
 
 

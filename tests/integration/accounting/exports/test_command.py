@@ -35,7 +35,8 @@ def month(days: Days) -> Days:
 def exported(what: str, folder: Path, *options: str) -> tuple[Path, dict[str, object]]:
     ended = run("export", what, "--period", "2026-10", "-o", str(folder), *options)
     assert ended.code == 0, ended.err
-    (path,) = folder.glob(f"gpu-ledger_{what}_*.csv")
+    name = "focus-1.4" if what == "focus" else what
+    (path,) = folder.glob(f"gpu-ledger_{name}_*.csv")
     metadata = json.loads(path.with_name(f"{path.name}.metadata.json").read_text())
     assert metadata["sha256"] in ended.out
     return path, metadata
@@ -107,7 +108,7 @@ def test_a_running_period_is_computed_when_it_is_written(
     month: Days, tmp_path: Path
 ) -> None:
     path, metadata = exported("focus", tmp_path)
-    assert path.name == "gpu-ledger_focus_2026-10_running.csv"
+    assert path.name == "gpu-ledger_focus-1.4_2026-10_running.csv"
     assert metadata["close_hash"] is None
     first = Decimal(str(metadata["sum"]))
     month.use("search", date(2026, 10, 6), 3_600_000)

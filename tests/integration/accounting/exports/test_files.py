@@ -46,7 +46,9 @@ def lines(db: None) -> list[Line]:
 def test_names_say_what_a_file_has(lines: list[Line], tmp_path: Path) -> None:
     del lines
     team = ExportRequest(What.CHARGES, "2026-10", team="vision")
-    assert write_file(FOCUS, tmp_path).path.name == "gpu-ledger_focus_2026-10_r1.csv"
+    assert (
+        write_file(FOCUS, tmp_path).path.name == "gpu-ledger_focus-1.4_2026-10_r1.csv"
+    )
     written = write_file(team, tmp_path)
     assert written.path.name == "gpu-ledger_charges_2026-10_r1_vision.csv"
     assert written.metadata_path.name == f"{written.path.name}.metadata.json"
@@ -111,10 +113,10 @@ def test_a_file_without_rows_has_its_header(tmp_path: Path) -> None:
     book([])
     for format_ in Format:
         write_file(ExportRequest(What.FOCUS, "2026-10", format=format_), tmp_path)
-    text = (tmp_path / "gpu-ledger_focus_2026-10_r1.csv").read_text()
+    text = (tmp_path / "gpu-ledger_focus-1.4_2026-10_r1.csv").read_text()
     assert text.startswith("BilledCost,")
     assert text.count("\n") == 1
-    table = pq.read_table(tmp_path / "gpu-ledger_focus_2026-10_r1.parquet")
+    table = pq.read_table(tmp_path / "gpu-ledger_focus-1.4_2026-10_r1.parquet")
     assert table.num_rows == 0
     assert table.column_names == text.strip().split(",")
 
@@ -214,6 +216,6 @@ def test_an_older_revision_stays_readable(lines: list[Line], tmp_path: Path) -> 
     old = write_file(FOCUS, tmp_path).path.read_bytes()
     PeriodRevision.objects.update(**reopening(datetime(2026, 11, 6, tzinfo=UTC)))
     book(random_lines(6, 20), revision=2)
-    assert prepare(FOCUS).name == "gpu-ledger_focus_2026-10_r2.csv"
+    assert prepare(FOCUS).name == "gpu-ledger_focus-1.4_2026-10_r2.csv"
     again = ExportRequest(What.FOCUS, "2026-10", revision=1)
     assert write_file(again, tmp_path).path.read_bytes() == old

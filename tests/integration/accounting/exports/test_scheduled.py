@@ -27,15 +27,15 @@ def test_scheduled_files_follow_each_close(
     assert write_scheduled() == []  # no folder is set
     settings.SCHEDULED_EXPORT_FOLDER = target
     names = {
-        "gpu-ledger_focus_2026-10_r1.csv",
+        "gpu-ledger_focus-1.4_2026-10_r1.csv",
         "gpu-ledger_focus-1.2_2026-10_r1.csv",
         "gpu-ledger_statements_2026-10_r1.xlsx",
     }
     assert {one.path.name for one in write_scheduled()} == names
     assert write_scheduled() == []
-    (target / "gpu-ledger_focus_2026-10_r1.csv.metadata.json").unlink()
+    (target / "gpu-ledger_focus-1.4_2026-10_r1.csv.metadata.json").unlink()
     (again,) = write_scheduled()  # killed between the two files
-    assert again.path.name == "gpu-ledger_focus_2026-10_r1.csv"
+    assert again.path.name == "gpu-ledger_focus-1.4_2026-10_r1.csv"
     PeriodRevision.objects.update(**reopening(NOW))
     book(random_lines(8, 20), revision=2)
     assert {one.path.name for one in write_scheduled()} == {

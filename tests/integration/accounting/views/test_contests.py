@@ -12,7 +12,7 @@ import time_machine
 from django.test import Client
 
 from accounting.booking.running import book_running
-from accounting.models import Contest, Entry
+from accounting.models import Binding, Contest, Entry
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story
@@ -71,6 +71,18 @@ def test_a_lead_contests_and_finance_answers_with_a_credit(sign_in: SignIn) -> N
     assert "Accepted" in page
     assert ANSWER in page
     assert "E-1 · credit" in page
+
+
+def test_a_rule_has_the_number_of_its_position(sign_in: SignIn) -> None:
+    rule = Binding.objects.order_by("-position").first()
+    assert rule is not None
+    Binding.objects.filter(pk=rule.pk).update(position=77)
+    asked, fin = contest(sign_in("luis")), sign_in("ana")
+    address = f"/contests/{asked.pk}"
+    assert "Rule 77: " in text_of(fin, f"{address}?answer=mapping")
+    body = {"answer": "mapping", "rule": rule.pk, "reason": ANSWER}
+    assert fin.post(f"{address}/answer", body).status_code == 302
+    assert "rule 77" in text_of(fin, address)
 
 
 def test_an_answer_shows_its_own_fields_only(sign_in: SignIn) -> None:

@@ -53,7 +53,7 @@ def test_a_small_file_is_sent_at_once(sign_in: SignIn) -> None:
     sent = fin.post("/exports", WHOLE | {"content": "focus-1.2", "team": "vision"})
     assert sent.status_code == 302
     found = fin.get(sent["Location"])
-    name = "gpu-ledger_focus_2026-11_running_vision.csv"
+    name = "gpu-ledger_focus-1.2_2026-11_running_vision.csv"
     assert name in found["Content-Disposition"]
     data = b"".join(found.streaming_content)  # type: ignore[attr-defined]
     assert b"x_AllocatedMethodId" in data

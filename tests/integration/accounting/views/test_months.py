@@ -126,6 +126,12 @@ def test_files_are_of_the_team_for_its_lead(sign_in: SignIn) -> None:
     lines = b"".join(everything.streaming_content)  # type: ignore[attr-defined]
     assert lines.count(b"\n") == booked.line_count + 1
     assert fin.get(f"{address}?format=pdf").status_code == 400
+    names = {
+        fin.get(f"/months/2026-11/files/focus?profile={one}")["Content-Disposition"]
+        for one in ("focus-1.4", "focus-1.2")
+    }
+    assert len(names) == 2
+    assert all("focus-1." in one for one in names)
     assert fin.get("/months/2026-11/files/everything").status_code == 404
 
 

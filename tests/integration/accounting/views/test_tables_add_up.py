@@ -90,6 +90,14 @@ def test_spend_and_spent_of_a_team_differ_by_what_is_said(sign_in: SignIn) -> No
     assert quiet.status_code == 200
 
 
+def test_a_formula_counts_the_hours_that_have_a_price(sign_in: SignIn) -> None:
+    answer = sign_in("ana").get(f"/explain?what=charge&team=fraud&{NOVEMBER}")
+    found, prices = answer.context["found"], answer.context["prices"]
+    assert prices.unpriced_ms
+    priced = (prices.total_ms - prices.unpriced_ms) / 3_600_000
+    assert found.formula[1].startswith(f"{priced:,.2f} GPU-h at its rates")
+
+
 def test_overview_says_what_the_statements_come_to(sign_in: SignIn) -> None:
     month = Statement.objects.filter(revision__period="2026-11")
     payable = month[0].revision.payable
