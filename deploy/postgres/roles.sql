@@ -6,9 +6,10 @@
 --   psql --command="ALTER ROLE ledger_app LOGIN PASSWORD '...'" "$DATABASE_URL"   -- once
 -- Then give the services a DATABASE_URL with this role, and keep the other for migrations.
 --
--- It may read and write rows, make partitions of the fact tables and drop them. It may add to
--- the history and to its chain; it may not change, remove or empty them, nor switch off their
--- triggers: it does not own them.
+-- It may read and write rows, and have partitions of the fact tables made and dropped by functions of
+-- their owner. It may add to the history and to its chain; it may not change, remove or empty them, nor
+-- switch off their triggers. It owns nothing and creates nothing in the schema: what it could attach to
+-- a table would run as the owner at the next migration (take_back.sql, for databases of before).
 
 BEGIN;
 
@@ -19,28 +20,15 @@ BEGIN
     END IF;
 END $$;
 
--- Whoever migrates can go on altering what the role owns.
+-- Whoever migrates can take back what the role owned in earlier versions.
 GRANT ledger_app TO CURRENT_USER;
 
-GRANT USAGE, CREATE ON SCHEMA public TO ledger_app;
-
--- Only an owner makes and drops partitions. A table that is owned already is not locked; and
--- rights are granted afterwards, because ANALYZE of a partition waits for whoever has changed
--- its row of the catalog, and this waits for ANALYZE: that would be a deadlock.
-DO $$
-DECLARE
-    fact regclass;
-BEGIN
-    FOR fact IN
-        SELECT c.oid::regclass FROM pg_class c
-        WHERE c.relnamespace = 'public'::regnamespace
-          AND c.relkind IN ('r', 'p')
-          AND (c.relkind = 'p' OR c.relispartition)
-          AND c.relowner <> 'ledger_app'::regrole
-    LOOP
-        EXECUTE format('ALTER TABLE %s OWNER TO ledger_app', fact);
-    END LOOP;
-END $$;
+REVOKE CREATE ON SCHEMA public FROM PUBLIC, ledger_app;
+GRANT USAGE ON SCHEMA public TO ledger_app;
+GRANT EXECUTE ON FUNCTION
+    public.accounting_create_partition(text, timestamptz, timestamptz),
+    public.accounting_drop_partitions(text, text[])
+TO ledger_app;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ledger_app;
 GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ledger_app;

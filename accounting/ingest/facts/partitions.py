@@ -1,4 +1,7 @@
-"""Partitions of the fact tables: created as needed, dropped when they expire."""
+"""Partitions of the fact tables: created as needed, dropped when they expire.
+
+By functions of the tables' owner (migration 0009): the services' role owns nothing.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 from django.db import OperationalError, connection, transaction
-from psycopg import sql
 from psycopg.errors import LockNotAvailable
 
 from accounting.locks import lock
@@ -59,7 +61,11 @@ def ensure(tables: Iterable[Table], start: datetime, end: datetime) -> int:
         lock("partitions", 0)
         missing = _missing(wanted)  # another process may have created some meanwhile
         for name in sorted(missing):
-            cursor.execute(_create(name, *wanted[name]).as_string(None))
+            table, low, high = wanted[name]
+            cursor.execute(
+                "SELECT accounting_create_partition(%s, %s, %s)",
+                [table.name, low, high],
+            )
     return len(missing)
 
 
@@ -89,24 +95,6 @@ def _missing(names: Iterable[str]) -> set[str]:
             [list(names)],
         )
         return {name for (name,) in cursor.fetchall()}
-
-
-def _create(name: str, table: Table, low: datetime, high: datetime) -> sql.Composed:
-    """The SQL that creates a partition while others read the table, for however long.
-
-    `CREATE TABLE ... PARTITION OF` waits for all of them, and those who come later wait for it:
-    https://www.postgresql.org/docs/current/ddl-partitioning.html, section "Partition Maintenance".
-    Attaching creates the indexes of the table, too.
-    """
-    return sql.SQL(
-        "CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS);"
-        "ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ({low}) TO ({high})"
-    ).format(
-        name=sql.Identifier(name),
-        table=sql.Identifier(table.name),
-        low=sql.Literal(low.isoformat()),
-        high=sql.Literal(high.isoformat()),
-    )
 
 
 def _bounds(
@@ -142,8 +130,9 @@ def drop_expired(table: Table, before: datetime) -> list[str]:
             lock("partitions", 0)
             dropped = _expired(table, before)
             if dropped:
-                names = sql.SQL(", ").join(map(sql.Identifier, dropped))
-                cursor.execute(sql.SQL("DROP TABLE {}").format(names).as_string(None))
+                cursor.execute(
+                    "SELECT accounting_drop_partitions(%s, %s)", [table.name, dropped]
+                )
     except OperationalError as error:
         if not isinstance(error.__cause__, LockNotAvailable):
             raise

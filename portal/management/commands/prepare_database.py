@@ -2,7 +2,8 @@
 
 It runs as the role that owns the tables (`DATABASE_URL`). If `APP_DATABASE_URL` is set, the role
 of web, worker, beat and observer is created or updated with `deploy/postgres/roles.sql`: it cannot
-rewrite the audit log. Otherwise it only migrates. Safe to repeat; run it after each release.
+rewrite the audit log, and owns nothing; what it owned in earlier versions is taken back first
+(`take_back.sql`). Otherwise it only migrates. Safe to repeat; run it after each release.
 """
 
 from argparse import ArgumentParser
@@ -13,12 +14,13 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.core.management.base import BaseCommand
 from django.db import connection, transaction
-from django.db.utils import ProgrammingError
+from django.db.utils import DatabaseError, ProgrammingError
 from psycopg import sql
 
 from portal.env import BASE_DIR, database_settings
 
 ROLES = BASE_DIR / "deploy" / "postgres" / "roles.sql"
+TAKE_BACK = ROLES.with_name("take_back.sql")
 IN_FILE = "ledger_app"  # the name of the role in the file
 
 
@@ -39,6 +41,14 @@ class Command(BaseCommand):
             raise CommandError(
                 "APP_DATABASE_URL must use the database of DATABASE_URL with another role"
             )
+        try:
+            with transaction.atomic():
+                if app:
+                    run_file(
+                        TAKE_BACK, app["USER"]
+                    )  # before anything runs as the owner
+        except DatabaseError as error:
+            raise CommandError(str(error).strip().splitlines()[0]) from None
         call_command("migrate", interactive=False, verbosity=options["verbosity"])
         if app is None:
             return
@@ -51,6 +61,11 @@ class Command(BaseCommand):
                 f"the role {app['USER']} cannot be made by {own['USER']}: {reason}"
             ) from None
         self.stdout.write(f"{app['USER']} has the permissions of the services")
+        if _is_superuser():
+            self.stderr.write(
+                f"{own['USER']} is a superuser, which migrations do not need: docs/operations.md, "
+                '"Audit record", says how to migrate as another role'
+            )
 
 
 def make_role(name: str, password: str, path: Path) -> None:
@@ -64,17 +79,31 @@ def make_role(name: str, password: str, path: Path) -> None:
     Raises:
         ProgrammingError: the current role may not create roles.
     """
-    text = path.read_text().replace(IN_FILE, name)
-    # The transaction is ours: of two in parallel, the second waits for the first.
-    text = text.replace("BEGIN;\n", "", 1).replace("COMMIT;\n", "", 1)
+    run_file(path, name)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
-        cursor.execute(text)
         role = sql.Identifier(name)
         cursor.execute(sql.SQL("ALTER ROLE {} LOGIN").format(role))
         if password:
             secret = sql.Literal(_scrambled(name, password))
             cursor.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, secret))
+
+
+def run_file(path: Path, role: str) -> None:
+    """Run a file of deploy/postgres for a role, in a transaction.
+
+    The transaction is ours: of two in parallel, the second waits for the first.
+    """
+    text = path.read_text().replace(IN_FILE, role)
+    text = text.replace("BEGIN;\n", "", 1).replace("COMMIT;\n", "", 1)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [role])
+        cursor.execute(text)
+
+
+def _is_superuser() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+        return bool(cursor.fetchone()[0])
 
 
 def _scrambled(name: str, password: str) -> str:

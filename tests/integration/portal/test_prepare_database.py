@@ -150,6 +150,42 @@ def test_the_services_role_does_all_of_the_work_and_rewrites_nothing(
     )  # it runs again after each release; there are new partitions by then
 
 
+def test_the_owner_of_a_new_database_is_no_superuser(base: Base) -> None:
+    """As `docker-compose.yml` makes it: the file that the image of PostgreSQL runs once."""
+    address = base.owner["DATABASE_URL"]
+    user = address.split("//")[1].split("@")[0]
+    text = (ROOT / "deploy" / "postgres" / "owner.sql").read_text()
+    setup = text.replace("\\getenv password POSTGRES_PASSWORD\n", "")
+    assert setup != text
+    base.sql(
+        setup.replace(":'password'", "'of the owner'")
+        .replace("gpu_ledger", "prepared")
+        .replace("ROLE postgres", f'ROLE "{user}"')
+    )
+    try:
+        as_owner = address.replace(f"//{user}@", "//ledger@")
+        for _ in range(2):  # a release, and the one after it
+            done = prepared(base, DATABASE_URL=as_owner)
+            assert done.returncode == 0, done.stderr
+            assert "superuser" not in done.stderr
+        found = base.sql("SELECT rolsuper FROM pg_roles WHERE rolname = 'ledger'")
+        assert found == [(False,)]
+        owners = base.sql(
+            "SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = 'public'"
+        )
+        assert owners == [("ledger",)]
+        made = "SELECT accounting_create_partition('usage_hour', '2031-01-01', '2031-02-01')"
+        base.sql(made, who=base.services)
+    finally:
+        base.sql(f'REASSIGN OWNED BY ledger TO "{user}"')
+        base.sql("DROP OWNED BY ledger, ledger_app")
+        base.sql("DROP ROLE ledger")
+
+
+def test_a_superuser_who_migrates_is_told(base: Base) -> None:
+    assert "is a superuser, which migrations do not need" in prepared(base).stderr
+
+
 def test_without_the_services_address_it_only_migrates(base: Base) -> None:
     del base.owner["APP_DATABASE_URL"]
     done = prepared(base)

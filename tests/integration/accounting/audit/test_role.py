@@ -20,7 +20,7 @@ from accounting.audit import SYSTEM
 from accounting.ingest.facts import partitions
 from accounting.models import AuditLink, Team
 from accounting.queries.audit.chain_checks import history_tables
-from portal.management.commands.prepare_database import make_role
+from portal.management.commands.prepare_database import TAKE_BACK, make_role, run_file
 from tests.builders import SETUP
 from tests.integration.accounting.booking.days import H100, Days
 from tests.integration.accounting.booking.people import person
@@ -110,9 +110,14 @@ def test_statistics_of_a_partition_and_the_role_do_not_wait_for_each_other(
     start = datetime(2026, 10, 1, tzinfo=UTC)
     partitions.ensure([partitions.HOURS], start, start + timedelta(hours=1))
     role, is_locked = role_of_test(), Event()
+    with transaction.atomic():
+        make_role(role, "", FILE)
+    execute(f"ALTER TABLE {PARTITION} OWNER TO {role}")  # as earlier versions had it
     with ThreadPoolExecutor() as pool:
         analyzed = pool.submit(analyze, is_locked)
         assert is_locked.wait(10)
+        with transaction.atomic():
+            run_file(TAKE_BACK, role)
         with transaction.atomic():
             make_role(role, "", FILE)
         analyzed.result()
@@ -155,6 +160,75 @@ GUARDS = (
 )
 
 
+FOREIGN = (
+    # what a taken-over service did to run as the owner
+    "CREATE FUNCTION public.evil() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+    "CREATE TABLE public.evil (id integer)",
+    "CREATE VIEW public.evil AS SELECT 1",
+    "CREATE TRIGGER evil BEFORE DELETE ON usage_day EXECUTE FUNCTION accounting_refuse_frozen()",
+    "CREATE RULE evil AS ON DELETE TO intensity_day DO NOTHING",
+    "ALTER TABLE intensity_day ADD CHECK (true)",
+    "CREATE SCHEMA evil",
+    "DROP TABLE usage_hour",
+    "TRUNCATE usage_hour",
+    "SELECT accounting_create_partition('accounting_auditlink', '2026-01-01', '2026-02-01')",
+    "SELECT accounting_drop_partitions('usage_hour', ARRAY['accounting_auditlink'])",
+    "SELECT accounting_drop_partitions('accounting_auditlink', ARRAY['accounting_auditlink'])",
+    "ALTER FUNCTION accounting_drop_partitions(text, text[]) SECURITY INVOKER",
+)
+
+
+@pytest.mark.parametrize("statement", FOREIGN)
+def test_nothing_of_theirs_runs_as_the_owner(as_services: str, statement: str) -> None:
+    del as_services
+    with pytest.raises(
+        ProgrammingError, match=r"permission denied|must be owner|facts|partitions"
+    ):
+        execute(statement)
+
+
+def test_they_own_nothing_after_their_work(as_services: str) -> None:
+    start = datetime(2032, 1, 1, tzinfo=UTC)
+    made = partitions.ensure(partitions.ALL, start, start + timedelta(hours=1))
+    assert made == len(partitions.ALL)
+    owned = "SELECT relname FROM pg_class WHERE relowner = %s::regrole"
+    with connection.cursor() as cursor:
+        cursor.execute(owned, [as_services])
+        assert cursor.fetchall() == []
+    dropped = [
+        name
+        for table in partitions.ALL
+        for name in partitions.drop_expired(table, start + timedelta(days=367))
+        if name.endswith("_20320101")
+    ]
+    assert len(dropped) == made
+
+
+def test_tables_of_an_earlier_version_are_taken_back(as_services: str) -> None:
+    execute("SET ROLE NONE")
+    execute(f"GRANT CREATE ON SCHEMA public TO {as_services}")
+    execute(f"ALTER TABLE usage_day OWNER TO {as_services}")
+    execute(f"SET ROLE {as_services}")
+    execute(FOREIGN[0])
+    execute(FOREIGN[3].replace("accounting_refuse_frozen", "public.evil"))
+    execute("SET ROLE NONE")
+    with (
+        pytest.raises(
+            DatabaseError, match=r"function evil\(\), trigger evil on usage_day"
+        ),
+        transaction.atomic(),
+    ):
+        run_file(TAKE_BACK, as_services)
+    execute("DROP FUNCTION public.evil() CASCADE")
+    with transaction.atomic():
+        run_file(TAKE_BACK, as_services)
+        make_role(as_services, "", FILE)
+    execute(f"SET ROLE {as_services}")
+    for statement in (FOREIGN[0], FOREIGN[3]):
+        with pytest.raises(ProgrammingError, match=r"permission denied|must be owner"):
+            execute(statement)
+
+
 def test_the_record_and_its_guards_are_not_theirs_to_change(as_services: str) -> None:
     del as_services
     assert len(AUDIT) > 10
@@ -165,7 +239,7 @@ def test_the_record_and_its_guards_are_not_theirs_to_change(as_services: str) ->
 
 
 def test_who_owns_the_tables_can_still_migrate(as_services: str) -> None:
-    execute("RESET ROLE")
+    execute("SET ROLE NONE")
     execute("ALTER TABLE usage_hour ADD COLUMN later integer")
     execute("ALTER TABLE usage_hour DROP COLUMN later")
     call_command("migrate", "--check", verbosity=0)
@@ -173,7 +247,7 @@ def test_who_owns_the_tables_can_still_migrate(as_services: str) -> None:
         cursor.execute(
             "SELECT tableowner FROM pg_tables WHERE tablename = 'usage_hour'"
         )
-        assert cursor.fetchone() == (as_services,)
+        assert cursor.fetchone() != (as_services,)
 
 
 def test_the_services_close_a_month_and_cannot_change_it(as_services: str) -> None:
