@@ -17,12 +17,14 @@ from accounting.domain.attribution.attribute import WindowLedger, attribute
 from accounting.domain.attribution.metric_names import Spellings, spellings
 from accounting.domain.attribution.node_timeline import node_timelines
 from accounting.domain.core.interval import Interval
+from accounting.domain.inventory.merge.places import placed
 from accounting.domain.samples.series import Reading, content_hash
 from accounting.failpoints import reach
 from accounting.ingest import retirement
 from accounting.ingest.data_issues import checks
 from accounting.ingest.data_issues.events import SourceFailed, WindowsComputed
 from accounting.ingest.evidence.ids import Ids
+from accounting.ingest.evidence.load import shown_nodes
 from accounting.ingest.evidence.observe import State, observe_period
 from accounting.ingest.facts import write_facts
 from accounting.ingest.facts.commit import write_windows
@@ -100,7 +102,9 @@ def ingest_next(
         is_over = at is not None and claimed.period.start_ms >= at
         # read again after the claim: a source that was added since makes windows due
         reader = reader_of(cluster)
-        readings = _read(reader, claimed.period, is_over=is_over)
+        readings = placed(
+            _read(reader, claimed.period, is_over=is_over), shown_nodes(cluster)
+        )
         reach("read")
         reading_hash = content_hash(readings)
         if reading_hash == claimed.reading_hash:

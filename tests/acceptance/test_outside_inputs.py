@@ -169,6 +169,24 @@ CASES: Mapping[str, Case] = {
             Look("ledger", "gpu", ({"gpu": "GPU-x1"}, {"gpu": "GPU-x2"})),
         ),
     ),
+    "hostname-is-pod-name": Case(
+        looks=(
+            Look(
+                "usage",
+                "pod",
+                (
+                    {
+                        "pod": "t-0",
+                        "allocated_ms": 7_200_000,
+                        "busy_ms": 3_600_000,
+                        "coverage": 1.0,
+                    },
+                ),
+            ),
+            Look("ledger", "node,gpu", ({"node": "n6", "gpu": "GPU-hl1"},)),
+        ),
+        codes=frozenset({"hostname_of_no_node"}),
+    ),
     "rejected-pods": Case(
         looks=(
             Look(

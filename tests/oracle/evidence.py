@@ -84,7 +84,7 @@ class Evidence(KubeState):
     # --- exporters -------------------------------------------------------------------
 
     def _exporter_sample(self, sample: Sample, label: Label | None) -> None:
-        track, proof, host = sample.track, sample.proof, sample.host
+        track, proof, host = sample.track, sample.proof, self.host(sample)
         shown = self.parts[track.uuid].setdefault(sample.at, set())
         if track.part is not WHOLE:
             shown.add(track.part)
@@ -165,7 +165,7 @@ class Evidence(KubeState):
             uuid = sample.gpu
             step = steps[uuid, sample.at]
             place = Place(uuid, sample.part, sample.labels.get("vgpu", ""))
-            proofs.append(Proof(uuid, sample.host, sample.at, step, label, place))
+            proofs.append(Proof(uuid, self.host(sample), sample.at, step, label, place))
         nobody = ("", "", "")
         return sorted(
             proofs, key=lambda p: (p.at, p.uuid, p.node, p.label or nobody, p.place)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from tests.oracle.samples import SECOND, WINDOW, Sample, Scraper, window_of
+from tests.oracle.samples import HOSTS, SECOND, WINDOW, Sample, Scraper, window_of
 from tests.oracle.setup import Setup
 from tests.oracle.steps import lower_median, median_gap, union, validity
 from tests.oracle.units import RESOURCES, Said, gpus_of
@@ -126,6 +126,11 @@ class KubeState:
             pod = self.pods.setdefault(labels["uid"], Pod(labels["uid"]))
             pod.seen[sample.at].add(scraper)
             _show(pod, sample)
+
+    def host(self, sample: Sample) -> str:
+        """The node of an exporter's sample (N14): the first label that names one."""
+        labels = [sample.labels[name] for name in HOSTS if sample.labels.get(name)]
+        return next((name for name in labels if name in self.objects), sample.host)
 
     @staticmethod
     def _leave_out(capacity: dict[str, int], usable: Mapping[str, int]) -> None:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
+from tests.oracle.kube import NAMING
 from tests.oracle.samples import SECOND, Sample
 from tests.oracle.setup import Setup
 
@@ -76,7 +77,8 @@ def shown_by(sample: Sample) -> Iterator[str]:
     labels = sample.labels
     if labels.get("uid"):
         yield f"pod {labels['uid']}"
-    if labels.get("node"):
+    is_own = sample.name.startswith("kube_node_") or sample.name in NAMING
+    if labels.get("node") and is_own:  # else Prometheus added it
         yield f"node {labels['node']}"
 
 

@@ -346,3 +346,15 @@ def test_a_pod_that_fails_later_than_five_minutes_held_its_gpu() -> None:
     away = without(ALL, 60, 480)
     samples = failed("train", every(30, 480, 570), 90) + node("n1", 1, away)
     assert held(both(samples)) == {"u-train": (90, 480, "Failed")}
+
+
+# --- N14: a name of no node ----------------------------------------------------------
+
+
+def test_the_first_label_that_names_a_node_is_where_a_gpu_is() -> None:
+    samples = node("n1", 1, ALL) + pod("train", "n1", ALL, bound=0)
+    labels = named("train") | {"node": "n1"}
+    samples += gpu("GPU-a", "dcgm-6ldbb", ALL, 0.5, labels)
+    book = both(samples)
+    assert states(book) == {"busy": "300", "idle": "300"}
+    assert states(book, "GPU-a") == states(book)

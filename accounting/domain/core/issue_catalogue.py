@@ -194,6 +194,11 @@ TEXTS: Mapping[str, Text] = {
         "includes it.",
         "the time of its samples",
     ),
+    "hostname_of_no_node": Text(
+        "Exporter with another name of its node",
+        "Nothing is lost: another label names the node. Set NODE_NAME in the exporter's "
+        "DaemonSet (`fieldRef: spec.nodeName`), or drop the label with a scrape config.",
+    ),
     "gpu_beyond_capacity": Text(
         "GPU beyond its node's capacity",
         "It is not billed. Check which exporter sends its samples. If the GPU exists, check why "

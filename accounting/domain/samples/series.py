@@ -61,6 +61,7 @@ class GpuKey(NamedTuple):
     exported: PodName | None = None
     plain: PodName | None = None
     claim: Claimed | None = None
+    names: tuple[tuple[str, str], ...] = ()  # label and node, where they differ (N14)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

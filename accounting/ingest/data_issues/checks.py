@@ -28,6 +28,7 @@ CHECKS: Mapping[type[Event], tuple[Check, ...]] = {
         of_windows.metrics_twice,
         of_windows.holds,
         of_windows.misplaced_gpus,
+        of_windows.hostnames,
         of_windows.more_than_capacity,
         of_windows.kube_state_jobs,
     ),

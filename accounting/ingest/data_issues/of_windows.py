@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.gpu_location import misplaced
 from accounting.domain.holds.node_capacity import beyond_capacity
+from accounting.domain.inventory.merge.places import other_names
 from accounting.domain.samples.gpu_errors import conditions, duplicate_measures
 from accounting.ingest.data_issues.events import WindowsComputed
 
@@ -56,6 +57,11 @@ def misplaced_gpus(event: WindowsComputed) -> Iterable[Issue]:
     parts = event.state.derived.seen
     seen = any(part.intersection(event.period) for part in parts)
     return misplaced(event.state.inventory, event.period, is_seen=seen)
+
+
+def hostnames(event: WindowsComputed) -> Iterable[Issue]:
+    """Exporters that call a node by another name."""
+    return other_names(event.readings, event.period)
 
 
 def more_than_capacity(event: WindowsComputed) -> Iterable[Issue]:

@@ -34,7 +34,7 @@ from accounting.domain.units.resources import is_counted
 from accounting.ingest.evidence import gpu_labels, gpu_models, resource_claims
 from accounting.ingest.evidence.ids import Ids, rows_of
 from accounting.mapping import pod_from_row, unpack_times
-from accounting.models import Cluster
+from accounting.models import Cluster, Node
 from accounting.queries.data_health.retirement import retired_ms
 from accounting.queries.database_clock import database_now
 from accounting.queries.resources import added_resources
@@ -86,6 +86,12 @@ _NODE_FACTS = """
     FROM accounting_nodefact f JOIN accounting_node n ON n.id = f.node_id
     WHERE n.cluster_id = %(cluster)s ORDER BY f.valid_from
 """
+
+
+def shown_nodes(cluster: Cluster) -> frozenset[str]:
+    """The names of nodes that kube-state ever showed."""
+    nodes = Node.objects.filter(cluster=cluster, spans__isnull=False)
+    return frozenset(nodes.values_list("name", flat=True))
 
 
 _SAMPLED = frozenset({SAMPLED_PARTITION, SAMPLED_MODEL, SAMPLED_CARDS, DIVIDED})

@@ -140,7 +140,14 @@ def gpu_key(labels: Mapping[str, str]) -> GpuKey | None:
         exported=_pod_name(labels, "exported_"),
         plain=_pod_name(labels, ""),
         claim=_claim(labels),
+        names=_node_names(labels),
     )
+
+
+def _node_names(labels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Which labels name a node, and which, if they name different ones."""
+    found = tuple((key, labels[key]) for key in NODE_LABELS if labels.get(key))
+    return found if len({name for _, name in found}) > 1 else ()
 
 
 def _uuid(labels: Mapping[str, str], node: str) -> str:

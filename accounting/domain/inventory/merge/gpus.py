@@ -28,7 +28,7 @@ from accounting.domain.inventory.records import (
     ScrapeLocation,
 )
 from accounting.domain.samples.scraper_series import ScrapeSteps, steps_at
-from accounting.domain.samples.series import GpuKey, Times
+from accounting.domain.samples.series import GpuKey, Series, Times
 from accounting.domain.units.geometry import GpuPart, observed, part_in
 
 
@@ -57,6 +57,7 @@ def observe_gpus(
     for series, _ in everything:
         if series.gpu is not None:
             _model(inventory, series.gpu, touched)
+            _forget_other_names(inventory, series, period, touched)
     _geometries(inventory, everything, period, touched)
     _claims(inventory, everything, period, touched)
     _labels(inventory, everything, steps, period, touched)
@@ -228,6 +229,28 @@ def _scrapers(
             if series.scraper not in touched.scrapers:
                 touched.renaming.add(series.scraper)
             touched.scrapers.add(series.scraper)
+
+
+def _forget_other_names(
+    inventory: Inventory, series: Series, period: Interval, touched: ChangedRecords
+) -> None:
+    """Drop spans of the period on a name that was taken for the node before it was shown."""
+    gpu = series.gpu
+    for _, name in gpu.names if gpu is not None else ():
+        place = ScrapeLocation(name, series.scraper)
+        spans = inventory.gpus[gpu.uuid].spans if gpu is not None else {}
+        if gpu is None or name == gpu.node or place not in spans:
+            continue
+        kept = [
+            span
+            for span in spans[place]
+            if span.last_ms < period.start_ms or span.first_ms >= period.end_ms
+        ]
+        if len(kept) < len(spans[place]):
+            touched.gpus.add(gpu.uuid)
+            spans[place] = kept
+            if not kept:
+                del spans[place]
 
 
 def _model(inventory: Inventory, gpu: GpuKey, touched: ChangedRecords) -> None:

@@ -23,6 +23,7 @@ from accounting.domain.inventory.merge.operations import (
     spans_of,
     within,
 )
+from accounting.domain.inventory.merge.places import placed
 from accounting.domain.inventory.merge.pod_nodes import pod_nodes
 from accounting.domain.inventory.merge.pods import observe_pod, pod_labels
 from accounting.domain.inventory.records import ClaimRecord, Inventory, SampleSpan
@@ -44,8 +45,11 @@ def observe(
         The changed records.
     """
     touched = ChangedRecords()
+    shown = {name for name, node in inventory.nodes.items() if node.spans}
     everything = [
-        (series, reading) for reading in readings for series in reading.series
+        (series, reading)
+        for reading in placed(readings, shown)
+        for series in reading.series
     ]
     _kube_times(inventory, everything, period, touched)
     _objects(inventory, everything, period, touched)
