@@ -18,12 +18,19 @@ from accounting.queries.audit.entries import (
 )
 from accounting.rights import AUDIT
 from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
-from accounting.views.audit_text import group_of, grouped, kind_label, names_now
+from accounting.views.audit_text import (
+    SHOWN_LINES,
+    group_of,
+    grouped,
+    kind_label,
+    names_now,
+)
 from accounting.web.downloads import csv_streamed
 from accounting.web.paging import size_of
 from accounting.web.permissions import Visitor, page, visitor_of
 
 CHUNK = 200  # lines read at a time: about one page of groups
+MOST_SHOWN = 200  # entries of a page, those of its last group aside
 FILTERS = ("what", "actor", "object", "first", "last")
 
 
@@ -64,13 +71,16 @@ def _groups(
 ) -> tuple[list[tuple[AuditRow, ...]], int | None]:
     """Some groups, and the `before` of the next page; None at the end.
 
-    A page ends with a complete group, so that no group is on two pages.
+    A page ends with a complete group, so that no group is on two pages. Groups of many entries
+    make it shorter.
     """
     found: list[tuple[AuditRow, ...]] = []
+    shown = 0
     for rows in grouped(audit_rows(audit_filter, CHUNK)):
-        if len(found) == limit:
+        if len(found) == limit or shown >= MOST_SHOWN:
             return found, found[-1][-1].id
         found.append(rows)
+        shown += min(len(rows), SHOWN_LINES)
     return found, None
 
 

@@ -18,6 +18,7 @@ from accounting.queries.audit.entries import AuditRow
 
 LONGEST = 200  # characters of one value
 MOST_LINES = 1_000  # of one group
+SHOWN_LINES = 20  # of one group: others are on a page of their own
 TOGETHER = timedelta(minutes=15)  # lines without a request, as those of a worker
 
 KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
@@ -189,6 +190,16 @@ class Group:
             return ""
         first, last = moved[0].before, moved[-1].after
         return f"{first} → {last}" if first else f"{last}"
+
+    @property
+    def shown(self) -> tuple[AuditLine, ...]:
+        """The lines that are listed."""
+        return self.lines[:SHOWN_LINES]
+
+    @property
+    def rest(self) -> int:
+        """The number of its lines that are not listed; they are before the last one listed."""
+        return len(self.lines) - len(self.shown)
 
     @property
     def first(self) -> AuditRow:

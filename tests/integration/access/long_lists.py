@@ -32,6 +32,7 @@ from accounting.models import (
     Pod,
     PodAttribution,
     PodHold,
+    PriceList,
     Team,
     UnitPrice,
     Workload,
@@ -181,6 +182,17 @@ def _prices(rows: int) -> None:
                 model=f"NVIDIA-T{n:02d}",
                 currency="EUR",
                 rate_per_gpu_hour=Decimal("0.50"),
+                valid_from=OPENED,
+            )
+    with act("ana", "Costs of the year."):
+        for n in range(rows):
+            of = PriceList.objects.create(kind="cost", name=f"List {n}", currency="EUR")
+            UnitPrice.objects.create(
+                price_list=of,
+                kind="cost",
+                model=f"NVIDIA-T{n:02d}",
+                currency="EUR",
+                rate_per_gpu_hour=Decimal("0.30"),
                 valid_from=OPENED,
             )
 

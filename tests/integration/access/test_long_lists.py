@@ -18,7 +18,7 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from accounting.ingest.facts.rollup import roll_up_days
-from tests.integration.access.long_lists import LEAD, fill
+from tests.integration.access.long_lists import LEAD, MANY, fill
 from tests.integration.conftest import NOW
 from tests.sessions import give
 from tests.story import Story
@@ -38,6 +38,8 @@ LISTS = {
     "/teams/vision/workloads": ("mia", LEAD, "fin", "ana"),
     "/gpus": ("mia", LEAD, "fin", "ana"),
     "/gpus?view=timeline": ("mia", LEAD, "fin", "ana"),
+    "/prices": ("mia", LEAD, "fin", "ana"),
+    "/audit?rows=25": ("fin", "ana"),
     "/changes": ("mia", LEAD, "fin", "ana"),
     "/changes?state=discarded": ("mia", LEAD, "fin", "ana"),
 }
@@ -120,3 +122,36 @@ def test_every_template_with_pages_is_opened_here() -> None:
         for template in client.get(address).templates
     }
     assert with_pager <= seen
+
+
+@pytest.mark.usefixtures("filled", "db")
+def test_long_pages_stay_short() -> None:
+    """A thousand prices were 940 kB, and their import made the audit log 1.65 MB."""
+    client = _client("ana")
+    prices = client.get("/prices")
+    labels = {"Pages of rates", "Pages of costs", "Pages of price lists"}
+    assert _pagers(prices).keys() == labels
+    for name in ("rates", "costs", "lists"):
+        assert len(prices.context[name].lines) == 50
+    drawn = [row.key for row in prices.context["timeline"].rows]
+    assert len(drawn) == 51  # of the page, and the model that has no price
+    assert "NVIDIA-A10" in drawn
+    second = client.get("/prices?costs=2").content.decode()
+    assert "page=2&amp;costs=2" in second or "costs=2&amp;page=2" in second
+
+
+@pytest.mark.usefixtures("filled", "db")
+def test_a_request_of_many_entries_lists_some_and_leads_to_the_rest() -> None:
+    client = _client("ana")
+    first = client.get("/audit?what=unitprice&rows=250")
+    group = next(
+        g for g in first.context["groups"] if g.newest.reason.startswith("Costs")
+    )
+    assert (len(group.lines), len(group.shown)) == (MANY, 20)
+    (link,) = re.findall(
+        r'href="([^"]+)"[^>]*>\s*31 more entries', first.content.decode()
+    )
+    rest = client.get(_join("/audit", unescape(link))).context["groups"][0]
+    assert [one.row.id for one in rest.lines] == [
+        one.row.id for one in group.lines[20:]
+    ]
