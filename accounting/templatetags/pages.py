@@ -1,7 +1,9 @@
 """Values of pages: numbers that open their explanation, comparisons, figures as JSON."""
 
 import json
+import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,16 +12,21 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from accounting.domain.billing.bills.words import TITLES as BILL_TITLES
+from accounting.domain.billing.methods import method_title
 from accounting.domain.reports.rows import UsageRow
 from accounting.templatetags.units import (
     NO_DATA,
     NO_PRICE,
+    day,
     days,
     gpu_hours,
     short_day,
 )
 
 register = template.Library()
+
+_REVISION = re.compile(r"\b(\d{4}-(?:0[1-9]|1[0-2]))-r(\d+)\b")
 
 _SAFE_JSON = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
@@ -86,6 +93,18 @@ def before_label(context: Mapping[str, Any]) -> str:
     return f"{text} to {on}{end:%H:%M}"
 
 
+@register.simple_tag(takes_context=True)
+def not_compared(context: Mapping[str, Any]) -> str:
+    """Why a range is not compared with the one before, as a sentence without its full stop."""
+    state, reason = context["state"], context["breakdown"].refusal
+    first = state.data_days[0]
+    if first and state.before.last < first:
+        return f"No data before {day(first)}"
+    if first and state.before.first < first:
+        reason = f"no data before {day(first)}"
+    return f"Not compared with {days(state.before)}: {reason}"
+
+
 @register.simple_tag
 def unpriced(row: UsageRow) -> SafeString:
     """Next to a row's money: the part of its time without a price."""
@@ -124,3 +143,26 @@ def lower_first(text: str) -> str:
 def entry(table: Mapping[str, Any], key: str) -> Any:
     """The value of a table for a key that is only known in the template."""
     return table.get(key) if table else None
+
+
+@register.filter
+def method_name(name: str) -> str:
+    """What a method is called: `By allocation` for `alloc-v1`."""
+    return method_title(name)
+
+
+@register.filter
+def revision_title(text: str) -> str:
+    """A text with `October 2026, revision 1` in place of `2026-10-r1`."""
+    return _REVISION.sub(_titled, text)
+
+
+def _titled(found: re.Match[str]) -> str:
+    first = date.fromisoformat(f"{found[1]}-01")
+    return f"{first:%B %Y}, revision {found[2]}"
+
+
+@register.filter
+def bill_word(word: str) -> str:
+    """The heading of rows of a bill, by the word that the API and files have."""
+    return BILL_TITLES.get(word, word.replace("_", " ").capitalize())

@@ -5,8 +5,10 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 
 from accounting.queries.finance.months.waiting import waiting_counts
+from accounting.queries.teams.teams import visible_teams
 from accounting.web.freshness_badge import chip_of
 from accounting.web.permissions import Visitor, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem
@@ -59,6 +61,7 @@ def _frame(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
         "is_admin": scope.is_admin,
         "sees_all": scope.sees_all,
         "has_team": bool(scope.team_ids),
+        "teams": SimpleLazyObject(lambda: visible_teams(scope)),
         "freshness": chip,
         "is_demo": chip.is_demo,
         "nav": entries,

@@ -5,9 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from django.urls import reverse
-
 from accounting.booking.checks import amounts, bills, ledger
+from accounting.booking.checks.remedies import link_of
 from accounting.booking.periods import PeriodTerms
 from accounting.domain.billing.close_checks import (
     RULES,
@@ -17,7 +16,7 @@ from accounting.domain.billing.close_checks import (
     Override,
 )
 from accounting.domain.core.span_text import hours_in_words
-from accounting.models import CloseOverride, PeriodRevision
+from accounting.models import CloseOverride, PeriodRevision, Team
 
 _PASSED = {
     "over": "the period is over",
@@ -69,19 +68,8 @@ _FAILED_ONE = {  # where the value is 1
     "hours": "1 hour is not rolled up: {subjects}",
 }
 _NOT_OVER = "the period is not over; wait for 72 hours after its end"
-_PAGES = {
-    "order": "audit",
-    "coverage": "data-health",
-    "unpriced": "prices",
-    "unconverted": "prices",
-    "unmapped": "attribution",
-    "unmapped_any": "attribution",
-    "entries": "entry-add",
-    "contests": "contests",
-    "bills": "bills",
-}
 _BETWEEN = dict.fromkeys(
-    ("bills", "without_gpus", "never_sampled"), ": "
+    ("bills", "contests", "without_gpus", "never_sampled"), ": "
 )  # a cause and its value in a message; a space in others
 MOST_NAMED = 5  # causes in a message
 
@@ -112,7 +100,7 @@ def run_checks(
         for code, some in found.items():
             causes[code].extend(some)
     overrides = overrides_of(period, moment)
-    return tuple(_check(code, causes[code], overrides) for code in RULES)
+    return tuple(_check(code, causes[code], overrides, period) for code in RULES)
 
 
 def is_too_early(period: str, now: datetime) -> bool:
@@ -137,7 +125,7 @@ def early_checks(period: str, now: datetime | None = None) -> tuple[CloseCheck, 
     found = ledger.timing(PeriodTerms.of(period), moment)
     overrides = overrides_of(period, moment)
     return tuple(
-        _check(code, found[code], overrides) for code in RULES if code in found
+        _check(code, found[code], overrides, period) for code in RULES if code in found
     )
 
 
@@ -168,7 +156,7 @@ def override_of(row: CloseOverride) -> Override:
 
 
 def _check(
-    code: str, found: Sequence[Cause], overrides: Sequence[Override]
+    code: str, found: Sequence[Cause], overrides: Sequence[Override], period: str
 ) -> CloseCheck:
     rule = RULES[code]
     every = sorted(
@@ -184,7 +172,7 @@ def _check(
         threshold=rule.threshold,
         unit=rule.unit,
         message=_failed(code, value, failed) if failed else _PASSED[code],
-        link=reverse(_PAGES.get(code, "data-health")),
+        link=link_of(code, period, [cause.subject for cause in failed]),
         causes=failed,
     )
     holding = [one for one in overrides if one.code == code and one.covers(failed)]
@@ -216,14 +204,20 @@ def _value(code: str, causes: Sequence[Cause]) -> Decimal:
 
 
 def _subjects(code: str, causes: Sequence[Cause]) -> str:
+    names = _team_names() if code in {"contests", "team_coverage"} else {}
     named = [
         cause.subject
         if code in {"order", "conservation", "entries"}
-        else f"{cause.subject}{_BETWEEN.get(code, ' ')}{_text(code, cause.value)}"
+        else f"{names.get(cause.subject, cause.subject)}{_BETWEEN.get(code, ' ')}"
+        f"{_text(code, cause.value)}"
         for cause in causes[:MOST_NAMED]
     ]
     rest = len(causes) - len(named)
     return ", ".join(named) + (f" and {rest} more" if rest else "")
+
+
+def _team_names() -> dict[str, str]:
+    return dict(Team.objects.values_list("slug", "name"))
 
 
 def _text(code: str, value: Decimal) -> str:

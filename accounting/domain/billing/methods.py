@@ -72,3 +72,22 @@ class Method:
 
 METHODS = tuple(Method(base, spread) for base in Base for spread in Spread)
 DEFAULT_METHOD = Method(Base.ALLOCATION)
+
+
+_BASES = {Base.ALLOCATION: "By allocation", Base.BUSY: "By use"}
+_SPREADS = {
+    Spread.NONE: "",
+    Spread.HELD_TIME: ", unallocated cost by held time",
+    Spread.QUOTA: ", unallocated cost by quota",
+    Spread.EVEN: ", unallocated cost in equal parts",
+}
+
+
+def method_title(name: str) -> str:
+    """What pages call a method.
+
+    Raises:
+        MethodError: the method does not exist.
+    """
+    method = Method.parse(name)
+    return f"{_BASES[method.base]}{_SPREADS[method.spread]}"

@@ -95,9 +95,11 @@ def _sums_of_finer(column: str, parts: dict[str, str], step: _Step) -> Check:
         ("hour", "five-minute facts") if step is _HOURS else ("day", "hours by GPU")
     )
     activity = "" if column == "usage" else "GPU activity: "
+    measured = "time" if column == "usage" else "GPU activity"
     return Check(
         f"{activity}{coarse}s by GPU match their {what}",
-        f"every up-to-date {coarse} of each GPU on each node is the sum of its {what}",
+        f"the {measured} of every up-to-date {coarse} of each GPU on each node is the sum of "
+        f"its {what}",
         f"""
         WITH a AS (
             SELECT cluster_id, gpu_id, node_id, {step.key} AS at, {sums}

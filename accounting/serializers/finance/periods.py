@@ -67,7 +67,9 @@ class CheckSerializer(serializers.Serializer[Any]):
     threshold = serializers.CharField()
     unit = serializers.CharField(help_text="hours, count, ms or share")
     message = serializers.CharField()
-    link = serializers.CharField(help_text="the page that shows the cause")
+    link = serializers.CharField(
+        help_text="the page that mends it; empty if only time does"
+    )
     causes = CauseSerializer(many=True)
     override = CheckOverrideSerializer(allow_null=True)
 
@@ -110,7 +112,9 @@ class CloseFaultSerializer(serializers.Serializer[Any]):
     value = serializers.CharField()
     threshold = serializers.CharField()
     unit = serializers.CharField(help_text="hours, count, ms or share")
-    link = serializers.CharField(help_text="the page that shows the cause")
+    link = serializers.CharField(
+        help_text="the page that mends it; empty if only time does"
+    )
 
 
 class CloseProgressSerializer(RowSerializer):

@@ -225,7 +225,7 @@ def test_a_month_says_its_state_checks_and_revisions(
     assert [one["code"] for one in checks["checks"]] == list(RULES)
     over = checks["checks"][0]
     assert (over["code"], over["level"], over["threshold"]) == ("over", "block", "0")
-    assert over["link"] == "/data-health"
+    assert over["link"] == ""
     assert ask("fin").get("/api/v1/periods/2019-01").status_code == 404
     assert ask("fin").get("/api/v1/periods/october").status_code == 400
 

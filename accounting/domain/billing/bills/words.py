@@ -41,3 +41,15 @@ FAULTS = {
     "bad_row": "more or fewer cells than the header",
 }
 """Words of rows that make the whole file unusable: without them its total would be wrong."""
+TITLES = {
+    "node": "Of a node",
+    "last_part": "Of a node, by the end of its id",
+    "account": "Of a cluster's account",
+    "no_resource": "No resource",
+    "ambiguous": "Several nodes",
+    "no_gpu": "No GPU time",
+    "unknown": "No such node",
+    "purchase": "Purchase",
+    "tax": "Tax",
+}
+"""What pages call these words."""

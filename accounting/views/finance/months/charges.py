@@ -1,5 +1,6 @@
 """Charges of a booked month, divided by fields of its lines (money.md M5), and its files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -8,6 +9,8 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.domain.billing.charge_lines import PLATFORM
+from accounting.domain.core.money import minor_places
+from accounting.domain.core.rounding import split_money
 from accounting.exports.request import (
     MOST_STREAMED,
     ExportError,
@@ -26,6 +29,7 @@ from accounting.queries.finance.months.payers import (
     readable_payers,
 )
 from accounting.queries.selection import SelectionError
+from accounting.templatetags.pages import revision_title
 from accounting.web.export_files import stream_answer
 from accounting.web.paging import paged
 from accounting.web.permissions import leads, visitor_of
@@ -77,6 +81,7 @@ def charge_list(request: HttpRequest) -> HttpResponse:
     filters = {"team": [team] if team else list(teams)}
     rows = charge_rows(booking, SPLITS[by].fields, filters) if booking else []
     names = payers_of_booking(booking) if booking else {}
+    charges = _rounded(rows, booking.currency if booking else "")
     context = {
         "booking": booking,
         "periods": periods,
@@ -85,9 +90,11 @@ def charge_list(request: HttpRequest) -> HttpResponse:
         "team": team,
         "teams": teams,
         "heads": [_head(name) for name in SPLITS[by].fields],
-        "page": paged([_line(row, names) for row in rows], request.GET),
+        "page": paged(
+            [_line(row, names, charges[n]) for n, row in enumerate(rows)], request.GET
+        ),
         "may_lack_workload": by in {"namespace", "workload"},
-        "total": _total(rows),
+        "total": {"ms": sum(row.ms for row in rows), "charge": sum(charges.values())},
         "sees_all": visitor.scope.sees_all,
     }
     return render(request, "accounting/charges.html", context)
@@ -107,23 +114,27 @@ def _head(name: str) -> str:
     return HEADS.get(name, name.replace("_", " ").capitalize())
 
 
-def _line(row: ChargeRow, names: dict[str, Payer]) -> dict[str, object]:
+def _rounded(rows: Sequence[ChargeRow], currency: str) -> dict[int, Decimal]:
+    """The amount of each row in the units of its currency; they add up to the total."""
+    cells = {number: row.charge for number, row in enumerate(rows)}
+    return split_money(cells, minor_places(currency))
+
+
+def _line(
+    row: ChargeRow, names: dict[str, Payer], charge: Decimal
+) -> dict[str, object]:
     return {
-        "fields": [
-            payer_of(names, str(value)).name if name == "team" else value
-            for name, value in row.fields.items()
-        ],
+        "fields": [_text(names, name, value) for name, value in row.fields.items()],
         "ms": row.ms,
-        "charge": row.charge,
+        "charge": charge,
         "without_money_ms": row.without_money_ms,
     }
 
 
-def _total(rows: list[ChargeRow]) -> dict[str, object]:
-    return {
-        "ms": sum(row.ms for row in rows),
-        "charge": sum((row.charge for row in rows), Decimal(0)),
-    }
+def _text(names: dict[str, Payer], name: str, value: object) -> object:
+    if name == "team":
+        return payer_of(names, str(value)).name
+    return revision_title(str(value)) if name == "corrects" and value else value
 
 
 @leads

@@ -70,3 +70,8 @@ def test_a_proof_of_the_newest_hour_reads_no_older_days(facts: None, name: str) 
     [check] = [check for check in CHECKS if check.name == name]
     hour = {"start": END - timedelta(hours=1), "end": END}
     assert read_rows(check.query, hour) < ROWS / 3
+
+
+def test_each_check_has_a_sentence_of_its_own() -> None:
+    sentences = [check.statement for check in CHECKS]
+    assert len(set(sentences)) == len(sentences)

@@ -75,8 +75,38 @@ def test_every_way_to_divide_charges_has_the_same_total(sign_in: SignIn) -> None
     fin = sign_in("fin")
     for by in ("team", "model", "tier", "namespace", "workload", "day", "state"):
         page = text_of(fin, f"/charges?period=2026-11&by={by}")
-        assert f"{booked.payable:,.6f}" in page, by
+        assert units.money(booked.payable, "EUR") in page, by
     assert fin.get("/charges?by=colour").status_code == 400
+
+
+def test_charges_are_in_cents_that_add_up_and_named_in_words(sign_in: SignIn) -> None:
+    book_running("2026-11")
+    client = sign_in("fin")
+    page = text_of(client, "/charges?by=workload")
+    assert "Charges of November 2026, revision 1" in page
+    assert "Open" in page
+    assert not re.search(r"\d\.\d{6}", page)
+    context = client.get("/charges?by=workload&rows=250").context
+    cells = [line["charge"] for line in context["page"].lines]
+    assert all(cell == round(cell, 2) for cell in cells)
+    assert sum(cells) == context["total"]["charge"]
+
+
+def test_each_check_that_fails_leads_to_where_it_is_mended(sign_in: SignIn) -> None:
+    book_running("2026-11")
+    client = sign_in("fin")
+    answer = client.get("/months/2026-11")
+    html = html_of(answer)
+    assert "<code>settled</code>" not in html
+    links = {check.code: check.link for check, *_ in answer.context["checks"]}
+    assert links["over"] == links["settled"] == ""  # only time mends these
+    for code, link in links.items():
+        if link:
+            path, _, place = link.partition("#")
+            page = client.get(path)
+            assert page.status_code == 200, code
+            assert f'id="{place}"' in page.content.decode() or not place, code
+    assert links["moved"] == "/?from=2026-11-01&to=2026-12-01"
 
 
 def test_a_statement_shows_its_method_and_why_its_sum_is_the_payable(
@@ -86,10 +116,10 @@ def test_a_statement_shows_its_method_and_why_its_sum_is_the_payable(
     booked = book_running("2026-11")
     vision = booked.statements.get(team="vision")
     page = text_of(sign_in("luis"), "/statements/vision/2026-11")
-    assert "Running" in page
+    assert "Open" in page
     assert "has no number yet" in page
     assert units.money(vision.payable, "EUR") in page
-    assert "Method alloc-v1" in page
+    assert "By allocation" in page
     html = html_of(sign_in("luis").get("/statements/vision/2026-11"))
     assert "/explain?what=charge&amp;team=vision&amp;from=2026-11-01" in html
     assert 'href="/teams/vision/rules"' in html
@@ -108,7 +138,7 @@ def test_leads_read_their_statements_and_charges_and_no_others(
     assert luis.get("/statements/platform/2026-11").status_code == 404
     assert luis.get("/charges?team=search").status_code == 404
     page = text_of(luis, "/charges?by=workload")
-    assert "Search" not in page.split("Charge (EUR)")[1].split("Total")[0]
+    assert "Search" not in page.split("GPU-h Charge")[1].split("Total")[0]
     assert mia.get("/statements/vision/2026-11").status_code == 403
     assert luis.get("/months").status_code == 403
 

@@ -126,10 +126,17 @@ def test_a_comparison_with_missing_data_is_doubted(sign_in: SignIn) -> None:
     assert "It is gray because only 85%" in html_of(answer)
 
 
+def test_a_range_before_all_data_is_not_compared(sign_in: SignIn) -> None:
+    page = html_of(sign_in("ana").get("/?from=2026-10-09&to=2026-10-15"))
+    assert "No data before 9 Oct 2026" in page
+    assert "Not compared" not in page
+    assert "0% of it has data" not in page
+
+
 def test_too_little_data_is_not_compared_at_all(sign_in: SignIn) -> None:
     """Data begin on 9 October: a percentage against 1 to 20 October would be nonsense."""
     client = sign_in("ana")
-    why = r"Not compared with 1\u201320 Oct 2026: only 5\d% of it has data"
+    why = r"Not compared with 1\u201320 Oct 2026: no data before 9 Oct 2026"
     for path in ("/", "/teams", "/teams/vision"):
         answer = client.get(path)
         breakdown = answer.context["breakdown"]

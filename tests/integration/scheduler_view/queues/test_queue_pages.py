@@ -111,7 +111,12 @@ def test_a_lead_sees_own_work_with_names_and_others_as_counts(
     queues: dict[str, WaitRecord], sign_in: SignIn
 ) -> None:
     del queues
-    page = text(sign_in("luis").get("/queues"))
+    answer = sign_in("luis").get("/queues")
+    assert not re.search(
+        r"<t[dh][^>]*>vision\b(?!-)", html_of(answer)
+    )  # a name, no slug
+    assert '<th scope="row">Vision</th>' in html_of(answer)
+    page = text(answer)
     assert "vision-train" in page
     assert "1 of 3" in page
     assert "Likely within an hour 17 of 18 such waits" in page
