@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounting.charts.plots import Figure, TimeAxis, axis, layout, step_axis
+from accounting.charts.plots import (
+    Figure,
+    TimeAxis,
+    axis,
+    layout,
+    money_text,
+    short_money,
+    step_axis,
+)
 
 Values = Sequence[float | None]
 
@@ -35,7 +43,7 @@ def burn_down(steps: TimeAxis, values: BurnDown, money_sign: str, unit: str) -> 
         unit: after an amount; "" for money.
     """
     x = list(steps.labels)
-    text = f"{money_sign}%{{y:,.2f}}{unit}"
+    text = money_text(money_sign, unit)
     band = {
         "type": "scatter",
         "mode": "lines",
@@ -73,10 +81,9 @@ def burn_down(steps: TimeAxis, values: BurnDown, money_sign: str, unit: str) -> 
         ],
         "layout": layout(
             shapes=[_zero()],
+            meta={"currency": money_sign},
             xaxis=step_axis(steps),
-            yaxis=axis(
-                tickprefix=money_sign, ticksuffix=unit, tickformat="~s", nticks=6
-            ),
+            yaxis=axis(ticksuffix=unit, tickformat=short_money(money_sign), nticks=6),
         ),
     }
 

@@ -89,6 +89,19 @@ def layout(**more: Any) -> Figure:
     } | more
 
 
+def short_money(sign: str) -> str:
+    """The format of amounts on an axis: a minus before the sign of the currency, `−€100k`.
+
+    The page draws `$` in a format as `meta.currency` of the layout.
+    """
+    return "$~s" if sign else "~s"
+
+
+def money_text(sign: str, unit: str = "") -> str:
+    """The template of an amount at the pointer; `unit` follows where there is no sign."""
+    return "%{y:$,.2f}" if sign else f"%{{y:,.2f}}{unit}"
+
+
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
     """The time axis of a bar chart: one position for each step, whatever its length.
@@ -132,7 +145,7 @@ def money_by_step(
     """
     x = list(steps.labels)
     is_dense = len(x) > DENSE
-    money = f"{currency_sign}%{{y:,.2f}}"
+    money = money_text(currency_sign)
     bars = [
         {
             "type": "bar",
@@ -164,11 +177,11 @@ def money_by_step(
             barmode="stack",
             bargap=0 if is_dense else 0.16,
             traceorder="reversed",
-            meta={"edges": steps.edges},
+            meta={"edges": steps.edges, "currency": currency_sign},
             shapes=[missing_step(i) for i, value in enumerate(totals) if value is None],
             xaxis=step_axis(steps) | {"fixedrange": False},
             yaxis=axis(
-                rangemode="tozero", tickprefix=currency_sign, tickformat="~s", nticks=5
+                rangemode="tozero", tickformat=short_money(currency_sign), nticks=5
             ),
         ),
     }

@@ -12,9 +12,9 @@ from accounting.charts.plots import (
 )
 
 LINES = {  # series of `queue_over_time`: slot of the color, and dash
-    "Depth": (1, "solid"),
+    "Requested": (1, "solid"),
     "Available": (2, "dash"),
-    "Fitting": (3, "dot"),
+    "Fits now": (3, "dot"),
 }
 
 

@@ -32,6 +32,12 @@ document.addEventListener("keydown", (event) => {
   else if (keysAreOn() && !event.target.closest("input, textarea, select, dialog")) follow("[data-clear-filters]");
 });
 
+// The current entry of the navigation is in sight, also where the entries scroll.
+function showCurrent() {
+  one(".nav-link[aria-current]")?.scrollIntoView({ block: "nearest" });
+}
+showCurrent();
+
 // On a phone, a click outside the navigation panel closes it.
 document.addEventListener("click", (event) => {
   if (one("#nav[data-open]") && !event.target.closest("#nav, #menu-button")) closeNav();
@@ -126,6 +132,7 @@ const onClick = {
     const opens = nav.toggleAttribute("data-open");
     element.setAttribute("aria-expanded", String(opens));
     if (opens) one("a", nav).focus();
+    if (opens) showCurrent();
   },
   reload: () => location.reload(),
   print: () => print(),

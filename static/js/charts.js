@@ -22,14 +22,20 @@ function token(name) {
   return `#${hex.join("")}`;
 }
 
-// "$c1" anywhere in a figure means the token --c1.
+// "$c1" anywhere in a figure means the token --c1; a format such as "$~s" is none.
 function coloured(value) {
-  if (typeof value === "string") return value.startsWith("$") ? token(value.slice(1)) : value;
+  if (typeof value === "string") return /^\$[a-z][a-z0-9-]*$/.test(value) ? token(value.slice(1)) : value;
   if (Array.isArray(value)) return value.map(coloured);
   if (value && typeof value === "object") {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, coloured(inner)]));
   }
   return value;
+}
+
+// The sign that "$" stands for in formats of numbers.
+function configured({ layout }) {
+  const sign = layout.meta?.currency;
+  return sign ? { ...CONFIG, locale: "page", locales: { page: { format: { currency: [sign, ""] } } } } : CONFIG;
 }
 
 // If plotly did not load, the table shows the same numbers.
@@ -43,7 +49,7 @@ function draw(box) {
   if (typeof Plotly === "undefined") return toTable(box);
   const figure = coloured(JSON.parse(document.getElementById(`${box.id}-figure`).textContent));
   const target = box.querySelector(".plot");
-  Plotly.react(target, figure.data, figure.layout, CONFIG).then(() => {
+  Plotly.react(target, figure.data, figure.layout, configured(figure)).then(() => {
     box.querySelector(".chart-wait")?.remove();
     if (box.dataset.brush !== undefined && !box.dataset.listens) {
       box.dataset.listens = "yes";

@@ -134,8 +134,8 @@ ELSEWHERE = {
 PHONE = 320
 WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
 SHOWN = {
-    "/quotas": "Work that waits",
-    "/teams/vision/quota": "Work that waits",
+    "/quotas": "Pending work",
+    "/teams/vision/quota": "Pending work",
     "/queues": "Pools now",
     "/queues/1": "It starts if",
 }

@@ -19,6 +19,20 @@ from tests.browser.forget import forget_months
 from tests.browser.test_phone import outside
 from tests.story import Story
 
+# Texts that are wider than their box.
+OVERFLOWING = """selector => [...document.querySelectorAll(selector)]
+    .filter(box => box.scrollWidth > box.clientWidth + 1 && box.clientWidth)
+    .map(box => box.textContent.trim())"""
+# Buttons of a card that lie on one of its headings or sentences.
+OVERLAPPING = """selector => {
+    const card = document.querySelector(selector);
+    const boxes = query =>
+        [...card.querySelectorAll(query)].map(e => [e, e.getBoundingClientRect()]);
+    return boxes(".card-head .btn").flatMap(([button, a]) =>
+        boxes("h2, .sub").filter(([, b]) =>
+            a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
+        .map(([text]) => `${button.textContent.trim()} on ${text.textContent.trim()}`));
+}"""
 REASON = "Agreed in the monthly review."
 LONG_MS = 60_000  # the machine of the tests may be busy
 
@@ -54,6 +68,19 @@ def test_amounts_are_beside_their_names_on_a_phone(sign_in: SignIn, path: str) -
     """What a month comes to is read without scrolling sideways."""
     page = sign_in("fin", width=360).open(path)
     assert max(outside(page, "main td.n")) <= -4
+
+
+def test_a_month_on_a_phone_has_its_amounts_in_their_cards(sign_in: SignIn) -> None:
+    """With the code of a currency that has no sign; buttons do not lie on text."""
+    page = sign_in("fin", width=360).open("/months/2026-11")
+    page.evaluate(
+        """document.querySelectorAll(".fig-plain").forEach(figure => {
+            if (figure.textContent.includes("€")) figure.textContent = "EUR1,302,323.87";
+        })"""
+    )
+    assert max(outside(page, ".fig-plain")) <= -4
+    assert page.evaluate(OVERFLOWING, ".fig-plain") == []
+    assert page.evaluate(OVERLAPPING, "section[aria-labelledby=checks-title]") == []
 
 
 def request_overrides(page: Page) -> int:

@@ -45,4 +45,5 @@ def test_days_without_a_value_are_gaps_of_the_figure() -> None:
     assert lines["Left"] == [9, None]
     assert lines["Forecast"] == [None, 3]
     assert lines["80% range"] == [None, 4]
-    assert figure["layout"]["yaxis"]["tickprefix"] == "€"
+    assert figure["layout"]["meta"]["currency"] == "€"
+    assert figure["layout"]["yaxis"]["tickformat"] == "$~s"

@@ -51,7 +51,8 @@ def test_money_stacks_series_and_marks_missing_steps() -> None:
     assert figure["layout"]["xaxis"]["range"] == [-0.5, 2.5]
     assert figure["layout"]["meta"]["edges"][2] == ("2026-11-03", "2026-11-04")
     assert figure["layout"]["yaxis"]["rangemode"] == "tozero"
-    assert figure["layout"]["yaxis"]["tickprefix"] == "€"
+    assert figure["layout"]["meta"]["currency"] == "€"
+    assert figure["layout"]["yaxis"]["tickformat"] == "$~s"
     json.dumps(figure)
 
 

@@ -43,7 +43,7 @@ def test_what_waits_stands_with_the_schedulers_words(
     del desk
     luis, ana = sign_in("luis"), sign_in("ana")
     page = text(luis.get("/teams/vision/quota"))
-    assert "Work that waits" in page
+    assert "Pending work" in page
     assert "vision-train Pod in vision-prod on north" in page
     assert "2 GPUs" in page
     assert "Not enough free GPUs on matching nodes" in page
