@@ -40,6 +40,11 @@ SHARED = ("range", "cmp", "from", "to", "words", "sort", "hide", "what", "rows")
 """Parameters that mean the same on every page: one page stands for all."""
 OUTSIDE = ("/static/", "/sign-out")
 FILES = ("/api/v1/",)
+ALL: frozenset[str] = frozenset()
+OF_LISTS = frozenset(
+    {"by", "state", "view", "page", "costs", "lists", "nodes", "before"}
+)
+"""Parameters by which the length of a list decides what its links do."""
 
 
 @dataclass
@@ -127,12 +132,16 @@ class Crawler:
 
     Attributes:
         is_brief: without files, and the parameters that mean the same on every page.
+        only: the parameters that are tried; empty for all.
         faults: what is wrong, and a page where it is.
     """
 
-    def __init__(self, client: Client, *, is_brief: bool = False) -> None:
+    def __init__(
+        self, client: Client, *, is_brief: bool = False, only: frozenset[str] = ALL
+    ) -> None:
         self.client = client
         self.is_brief = is_brief
+        self.only = only
         self.faults: dict[str, str] = {}
         self.visited: list[str] = []
         self._known: set[str] = set()
@@ -156,6 +165,8 @@ class Crawler:
         pairs = parse_qsl(query, keep_blank_values=True)
         if self.is_brief:
             pairs = [pair for pair in pairs if pair[0] not in SHARED]
+        if self.only:
+            pairs = [pair for pair in pairs if pair[0] in self.only]
         new = set(_patterns(path, pairs)) - self._seen
         if new:
             self._seen |= new

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from tests.integration.access.crawler import Crawler
+from tests.integration.access.crawler import ALL, OF_LISTS, Crawler
 from tests.integration.access.long_lists import LEAD, MANY, fill
 from tests.integration.conftest import NOW
 from tests.sessions import give
@@ -23,12 +23,12 @@ from tests.story import Story
 EVERYONE = ("mia", LEAD, "fin", "ana")
 
 
-def crawl(name: str, *, is_brief: bool) -> Crawler:
+def crawl(name: str, *, is_brief: bool, only: frozenset[str] = ALL) -> Crawler:
     """Follow all that a person's first page leads to."""
     client = Client()
     user = get_user_model().objects.get(username=name)
     give(client, user, settings.AUTHENTICATION_BACKENDS[0])
-    crawler = Crawler(client, is_brief=is_brief)
+    crawler = Crawler(client, is_brief=is_brief, only=only)
     crawler.follow(["/"])
     return crawler
 
@@ -51,6 +51,7 @@ def rows(
 @pytest.mark.parametrize("name", EVERYONE)
 @pytest.mark.usefixtures("db")
 def test_every_link_leads_somewhere(rows: int, name: str) -> None:
-    crawler = crawl(name, is_brief=rows > 1 or name != "ana")
+    only = OF_LISTS if rows > 1 else ALL  # the others are tried with lists of one row
+    crawler = crawl(name, is_brief=rows > 1 or name != "ana", only=only)
     assert crawler.faults == {}
-    assert len(crawler.visited) > 60
+    assert len(crawler.visited) > 30
