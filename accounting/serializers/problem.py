@@ -21,7 +21,7 @@ class FaultSerializer(serializers.Serializer[Any]):
     threshold = serializers.CharField(required=False, help_text="of the check")
     unit = serializers.CharField(required=False, help_text="of the check")
     link = serializers.CharField(
-        required=False, help_text="the page that mends it; empty if only time does"
+        required=False, help_text="the page that corrects it; empty if only time does"
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a person mends what a check of a close found (money.md M27)."""
+"""Where a person corrects what a check of a close found (money.md M27)."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from accounting.domain.core.billing_calendar import months_later
 
-_TIME_ALONE = ("over", "settled")  # nothing to mend: only to wait for
+_TIME_ALONE = ("over", "settled")  # nothing to correct: only to wait for
 _IN_MONTH = {
     # code: the page, and the place on it
     "windows": ("data-health", "calendar-title"),
@@ -35,7 +35,7 @@ _PAGES = {
 
 
 def link_of(code: str, period: str, failed: Sequence[str]) -> str:
-    """The address of the page that mends a check; "" if only time does.
+    """The address of the page that corrects a check; "" if only time does.
 
     Args:
         code: of the check.

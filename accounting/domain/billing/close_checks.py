@@ -164,7 +164,7 @@ class CloseCheck:
         code: a key of `RULES`.
         value, threshold: in `unit`; the value is the worst of its causes.
         message: a sentence.
-        link: the address of the page that mends it; "" if only time does.
+        link: the address of the page that corrects it; "" if only time does.
         causes: what is beyond the threshold, worst first.
         override: the one in effect, or the one that waits for a second person.
     """

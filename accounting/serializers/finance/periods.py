@@ -68,7 +68,7 @@ class CheckSerializer(serializers.Serializer[Any]):
     unit = serializers.CharField(help_text="hours, count, ms or share")
     message = serializers.CharField()
     link = serializers.CharField(
-        help_text="the page that mends it; empty if only time does"
+        help_text="the page that corrects it; empty if only time does"
     )
     causes = CauseSerializer(many=True)
     override = CheckOverrideSerializer(allow_null=True)
@@ -113,7 +113,7 @@ class CloseFaultSerializer(serializers.Serializer[Any]):
     threshold = serializers.CharField()
     unit = serializers.CharField(help_text="hours, count, ms or share")
     link = serializers.CharField(
-        help_text="the page that mends it; empty if only time does"
+        help_text="the page that corrects it; empty if only time does"
     )
 
 
