@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.accounting.support import report
-from tests.traps.scene import HOUR_MS, Pod, Scene, by, gpus, issues, usage
+from tests.traps.scene import HOUR, HOUR_MS, Pod, Scene, by, gpus, issues, usage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,3 +58,14 @@ def test_t35_the_message_names_both(tmp_path: Path) -> None:
     assert "`Hostname` of its GPUs is dcgm-x" in found["message"]
     assert "`node` is n1" in found["message"]
     assert "NODE_NAME" in found["advice"]
+
+
+def test_t35_a_gpu_on_no_node_is_told_with_all_its_names(tmp_path: Path) -> None:
+    scene = Scene(2 * HOUR)
+    scene.node()
+    scene.gpu("GPU-a", 0.0, {"Hostname": "dcgm-x", "node": "n1.example.com"})
+
+    scene.read(tmp_path)
+
+    [found] = [row for row in report("issues") if row["code"] == "foreign_gpu"]
+    assert "dcgm-x (`Hostname`) or n1.example.com (`node`)" in found["message"]

@@ -50,13 +50,20 @@ def _without(span: SampleSpan, later: SampleSpan) -> list[SampleSpan]:
     return found
 
 
-def misplaced(inventory: Inventory, period: Interval, *, is_seen: bool) -> list[Issue]:
+def misplaced(
+    inventory: Inventory,
+    period: Interval,
+    *,
+    is_seen: bool,
+    names: Mapping[str, str] | None = None,
+) -> list[Issue]:
     """GPUs that two nodes show at the same time, and those on unknown nodes.
 
     Args:
         inventory: the evidence.
         period: in which to look.
         is_seen: kube-state is seen in it; otherwise it is not known which nodes are missing.
+        names: by UUID, the labels that name its node, where they differ.
     """
     found: list[Issue] = []
     for uuid, gpu in sorted(inventory.gpus.items()):
@@ -66,7 +73,8 @@ def misplaced(inventory: Inventory, period: Interval, *, is_seen: bool) -> list[
             record = inventory.nodes.get(node)
             shown = [s for s in spans if _meet(s, period) is not None]
             if is_seen and shown and (record is None or not record.spans):
-                found.append(_foreign(uuid, node, shown, period))
+                called = (names or {}).get(uuid) or node or "(no name)"
+                found.append(_foreign(uuid, called, shown, period))
     return found
 
 
@@ -101,14 +109,14 @@ def _twice(uuid: str, nodes: Spans, period: Interval) -> list[Issue]:
 
 
 def _foreign(
-    uuid: str, node: str, spans: Sequence[SampleSpan], period: Interval
+    uuid: str, called: str, spans: Sequence[SampleSpan], period: Interval
 ) -> Issue:
     first = max(spans[0].first_ms, period.start_ms)
     last = min(spans[-1].last_ms, period.end_ms)
     return Issue(
         code="foreign_gpu",
         subject=uuid,
-        message=f"Its samples name the node {node or '(no name)'}, which kube-state-metrics does "
+        message=f"Its samples name the node {called}, which kube-state-metrics does "
         "not report. No pod can hold it and no team is charged for it.",
         first_ms=first,
         last_ms=last,

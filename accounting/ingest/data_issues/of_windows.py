@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from accounting.domain.core.issue import Issue
 from accounting.domain.holds.gpu_location import misplaced
 from accounting.domain.holds.node_capacity import beyond_capacity
-from accounting.domain.inventory.merge.places import other_names
+from accounting.domain.inventory.merge.places import names_of, other_names
 from accounting.domain.samples.gpu_errors import conditions, duplicate_measures
 from accounting.ingest.data_issues.events import WindowsComputed
 
@@ -56,7 +56,8 @@ def misplaced_gpus(event: WindowsComputed) -> Iterable[Issue]:
     """GPUs on two nodes, or on none that kube-state shows."""
     parts = event.state.derived.seen
     seen = any(part.intersection(event.period) for part in parts)
-    return misplaced(event.state.inventory, event.period, is_seen=seen)
+    names = names_of(event.readings)
+    return misplaced(event.state.inventory, event.period, is_seen=seen, names=names)
 
 
 def hostnames(event: WindowsComputed) -> Iterable[Issue]:

@@ -76,6 +76,18 @@ def other_names(readings: Iterable[Reading], period: Interval) -> list[Issue]:
     return list(found.values())
 
 
+def names_of(readings: Iterable[Reading]) -> dict[str, str]:
+    """By UUID, the labels that name a GPU's node, where they differ: for a person."""
+    return {
+        series.gpu.uuid: " or ".join(
+            f"{name} (`{label}`)" for label, name in series.gpu.names
+        )
+        for reading in readings
+        for series in reading.series
+        if series.gpu is not None and series.gpu.names
+    }
+
+
 def _label_of(gpu: GpuKey) -> str:
     """The label that names the node of a GPU."""
     return next(label for label, name in gpu.names if name == gpu.node)
