@@ -4,6 +4,7 @@ Every refusal is the real server's 403, and its words are what the portal shows.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,35 @@ def test_the_label_may_not_be_dropped(real: World, pusher: ClusterClient) -> Non
     pusher.apply(body)
     del body["metadata"]["labels"]
     assert "carry its label" in refusal(lambda: pusher.apply(body))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("finalizers", ["example.com/keep"], "may not change finalizers"),
+        (
+            "ownerReferences",
+            [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}],
+            "may not change owners",
+        ),
+    ],
+)
+def test_finalizers_and_owners_stay_as_they_are(
+    real: World, pusher: ClusterClient, field: str, value: list[object], said: str
+) -> None:
+    plain, tier = quota(real.name, {GPU_KEY: "1"}), priority_class(real.name, 5)
+    for body in (plain, tier):
+        other = {**body, "metadata": {**body["metadata"], field: value}}
+        assert said in refusal(partial(pusher.apply, other))
+    live = pusher.apply(plain)
+    changed = {**plain, "metadata": {**plain["metadata"], field: value}}
+    assert said in refusal(lambda: pusher.apply(changed, uid=live.uid))
+    kept = {"metadata": {"finalizers": ["example.com/keep"]}}
+    real.admin.edit(quota_path(real.name, "gpu-ledger"), kept)
+    pusher.apply(quota(real.name, {GPU_KEY: "2"}), uid=live.uid)  # those of others stay
+    real.admin.edit(
+        quota_path(real.name, "gpu-ledger"), {"metadata": {"finalizers": []}}
+    )
 
 
 def test_a_high_priority_is_refused(real: World, pusher: ClusterClient) -> None:
