@@ -1,5 +1,6 @@
 """Data issues with their impact (`report issues`, data health)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -11,7 +12,7 @@ from accounting.domain.core.issue_catalogue import text_of
 from accounting.models import DataIssue
 from accounting.queries.selection import Selection, check_word, refuse_others
 from accounting.rating.charge_sql import raw
-from accounting.rating.states_sql import wall
+from accounting.rating.states_sql import held, wall
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,14 @@ def issue_rows(selection: Selection, state: str = OPEN) -> list[IssueRow]:
             first_seen__lt=selection.period.end, last_seen__gte=selection.period.start
         )
     rates = _rates({row.cluster_id or 0 for row in rows if row.at_stake_ms})
-    found = [_row(row, rates.get(row.cluster_id or 0)) for row in rows]
+    own = _namespace_rates([row for row in rows if row.code == UNMAPPED])
+    found = [
+        _row(
+            row,
+            own.get((row.cluster_id or 0, row.subject), rates.get(row.cluster_id or 0)),
+        )
+        for row in rows
+    ]
     return sorted(
         found,
         key=lambda r: (
@@ -100,13 +108,14 @@ def _row(row: DataIssue, rate: Decimal | None) -> IssueRow:
     )
 
 
+UNMAPPED = "unmapped_namespace"  # its subject held the time, at rates that are known
 UNPRICED = frozenset({"unpriced_gpu"})  # at stake is time for which nothing is known
 
 
 def _rates(clusters: set[int]) -> dict[int, Decimal]:
     """The average cost of a GPU-hour of each cluster, over its last month with data.
 
-    An issue's time belongs to no single model or team: its cost is estimated at this rate.
+    The time of most issues belongs to no single model or team: its cost is estimated at this rate.
     """
     if not clusters:
         return {}
@@ -123,3 +132,23 @@ def _rates(clusters: set[int]) -> dict[int, Decimal]:
             [sorted(clusters)],
         )
         return {row[0]: row[1] for row in cursor.fetchall() if row[1] is not None}
+
+
+def _namespace_rates(rows: Sequence[DataIssue]) -> dict[tuple[int, str], Decimal]:
+    """The average rate of what namespaces without a team held, by cluster and name."""
+    if not rows:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT d.cluster_id, n.name,
+                   sum({raw(held("d"), "d.rate")}) / nullif(sum({held("d")}), 0)
+            FROM usage_day d JOIN accounting_namespace n ON n.id = d.namespace_id
+            WHERE d.rate IS NOT NULL AND coalesce(d.team_id, 0) = 0
+              AND d.cluster_id = ANY(%s) AND n.name = ANY(%s)
+            GROUP BY d.cluster_id, n.name
+            """,
+            [[row.cluster_id or 0 for row in rows], [row.subject for row in rows]],
+        )
+        found = cursor.fetchall()
+    return {(cluster, name): rate for cluster, name, rate in found if rate is not None}

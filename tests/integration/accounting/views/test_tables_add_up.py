@@ -15,10 +15,13 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.db import connection
 
+from accounting.access import EVERYTHING
 from accounting.actions.finance.entries import add_entry
 from accounting.booking.close import close_period
 from accounting.booking.running import book_running
-from accounting.models import Gpu, Statement, Team
+from accounting.models import Cluster, DataIssue, Gpu, Statement, Team
+from accounting.queries.data_health.issues import issue_rows
+from accounting.queries.selection import Selection
 from accounting.templatetags import units
 from tests.html_tables import amount_in, tables_of, wrong_totals
 from tests.integration.conftest import NOW, SignIn
@@ -96,6 +99,28 @@ def test_a_formula_counts_the_hours_that_have_a_price(sign_in: SignIn) -> None:
     assert prices.unpriced_ms
     priced = (prices.total_ms - prices.unpriced_ms) / 3_600_000
     assert found.formula[1].startswith(f"{priced:,.2f} GPU-h at its rates")
+
+
+def test_time_of_no_team_is_at_stake_at_its_own_rate(sign_in: SignIn) -> None:
+    """Not at the average of its cluster, which has dearer GPUs."""
+    rows = sign_in("ana").get("/api/v1/usage?by=cluster,namespace&team=unmapped").json()
+    row = next(one for one in rows["rows"] if one["charge"])
+    hours = Decimal(row["allocated_gpu_hours"])
+    DataIssue.objects.all().delete()
+    issue = DataIssue.objects.create(
+        cluster=Cluster.objects.get(name=row["cluster"]),
+        code="unmapped_namespace",
+        subject=row["namespace"],
+        message="No attribution rule maps this namespace to a team.",
+        severity="warning",
+        first_seen=NOW,
+        last_seen=NOW,
+        at_stake_ms=10 * 3_600_000,
+    )
+    [found] = issue_rows(Selection(scope=EVERYTHING))
+    assert found.at_stake_charge is not None
+    expected = Decimal(row["charge"]) / hours * 10
+    assert abs(found.at_stake_charge - expected) < Decimal("0.01"), issue.subject
 
 
 def test_overview_says_what_the_statements_come_to(sign_in: SignIn) -> None:
