@@ -51,6 +51,11 @@ def test_the_money_of_a_gpu_is_all_of_its_time(sign_in: SignIn, story: Story) ->
     team = usage_rows(selection, ("team",))
     assert [line.name for line in earned.lines] == ["Vision", "Platform"]
     assert earned.lines[0].milliseconds == team[0].allocated_ms
+    no_data = next(one for one in context["capacity"].groups if one.name == "No data")
+    free = context["capacity"].unallocated.milliseconds
+    platform = earned.lines[-1]
+    assert platform.milliseconds == free + platform.dark_ms  # the cards differ by this
+    assert platform.dark_ms <= no_data.milliseconds
     assert context["capacity"].wall_ms == ledger.wall_ms
 
 

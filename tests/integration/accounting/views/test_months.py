@@ -321,14 +321,18 @@ def test_a_preview_knows_the_entries_that_are_not_computed_yet(
     assert shown == computed
 
 
-def test_a_month_that_is_not_computed_is_previewed_with_its_entries(
+def test_of_a_month_that_is_not_computed_the_difference_is_previewed(
     sign_in: SignIn,
 ) -> None:
     fin = sign_in("fin")
     fin.post("/entries/new", entry(billing_on="2026-12-05", confirm="yes"))
     shown = fin.post("/entries/new", entry(billing_on="2026-12-05"))
-    assert "December 2026 is not computed yet" in html_of(shown)
-    assert [one.after.amount for one in shown.context["effect"].rows] == [-25, 25]
+    html = html_of(shown)
+    assert "December 2026 is not computed yet: only the difference is known" in html
+    assert html.count("Not computed") == 4
+    assert "€25.00" not in html
+    differences = [one.difference.amount for one in shown.context["effect"].rows]
+    assert differences == [Decimal("-12.50"), Decimal("12.50")]
 
 
 @pytest.mark.parametrize(
