@@ -239,7 +239,7 @@ REST: dict[str, Route] = {
     "teams": Route(f"{API}teams", ALL, (403, 403, 403, 403, 400)),
     "bindings": Route(f"{API}bindings", ALL, (403, 403, 403, 403, 400)),
     "prices": Route(f"{API}prices", ALL, (403, 403, 403, 403, 400)),
-    "prices/import": write(f"{API}prices/import", (403, 403, 403, 403, 415)),
+    "prices/import": write(f"{API}prices/import", (403, 403, 403, 415, 415)),
     "price-lists": Route(f"{API}price-lists", ALL, (403, 403, 403, 403, 400)),
     "price-lists/<int:number>": Route(
         f"{API}price-lists/99999", patch=(403, 403, 403, 403, 400)

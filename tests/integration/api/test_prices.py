@@ -197,6 +197,16 @@ def test_a_file_is_checked_and_then_saved(ask: Ask) -> None:
     assert again["counts"] == {"no_price": 1, "unknown_model": 1, "same": 1}
 
 
+def test_finance_checks_a_file_and_does_not_save_it(ask: Ask) -> None:
+    before = UnitPrice.objects.count()
+    checked = send(ask, FILE.encode(), name="fin").json()
+    assert checked["counts"] == {"no_price": 1, "unknown_model": 1, "taken": 1}
+    query = "?dry_run=false&reason=The+list+of+December"
+    assert send(ask, FILE.encode(), query, "fin").status_code == 403
+    assert send(ask, FILE.encode(), name="luis").status_code == 403
+    assert UnitPrice.objects.count() == before
+
+
 def test_a_file_goes_into_the_chosen_list(ask: Ask) -> None:
     number = post(ask, "price-lists", LIST).json()["id"]
     query = f"?price_list={number}&dry_run=false&reason=The+list+of+December"
@@ -257,8 +267,7 @@ def test_a_file_that_cannot_be_used_is_refused(
     assert UnitPrice.objects.count() == before
 
 
-def test_who_may_import(ask: Ask) -> None:
-    assert send(ask, FILE.encode(), name="fin").status_code == 403
+def test_a_token_that_only_reads_may_not_import(ask: Ask) -> None:
     reader = ask("ana", scopes=("read:prices",))
     answer = reader.post("/api/v1/prices/import", FILE, content_type="text/csv")
     assert answer.status_code == 403

@@ -14,6 +14,7 @@ from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounting.access import scope_of
 from accounting.actions.finance.price_import import check_price_file, import_price_file
 from accounting.api.once import answered_once
 from accounting.api.rows import ApiView, admin_of
@@ -22,6 +23,7 @@ from accounting.api.writes import checked_values
 from accounting.domain.billing.price_import import WORDS
 from accounting.domain.billing.price_offers import PriceFileError
 from accounting.queries.selection import SelectionError
+from accounting.rights import PREPARE_PRICES
 from accounting.serializers.finance.price_import import (
     OfferSerializer,
     PriceImportBodySerializer,
@@ -73,12 +75,16 @@ class PriceImportView(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Check a CSV file, and with `dry_run=false` save the prices that are taken: all, or
-        none. The options are fields of the form, or parameters of the address where the body is
-        the file. Saving the same file again changes nothing. Larger files: `manage.py prices
-        import`."""
-        actor = admin_of(request)
+        none. Finance may check; administrators save. The options are fields of the form, or
+        parameters of the address where the body is the file. Saving the same file again changes
+        nothing. Larger files: `manage.py prices import`."""
+        if not PREPARE_PRICES.allows(scope_of(request.user)):
+            raise exceptions.PermissionDenied(
+                f"Only {PREPARE_PRICES.who} can check price lists."
+            )
         data, given = _file_and_options(request)
         values = checked_values(PriceImportBodySerializer, given)
+        actor = request.user if values["dry_run"] else admin_of(request)
         body = {"file": hashlib.sha256(data).hexdigest(), "options": given}
         return answered_once(request, lambda: self._import(actor, data, values), body)
 
