@@ -17,7 +17,7 @@ from accounting.audit import SYSTEM
 from accounting.booking.close import close_period
 from accounting.booking.running import book_running
 from accounting.domain.core.interval import HOUR_MS, to_ms
-from accounting.models import KubeJob, KubeJobRun, PriceList, Team
+from accounting.models import KubeJob, KubeJobRun, PriceDraft, PriceList, Team
 from tests.browser.bills import forget_bills, import_two
 from tests.browser.conftest import SignIn, turn_dark, wrong_in_both_themes
 from tests.browser.forget import forget_budgets, forget_contests, forget_months
@@ -67,6 +67,7 @@ PAGES = {
     "/bills/months/2026-11": "All bills, November 2026",
     "/bills/2": "AWS, November 2026",
     "/prices/import": "Import prices",
+    "/prices/drafts/1000": "Price list of fin",
     "/prices/lists/new": "Add a price list",
     "/prices/lists/1000": "Change a price list",
     "/budgets": "Budgets",
@@ -205,13 +206,27 @@ def waits(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def price_list(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """A list without prices, with the number of its page."""
+    """A list without prices, and one that finance prepared, with the numbers of their pages."""
     del story
+    lines = (
+        "model,per_gpu_hour,valid_from",
+        "H100,2.10,2026-11-01",
+        'L40S,"0,72",soon',
+    )
     with django_db_blocker.unblock():
         made = PriceList.objects.create(
             pk=1000, kind="rate", name="Vendor", currency="USD"
         )
+        draft = PriceDraft.objects.create(
+            pk=1000,
+            text="\r\n".join(lines),
+            options={key: [] for key in ("map", "set", "where", "alias")}
+            | {"pick": "", "keep_unknown": False, "price_list": None},
+            reason="The list of the new contract",
+            author=get_user_model().objects.get(username="fin"),
+        )
         yield
+        draft.delete()
         made.delete()
     connection.close()
 
