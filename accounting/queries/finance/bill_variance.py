@@ -40,14 +40,14 @@ WITH line AS MATERIALIZED (
     WHERE {lines} AND l.cluster_id IS NOT NULL
     GROUP BY l.bill_id, l.billing_on, l.cluster_id, l.node_id
 ), converted AS (
-    SELECT l.bill_id, l.billing_on, l.cluster_id, b.is_final,
+    SELECT {key} AS key, l.billing_on, l.cluster_id, b.is_final,
            sum(l.cost) * min({conversion_sql.fx("b.currency", "l.billing_on")}) AS amount
     FROM line l JOIN accounting_bill b ON b.id = l.bill_id
     GROUP BY l.bill_id, l.billing_on, l.cluster_id, b.is_final
 ), billed AS (
-    SELECT {key} AS key, billing_on, cluster_id, bool_and(is_final) AS is_final,
+    SELECT key, billing_on, cluster_id, bool_and(is_final) AS is_final,
            CASE WHEN count(amount) = count(*) THEN sum(amount) END AS amount
-    FROM converted GROUP BY 1, billing_on, cluster_id
+    FROM converted GROUP BY key, billing_on, cluster_id
 ), part AS MATERIALIZED (
     SELECT DISTINCT {key} AS key, billing_on, cluster_id, node_id FROM line
 ), scope AS MATERIALIZED (

@@ -211,7 +211,7 @@ def test_open_contests_are_a_warning_of_the_close_and_do_not_block(
     check = contests_check("2026-11")
     assert (str(check.level), str(check.value)) == ("warning", "1")
     assert not check.is_blocking
-    assert check.message == "contests wait for an answer: vision 1"
+    assert check.message == "contests wait for an answer: vision: 1"
     assert check.link == "/contests"
     answer_with_reason(asked, ANSWER, fin)
     assert contests_check("2026-11").level == "passed"

@@ -138,7 +138,8 @@ def test_a_document_is_one_list_in_the_places_of_the_currency(
 def exported(what: str, folder: Path) -> tuple[list[dict[str, str]], dict[str, object]]:
     ended = run("export", what, "--period", OCTOBER, "-o", str(folder))
     assert ended.code == 0, ended.err
-    (path,) = folder.glob(f"gpu-ledger_{what}_*.csv")
+    version = "-1.4" if what == "focus" else ""
+    (path,) = folder.glob(f"gpu-ledger_{what}{version}_*.csv")
     metadata = json.loads(path.with_name(f"{path.name}.metadata.json").read_text())
     return list(csv.DictReader(io.StringIO(path.read_text(), newline=""))), metadata
 

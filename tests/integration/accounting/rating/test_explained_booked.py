@@ -91,7 +91,7 @@ def test_a_close_is_named_with_its_evidence(books: Books, client: Client) -> Non
     close = PeriodRevision.objects.get(period=OCTOBER)
     page = html_of(client.get(f"/explain?what=charge&{BOTH}"))
     [month, opened, _] = table(page, BOOKED)
-    assert month[0].startswith("2026-10, revision 1 Method alloc-v1")
+    assert month[0].startswith("2026-10, revision 1 By allocation · closed")
     assert close.hash in month[0]
     assert opened[0] == "Not booked: time x price"
     assert "M5" in page

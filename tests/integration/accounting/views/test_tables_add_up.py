@@ -40,8 +40,12 @@ def two_months(story: Story, db: None) -> Iterator[None]:
         close_period("2026-10")
         with connection.cursor() as cursor:
             cursor.execute(
-                """UPDATE usage_day SET idle_ms = idle_ms + 7339 * (1 + team_id % 7)
-                   WHERE billing_on BETWEEN '2026-10-20' AND '2026-11-18' AND team_id > 0"""
+                # by position, not by id: that depends on the tests before this one
+                """UPDATE usage_day u SET idle_ms = idle_ms + 7333 * t.position
+                   FROM (SELECT id, row_number() OVER (ORDER BY slug) AS position
+                         FROM accounting_team) t
+                   WHERE u.billing_on BETWEEN '2026-10-20' AND '2026-11-18'
+                     AND u.team_id = t.id"""
             )
         fin = get_user_model().objects.get(username="fin")
         for slug, amount in (("vision", "-12.34"), ("speech", "7.77")):
