@@ -101,12 +101,14 @@ def said_start(
         ends: as of `horizons`.
     """
     longer = [one for one in waits if one.lasted_ms > waited_ms]
-    best = SaidStart(StartWord.FEW, len(longer))
+    best = SaidStart(StartWord.FEW)
     for word, length in ends:
         until = waited_ms + length
         kept = sum(one.is_started and one.lasted_ms <= until for one in longer)
         like = kept + sum(one.lasted_ms > until for one in longer)
         if like < ENOUGH:
+            if best.word is StartWord.FEW:
+                best = SaidStart(StartWord.FEW, max(best.like, like))
             continue
         if kept >= LIKELY * like:
             return SaidStart(word, like, kept)

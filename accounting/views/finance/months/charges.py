@@ -89,6 +89,7 @@ def charge_list(request: HttpRequest) -> HttpResponse:
         "by": by,
         "team": team,
         "teams": teams,
+        "only": next(iter(teams)) if len(teams) == 1 and rows else team if rows else "",
         "heads": [_head(name) for name in SPLITS[by].fields],
         "page": paged(
             [_line(row, names, charges[n]) for n, row in enumerate(rows)], request.GET

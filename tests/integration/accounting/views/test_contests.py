@@ -229,7 +229,9 @@ def test_nobody_else_contests_answers_or_decides(sign_in: SignIn) -> None:
 
 
 def test_before_anything_is_contested_the_list_says_where_to(sign_in: SignIn) -> None:
-    assert "open the statement of your team" in text_of(sign_in("luis"), "/contests")
+    assert "choose your team, and open its statement" in text_of(
+        sign_in("luis"), "/contests"
+    )
     assert "Nothing is contested" in text_of(sign_in("fin"), "/contests")
     assert sign_in("fin").get("/contests?state=x").status_code == 400
 

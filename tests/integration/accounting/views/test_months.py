@@ -138,7 +138,8 @@ def test_leads_read_their_statements_and_charges_and_no_others(
     assert luis.get("/statements/platform/2026-11").status_code == 404
     assert luis.get("/charges?team=search").status_code == 404
     page = text_of(luis, "/charges?by=workload")
-    assert "Search" not in page.split("GPU-h Charge")[1].split("Total")[0]
+    assert "Search" not in page.split("GPU-h Amount")[1].split("Payable")[0]
+    assert 'href="/statements/vision/2026-11"' in html_of(luis.get("/charges"))
     assert mia.get("/statements/vision/2026-11").status_code == 403
     assert luis.get("/months").status_code == 403
 
