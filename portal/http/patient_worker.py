@@ -56,6 +56,7 @@ class PatientConnection(TConn):  # type: ignore[misc]  # gunicorn has no types
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.received = bytearray()
+        self.has_begun = False  # blank lines before a request count as well
         self.discarded = 0
         self.data_ready = True  # a thread gets it with data
 
@@ -99,8 +100,13 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
         self.nr_conns += 1
         sock = PatientSocket(fileno=client.detach())
         conn = PatientConnection(self.cfg, sock, address, listener.getsockname())
-        self._wait(conn, selectors.EVENT_READ, self._receive, REQUEST_S)
-        if self.nr_conns >= self.worker_connections:
+        self._guarded(
+            conn,
+            lambda conn: self._wait(
+                conn, selectors.EVENT_READ, self._receive, REQUEST_S
+            ),
+        )
+        if self.nr_conns >= self.worker_connections and self.waiting:
             self._drop(next(iter(self.waiting)))
 
     def murder_pending(self) -> None:
@@ -115,6 +121,9 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
 
     def finish_request(self, conn: PatientConnection, future: Future[Any]) -> None:
         """A thread has ended its work on a request."""
+        self._guarded(conn, lambda conn: self._answered(conn, future))
+
+    def _answered(self, conn: PatientConnection, future: Future[Any]) -> None:
         failed = future.cancelled() or future.exception() is not None
         keeps = not failed and future.result() is True
         if conn.sock.fileno() < 0:
@@ -139,20 +148,32 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
     ) -> None:
         conn.sock.settimeout(0)
         conn.timeout = time.monotonic() + seconds
-        self.waiting[conn] = None
 
         def ready(_sock: object) -> None:
             if conn in self.waiting:  # another event of this round may have ended it
-                step(conn)
+                self._guarded(conn, step)
 
         self.poller.register(conn.sock, event, ready)
+        self.waiting[conn] = None
+
+    def _guarded(
+        self, conn: PatientConnection, step: Callable[[PatientConnection], None]
+    ) -> None:
+        """What goes wrong with one connection ends that one, and not the loop of all others."""
+        try:
+            step(conn)
+        except Exception as error:
+            if not isinstance(error, OSError):  # of the other side, such as a reset
+                self.log.exception("A connection has ended with an error.")
+            self._drop(conn)
 
     def _resume(self, conn: PatientConnection) -> None:
         del self.waiting[conn]
         self.poller.unregister(conn.sock)
 
     def _drop(self, conn: PatientConnection) -> None:
-        self._resume(conn)
+        if conn in self.waiting:
+            self._resume(conn)
         self.nr_conns -= 1
         conn.close()
 
@@ -163,7 +184,8 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
         if not data:
             self._drop(conn)
             return
-        if not conn.received:
+        if not conn.has_begun:
+            conn.has_begun = True
             conn.timeout = time.monotonic() + REQUEST_S
         conn.received += data
         self._dispatch(conn)
@@ -175,7 +197,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
             self.enqueue_req(conn)
         elif len(conn.received) > LONGEST_HEAD and _END not in conn.received:
             self._resume(conn)
-            conn.sock.sendall(_TOO_LONG)
+            conn.sock.sendall(_TOO_LONG)  # a client that takes nothing may miss it
             self._close(conn)
 
     def enqueue_req(self, conn: PatientConnection) -> None:
@@ -188,11 +210,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
 
     def _send(self, conn: PatientConnection, *, keeps: bool) -> None:
         before = len(conn.sock.tail)
-        try:
-            conn.sock.send_tail()
-        except OSError:
-            self._drop(conn)
-            return
+        conn.sock.send_tail()
         if len(conn.sock.tail) < before:
             conn.timeout = time.monotonic() + SEND_S
         if not conn.sock.tail:
@@ -205,20 +223,16 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
             self._close(conn)
             return
         conn.received += conn.parser.unreader.take_buffered()
-        seconds = REQUEST_S if conn.received else self.cfg.keepalive
+        conn.has_begun = bool(conn.received)
+        seconds = REQUEST_S if conn.has_begun else self.cfg.keepalive
         self._wait(conn, selectors.EVENT_READ, self._receive, seconds)
         if conn.received:
             self._dispatch(conn)
 
     def _close(self, conn: PatientConnection) -> None:
         """Say that no more follows, and wait for the other side: RFC 9112, 9.6."""
-        try:
-            conn.sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            self.nr_conns -= 1
-            conn.close()
-        else:
-            self._wait(conn, selectors.EVENT_READ, self._discard, CLOSE_S)
+        conn.sock.shutdown(socket.SHUT_WR)
+        self._wait(conn, selectors.EVENT_READ, self._discard, CLOSE_S)
 
     def _discard(self, conn: PatientConnection) -> None:
         data = _received(conn.sock)

@@ -1,12 +1,13 @@
 """Connections to the application server of containers: idle ones, slow ones, odd ones.
 
 Aspects: idle connections, slow heads, slow bodies, clients that do not close, requests behind each
-other on one connection, and heads that are too long. Not here: slow readers
+other on one connection, heads that are too long, and resets. Not here: slow readers
 (`test_slow_downloads.py`).
 """
 
 import gzip
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from django.contrib.auth import get_user_model
 
 from accounting.actions.tokens import create_token
 from accounting.models import Person
+from portal.http.patient_worker import REQUEST_S
 from tests.integration.accounting.finance.billed import charge, focus
 from tests.integration.portal.web_server import Web, web_server
 
@@ -82,6 +84,8 @@ def test_slow_and_odd_connections_hold_no_thread_of_others(web: Web) -> None:
     clients_that_do_not_close(web)
     requests_behind_each_other(web)
     a_head_that_is_too_long(web)
+    clients_that_reset_while_they_are_refused(web)
+    blank_lines_without_end(web)
     a_large_body(web)
     the_path_comes_from_no_header(web)
 
@@ -160,6 +164,34 @@ def a_head_that_is_too_long(web: Web) -> None:
     with web.connect() as one:
         one.sendall(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 70_000)
         assert one.recv(4096).startswith(b"HTTP/1.1 431 ")
+
+
+def clients_that_reset_while_they_are_refused(web: Web) -> None:
+    """The process goes on: what happens to one connection is not the end of all."""
+    at_once = struct.pack("ii", 1, 0)
+    for _ in range(300):
+        with web.connect() as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+            one.sendall(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 131_072)
+    assert_answers(web, "reset")
+    assert "Exception in worker process" not in web.log.read_text()
+
+
+def blank_lines_without_end(web: Web) -> None:
+    """They are allowed before a request, and its time counts from the first of them."""
+    began = time.monotonic()
+    with web.connect() as one:
+        one.settimeout(1)
+        while time.monotonic() < began + 2 * REQUEST_S:
+            try:
+                one.sendall(b"\r\n")
+                if not one.recv(1):
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+    assert REQUEST_S - 1 < time.monotonic() - began < REQUEST_S + 10
 
 
 def test_small_files_that_unpack_to_gigabytes_do_not_stop_the_server(web: Web) -> None:
