@@ -13,10 +13,13 @@ from django.contrib.auth import get_user_model
 from django.core.management import CommandError
 from django.db import connection, connections, transaction
 from django.db.utils import ProgrammingError
+from pghistory.models import Context
 
+from accounting.actions.finance import periods
 from accounting.actions.finance.prices import set_unit_price
 from accounting.actions.teams import save_team
-from accounting.audit import act
+from accounting.audit import SYSTEM, act
+from accounting.booking.close import close_period
 from accounting.models import AuditLink, Binding, Membership, Person, Team
 from accounting.queries.audit.chain_checks import audit_checks, history_tables
 from accounting.queries.audit.entries import (
@@ -26,6 +29,7 @@ from accounting.queries.audit.entries import (
     head,
 )
 from tests.database_flush import delete_rows
+from tests.integration.accounting.booking.people import person
 from tests.integration.accounting.support import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -266,3 +270,52 @@ def test_the_head_of_an_empty_chain_is_kept_as_well() -> None:
     assert head() == Head(0, "")
     save()
     assert "continues from the stored head" in run("verify", "--head=0:")
+
+
+def actors() -> list[tuple[str, str]]:
+    """Actor and reason of each transaction that changed something, in their order."""
+    contexts = Context.objects.order_by("created_at")
+    return [(one.metadata["actor"], one.metadata["reason"]) for one in contexts]
+
+
+def test_a_step_inside_another_one_has_its_actor_and_reason() -> None:
+    Context.objects.all().delete()
+    with act("bert", "the outer"):
+        with act(SYSTEM, "a step of the system"):
+            save_team(slug="a", name="A", department="", cost_centre="", actor=SYSTEM)
+        save("Vision")
+    with act(SYSTEM, "due"):
+        save("Vision two")
+    save("Vision three")
+    reason = "team vision"
+    assert actors() == [("bert", "the outer"), ("ana", reason), ("ana", reason)]
+
+
+def fail_inside() -> None:
+    with act(SYSTEM, "a step"):
+        made = Team.objects.create(slug="b", name="B")
+        assert made.pk / 0
+
+
+def test_a_step_that_fails_inside_leaves_the_outer_one_as_it_was() -> None:
+    Context.objects.all().delete()
+    with act("bert", "the outer"):
+        with pytest.raises(ZeroDivisionError):
+            fail_inside()
+        save("Vision")
+    assert actors() == [("bert", "the outer")]
+    assert not Team.objects.filter(slug="b").exists()
+    save("Vision two")
+    assert actors()[-1] == ("ana", "team vision")
+
+
+def test_a_month_is_reopened_by_who_confirmed_it() -> None:
+    anna, bert = person("anna"), person("bert")
+    later = datetime(2026, 11, 5, tzinfo=UTC)
+    close_period("2026-10", by=anna, now=later)
+    asked = periods.request_reopening(
+        "2026-10", "a price list was missing", anna, now=later
+    )
+    Context.objects.all().delete()
+    periods.confirm_reopening(asked.pk, bert, now=later)
+    assert actors() == [("bert", f"confirm reopening {asked.pk}")]
