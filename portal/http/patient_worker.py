@@ -29,7 +29,6 @@ REQUEST_S = (
     20  # from the first byte of a request to the last one of its head and small body
 )
 SEND_S = 30  # without a byte that the client takes
-UNREAD_S = 0.1  # until the rest of a body that nobody reads has to be there
 CLOSE_S = 2  # until the client closes as well
 MOST_DISCARDED = 8 << 20  # bytes that a client still sends after its answer
 MOST_KEPT = (
@@ -268,8 +267,13 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
         keepalive: bool,  # noqa: FBT001
     ) -> bool:
         """A body that nobody has read is not waited for: the connection ends."""
-        deadline = time.monotonic() + UNREAD_S
-        return keepalive and bool(conn.parser.finish_body(deadline=deadline))
+        if not keepalive:
+            return False
+        conn.sock.settimeout(0)
+        try:
+            return bool(conn.parser.finish_body(max_bytes=SMALL_BODY))
+        except BlockingIOError:
+            return False
 
 
 def _received(sock: PatientSocket) -> bytes | None:

@@ -84,6 +84,7 @@ def test_slow_and_odd_connections_hold_no_thread_of_others(web: Web) -> None:
     clients_that_do_not_close(web)
     requests_behind_each_other(web)
     a_head_that_is_too_long(web)
+    probes_with_a_body(web)
     clients_that_reset_while_they_are_refused(web)
     blank_lines_without_end(web)
     a_large_body(web)
@@ -164,6 +165,17 @@ def a_head_that_is_too_long(web: Web) -> None:
     with web.connect() as one:
         one.sendall(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 70_000)
         assert one.recv(4096).startswith(b"HTTP/1.1 431 ")
+
+
+def probes_with_a_body(web: Web) -> None:
+    """Nobody reads it, so nobody waits for it; 0.1 s each would be 20 s for the next one."""
+    sent = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with ExitStack() as held:
+        made = [held.enter_context(web.connect()) for _ in range(200)]
+        for one in made:
+            one.sendall(sent)
+        assert_answers(web, "probes with a body")
+        assert all(b"200 OK" in one.recv(4096) for one in made)
 
 
 def clients_that_reset_while_they_are_refused(web: Web) -> None:
