@@ -36,6 +36,7 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "closeoverride": ("override of a check", "overrides of checks"),
     "closerequest": ("request to close a period", "requests to close periods"),
     "cluster": ("cluster", "clusters"),
+    "pricedraft": ("prepared price list", "prepared price lists"),
     "contest": ("contest of a statement", "contests of statements"),
     "conteststep": ("step of a contest", "steps of contests"),
     "conversionrate": ("conversion", "conversions"),

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import transaction
 
 from accounting.actions.finance.price_import import (
     ImportOptions,
     check_price_file,
     import_price_file,
 )
+from accounting.audit import act
 from accounting.domain.billing.price_offers import Offer, PriceFileError
 from accounting.models import DraftState, PriceDraft
 
@@ -42,9 +42,10 @@ def prepare_draft(
     offers = check_price_file(io.StringIO(text, newline=""), read_as)
     if not any(offer.word == "taken" for offer in offers):
         raise PriceFileError("no price of this file would be saved")
-    return PriceDraft.objects.create(
-        text=text, options=dict(options), reason=reason, author_id=author.pk
-    )
+    with act(author, reason):
+        return PriceDraft.objects.create(
+            text=text, options=dict(options), reason=reason, author_id=author.pk
+        )
 
 
 def save_draft(
@@ -65,7 +66,7 @@ def save_draft(
         DraftEndedError: it was saved or discarded meanwhile.
         PriceFileError: as `import_price_file`.
     """
-    with transaction.atomic():
+    with act(actor, reason, requested_by=draft.author.get_username()):
         _end(draft, DraftState.SAVED, actor, now)
         lines = io.StringIO(draft.text, newline="")
         return import_price_file(lines, read_as, actor=actor, reason=reason, seen=seen)
@@ -77,7 +78,8 @@ def discard_draft(draft: PriceDraft, *, actor: AbstractBaseUser, now: datetime) 
     Raises:
         DraftEndedError: it was saved or discarded already.
     """
-    _end(draft, DraftState.DISCARDED, actor, now)
+    with act(actor, f"Discarded the price list of {draft.author}"):
+        _end(draft, DraftState.DISCARDED, actor, now)
 
 
 def _end(

@@ -1,5 +1,6 @@
 """Price lists that finance prepared and an administrator has not decided about yet."""
 
+import pghistory
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -14,6 +15,7 @@ class DraftState(models.TextChoices):
     DISCARDED = "discarded", "Discarded"
 
 
+@pghistory.track(exclude=["text"])
 class PriceDraft(models.Model):
     """The file of a price list, and how it is read (money.md M19). Kept for good.
 

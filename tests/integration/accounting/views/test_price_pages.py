@@ -252,6 +252,12 @@ def test_finance_prepares_a_list_that_an_administrator_saves(sign_in: SignIn) ->
     assert saved.headers["Location"] == "/prices"
     assert UnitPrice.objects.count() == before + 1
     assert "Saved by ana" in text_of(sign_in("fin").get(url))
+    log = text_of(admin.get("/audit"))
+    assert "repared price list" in log
+    contexts = draft.events.order_by("pgh_id").values_list(  # type: ignore[attr-defined]
+        "pgh_context__metadata__actor", "pgh_context__metadata__requested_by"
+    )
+    assert list(contexts) == [("fin", None), ("ana", "fin")]
     assert "waits for an administrator" not in html_of(admin.get("/prices"))
     again = admin.post(url, {"seen": "x", "reason": REASON})
     assert "Saved by ana" in text_of(again)
