@@ -98,7 +98,7 @@ def _held(story: Story, rows: int) -> None:
             cluster=cluster,
             namespace=like.namespace,
             kind="Job",
-            name=f"trial-{n:02d}",
+            name=f"trial-{_word(n)}",
             type="training",
         )
         pod = Pod.objects.create(
@@ -130,6 +130,11 @@ def _held(story: Story, rows: int) -> None:
         )
         facts.append((gpu.pk, pod.pk, node.pk))
     _windows(story, since, facts)
+
+
+def _word(n: int) -> str:
+    """A name of letters that Kubernetes does not generate, so no two works are one family."""
+    return "".join("aeiou"[n // 5**place % 5] for place in range(3))
 
 
 def _windows(story: Story, since: datetime, facts: list[tuple[int, int, int]]) -> None:

@@ -56,7 +56,7 @@ def test_what_waits_stands_with_the_schedulers_words(
     whole = text(ana.get("/quotas"))
     assert "vision-train" in whole
     assert "search-train" in whole
-    assert re.search("search-prod/search-holds ?: 2 GPUs, search", whole)
+    assert re.search("search-prod/search-holds ?: 2 GPUs, Search", whole)
 
 
 def test_the_holder_of_lower_priority_is_named(desk: Office, sign_in: SignIn) -> None:
