@@ -14,6 +14,7 @@ from accounting.domain.core.billing_calendar import (
     DayRange,
     neighbour,
     preset_range,
+    unit_of,
 )
 from accounting.web.filters import LABELS, MENU, Values
 
@@ -179,7 +180,9 @@ class Address:
             return ""
         days = neighbour(self.days, 1, self.today, self.unit)
         days = DayRange(days.first, min(days.after, self.today + DAY))
-        for preset in PRESETS:
+        # on the 28th, the last 28 days are the month to date: who steps over months goes on so
+        unit = self.unit or unit_of(self.days)
+        for preset in sorted(PRESETS, key=lambda one: one.unit != unit):
             if days.last == self.today and days == preset_range(
                 preset.name, self.today
             ):

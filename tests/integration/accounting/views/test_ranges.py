@@ -133,6 +133,22 @@ def test_stepping_back_and_forth_ends_where_it_began(sign_in: SignIn) -> None:
     assert back.forward_url == "/teams?range=today"
 
 
+@pytest.mark.parametrize(
+    ("query", "later"),
+    [
+        ("from=2026-10-01&to=2026-11-01", "month-to-date"),
+        ("from=2026-10-04&to=2026-11-01", "last-28-days"),
+    ],
+)
+def test_on_the_28th_whole_months_step_to_the_month_to_date(
+    sign_in: SignIn, query: str, later: str
+) -> None:
+    """The last 28 days are the same days then."""
+    with time_machine.travel(NOW.replace(day=28), tick=False):
+        state = sign_in("ana").get(f"/teams?{query}").context["state"]
+    assert state.forward_url == f"/teams?range={later}"
+
+
 def test_later_is_off_at_the_newest_day_of_files(sign_in: SignIn) -> None:
     """Without a live source the newest day is that of the data, not of the clock."""
     Source.objects.update(kind="openmetrics")
