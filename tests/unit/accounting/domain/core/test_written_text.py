@@ -16,6 +16,24 @@ from accounting.domain.core.written_text import glob_fault, hidden_fault
         ("a\ufeff", "contains U+FEFF (zero width no-break space): leave it out"),
         ("a\x1b[31m", "contains U+001B (a control character): leave it out"),
         ("a\nb", "contains U+000A (a control character): leave it out"),
+        ("\u0645\u06cc\u200c\u0631\u0648\u0645", ""),  # Persian: I go
+        ("\u0930\u094d\u200d\u092f", ""),  # Hindi: an eyelash ra
+        ("\U0001f468\u200d\U0001f469\u200d\U0001f467 on call", ""),  # a family
+        ("\u2764\ufe0f\u200d\U0001f525", ""),  # a heart on fire
+        ("\U0001f469\U0001f3fd\u200d\U0001f4bb", ""),  # an engineer
+        ("vis\u200dion", "contains U+200D (zero width joiner): leave it out"),
+        ("\u0645\u200c", "contains U+200C (zero width non-joiner): leave it out"),
+        ("\u200c\u0645", "contains U+200C (zero width non-joiner): leave it out"),
+        (
+            "\u0645\u200c \u0645",
+            "contains U+200C (zero width non-joiner): leave it out",
+        ),
+        (
+            "\u0645\u200c\u200c\u0645",
+            "contains U+200C (zero width non-joiner): leave it out",
+        ),
+        ("é\u200dé", "contains U+200D (zero width joiner): leave it out"),
+        ("a\u00adb", "contains U+00AD (soft hyphen): leave it out"),
         ("a\u2028b", "contains U+2028 (line separator): leave it out"),
     ],
 )
