@@ -71,6 +71,9 @@ def test_the_theme_changes_at_once_and_is_kept(sign_in: SignIn) -> None:
         page.evaluate("getComputedStyle(document.body).backgroundColor")
         == "rgb(11, 15, 20)"
     )
+    with page.expect_response(re.compile("/account/preferences")) as saved:
+        page.locator("#nav").get_by_role("button", name="System theme").click()
+    assert saved.value.status == 204  # and the next test finds the theme of before
     assert visit.complaints == []
 
 
