@@ -13,16 +13,16 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='waitrecord',
             name='start_kept',
-            field=models.PositiveIntegerField(default=0),
+            field=models.PositiveIntegerField(db_default=0, default=0),
         ),
         migrations.AddField(
             model_name='waitrecord',
             name='start_like',
-            field=models.PositiveIntegerField(default=0),
+            field=models.PositiveIntegerField(db_default=0, default=0),
         ),
         migrations.AddField(
             model_name='waitrecord',
             name='start_word',
-            field=models.CharField(blank=True, max_length=16),
+            field=models.CharField(blank=True, db_default='', default='', max_length=16),
         ),
     ]

@@ -27,22 +27,22 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='changeset',
             name='apply_wanted_by',
-            field=models.CharField(blank=True, max_length=150),
+            field=models.CharField(blank=True, db_default='', default='', max_length=150),
         ),
         migrations.AddField(
             model_name='changeset',
             name='plan_wanted_by',
-            field=models.CharField(blank=True, max_length=150),
+            field=models.CharField(blank=True, db_default='', default='', max_length=150),
         ),
         migrations.AddField(
             model_name='changesetevent',
             name='apply_wanted_by',
-            field=models.CharField(blank=True, max_length=150),
+            field=models.CharField(blank=True, db_default='', default='', max_length=150),
         ),
         migrations.AddField(
             model_name='changesetevent',
             name='plan_wanted_by',
-            field=models.CharField(blank=True, max_length=150),
+            field=models.CharField(blank=True, db_default='', default='', max_length=150),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='changeset',

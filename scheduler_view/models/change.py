@@ -67,7 +67,9 @@ class ChangeSet(models.Model):
     forced = models.JSONField(default=list, blank=True)  # objects selected by a person
     plan = models.JSONField(default=dict, blank=True)  # summary, effects, warnings
     plan_wanted_at = models.DateTimeField(null=True, blank=True)  # set to wake a worker
-    plan_wanted_by = models.CharField(max_length=150, blank=True)
+    plan_wanted_by = models.CharField(
+        max_length=150, blank=True, default="", db_default=""
+    )
     planned_at = models.DateTimeField(null=True, blank=True)
     plan_expires_at = models.DateTimeField(null=True, blank=True)
     # another administrator must approve
@@ -77,7 +79,9 @@ class ChangeSet(models.Model):
     starts_at = models.DateTimeField(null=True, blank=True)
     ends_at = models.DateTimeField(null=True, blank=True)  # undone automatically
     apply_wanted_at = models.DateTimeField(null=True, blank=True)
-    apply_wanted_by = models.CharField(max_length=150, blank=True)
+    apply_wanted_by = models.CharField(
+        max_length=150, blank=True, default="", db_default=""
+    )
     applied_at = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True)  # earliest start
     error = models.TextField(blank=True)  # why it waits or was refused

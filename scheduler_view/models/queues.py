@@ -51,9 +51,9 @@ class WaitRecord(models.Model):
     start_at = models.DateTimeField(null=True)
     low_at = models.DateTimeField(null=True)
     high_at = models.DateTimeField(null=True)
-    start_word = models.CharField(max_length=16, blank=True)
-    start_like = models.PositiveIntegerField(default=0)
-    start_kept = models.PositiveIntegerField(default=0)
+    start_word = models.CharField(max_length=16, blank=True, default="", db_default="")
+    start_like = models.PositiveIntegerField(default=0, db_default=0)
+    start_kept = models.PositiveIntegerField(default=0, db_default=0)
     ended_at = models.DateTimeField(null=True)
     is_from_metrics = models.BooleanField(default=False)  # the objects were not read
 
