@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 
 from accounting.access import Scope
 from accounting.queries.search import MOST, Hit
@@ -12,7 +12,6 @@ from scheduler_view.models import WaitRecord
 from scheduler_view.queries.changes.change_sets import change_row
 from scheduler_view.queries.namespaces import owners
 
-MOST_READ = 500  # units whose team is looked up
 _CHANGE = re.compile(r"(?:CS-?)?(\d{1,9})", re.IGNORECASE)
 
 
@@ -21,22 +20,26 @@ def find_work(scope: Scope, now: datetime, words: str) -> list[Hit]:
     if len(words) < 2 or not scope.sees_any:
         return []
     found = WaitRecord.objects.filter(ended_at=None, name__icontains=words)
+    if not scope.sees_all:
+        found = found.filter(_own(scope, found, now))
     found = found.order_by(F("bound_at").asc(nulls_first=True), "name", "pk")
-    rows = list(found[:MOST_READ])
-    owner = {
-        cluster: owners(cluster, {r.namespace for r in rows}, now)
-        for cluster in {row.cluster_id for row in rows}
-    }
-    own = [
-        row
-        for row in rows
-        if scope.sees_all
-        or scope.sees_team(owner[row.cluster_id].get(row.namespace, 0))
-    ]
     return [
         Hit("unit", str(row.pk), row.name, f"{row.namespace}, {_state(row)}")
-        for row in own[:MOST]
+        for row in found[:MOST]
     ]
+
+
+def _own(scope: Scope, found: QuerySet[WaitRecord], now: datetime) -> Q:
+    """The namespaces of units that belong to teams of a scope, by cluster."""
+    names: dict[int, set[str]] = {}
+    for cluster, name in found.values_list("cluster_id", "namespace").distinct():
+        names.setdefault(cluster, set()).add(name)
+    own = Q(pk=None)  # none
+    for cluster, there in names.items():
+        owner = owners(cluster, there, now)
+        mine = [n for n in there if n in owner and scope.sees_team(owner[n])]
+        own |= Q(cluster_id=cluster, namespace__in=mine)
+    return own
 
 
 def _state(row: WaitRecord) -> str:

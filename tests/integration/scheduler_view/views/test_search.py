@@ -56,6 +56,27 @@ def test_jobs_are_found_whether_they_wait_or_run(desk: Office, sign_in: SignIn) 
         assert sign_in("luis").get(url).status_code == 200
 
 
+def test_own_work_is_found_behind_a_lot_of_others(
+    desk: Office, sign_in: SignIn
+) -> None:
+    """The first 500 names were read, whoever's they were."""
+    WaitRecord.objects.bulk_create(
+        WaitRecord(
+            cluster=desk.cluster,
+            kind="Job",
+            namespace="search-prod",
+            name=f"segmenter-{n:03d}",
+            stage="queue",
+            cause="quota",
+            units=4,
+            created_at=desk.now(),
+        )
+        for n in range(501)
+    )
+    own = waits(desk, "vision-prod", "segmenter-own", "queue")
+    assert list(links(sign_in("luis"), "segmenter")) == [f"/queues/{own.pk}"]
+
+
 def test_change_sets_are_found_by_number(desk: Office, sign_in: SignIn) -> None:
     number = ChangeSet.objects.latest("pk").pk
     for words in (f"CS-{number}", f"cs{number}", str(number)):
