@@ -2,7 +2,7 @@
 
 The role of the services owns no table of facts and creates nothing in the schema: what it could
 attach to one, such as a trigger, would run as the owner at the next migration. The functions take
-only the fact tables, build the names themselves, and have a fixed search path and time zone.
+only the fact tables, each with its own unit of time, build the names themselves, and have a fixed search path and time zone.
 """
 
 from django.db import migrations
@@ -25,9 +25,17 @@ CREATE FUNCTION public.accounting_create_partition(fact text, low timestamptz, h
 RETURNS void {SAFE} AS $$
 DECLARE
     part text := fact || '_' || to_char(low, 'YYYYMMDD');
+    unit text := CASE
+        WHEN fact IN ('usage_window', 'intensity_window') THEN 'day'
+        WHEN fact IN ('usage_day', 'intensity_day') THEN 'year'
+        ELSE 'month'
+    END;
 BEGIN
     IF fact <> ALL (ARRAY[{FACTS}]) THEN
         RAISE insufficient_privilege USING MESSAGE = format('%L is not a table of facts', fact);
+    END IF;
+    IF low <> date_trunc(unit, low) OR high <> low + ('1 ' || unit)::interval THEN
+        RAISE insufficient_privilege USING MESSAGE = format('partitions of %s have one %s', fact, unit);
     END IF;
     EXECUTE format(
         'CREATE TABLE public.%I (LIKE public.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', part, fact);
