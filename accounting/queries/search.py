@@ -41,7 +41,9 @@ _QUERY = """
        AND (%(teams)s::bigint[] IS NULL OR u.team_id = ANY(%(teams)s))
      ORDER BY u.model LIMIT %(most)s)
     UNION ALL
-    (SELECT 'node', n.name, n.name, c.name, ''
+    (SELECT 'node', n.name, n.name, c.name || CASE WHEN EXISTS (
+            SELECT FROM accounting_gpupresence g WHERE g.node_id = n.id AND g.end_ms IS NULL
+        ) THEN '' ELSE ', has no GPUs now' END, ''
      FROM accounting_node n JOIN accounting_cluster c ON c.id = n.cluster_id
      WHERE n.name ILIKE %(words)s
        AND (%(teams)s::bigint[] IS NULL OR EXISTS (

@@ -6,9 +6,10 @@ The address of every person is tests/integration/access's.
 import re
 
 import pytest
+from django.db.models import F
 from django.test import Client
 
-from accounting.models import Node, PodAttribution, PodHold, Workload
+from accounting.models import GpuPresence, Node, PodAttribution, PodHold, Workload
 from scheduler_view.models import ChangeSet, WaitRecord
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import Office
@@ -92,6 +93,10 @@ def test_nodes_and_models_lead_to_their_gpus(desk: Office, sign_in: SignIn) -> N
     assert f"/gpus?q={own}" in links(sign_in("luis"), own)
     assert not links(sign_in("luis"), other.name)
     assert f"/gpus?q={other.name}" in links(sign_in("ana"), other.name)
+    assert links(sign_in("ana"), own)[f"/gpus?q={own}"] == f"{own} north"
+    GpuPresence.objects.filter(node__name=own).update(end_ms=F("start_ms") + 1)
+    found = links(sign_in("ana"), own)[f"/gpus?q={own}"]
+    assert found == f"{own} north, has no GPUs now"
     models = links(sign_in("ana"), "h100")
     assert any(url.startswith("/gpus?q=") and "H100" in url for url in models)
     for url in models:
