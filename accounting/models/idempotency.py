@@ -1,11 +1,11 @@
-"""Requests of programs that are done once (money.md M47)."""
+"""Requests of programs, and entries of pages, that are done once (money.md M47, M25)."""
 
 from django.conf import settings
 from django.db import models
 
 
 class IdempotencyKey(models.Model):
-    """One request of a program: the same key gets the same answer for a day.
+    """A request of a program or a preview of an entry: the same key gets the same answer for a day.
 
     Written by `actions.idempotency`; `digest` is of the request's address and body, so that a key
     that is used for another request is rejected.

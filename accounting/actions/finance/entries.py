@@ -1,5 +1,6 @@
 """Credits and adjustments of teams: finance and administrators (money.md M25)."""
 
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
@@ -7,6 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection
 
 from accounting.actions.finance.periods import check_right, reason_of
+from accounting.actions.idempotency import LONGEST_KEY, KeyReused, digest_of, once
 from accounting.audit import act
 from accounting.booking.locking import hold_booking
 from accounting.booking.periods import (
@@ -15,13 +17,76 @@ from accounting.booking.periods import (
     first_period,
     next_to_close,
 )
+from accounting.domain.core.money import Money
 from accounting.models import Entry, EntryKind, PeriodRevision, Team
+from accounting.queries.database_clock import database_now
+from accounting.queries.finance.months.entry_effect import entry_effect
 
 LARGEST = Decimal(10) ** 12
 
 
 class EntryAmountError(PeriodError):
     """The amount, or its sign, is not possible for an entry."""
+
+
+class PreviewChanged(PeriodError):
+    """What a person confirmed is not what the entry would do now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a person confirmed of an entry.
+
+    Attributes:
+        key: of this preview: an entry is added once for each, however often it is sent.
+        seen: the payables that were shown (`EntryEffect.seen`).
+    """
+
+    key: str
+    seen: str
+
+
+def add_previewed_entry(
+    kind: str,
+    team: Team,
+    billing_on: date,
+    amount: Decimal,
+    reason: str,
+    author: AbstractBaseUser,
+    *,
+    preview: Preview,
+) -> Entry:
+    """Add an entry as it was previewed, or find the one that this preview has added.
+
+    Raises:
+        PreviewChanged: the payables are others now, or there was no preview; nothing was added.
+        EntryAmountError, PeriodError, NotAllowed: as `add_entry`.
+    """
+
+    def make() -> str:
+        money = Money(amount, check_entry(kind, billing_on, amount))
+        hold_booking()
+        if entry_effect(team, billing_on, money).seen != preview.seen:
+            raise PreviewChanged(
+                "the payables have changed since this preview, and nothing was added: check what "
+                "the entry does now"
+            )
+        return add_entry(kind, team, billing_on, amount, reason, author).number
+
+    check_right(author)
+    if not preview.key:
+        raise PreviewChanged("check what the entry does before it is added")
+    body = digest_of(kind, team.pk, billing_on, amount, reason)
+    key = f"entry {preview.key}"[:LONGEST_KEY]
+    try:
+        number, _ = once(
+            user_id=author.pk, key=key, digest=body, at=database_now(), make=make
+        )
+    except KeyReused:
+        raise PreviewChanged(
+            "this is not the entry that was previewed, and nothing was added: check what it does"
+        ) from None
+    return Entry.objects.get(number=number)
 
 
 def add_entry(

@@ -54,6 +54,12 @@ class EntryEffect:
         return self.amount.amount < 0
 
     @property
+    def seen(self) -> str:
+        """The payables as text: another one where a preview of before would mislead."""
+        amounts = [f"{one.before.amount} {one.after.amount}" for one in self.rows]
+        return ", ".join((*amounts, "computed" if self.computed_at else "not computed"))
+
+    @property
     def size(self) -> Money:
         """The amount without its sign."""
         return Money(abs(self.amount.amount), self.amount.currency)

@@ -198,6 +198,12 @@ def _booking(period: str, revision: str) -> Booking | None:
         return None
 
 
+_CHANGED = (
+    "The payables have changed since this preview, and nothing was sent: check what the answer "
+    "does now."
+)
+
+
 @posted(CONTESTS, belongs_to="contest")
 def contest_answer(request: HttpRequest, number: int) -> HttpResponse:
     """Answer an open contest. A credit or an extra charge is shown before it is sent."""
@@ -210,12 +216,26 @@ def contest_answer(request: HttpRequest, number: int) -> HttpResponse:
     if form is None or not form.is_valid():
         return _contest(request, visitor, row, _WrittenAnswer(chosen, form), status=422)
     asked = Contest.objects.get(pk=number)
-    if isinstance(form, EntryAmountForm) and "confirm" not in request.POST:
+    if isinstance(form, EntryAmountForm) and row.state == ContestState.OPEN:
         effect = form.previewed(asked.team)
-        answer = _WrittenAnswer(chosen, form, effect)
-        return _contest(request, visitor, row, answer, status=200 if effect else 422)
+        is_confirmed = "confirm" in request.POST
+        if (
+            effect is None
+            or not is_confirmed
+            or request.POST.get("seen") != effect.seen
+        ):
+            if effect is not None and is_confirmed:
+                form.add_error(None, _CHANGED)
+            answer = _WrittenAnswer(chosen, form, effect)
+            status = 422 if form.errors else 200
+            return _contest(request, visitor, row, answer, status=status)
     try:
         text = _sent(asked, form, request.user)
+    except (
+        actions.ContestError
+    ) as error:  # answered or withdrawn meanwhile: there is no form
+        messages.error(request, _sentence(error))
+        return redirect("contest", number)
     except PeriodError as error:
         form.add_error(None, _sentence(error))
         return _contest(request, visitor, row, _WrittenAnswer(chosen, form), status=422)

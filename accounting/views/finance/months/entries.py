@@ -1,12 +1,13 @@
 """Credits and extra charges: the form, its preview, and what it adds (money.md M25)."""
 
 from typing import Any
+from uuid import uuid4
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.actions.finance.entries import add_entry
+from accounting.actions.finance.entries import Preview, add_previewed_entry
 from accounting.booking.periods import PeriodError
 from accounting.models import Entry
 from accounting.rights import PERIODS
@@ -23,32 +24,37 @@ def entry_add(request: HttpRequest) -> HttpResponse:
     form = EntryForm(request.POST or None, initial=start)
     effect = None
     if form.is_valid():
-        if "confirm" not in request.POST:
-            effect = form.previewed(form.cleaned_data["team"])
-        elif (made := _added(form, request.user)) is not None:
+        if "confirm" in request.POST and (made := _added(request, form)) is not None:
             messages.success(
                 request,
                 f"{made.number} is added. It is on the statement after the next computation.",
             )
             return redirect("month", f"{made.billing_on:%Y-%m}")
+        if not form.is_refused:
+            effect = form.previewed(form.cleaned_data["team"])
     context: dict[str, Any] = {
         "form": form,
         "effect": effect,
+        "preview_key": uuid4().hex,
         "currency": visitor.billing.currency,
     }
-    is_wrong = request.method == "POST" and effect is None
+    is_wrong = bool(form.errors)
     return render(
         request, "accounting/entry_form.html", context, status=422 if is_wrong else 200
     )
 
 
-def _added(form: EntryForm, author: Any) -> Entry | None:
-    """The entry; None, with an error of the form, where it is refused."""
+def _added(request: HttpRequest, form: EntryForm) -> Entry | None:
+    """The entry, once for each preview; None, with an error of the form, where it is not added."""
     chosen = form.cleaned_data
     kind, amount = form.signed
+    preview = Preview(request.POST.get("preview", ""), request.POST.get("seen", ""))
+    author: Any = request.user
     try:
-        return add_entry(
-            kind, chosen["team"], chosen["billing_on"], amount, chosen["reason"], author
+        return add_previewed_entry(
+            *(kind, chosen["team"], chosen["billing_on"], amount, chosen["reason"]),
+            author,
+            preview=preview,
         )
     except PeriodError as error:
         form.refuse(error)

@@ -5,7 +5,11 @@ from typing import Any
 
 from django import forms
 
-from accounting.actions.finance.entries import EntryAmountError, check_entry
+from accounting.actions.finance.entries import (
+    EntryAmountError,
+    PreviewChanged,
+    check_entry,
+)
 from accounting.booking.periods import PeriodError
 from accounting.domain.billing.close_checks import RULES
 from accounting.domain.billing.methods import METHODS
@@ -91,6 +95,8 @@ class EntryAmountForm(PeriodReasonForm):
         help_text="Without a sign. The platform's statement gets the opposite amount.",
     )
 
+    is_refused = False  # by an action, so that there is no preview either
+
     @property
     def signed(self) -> tuple[str, Decimal]:
         """The kind of entry, and its amount with the sign that was chosen in words."""
@@ -113,6 +119,7 @@ class EntryAmountForm(PeriodReasonForm):
     def refuse(self, error: PeriodError) -> None:
         """Show why an action refused it: beside the amount, or the form as a whole."""
         text = str(error)
+        self.is_refused = not isinstance(error, PreviewChanged)
         where = "amount" if isinstance(error, EntryAmountError) else None
         self.add_error(where, f"{text[:1].upper()}{text[1:]}.")
 

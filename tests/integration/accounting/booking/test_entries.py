@@ -1,17 +1,26 @@
 """Credits and adjustments that people add (money.md M25)."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
+from django.db import connections
 
 from accounting.actions.finance import periods
-from accounting.actions.finance.entries import add_entry
+from accounting.actions.finance.entries import (
+    Preview,
+    PreviewChanged,
+    add_entry,
+    add_previewed_entry,
+)
 from accounting.actions.finance.periods import CloseRefused, NotAllowed
 from accounting.booking.close import close_period
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
+from accounting.domain.core.money import Money
 from accounting.models import Entry, OrganisationRole, Team
+from accounting.queries.finance.months.entry_effect import entry_effect
 from tests.integration.accounting.booking.days import H100, Days, payables
 from tests.integration.accounting.booking.people import person
 
@@ -108,3 +117,27 @@ def test_only_finance_adds_entries(team: Team) -> None:
     lead = person("lead", OrganisationRole.NONE)
     with pytest.raises(NotAllowed):
         add_entry("credit", team, NOVEMBER, Decimal(-1), REASON, lead)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_preview_that_is_sent_twice_at_once_adds_one_entry(team: Team) -> None:
+    anna, amount = person("anna"), Decimal("-10.50")
+    effect = entry_effect(team, NOVEMBER, Money(amount, "EUR"))
+    preview = Preview("one", effect.seen)
+
+    def send(_: int) -> str:
+        try:
+            made = add_previewed_entry(
+                "credit", team, NOVEMBER, amount, REASON, anna, preview=preview
+            )
+            return made.number
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(send, range(4))) == {"E-1"}
+    assert Entry.objects.count() == 1
+    with pytest.raises(PreviewChanged, match="not the entry that was previewed"):
+        add_previewed_entry(
+            "credit", team, NOVEMBER, Decimal(-1), REASON, anna, preview=preview
+        )

@@ -59,7 +59,13 @@ def test_a_lead_contests_and_finance_answers_with_a_credit(sign_in: SignIn) -> N
         "reason": ANSWER,
     }
     assert "Credit to Vision" in text_of(fin, address)
-    fin.post(f"{address}/answer", body | {"confirm": "yes"})
+    shown = fin.post(f"{address}/answer", body | {"confirm": "yes"})
+    assert "payables have changed since this preview" in html_of(shown)
+    assert not Entry.objects.exists()
+    seen = {"seen": shown.context["answer"].effect.seen, "confirm": "yes"}
+    fin.post(f"{address}/answer", body | seen)
+    again = fin.post(f"{address}/answer", body | seen, follow=True)  # sent twice
+    assert "this needs a contest that is open" in html_of(again)
     assert Entry.objects.get().amount == Decimal("-12.50")
     page = text_of(luis, address)
     assert "answered with E-1, a credit of €12.50 on 5 Nov" in page

@@ -274,10 +274,22 @@ def entry(**more: str) -> dict[str, str]:
     } | more
 
 
+def previewed(client: Client, **more: str) -> dict[str, str]:
+    """What the button of the preview sends."""
+    shown = html_of(client.post("/entries/new", entry(**more)))
+    effect = shown[shown.index('id="effect-title"') :]
+    hidden = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', effect)
+    return dict(hidden) | {"confirm": "yes"}
+
+
+def added(client: Client, **more: str) -> int:
+    """Add an entry by its preview; the status of the answer."""
+    return client.post("/entries/new", previewed(client, **more)).status_code
+
+
 def test_a_credit_is_on_the_statement(sign_in: SignIn) -> None:
     fin = sign_in("fin")
-    added = fin.post("/entries/new", entry(confirm="yes"))
-    assert added.status_code == 302
+    assert added(fin) == 302
     assert Entry.objects.get().amount == Decimal("-12.50")
     book_running("2026-11")
     page = text_of(sign_in("luis"), "/statements/vision/2026-11")
@@ -314,8 +326,8 @@ def test_a_preview_knows_the_entries_that_are_not_computed_yet(
 ) -> None:
     fin = sign_in("fin")
     book_running("2026-11")
-    fin.post("/entries/new", entry(confirm="yes"))
-    fin.post("/entries/new", entry(team="search", confirm="yes"))
+    added(fin)
+    added(fin, team="search")
     shown = fin.post("/entries/new", entry()).context["effect"].rows
     book_running("2026-11")
     computed = fin.post("/entries/new", entry()).context["effect"].rows
@@ -326,7 +338,7 @@ def test_of_a_month_that_is_not_computed_the_difference_is_previewed(
     sign_in: SignIn,
 ) -> None:
     fin = sign_in("fin")
-    fin.post("/entries/new", entry(billing_on="2026-12-05", confirm="yes"))
+    added(fin, billing_on="2026-12-05")
     shown = fin.post("/entries/new", entry(billing_on="2026-12-05"))
     html = html_of(shown)
     assert "December 2026 is not computed yet: only the difference is known" in html
@@ -334,6 +346,44 @@ def test_of_a_month_that_is_not_computed_the_difference_is_previewed(
     assert "€25.00" not in html
     differences = [one.difference.amount for one in shown.context["effect"].rows]
     assert differences == [Decimal("-12.50"), Decimal("12.50")]
+
+
+def test_a_preview_that_is_sent_twice_adds_one_entry(sign_in: SignIn) -> None:
+    book_running("2026-11")
+    fin = sign_in("fin")
+    sent = previewed(fin)
+    for _ in range(2):
+        assert fin.post("/entries/new", sent).status_code == 302
+    assert Entry.objects.get().number == "E-1"
+    other = fin.post("/entries/new", sent | {"amount": "13"})  # of the same preview
+    assert other.status_code == 422
+    assert "not the entry that was previewed" in html_of(other)
+    assert Entry.objects.count() == 1
+    added(fin)  # the same amounts again, by a preview of its own
+    assert Entry.objects.count() == 2
+
+
+@pytest.mark.parametrize("day", ["2026-11-05", "2026-12-05"])
+def test_a_preview_that_became_stale_is_shown_again(day: str, sign_in: SignIn) -> None:
+    book_running("2026-11")
+    fin, ana = sign_in("fin"), sign_in("ana")
+    sent = previewed(fin, billing_on=day)
+    added(ana, billing_on=day, amount="1")
+    shown = fin.post("/entries/new", sent)
+    assert shown.status_code == 422
+    assert "payables have changed since this preview" in html_of(shown)
+    assert Entry.objects.count() == 1
+    assert shown.context["effect"].seen != sent["seen"]
+    assert added(fin, billing_on=day) == 302
+    assert Entry.objects.count() == 2
+
+
+def test_an_entry_without_its_preview_is_shown_first(sign_in: SignIn) -> None:
+    shown = sign_in("fin").post("/entries/new", entry(confirm="yes"))
+    assert shown.status_code == 422
+    assert "Check what the entry does before it is added" in html_of(shown)
+    assert shown.context["effect"] is not None
+    assert not Entry.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -359,7 +409,8 @@ def test_what_is_wrong_in_an_entry_is_said_before_and_after_the_preview(
     close_period("2026-10")
     fin = sign_in("fin")
     for more in ({}, {"confirm": "yes"}):
-        refused = fin.post("/entries/new", entry(**wrong, **more))
+        sent = entry(**wrong, **more) | {"preview": "k", "seen": ""}
+        refused = fin.post("/entries/new", sent)
         assert refused.status_code == 422
         assert message in html_of(refused)
     assert not Entry.objects.exists()
