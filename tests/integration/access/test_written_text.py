@@ -95,3 +95,16 @@ def test_the_setup_file_refuses_them_with_the_line(tmp_path: Path) -> None:
     ended = run("configure", str(file))
     assert ended.code == 2
     assert "'Au dio' matches no namespace" in ended.err
+
+
+def test_text_with_the_joiners_of_its_script_is_stored(sign_in: SignIn) -> None:
+    """Persian is not written without U+200C."""
+    name = "می\u200cرویم"
+    body = BODIES["teams"] | {"name": name}
+    answer = sign_in("ana").post(
+        "/api/v1/teams", json.dumps(body), content_type="application/json"
+    )
+    assert answer.status_code == 201
+    assert Team.objects.filter(name=name).exists()
+    refused = sign_in("ana").post("/account/tokens", {"name": name, "days": "0"})
+    assert "contains U+200C" not in html_of(refused)
