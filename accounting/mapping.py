@@ -27,6 +27,7 @@ _SCALARS = (
     "terminal_first_ms",
     "failed_reason",
     "has_run",
+    "was_named",
     "completion_ms",
     "completion_at_ms",
     "owner_kind",

@@ -70,6 +70,13 @@ def _kube_holds(evidence: Evidence, pod: Pod) -> Iterable[Hold]:
 
 def _kube_hold(evidence: Evidence, pod: Pod, resource: str, units: int) -> Hold:
     start, last = pod.start, max(pod.seen)
+    for proof in evidence.proofs if pod.terminal else ():
+        label = proof.label
+        if label is None or label[:2] != (pod.namespace, pod.name):
+            continue
+        is_of_it = proof.node == pod.node and label.uid in {"", pod.uid}
+        if is_of_it and pod.terminal and start <= proof.at < pod.terminal[0]:
+            pod.named.add(proof.at)
     step = evidence.step_of_scrapers(pod.seen[last], last)
     ends: list[tuple[int, int, str]] = []
     if pod.terminal is not None:

@@ -40,6 +40,7 @@ class Pod:
     has_node: int | None = None  # first sample of a phase after Pending
     has_run: bool = False  # shown as Running, or with an address
     reason: str = ""  # why it failed
+    named: set[int] = field(default_factory=set)  # by GPU samples, before it failed
 
     @property
     def start(self) -> int:
@@ -56,7 +57,7 @@ class Pod:
             return False
         assert self.terminal is not None
         is_at_once = self.terminal[0] - self.start <= WINDOW
-        return self.reason in REFUSALS or is_at_once
+        return self.reason in REFUSALS or (is_at_once and len(self.named) < 2)
 
     @property
     def units(self) -> dict[str, int]:

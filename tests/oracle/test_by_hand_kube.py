@@ -341,6 +341,18 @@ def test_a_reason_of_the_kubelet_says_that_a_pod_held_nothing() -> None:
     assert held(both(samples)) == {"u-refused": (115, 115, "Failed")}
 
 
+def test_a_pod_that_two_samples_name_before_it_failed_ran() -> None:
+    samples = failed("ran", every(30, 240, 570), 95) + node("n1", 1, ALL)
+    samples += gpu("GPU-a", "n1", [120, 150], labels=named("ran"))
+    assert held(both(samples)) == {"u-ran": (95, 240, "Failed")}
+
+
+def test_a_pod_that_one_sample_names_may_have_been_refused() -> None:
+    samples = failed("refused", every(30, 240, 570), 95) + node("n1", 1, ALL)
+    samples += gpu("GPU-a", "n1", [120], labels=named("refused"))
+    assert held(both(samples)) == {"u-refused": (95, 95, "Failed")}
+
+
 def test_a_pod_that_fails_later_than_five_minutes_held_its_gpu() -> None:
     """Kube-state is away meanwhile: it may have run."""
     away = without(ALL, 60, 480)

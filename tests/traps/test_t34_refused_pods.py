@@ -122,3 +122,43 @@ def test_t34_many_refused_pods_take_nothing_from_each_other(tmp_path: Path) -> N
     assert set(usage("namespace")) == {"vision"}
     assert usage("pod")["serve-0"]["allocated_ms"] == HOUR * 1000
     assert issues() == {("pod_refused", "n1")}
+
+
+@pytest.mark.parametrize(
+    ("reason", "held_ms"), [("", 240_000), ("UnexpectedAdmissionError", 0)]
+)
+def test_t34_a_pod_that_samples_name_ran(
+    reason: str, held_ms: int, tmp_path: Path
+) -> None:
+    """Failed four minutes after its bind; kube-state saw neither Running nor an address."""
+    pod = replace(REFUSED, bound=AT, finished=AT + 240, is_started=False)
+    told = Scene()
+    told.node(units=2)
+    told.pod(pod)
+    if reason:
+        there = [at for at in told.scrapes if at >= AT + 240]
+        key = KUBE | pod.key | {"reason": reason}
+        told.add("kube_pod_status_reason", 1, key, there)
+    told.gpu("GPU-a", 0)
+    busy = [at for at in told.scrapes if AT + 30 <= at < AT + 240]
+    told.gpu("GPU-b", 0.9, {"namespace": "speech", "pod": "r-0"}, at=busy)
+
+    told.read(tmp_path)
+
+    hold = holds()["uid-r-0"]
+    assert (hold["ended_by"], hold["bound"] == hold["ended"]) == ("Failed", not held_ms)
+    rows = usage("namespace")
+    assert held_ms == (rows["speech"]["allocated_ms"] if held_ms else 0)
+    assert (("pod_refused", "n1") in issues()) == (not held_ms)
+
+
+def test_t34_one_label_that_lags_is_no_sign_that_a_pod_ran(tmp_path: Path) -> None:
+    """An earlier pod of its name had the GPU."""
+    pod = replace(REFUSED, bound=AT, finished=AT + 60, is_started=False)
+    told = scene(pod)
+    told.gpu("GPU-b", 0, {"namespace": "speech", "pod": "r-0"}, at=[AT])
+
+    told.read(tmp_path)
+
+    assert ("pod_refused", "n1") in issues()
+    assert holds()["uid-r-0"]["bound"] == holds()["uid-r-0"]["ended"]

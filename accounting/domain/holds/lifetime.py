@@ -122,7 +122,8 @@ def is_refused(pod: PodRecord) -> bool:
     """True for a pod that the kubelet refused at once: it never had a device (N11, trap T34).
 
     kube-state names few of the kubelet's reasons: without one, such a pod failed within five
-    minutes of its bind. A pod that ran, or whose containers ended, was not refused.
+    minutes of its bind, and no samples of GPUs named it before. A pod that ran, or whose containers
+    ended, was not refused.
     """
     failed = pod.terminal_first_ms
     if failed is None or pod.terminal_phase != "Failed" or pod.has_run:
@@ -131,4 +132,4 @@ def is_refused(pod: PodRecord) -> bool:
         return False
     if pod.failed_reason in REFUSALS or pod.failed_reason.startswith("OutOf"):
         return True
-    return failed - bound_ms(pod) <= WINDOW_MS
+    return not pod.was_named and failed - bound_ms(pod) <= WINDOW_MS

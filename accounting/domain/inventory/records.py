@@ -51,6 +51,7 @@ class PodRecord:
     has_run: bool = (
         False  # it was shown as Running or with an address: it had a sandbox
     )
+    was_named: bool = False  # it failed, and samples of GPUs named it before
     completion_ms: int | None = None  # value of its last sample
     completion_at_ms: int | None = None  # when that sample was taken
     requests: dict[ContainerKey, int] = field(default_factory=dict)

@@ -26,6 +26,7 @@ from accounting.domain.inventory.merge.operations import (
 from accounting.domain.inventory.merge.places import placed
 from accounting.domain.inventory.merge.pod_nodes import pod_nodes
 from accounting.domain.inventory.merge.pods import observe_pod, pod_labels
+from accounting.domain.inventory.named_pods import note_named
 from accounting.domain.inventory.records import ClaimRecord, Inventory, SampleSpan
 from accounting.domain.samples.scraper_series import ScrapeSteps
 from accounting.domain.samples.series import Reading, ScraperIdentity, Series
@@ -57,6 +58,7 @@ def observe(
     observe_gpus(inventory, everything, period, touched)
     touched.nodes |= note_partitions(inventory)
     touched.nodes |= note_divided(inventory, touched.pods)
+    touched.pods |= note_named(inventory)
     return touched
 
 
