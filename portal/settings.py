@@ -207,9 +207,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
 # Bytes of a body at addresses that take files, from people who are signed in: the file of a bill,
 # and at the page the form around it.
 BODY_LIMITS = {"/api/v1/bills": 64 << 20, "/bills/new": (64 << 20) + 65_536}
-LONG_REQUESTS = (
-    4  # uploads and streamed files at once, of the 8 threads of a web process
-)
+LONG_STREAMS = 3  # streamed files at once, of the 8 threads of a web process
+LONG_UPLOADS = 2  # and bodies above 64 KB
 TRUSTED_PROXIES = ENVIRONMENT.trusted_proxies
 if ENVIRONMENT.trust_forwarded_proto:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

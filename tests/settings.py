@@ -15,5 +15,6 @@ from portal.settings import CACHES, REST_FRAMEWORK
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast on purpose
 CACHES["default"] = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"anon": "100000/min", "user": "100000/min"}
-LONG_REQUESTS = 1_000  # a client of Django holds the files that a test does not read
+LONG_STREAMS = 1_000  # a client of Django holds the files that a test does not read
+LONG_UPLOADS = 1_000  # threads of a test share one process
 CELERY_BROKER_URL = "memory://"  # nobody listens; a worker of a test has its own

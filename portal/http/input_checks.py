@@ -13,11 +13,13 @@ from django.http import HttpRequest, HttpResponseBase, QueryDict, UnreadablePost
 from django.http.multipartparser import MultiPartParserError
 
 from accounting.problems import Fault
+from portal.http.long_requests import waits_for_body
 from portal.http.refusals import API, refusal
 
 NUL = "\0"
 CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})  # JSON and forms alike
 FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+STRANGER = "Sign in first. Without it, a body has at most 64 KB and no header Expect."
 
 
 class InputError(Exception):
@@ -31,7 +33,8 @@ class InputError(Exception):
 class InputCheckMiddleware:
     """Responds with 400, 413 or 415 to requests that no view can handle.
 
-    Forms with large files are read later than others, when it is known who sends them.
+    Forms that the server has not received yet are read later than others, when it is known who
+    sends them: a stranger who sends slowly would hold a thread.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -41,7 +44,7 @@ class InputCheckMiddleware:
         try:
             _check_headers(request)
             _check_address(request)
-            if not _is_large(request):
+            if not waits_for_body(request):
                 _check_form(request)
         except InputError as error:
             return _refused(request, error)
@@ -51,11 +54,11 @@ class InputCheckMiddleware:
         self, request: HttpRequest, *_view: Any
     ) -> HttpResponseBase | None:
         """Large forms of people who are signed in; REST checks tokens before it reads a body."""
-        if not _is_large(request) or request.path.startswith(API):
+        if not waits_for_body(request) or request.path.startswith(API):
             return None
+        if not request.user.is_authenticated:
+            return refusal(request, 413, STRANGER)
         try:
-            if not request.user.is_authenticated:
-                raise _too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
             _check_form(request)
         except InputError as error:
             return _refused(request, error)
@@ -64,12 +67,6 @@ class InputCheckMiddleware:
 
 def _refused(request: HttpRequest, error: InputError) -> HttpResponseBase:
     return refusal(request, error.status, error.detail, faults=error.faults)
-
-
-def _is_large(request: HttpRequest) -> bool:
-    """True for a body that only some addresses take; its length was checked."""
-    length = int(request.META.get("CONTENT_LENGTH") or 0)
-    return length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 def _check_headers(request: HttpRequest) -> None:

@@ -1,8 +1,8 @@
 """Requests that hold a thread for long: at most some of the threads of each process.
 
 They are uploads (other than small bodies, which the server receives without a thread) and streamed
-answers, whose pace is that of the client. All others get 429 with `Retry-After`, so that pages and
-health checks always find a thread.
+answers, whose pace is that of the client. Each kind has a count of its own. Further ones get 429
+with `Retry-After`, so that pages and health checks always find a thread.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,12 +35,13 @@ class LongRequestMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
-        self._free = BoundedSemaphore(settings.LONG_REQUESTS)
+        self._uploads = BoundedSemaphore(settings.LONG_UPLOADS)
+        self._streams = BoundedSemaphore(settings.LONG_STREAMS)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         slot: _Slot | None = None
         if _is_upload(request):
-            slot = self._take()
+            slot = _taken(self._uploads)
             if slot is None:
                 return _busy(request)
         try:
@@ -49,7 +50,7 @@ class LongRequestMiddleware:
             if slot is not None:
                 slot.release()
         if isinstance(answer, StreamingHttpResponse):
-            slot = self._take()
+            slot = _taken(self._streams)
             if slot is None:
                 answer.close()
                 return _busy(request)
@@ -57,8 +58,20 @@ class LongRequestMiddleware:
             answer.streaming_content = _HeldParts(parts, slot)
         return answer
 
-    def _take(self) -> "_Slot | None":
-        return _Slot(self._free) if self._free.acquire(blocking=False) else None
+
+def waits_for_body(request: HttpRequest) -> bool:
+    """True if reading the body waits for the client, as far as the head says."""
+    if request.method in ("GET", "HEAD"):
+        return False
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    is_short = length.isascii() and length.isdigit() and len(length) < 6
+    return not is_short or int(length) > SMALL_BODY or "HTTP_EXPECT" in request.META
+
+
+def _is_upload(request: HttpRequest) -> bool:
+    """True for a body whose receipt or use takes long."""
+    is_file = request.method not in ("GET", "HEAD") and request.content_type in FILES
+    return is_file or waits_for_body(request)
 
 
 class _Slot:
@@ -95,19 +108,8 @@ class _HeldParts:
     __del__ = close  # of an answer that another middleware has replaced
 
 
-def _is_upload(request: HttpRequest) -> bool:
-    """True for a body whose receipt or use takes long, as far as its head says."""
-    if request.method in ("GET", "HEAD"):
-        return False
-    meta = request.META
-    length = meta.get("CONTENT_LENGTH") or "0"
-    is_small = length.isascii() and length.isdigit() and len(length) < 6
-    return (
-        request.content_type in FILES
-        or not is_small
-        or int(length) > SMALL_BODY
-        or "HTTP_EXPECT" in meta
-    )
+def _taken(free: BoundedSemaphore) -> _Slot | None:
+    return _Slot(free) if free.acquire(blocking=False) else None
 
 
 def _busy(request: HttpRequest) -> HttpResponseBase:

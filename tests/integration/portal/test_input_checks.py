@@ -157,7 +157,7 @@ def test_addresses_that_take_files_take_64_mb(somebody: Client) -> None:
     answer = send(person, "/bills/new")
     assert answer.status_code == 422
     assert "longer than" in html_of(answer)  # it was read
-    assert_refused(send(Client(), "/bills/new"), 413, "larger than 2.5 MB")
+    assert_refused(send(Client(), "/bills/new"), 413, "Sign in first")
     assert_refused(send(person, "/prices/import"), 413, "larger than 2.5 MB")
 
 

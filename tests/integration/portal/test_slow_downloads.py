@@ -1,7 +1,8 @@
 """A download through the application server of containers: slow clients, and clients that leave.
 
 Aspects: a client slower than the server's timeout gets its whole file, clients that leave free
-threads and transactions, and slow readers leave threads to others. Not here: memory
+threads and transactions, slow readers leave threads to others, and slow senders leave files to
+readers. Not here: memory
 (`accounting/exports/test_clients.py`), slow senders (`test_connections.py`).
 """
 
@@ -18,7 +19,7 @@ from accounting.exports.csv_rows import csv_parts, snapshot
 from accounting.exports.request import ExportRequest, prepare
 from accounting.exports.tables import What
 from accounting.models import Person
-from portal.settings import LONG_REQUESTS
+from portal.settings import LONG_STREAMS
 from tests.integration.accounting.exports.bookings import book, random_lines
 from tests.integration.portal.web_server import Web, web_server
 from tests.processes import wait_until
@@ -80,11 +81,11 @@ def test_a_client_slower_than_the_timeout_gets_its_whole_file(web: Web) -> None:
 
 def test_clients_that_leave_free_threads_and_transactions(web: Web) -> None:
     with ExitStack() as held:
-        for _ in range(LONG_REQUESTS):
+        for _ in range(LONG_STREAMS):
             asked, answer = web.begin(PATH)
             held.enter_context(closing(asked))
             assert answer.status == 200
-        assert _downloads() == LONG_REQUESTS
+        assert _downloads() == LONG_STREAMS
     wait_until(lambda: _downloads() == 0, RELEASED_S)
     asked, answer = web.begin(PATH)
     with closing(asked):
@@ -99,7 +100,7 @@ def test_slow_readers_leave_threads_to_pages_and_health(web: Web) -> None:
             held.enter_context(closing(asked))
             found.append(answer)
         taken = [answer for answer in found if answer.status == 200]
-        assert len(taken) == LONG_REQUESTS
+        assert len(taken) == LONG_STREAMS
         for answer in found[len(taken) :]:
             assert answer.status == 429
             assert answer.headers["Retry-After"] == "10"
@@ -109,6 +110,32 @@ def test_slow_readers_leave_threads_to_pages_and_health(web: Web) -> None:
             assert web.get(path).status == 200
             assert time.monotonic() - began < SOON_S
     wait_until(lambda: web.get(PATH).status == 200, RELEASED_S)
+
+
+@pytest.mark.parametrize("kind", ["strangers", "strangers that wait", "members"])
+def test_slow_senders_leave_files_to_readers(web: Web, kind: str) -> None:
+    """Bodies of strangers need no thread; those of members have a count of their own."""
+    head = f"Cookie: {web.cookie}\r\n" if kind == "members" else ""
+    if kind == "strangers that wait":
+        head += "Expect: 100-continue\r\n"
+    sent = (
+        "POST /sign-in HTTP/1.1\r\nHost: localhost\r\n"
+        "Content-Type: application/x-www-form-urlencoded\r\n"
+        f"Content-Length: 100000\r\n{head}\r\n"
+    )
+    with ExitStack() as held:
+        for _ in range(READERS):
+            sender = held.enter_context(web.connect())
+            sender.sendall(sent.encode() + b"x" * 66_000)
+        time.sleep(1)  # threads take them, if threads do
+        assert web.get(PATH).status == 200
+        upload = web.ask(
+            "POST",
+            "/sign-in",
+            "a=b",
+            {"Cookie": web.cookie, "Content-Type": "text/csv"},
+        )
+        assert (upload.status == 429) is (kind == "members")
 
 
 def test_readers_of_pages_and_static_files_hold_no_thread(web: Web) -> None:
