@@ -8,6 +8,7 @@ late. Threads only compute. What is left to them, large bodies and streamed file
 `portal.http.long_requests`.
 """
 
+import errno
 import re
 import selectors
 import socket
@@ -94,7 +95,9 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
         """A new connection; the oldest one that sends nothing makes room."""
         try:
             client, address = listener.accept()
-        except (BlockingIOError, ConnectionAbortedError):
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE) and self.waiting:
+                self._drop(next(iter(self.waiting)))
             return
         self.nr_conns += 1
         sock = PatientSocket(fileno=client.detach())

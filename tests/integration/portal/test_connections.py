@@ -6,6 +6,7 @@ other on one connection, heads that are too long, and resets. Not here: slow rea
 """
 
 import gzip
+import resource
 import socket
 import struct
 import time
@@ -144,6 +145,25 @@ def test_the_scheme_comes_from_the_settings(
             answer = web.get("/sign-in", Host="gpu.example.org", **{name: value})
             assert answer.status == 301, name
             assert answer.headers["Location"] == f"{address}/sign-in"
+
+
+def test_more_connections_than_open_files(
+    transactional_db: None, redis_url: str, tmp_path: Path
+) -> None:
+    """The oldest one that sends nothing makes room, as at the limit of connections."""
+    del transactional_db
+    user = get_user_model().objects.create_user("fin")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as held:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+        try:
+            web = held.enter_context(web_server(redis_url, tmp_path, user))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(500):
+            held.enter_context(web.connect())
+        assert web.get("/healthz").status == 200
+        assert "Exception in worker process" not in web.log.read_text()
 
 
 def a_large_body(web: Web) -> None:
