@@ -19,7 +19,9 @@ def test_every_page_of_an_empty_ledger_says_what_to_do() -> None:
         assert "No usage has been read yet" in page
         assert "Connect a source" in page
     assert "No prices yet" in html_of(client.get("/prices"))
-    assert "No rules yet" in html_of(client.get("/attribution"))
+    attribution = html_of(client.get("/attribution"))
+    assert "No rules yet" in attribution
+    assert "All usage of this range has a team" in attribution
     steps = client.get("/setup").context["steps"]
     assert [step.state for step in steps] == ["done"] + ["todo"] * 6
     assert client.get("/teams").status_code == 200
