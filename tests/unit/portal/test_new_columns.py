@@ -1,7 +1,7 @@
 """A column of a later version does not stop processes of this one that write rows without it."""
 
 import pytest
-from django.db.migrations import AddField
+from django.db.migrations import AddField, CreateModel, Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import NOT_PROVIDED
 
@@ -14,15 +14,22 @@ APPS = ("accounting", "scheduler_view", "portal")
 
 
 def added() -> list[tuple[str, AddField]]:
-    """Each column that a migration adds to a table: where, and the operation."""
+    """Each column that a migration adds to a table of an earlier one: where, and the operation."""
     known = MigrationLoader(None).disk_migrations
     return [
         (f"{app} {name}: {one.model_name}.{one.name}", one)
         for (app, name), migration in sorted(known.items())
         if app in APPS
         for one in migration.operations
-        if isinstance(one, AddField)
+        if isinstance(one, AddField) and one.model_name not in created(migration)
     ]
+
+
+def created(migration: Migration) -> set[str]:
+    """The tables that a migration creates: no earlier process writes them."""
+    return {
+        one.name.lower() for one in migration.operations if isinstance(one, CreateModel)
+    }
 
 
 @pytest.mark.parametrize(
