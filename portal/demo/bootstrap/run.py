@@ -78,9 +78,7 @@ class Demo:
         self.say(f"\nLive numbers change within {LIVE_AFTER}. Ctrl-C stops everything.")
         count = observe_past(story, plan.home, self.memory.until_s)
         if count:
-            self.say(
-                f"Queues: {count} observations in {time.monotonic() - began:.0f} s"
-            )
+            self.say(f"Queues: {count} observations of the past are loaded")
         self.supervisor.start("worker", roles.worker())
         self.supervisor.start("beat", roles.beat())
         if self.memory.missing or is_due():
