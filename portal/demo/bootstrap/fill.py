@@ -1,6 +1,5 @@
 """Imports all missing history while the pages run: two processes, for two cores."""
 
-import math
 import os
 import signal
 import subprocess
@@ -61,7 +60,6 @@ def fill(home: Path, say: Say) -> None:
         share(memory)
         if words := close_settled_month(timezone.now()):
             say(words)
-            compute_due(cluster, for_s=math.inf)  # of days whose prices it changed
     finally:
         if other.process is not None and other.process.poll() is None:
             other.signal_group(signal.SIGTERM)
