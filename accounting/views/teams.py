@@ -10,7 +10,6 @@ from django.urls import reverse
 from accounting.charts import plots
 from accounting.domain.core.money import minor_places
 from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import rounded
 from accounting.queries.teams.directory import binding_rows
 from accounting.queries.teams.members import member_rows
 from accounting.queries.teams.teams import TeamRef, visible_teams
@@ -177,7 +176,6 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     is_pointless = state.query.get("only") == "pointless"
     if shows_hard or is_pointless:
         rows = list(with_intensity(rows, selection, by))
-    rows = rounded(rows, minor_places(state.currency))
     lines = tables.workload_lines(rows, {slug: ref})
     words = state.query.get("q", "").strip().lower()
     matching = [
@@ -186,8 +184,9 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
         if words in f"{line.namespace}/{line.workload}".lower()
         and (line.row.is_pointless or not is_pointless)
     ]
+    table = tables.workload_table(matching, minor_places(state.currency))
     chosen = tables.ordered(
-        matching, state.sort, tables.WORKLOAD_COLUMNS, "-idle_charge"
+        table.lines, state.sort, tables.WORKLOAD_COLUMNS, "-idle_charge"
     )
     context = {
         "state": state,
@@ -207,7 +206,8 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
             only="" if is_pointless else "pointless", show="hard", page=""
         ),
         "count": len(lines),
-        "total": tables.total_line(matching),
+        "rounding": table.rounding,
+        "total": table.total,
         "opened": _opened(state, slug),
         "close_url": state.url(open=""),
         "page": paged(chosen, state.query.dict()),

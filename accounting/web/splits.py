@@ -5,16 +5,10 @@ from dataclasses import dataclass
 
 from accounting.domain.core.money import amount_of
 from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import (
-    Rounding,
-    rounded_each,
-    rounding_of,
-    total_of,
-)
+from accounting.domain.reports.totals import Rounding, rounded_table, total_of
 from accounting.queries.dimensions import PageUse, of_pages
 from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import TeamRef
-from accounting.queries.usage.breakdown import rounded_by
 from accounting.queries.usage.facets import values_held
 from accounting.queries.usage.usage import usage_rows
 from accounting.web.addresses import Choice
@@ -61,11 +55,10 @@ def split_of(
     """Split a selection by the dimension in `?split=`; one query."""
     chosen = state.query.get("split", "")
     by = chosen if chosen and chosen in SPLITS else USUAL
-    exact = usage_rows(selection, (by,))
-    found = rounded_by(exact, by, places)
-    [total] = rounded_each([total_of(exact)], places)
-    found.sort(
-        key=lambda row: (-(amount_of(row.charge) or 0), -row.allocated_ms, row.key[by])
+    table = rounded_table(usage_rows(selection, (by,)), places)
+    found = sorted(
+        table.rows,
+        key=lambda row: (-(amount_of(row.charge) or 0), -row.allocated_ms, row.key[by]),
     )
     shown = found if len(found) <= SHOWN + 1 else found[:SHOWN]
     rest = found[len(shown) :]
@@ -76,8 +69,8 @@ def split_of(
         tuple(_line(row, by, state, teams) for row in shown),
         total_of(rest) if rest else None,
         len(rest),
-        rounding_of(found, total),
-        total,
+        table.rounding,
+        table.total,
     )
 
 

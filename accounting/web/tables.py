@@ -10,7 +10,12 @@ from accounting.charts.bars import BarPart
 from accounting.domain.core.money import amount_of
 from accounting.domain.reports.comparison import Comparison, average_gpus
 from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import Rounding, rounding_of, total_of
+from accounting.domain.reports.totals import (
+    Rounding,
+    rounded_table,
+    rounding_of,
+    total_of,
+)
 from accounting.queries.teams.teams import TeamRef, team_named
 from accounting.queries.usage.breakdown import Breakdown, Mover, Sides
 from accounting.web.shapes import held_parts, held_text
@@ -265,9 +270,22 @@ def mover_lines(found: Sequence[Mover], teams: Teams) -> list[MoverLine]:
     ]
 
 
-def total_line(lines: Sequence[WorkloadLine]) -> UsageRow:
-    """The total below a list of workloads."""
-    return total_of([line.row for line in lines])
+@dataclass(frozen=True, slots=True)
+class WorkloadTable:
+    """Workloads with their total; `rounding` is what it is more than the rows."""
+
+    lines: list[WorkloadLine]
+    rounding: Rounding
+    total: UsageRow
+
+
+def workload_table(lines: Sequence[WorkloadLine], places: int) -> WorkloadTable:
+    """Lines with exact amounts as a table of rounded ones."""
+    table = rounded_table([line.row for line in lines], places)
+    shown = [
+        replace(line, row=row) for line, row in zip(lines, table.rows, strict=True)
+    ]
+    return WorkloadTable(shown, table.rounding, table.total)
 
 
 def quiet_teams(lines: Sequence[TeamLine], teams: Teams) -> list[TeamRef]:

@@ -1,8 +1,8 @@
 """Lists of report rows as a page shows them: money in the currency's places, and totals.
 
-A list is rounded once, on its total, and its cells by largest remainder (rules.md N28), so
-that the total of a column is exactly the sum of its values. Teams are rounded one by one, as
-their statements are, and what is left is a row of its own.
+Rows with a name are rounded one by one, as the statements of teams and explanations are, and
+what is left is a row of its own (rules.md N28). The steps of a chart are rounded once, on their
+total, and their cells by largest remainder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,8 +73,8 @@ def _keep_idle_totals(
 def rounded_each(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
     """The same rows with each amount rounded alone, half to even.
 
-    A team has one amount on every page, whatever is listed beside it. The rows need not add up to
-    the rounded total: `rounding_of` is what is left.
+    A team or workload has one amount on every page, whatever is listed beside it: that of its
+    explanation. The rows need not add up to the rounded total: `rounding_of` is what is left.
     """
     return [
         replace(
@@ -109,6 +109,22 @@ def rounding_of(rows: Sequence[UsageRow], total: UsageRow) -> Rounding:
     return Rounding(
         _left(shown.charge, total.charge), _left(shown.idle_charge, total.idle_charge)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedTable:
+    """Rows rounded one by one in their order, their rounded total, and what is between them."""
+
+    rows: list[UsageRow]
+    rounding: Rounding
+    total: UsageRow
+
+
+def rounded_table(exact: Sequence[UsageRow], places: int) -> RoundedTable:
+    """The rows of a table with its row "Rounding" and its total."""
+    rows = rounded_each(exact, places)
+    [total] = rounded_each([total_of(exact)], places)
+    return RoundedTable(rows, rounding_of(rows, total), total)
 
 
 def _left(shown: Money | None, total: Money | None) -> Money | None:

@@ -1,7 +1,7 @@
 """Usage of a period split by one dimension and by day, with the previous period.
 
 Used by the overview and team pages: every number comes from rollups through `usage_rows` and
-`ledger_rows`, rounded once per list (rules.md N28).
+`ledger_rows`, rounded as rules.md N28 has it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -138,7 +138,7 @@ def breakdown(
         step: hour, day or month.
     """
     exact = usage_rows(selection, (dimension,))
-    rows = rounded_by(exact, dimension, places)
+    rows = rounded_each(exact, places)
     finer = rounded(usage_rows(selection, (dimension, STEPS[step])), places)
     earlier = _earlier(selection, dimension, sides, places)
     return Breakdown(
@@ -201,14 +201,7 @@ def _earlier(
     if sides is None or sides.refusal:
         return []
     earlier = replace(selection, period=sides.before)
-    return rounded_by(usage_rows(earlier, (dimension,)), dimension, places)
-
-
-def rounded_by(rows: Sequence[UsageRow], dimension: str, places: int) -> list[UsageRow]:
-    """Rows of a list by one dimension: teams one by one, others as parts of their total (N28)."""
-    if dimension == "team":
-        return rounded_each(rows, places)
-    return rounded(rows, places)
+    return rounded_each(usage_rows(earlier, (dimension,)), places)
 
 
 def _total(exact: Sequence[UsageRow], places: int) -> UsageRow:

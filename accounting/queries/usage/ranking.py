@@ -3,19 +3,19 @@
 An organization has thousands of workloads; a page shows ten of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge import charge_list, charge_of
+from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.interval import HOUR_MS, Interval
 from accounting.domain.core.ledger_line import HELD_STATES as HELD
-from accounting.domain.core.money import NOTHING
+from accounting.domain.core.money import NOTHING, Money
 from accounting.domain.reports.comparison import change
 from accounting.domain.reports.rows import UsageRow
+from accounting.domain.reports.totals import rounded_each
 from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection
 from accounting.queries.usage.booked import MoneyColumns, booked_part, money_of
@@ -51,7 +51,7 @@ def largest(
 ) -> Ranking:
     """The rows with the most `charge`, `idle` cost or `unknown` time; one query.
 
-    Money is in `places`, rounded over this list.
+    Money is in `places`, of each row alone.
     """
     names = tuple(key_columns(by))
     found = fetch_usage(
@@ -61,29 +61,23 @@ def largest(
         having=_HAVING.get(order, "true"),
         limit=count,
     )
-    amounts = charge_list(
-        {
-            (i, part): (amount, row["currency"])
-            for i, row in enumerate(found)
-            if row["is_one_currency"]
-            for part, amount in _parts(row).items()
-        },
-        places,
-    )
-    rows = []
-    for i, row in enumerate(found):
-        idle = amounts.get((i, "idle"), NOTHING)
-        rows.append(
-            usage_row(row, names, amounts.get((i, "held"), NOTHING) + idle, idle)
-        )
+    rows = rounded_each([_row(row, names) for row in found], places)
     return Ranking(tuple(rows), found[0]["listed"] if found else 0)
 
 
-def _parts(row: dict[str, Any]) -> dict[str, Decimal]:
-    """Raw money of idle and of other held time; what is spread is not idle."""
-    idle = row["idle_money"] + row["idle_booked"] * HOUR_MS
-    other = (row["booked"] - row["idle_booked"]) * HOUR_MS
-    return {"held": row["busy_money"] + row["unknown_money"] + other, "idle": idle}
+def _row(row: Mapping[str, Any], names: Sequence[str]) -> UsageRow:
+    """With money in six places."""
+    if not row["is_one_currency"]:
+        return usage_row(row, names, NOTHING, NOTHING)
+    held = sum(row[f"{state}_money"] for state in HELD)
+    charge, idle = (
+        Money(charge_of(raw) + booked, row["currency"])
+        for raw, booked in (
+            (held, row["booked"]),
+            (row["idle_money"], row["idle_booked"]),
+        )
+    )
+    return usage_row(row, names, charge, idle)
 
 
 _NAMES = ("team", "workload")  # the key of a mover: team, namespace, kind, name

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from html import unescape
 
 import pytest
 import time_machine
@@ -211,3 +212,28 @@ def test_a_team_has_one_amount_on_every_page(sign_in: SignIn) -> None:
         assert {listed[name], booked[name], overview[name], round(api, 2)} == {
             round(own, 2)
         }, name
+
+
+def test_an_amount_is_the_one_of_its_explanation(sign_in: SignIn) -> None:
+    """Rows of workloads were parts of a list's total, up to two cents off their explanation."""
+    ana, wrong, compared = sign_in("ana"), [], 0
+    pages = [f"/teams/{slug}/workloads" for (slug,) in Team.objects.values_list("slug")]
+    pages += ["/", "/?split=workload", "/?split=namespace", "/teams/vision"]
+    for page in pages:
+        html = html_of(ana.get(f"{page}{'&' if '?' in page else '?'}{NOVEMBER}"))
+        for url, shown in re.findall(
+            r'href="(/explain\?[^"]*what=(?:idle_)?charge[^"]*)"[^>]*>\s*([^<]*€[^<]*?)\s*<',
+            html,
+        ):
+            if amount_in(shown) is None or "." not in shown:
+                continue
+            result = re.search(
+                r'class="result">([^<]*)<', html_of(ana.get(unescape(url)))
+            )
+            assert result is not None
+            explained = result[1].rsplit("=", 1)[1].removesuffix("EUR")
+            compared += 1
+            if explained.strip().replace(",", "") != str(amount_in(shown)):
+                wrong.append(f"{url}: {shown} is explained as {explained}")
+    assert compared > 100
+    assert not wrong
