@@ -171,14 +171,9 @@ def is_of(evidence: Evidence, proof: Proof, hold: Hold) -> bool:
 def _make_room(evidence: Evidence, here: list[Hold]) -> None:
     """At each bind: end absent holds that the node has no room for any more (N11)."""
     node, resource = here[0].node, here[0].resource
-    capacity = {
-        at: units[resource]
-        for at, units in evidence.capacity.get(node, {}).items()
-        if resource in units
-    }
     for i, new in enumerate(sorted(here, key=lambda h: (h.start, h.uid))):
-        latest = [at for at in capacity if at <= new.start]
-        if not latest:
+        room = evidence.said(node, new.start).capacity.get(resource)
+        if room is None:
             continue
         bound = sorted(here, key=lambda h: (h.start, h.uid))[: i + 1]
         while True:
@@ -188,7 +183,7 @@ def _make_room(evidence: Evidence, here: list[Hold]) -> None:
                 for h in held
                 if h.is_absent and h is not new and h.last < new.start
             )
-            if sum(h.units for h in held) <= capacity[max(latest)] or not leaving:
+            if sum(h.units for h in held) <= room or not leaving:
                 break
             hold = leaving[0][2]
             hold.end = hold.ended = new.start

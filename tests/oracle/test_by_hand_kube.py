@@ -79,6 +79,15 @@ def test_the_own_shard_lacks_a_pod_and_the_other_goes_on() -> None:
     assert held(both(samples)) == {"u-train": (0, 240, "gone")}  # 180, and a step of 60
 
 
+def test_before_its_first_capacity_a_node_has_room_for_the_first_one() -> None:
+    """Shard b shows the node from 120 on; both pods of shard a are bound before that."""
+    samples = pod("old", "n1", [0], A, bound=0) + pod("new", "n1", [20, 80], A)
+    samples += node("n1", 1, every(60, 120, 540), B) + node(
+        "n2", 1, every(20, 0, 80), A
+    )
+    assert held(both(samples)) == {"u-old": (0, 20, "gone"), "u-new": (20, 100, "gone")}
+
+
 def test_a_pod_of_a_shard_that_fell_silent_is_held_while_another_is_seen() -> None:
     """Shard a is last scraped at 180 and nobody lacks its pod: booked until 620."""
     on_b = every(60, 20, 560)
