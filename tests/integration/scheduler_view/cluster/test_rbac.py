@@ -3,8 +3,9 @@
 Every refusal is the real server's 403, and its words are what the portal shows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ from tests.control_plane.world import GPU_KEY, World, priority_class, quota
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.control_plane
+LIMITS = "/api/v1/namespaces/gpu-ledger/configmaps/gpu-ledger-policy"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 
 
@@ -53,6 +55,42 @@ def reader(guarded: ControlPlane, real: World) -> ClusterClient:
     return door_as(real, "reader")
 
 
+@pytest.fixture
+def policy(
+    guarded: ControlPlane, real: World, pusher: ClusterClient
+) -> Iterator[Callable[..., None]]:
+    """Sets limits of the policy; they are as shipped afterwards."""
+
+    marks = count(
+        90_000
+    )  # a limit that is another one each time shows what is in force
+
+    def sets(**limits: str) -> None:
+        limits = {"highestPreemptingPriority": str(next(marks)), **limits}
+        real.admin.edit(LIMITS, {"data": limits})
+        wait_until(lambda: _is_in_force(pusher, real.name, limits), 30)
+
+    yield sets
+    kubectl(guarded, "apply", "-f", str(MANIFESTS / "policy.yaml"))
+    shipped = real.admin.get(LIMITS)["data"]
+    wait_until(lambda: _is_in_force(pusher, real.name, shipped), 30)
+
+
+def _is_in_force(pusher: ClusterClient, name: str, limits: Mapping[str, str]) -> bool:
+    """Whether dry runs at and just above the limit of preemption are answered by it."""
+    most = int(limits["highestPreemptingPriority"])
+    tier = partial(priority_class, f"{name}-probe-v1")
+    return _passes(pusher, tier(most)) and not _passes(pusher, tier(most + 1))
+
+
+def _passes(pusher: ClusterClient, body: dict[str, object]) -> bool:
+    try:
+        pusher.apply(body, dry_run=True)
+    except Forbidden:
+        return False
+    return True
+
+
 def door_as(real: World, role: str) -> ClusterClient:
     client = real.client(role)
     Path(client.access.token_file).write_text(token_of(real.admin, role))
@@ -73,9 +111,10 @@ def test_the_pusher_does_its_work(real: World, pusher: ClusterClient) -> None:
     pusher.apply(quota(real.name, {GPU_KEY: "6"}), uid=live.uid)
     pusher.apply(quota(real.name, {}), uid=live.uid)
     pusher.delete(QUOTA, "gpu-ledger", real.name, uid=live.uid)
-    made = pusher.apply(priority_class(real.name, 100_000, description="a"))
-    pusher.apply(priority_class(real.name, 100_000, description="b"))
-    pusher.delete(CLASS, real.name, uid=made.uid)
+    tier = f"{real.name}-v1"
+    made = pusher.apply(priority_class(tier, 100_000, description="a"))
+    pusher.apply(priority_class(tier, 100_000, description="b"))
+    pusher.delete(CLASS, tier, uid=made.uid)
 
 
 @pytest.mark.parametrize("name", ["foreign", "gpu-ledger"])
@@ -166,7 +205,8 @@ def test_the_label_may_not_be_dropped(real: World, pusher: ClusterClient) -> Non
 def test_finalizers_and_owners_stay_as_they_are(
     real: World, pusher: ClusterClient, field: str, value: list[object], said: str
 ) -> None:
-    plain, tier = quota(real.name, {GPU_KEY: "1"}), priority_class(real.name, 5)
+    plain = quota(real.name, {GPU_KEY: "1"})
+    tier = priority_class(f"{real.name}-v1", 5)
     for body in (plain, tier):
         other = {**body, "metadata": {**body["metadata"], field: value}}
         assert said in refusal(partial(pusher.apply, other))
@@ -182,8 +222,51 @@ def test_finalizers_and_owners_stay_as_they_are(
 
 
 def test_a_high_priority_is_refused(real: World, pusher: ClusterClient) -> None:
-    message = refusal(lambda: pusher.apply(priority_class(real.name, 100_001)))
+    message = refusal(lambda: pusher.apply(priority_class(f"{real.name}-v1", 100_001)))
     assert message.endswith("may set priorities up to 100000, not 100001")
+
+
+def test_only_versions_of_tiers_are_created(real: World, pusher: ClusterClient) -> None:
+    for name in (real.name, "cluster-critical", f"{real.name}-v0"):
+        message = refusal(partial(pusher.apply, priority_class(name, 5)))
+        assert message.endswith(f"such as batch-v1, not {name}")
+    path = f"/apis/scheduling.k8s.io/v1/priorityclasses/{real.name}"
+    real.admin.apply(
+        path, priority_class(real.name, 5), "helm"
+    )  # taken over by its label
+    pusher.apply(priority_class(real.name, 5, description="ours now"), force=True)
+
+
+def test_no_tier_becomes_the_default_above_its_limit(
+    real: World, pusher: ClusterClient, policy: Callable[..., None]
+) -> None:
+    tier = f"{real.name}-v1"
+    live = pusher.apply(priority_class(tier, 1_000))
+    made = priority_class(tier, 1_000, globalDefault=True)
+    said = "up to 0 the default of the cluster, not 1000: highestDefaultPriority in"
+    assert said in refusal(lambda: pusher.apply(made, uid=live.uid))
+    assert said in refusal(
+        lambda: pusher.apply(
+            {**made, "metadata": {**made["metadata"], "name": f"{real.name}-v2"}}
+        )
+    )
+    policy(highestDefaultPriority="1000")
+    pusher.apply(made, uid=live.uid)
+    policy(highestDefaultPriority="0")
+    pusher.apply({**made, "description": "stays as it was"}, uid=live.uid)
+    real.admin.delete(f"/apis/scheduling.k8s.io/v1/priorityclasses/{tier}")
+
+
+def test_tiers_above_the_limit_of_preemption_only_wait_first(
+    real: World, pusher: ClusterClient, policy: Callable[..., None]
+) -> None:
+    policy(highestPreemptingPriority="500")
+    said = "let tiers up to 500 preempt, not 501: highestPreemptingPriority in"
+    for more in ({}, {"preemptionPolicy": "PreemptLowerPriority"}):
+        body = priority_class(f"{real.name}-v1", 501, **more)
+        assert said in refusal(partial(pusher.apply, body))
+    pusher.apply(priority_class(f"{real.name}-v1", 500))
+    pusher.apply(priority_class(f"{real.name}-v2", 501, preemptionPolicy="Never"))
 
 
 def test_a_foreign_class_is_out_of_reach(real: World, pusher: ClusterClient) -> None:
@@ -263,8 +346,7 @@ def test_the_reader_looks_and_writes_nothing(
 def test_without_its_limits_the_policy_lets_nothing_through(
     guarded: ControlPlane, real: World, pusher: ClusterClient
 ) -> None:
-    path = "/api/v1/namespaces/gpu-ledger/configmaps/gpu-ledger-policy"
-    real.admin.delete(path)
+    real.admin.delete(LIMITS)
     try:
         wait_until(lambda: not _may_push(real, pusher), 30)
     finally:
