@@ -40,11 +40,16 @@ class PatientSocket(socket.socket):
         self.tail += data
         self.send_tail()
 
+    def send(self, data: Any, flags: int = 0) -> int:
+        """As `sendall`: gunicorn's `100 Continue` waits for no client that takes nothing."""
+        self.sendall(data, flags)
+        return len(data)
+
     def send_tail(self) -> None:
         """Send what the client takes now."""
         while self.tail:
             try:
-                sent = self.send(self.tail, socket.MSG_DONTWAIT)
+                sent = super().send(self.tail, socket.MSG_DONTWAIT)
             except (BlockingIOError, InterruptedError):
                 return
             del self.tail[:sent]
