@@ -57,6 +57,10 @@ class WaitingUnitRowSerializer(RowSerializer):
     since = SecondsField(allow_null=True)
     stage = serializers.ChoiceField(choices=[one.value for one in Stage])
     cause = serializers.ChoiceField(choices=[one.value for one in WaitCause])
+    details = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="names and numbers that belong to the cause, as sentences",
+    )
     cause_since = SecondsField(
         help_text="when it was first observed to wait for this cause"
     )

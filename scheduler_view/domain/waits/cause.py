@@ -22,6 +22,7 @@ class WaitCause(StrEnum):
     LIMIT_RANGE = "limit_range"
     PRIORITY_CLASS_MISSING = "priority_class_missing"
     ADMISSION_OTHER = "admission_other"
+    BACK_OFF = "back_off"
     SUSPENDED = "suspended"
     QUEUE = "queue"
     GATED = "gated"
@@ -54,6 +55,8 @@ class WaitCause(StrEnum):
     OTHER = "other"
     IMAGE_PULL = "image_pull"
     CONTAINER_CONFIG = "container_config"
+    CRASH_LOOP = "crash_loop"
+    INIT_CONTAINER = "init_container"
     STARTING = "starting"
 
 

@@ -19,6 +19,7 @@ from scheduler_view.domain.waits.refusals import (
     refusal_of_claim,
     refusal_of_maker,
 )
+from scheduler_view.domain.waits.starting import findings_of_starting, of_failed
 from scheduler_view.domain.waits.units import STILL_TRIES_MS, WorkUnit, queue_of
 from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.events import NO_CLAIM
@@ -27,8 +28,6 @@ from scheduler_view.domain.waits.world.pods import PodObject
 
 RETRY_MS = 360_000  # the scheduler tries everything again within this time
 _QUEUE_GATES = ("kueue.x-k8s.io/", "scheduling.volcano.sh/")
-_PULL = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
-_CONFIG = frozenset({"CreateContainerConfigError", "CreateContainerError"})
 _CLAIMS = "cannot allocate all claims"
 
 
@@ -58,7 +57,7 @@ class Findings:
             for maker, count in unit.missing
             if (one := self.of_missing(unit, maker, count)) is not None
         ]
-        return found or [self.of_starting(pod) for pod in unit.bound if pod.starts]
+        return found or findings_of_starting(self.index, unit)
 
     def of_pod(self, unit: WorkUnit, pod: PodObject) -> PodFinding:
         """Table A in its order, then the verdicts of the nodes."""
@@ -97,7 +96,11 @@ class Findings:
             refusal is None or refusal.at_ms < world.now_ms - STILL_TRIES_MS
         ):
             return None  # its pods may be there
-        if refusal is not None:
+        failed = self.index.failed_pods(maker)
+        is_newer = bool(failed) and (failed[0].failed_ms or 0) > (
+            refusal.at_ms if refusal is not None else 0
+        )
+        if refusal is not None and not is_newer:
             return replace(
                 base,
                 stage=Stage.REFUSED,
@@ -106,6 +109,8 @@ class Findings:
                 name=refusal.name,
                 evidence=(_said(refusal),),
             )
+        if failed:
+            return of_failed(base, maker, failed)
         return None if unit.pods else base
 
     def _of_queue(self, maker: ControllerObject) -> tuple[Evidence, ...]:
@@ -116,31 +121,6 @@ class Findings:
             return ()
         about = f"{entry.kind}/{entry.namespace}/{entry.name}"
         return (Evidence(about, "status.conditions.message", entry.queue_message),)
-
-    def of_starting(self, pod: PodObject) -> PodFinding:
-        """Why a pod that has a node has not begun."""
-        index = self.index
-        room = index.rooms.get(pod.node)
-        reasons = {reason for reason, _ in pod.stuck}
-        image = next((image for reason, image in pod.stuck if reason in _PULL), "")
-        if reasons & _PULL:
-            cause = WaitCause.IMAGE_PULL
-        elif reasons & _CONFIG:
-            cause = WaitCause.CONTAINER_CONFIG
-        elif (room is None and "Node" not in index.world.unread) or (
-            room is not None and not room.node.is_ready
-        ):
-            cause = WaitCause.NODE_NOT_READY
-        else:
-            cause = WaitCause.STARTING
-        return PodFinding(
-            Stage.STARTING,
-            cause,
-            spec=pod.spec,
-            pod=pod,
-            name=image or pod.node,
-            facts={"node": pod.node},
-        )
 
     def _claim_fault(self, base: PodFinding, pod: PodObject) -> PodFinding | None:
         world, made = self.index.world, dict(pod.claims)

@@ -13,6 +13,7 @@ CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.LIMIT_RANGE: "A LimitRange rejects it",
     WaitCause.PRIORITY_CLASS_MISSING: "Its priority class does not exist",
     WaitCause.ADMISSION_OTHER: "The API server rejects its pods",
+    WaitCause.BACK_OFF: "Its pods failed; new ones are made after a pause",
     WaitCause.SUSPENDED: "A person suspended it",
     WaitCause.QUEUE: "Its queue has not admitted it",
     WaitCause.GATED: "A scheduling gate holds it back",
@@ -45,6 +46,8 @@ CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.OTHER: "Other reason",
     WaitCause.IMAGE_PULL: "Its image cannot be pulled; it holds its GPUs",
     WaitCause.CONTAINER_CONFIG: "Its containers cannot be made; it holds its GPUs",
+    WaitCause.CRASH_LOOP: "A container fails again and again; it holds its GPUs",
+    WaitCause.INIT_CONTAINER: "An init container runs first; it holds its GPUs",
     WaitCause.STARTING: "Its containers are starting; it holds its GPUs",
 }
 OVERLAY_TEXTS: Mapping[Overlay, str] = {
@@ -168,6 +171,20 @@ def _labels(change: Change) -> str:
     return f"a pod with {named} starts"
 
 
+def _container_runs(change: Change) -> str:
+    kind, name = change["container_kind"], change["container"]
+    if kind == "init":
+        return f"its init container {name} ends without a failure"
+    noun = "sidecar container" if kind == "sidecar" else "container"
+    return f"its {noun} {name} runs without a failure"
+
+
+def _retried(change: Change) -> str:
+    when = " within 10 minutes of the failure," if "at_most_ms" in change else ""
+    kind = change["object"].partition("/")[0]
+    return f"the {kind} makes new pods,{when} and they do not fail"
+
+
 _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "end_pod": _ended,
     "end_pods": _ended,
@@ -212,6 +229,9 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "start_scheduler": lambda c: f"the scheduler {c['scheduler']} runs",
     "wait_for_end": lambda c: _have_ended(c["pods"]),
     "wait": lambda c: "the scheduler tries again, within six minutes",
+    "repair_container": _container_runs,
+    "wait_for_init": lambda c: f"its init container {c['container']} ends",
+    "retry_failed": _retried,
     "repair_image": lambda c: "its image can be pulled",
     "repair_config": lambda c: "the configuration of its containers is corrected",
 }

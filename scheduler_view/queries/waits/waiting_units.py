@@ -5,7 +5,7 @@ person may not read, only the team, the tier and the amounts are shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
+from scheduler_view.domain.waits.details import details_of
 from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
 from scheduler_view.models.observation import METRIC_WAITS, WAITS
 from scheduler_view.queries.namespaces import owners
@@ -63,6 +64,7 @@ class WaitingUnitRow:
         holders: pods of which all must end, for each node or quota; best first.
         cluster_queue: that keeps it back; empty if none does, or it is not known.
         let_in: what that queue let in and holds GPUs: work, not pods.
+        facts: names and numbers that belong to the cause, for `wording` and `details`.
         free: GPUs that are free, where one constraint of it excludes them.
         lower: pods of lower priority that alone hold enough for it (S11).
         starts_if: changes of which each is enough.
@@ -99,6 +101,12 @@ class WaitingUnitRow:
     free: Sequence[Change] = ()
     cluster_queue: str = ""
     let_in: Sequence[HolderRow] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def details(self) -> list[str]:
+        """What belongs to the cause in sentences, with instants in UTC."""
+        return details_of(self.cause, self.facts, _in_utc)
 
     @property
     def is_cause_later(self) -> bool:
@@ -209,6 +217,7 @@ class _Reader:
             cluster_queue=content.get("cluster_queue", ""),
             let_in=[self._holder(held) for held in content.get("let_in", ())],
             lower=[self._holder(held) for held in content.get("inverted", ())],
+            facts=content.get("facts", {}),
         )
 
     def _team(self, namespace: str) -> str:
@@ -265,6 +274,10 @@ def _held(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _instant(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def _in_utc(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _numbers(

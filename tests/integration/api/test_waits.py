@@ -109,6 +109,7 @@ def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
         "since": "2026-10-01T00:00:00Z",
         "stage": "unschedulable",
         "cause": "no_free_gpu",
+        "details": [],
         "cause_since": "2026-10-01T00:00:00Z",
         "contributing": ["taint"],
         "overlays": [],

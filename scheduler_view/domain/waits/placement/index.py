@@ -130,6 +130,24 @@ class WorldIndex:
         return None
 
     @cached_property
+    def _failed(self) -> Mapping[tuple[str, str, str], list[PodObject]]:
+        found: dict[tuple[str, str, str], list[PodObject]] = defaultdict(list)
+        for pod in sorted(self.world.pods, key=lambda pod: -(pod.failed_ms or 0)):
+            if pod.failure and pod.controller is not None:
+                owner = pod.controller
+                found[owner.kind, pod.namespace, owner.name].append(pod)
+        return found
+
+    def failed_pods(self, maker: ControllerObject) -> list[PodObject]:
+        """Pods of a controller that failed, the newest first; those of a namesake are not its."""
+        return [
+            pod
+            for pod in self._failed.get((maker.kind, maker.namespace, maker.name), ())
+            if pod.controller is not None
+            and (not maker.uid or pod.controller.uid in ("", maker.uid))
+        ]
+
+    @cached_property
     def queue_entries(self) -> Mapping[tuple[str, str, str], ControllerObject]:
         """Entries of queues by namespace, kind and name of the work that they are for."""
         return {

@@ -8,6 +8,7 @@ from scheduler_view.domain.waits.explanation import Remedy, WaitChange, remedy
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.refusals import AdmissionRefusal
+from scheduler_view.domain.waits.starting import JOB_RETRY_MS
 from scheduler_view.domain.waits.units import WorkUnit
 from scheduler_view.domain.waits.world.lenient import quantity
 
@@ -141,6 +142,22 @@ def _unbound(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
     return _placed("provide_volume")(unit, finding) if finding.name else []
 
 
+def _of_container(kind: str, *also: str) -> Callable[..., list[Remedy]]:
+    def of(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
+        details = {name: finding.facts[name] for name in ("container", *also)}
+        return [remedy(kind, **details)]
+
+    return of
+
+
+def _retried(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
+    """The controller makes the pod again; only a Job waits before it does."""
+    maker = str(finding.facts["maker"])
+    if maker.startswith("Job/"):
+        return [remedy("retry_failed", object=maker, at_most_ms=JOB_RETRY_MS)]
+    return [remedy("retry_failed", object=maker)]
+
+
 _SIMPLE: Mapping[WaitCause, Callable[[WorkUnit, PodFinding], list[Remedy]]] = {
     WaitCause.PRIORITY_CLASS_MISSING: _named("create_priority_class"),
     WaitCause.SUSPENDED: lambda unit, _: [remedy("resume", object=unit.subject)],
@@ -154,6 +171,9 @@ _SIMPLE: Mapping[WaitCause, Callable[[WorkUnit, PodFinding], list[Remedy]]] = {
     WaitCause.DEVICE_CLASS_MISSING: _named("create_device_class"),
     WaitCause.RETRY_PENDING: lambda _, __: [remedy("wait", at_most_ms=SWEEP_MS)],
     WaitCause.IMAGE_PULL: _named("repair_image", "image"),
+    WaitCause.CRASH_LOOP: _of_container("repair_container", "container_kind"),
+    WaitCause.INIT_CONTAINER: _of_container("wait_for_init"),
+    WaitCause.BACK_OFF: _retried,
     WaitCause.CONTAINER_CONFIG: lambda _, f: [
         remedy("repair_config", pod=f.pod.path if f.pod else "")
     ],

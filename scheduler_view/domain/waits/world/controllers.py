@@ -57,6 +57,7 @@ class ControllerObject:
         admitted_ms: when a queue admitted it, or a suspended Job began; None if it shows neither.
         backoff_limit: how often a Job makes failed pods again; None for other kinds.
         deadline_s: the longest time that a Job may run; None without a limit.
+        failed: pods of a Job that failed, as it counts them.
         pod_sets: of an entry of Kueue: how many pods it is for, and what each will require.
     """
 
@@ -84,6 +85,7 @@ class ControllerObject:
     admitted_ms: int | None = None
     backoff_limit: int | None = None
     deadline_s: int | None = None
+    failed: int = 0
     pod_sets: tuple[tuple[int, PodSpec], ...] = ()
 
 
@@ -122,6 +124,7 @@ def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
         admitted_ms=_admitted_ms(kind, manifest),
         backoff_limit=whole(spec, "backoffLimit") if kind == "Job" else None,
         deadline_s=whole(spec, "activeDeadlineSeconds") if kind == "Job" else None,
+        failed=max(0, whole(manifest, "status", "failed") or 0) if kind == "Job" else 0,
         pod_sets=tuple(_pod_sets(spec)) if kind == "Workload" else (),
     )
 

@@ -3,6 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from scheduler_view.domain.waits.world.containers import (
+    MAIN,
+    ContainerState,
+    containers_of,
+)
 from scheduler_view.domain.waits.world.lenient import (
     Manifest,
     instant_ms,
@@ -53,8 +58,10 @@ class PodObject:
         nominated: the node that preemption chose; empty without one.
         scheduled: None if no scheduler reported anything.
         claims: names of the claims that were made for it, by the name in its spec.
-        stuck: why containers do not start, with their images.
+        containers: those that are not simply running or done.
         started_ms: when the last of its main containers first ran; None if one has not.
+        failure: of a pod that failed, the words of the kubelet.
+        failed_ms: when it failed; None if it did not, or that is not reported.
     """
 
     uid: str
@@ -71,8 +78,10 @@ class PodObject:
     nominated: str = ""
     scheduled: Scheduled | None = None
     claims: tuple[tuple[str, str], ...] = ()
-    stuck: tuple[tuple[str, str], ...] = ()
+    containers: tuple[ContainerState, ...] = ()
     started_ms: int | None = None
+    failure: str = ""
+    failed_ms: int | None = None
 
     @property
     def path(self) -> str:
@@ -98,6 +107,13 @@ class PodObject:
     def starts(self) -> bool:
         """Whether it is on a node, and its containers have not begun."""
         return self.is_live and bool(self.node) and self.phase != "Running"
+
+    def fails(self, now_ms: int) -> bool:
+        """Whether one of its main containers fails again and again, although it had begun."""
+        is_there = self.is_live and bool(self.node)
+        return is_there and any(
+            one.kind == MAIN and one.fails(now_ms) for one in self.containers
+        )
 
 
 _GROUPS = (
@@ -136,8 +152,10 @@ def pod_object(manifest: Manifest) -> PodObject:
             (text(one, "name"), text(one, "resourceClaimName"))
             for one in items(status, "resourceClaimStatuses")
         ),
-        stuck=tuple(_stuck(spec, status)),
+        containers=containers_of(spec, status),
         started_ms=_started(spec, status),
+        failure=_failure(spec, status),
+        failed_ms=_failed_ms(spec, status),
     )
 
 
@@ -167,15 +185,21 @@ def _scheduled(status: Manifest) -> Scheduled | None:
     return None
 
 
-def _stuck(spec: Manifest, status: Manifest) -> list[tuple[str, str]]:
-    images = {
-        text(one, "name"): text(one, "image")
-        for one in (*items(spec, "initContainers"), *items(spec, "containers"))
-    }
-    found = []
-    for name in ("initContainerStatuses", "containerStatuses"):
-        for one in items(status, name):
-            reason = text(one, "state", "waiting", "reason")
-            if reason:
-                found.append((reason, images.get(text(one, "name"), "")))
-    return found
+def _failure(spec: Manifest, status: Manifest) -> str:
+    """What the kubelet says of a pod that failed: of the pod itself, else of a container."""
+    if text(status, "phase") != "Failed":
+        return ""
+    reason, message = text(status, "reason"), text(status, "message")
+    if reason or message:
+        return ": ".join(one for one in (reason, message) if one)
+    failed = [one for one in containers_of(spec, status) if one.exit_code is not None]
+    return f"Container {failed[0].name}: {failed[0].failure}" if failed else "Failed"
+
+
+def _failed_ms(spec: Manifest, status: Manifest) -> int | None:
+    """When its last container ended; of a pod that never ran, when the kubelet took it."""
+    if text(status, "phase") != "Failed":
+        return None
+    ended = [one.ended_ms for one in containers_of(spec, status)]
+    known = [at for at in ended if at is not None]
+    return max(known) if known else instant_ms(status, "startTime")

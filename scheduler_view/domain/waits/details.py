@@ -1,0 +1,76 @@
+"""What belongs to a cause, as short sentences: names, numbers and instants (scheduling.md S4)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scheduler_view.domain.waits.cause import WaitCause
+from scheduler_view.domain.wording import counted
+
+Facts = Mapping[str, Any]
+At = Callable[[int], str]
+"""An instant in milliseconds as a text, in the zone of the reader."""
+
+
+def details_of(cause: str, facts: Facts, at: At) -> list[str]:
+    """Sentences with a period that a page shows below the cause; none if nothing is known.
+
+    Args:
+        facts: of the explanation, as stored.
+        at: writes an instant.
+    """
+    write = _BY_CAUSE.get(cause)
+    found = write(facts, at) if write is not None else ""
+    return [found] if found else []
+
+
+def _container(facts: Facts) -> str:
+    noun = {"init": "init container", "sidecar": "sidecar container"}
+    return f"{noun.get(facts['container_kind'], 'container')} {facts['container']}"
+
+
+def _holds(facts: Facts) -> str:
+    return f" It holds {counted(facts['holds'], 'GPU')}." if facts.get("holds") else ""
+
+
+def _crash_loop(facts: Facts, at: At) -> str:
+    if "container" not in facts:
+        return ""
+    how = ""
+    if "exit_code" in facts:
+        reason = f" ({facts['exit_reason']})" if facts.get("exit_reason") else ""
+        how = f" with exit code {facts['exit_code']}{reason}"
+    times = counted(facts.get("restarts", 0), "time")
+    fails = f"The {_container(facts)} fails{how} and was restarted {times}."
+    return fails + _holds(facts)
+
+
+def _init_container(facts: Facts, at: At) -> str:
+    if facts.get("running_ms") is None:
+        return ""
+    since = at(facts["running_ms"])
+    return f"The {_container(facts)} has run since {since}.{_holds(facts)}"
+
+
+def _of_container(facts: Facts, at: At) -> str:
+    if "container" not in facts:
+        return ""
+    return f"This is the {_container(facts)}.{_holds(facts)}"
+
+
+def _back_off(facts: Facts, at: At) -> str:
+    if "failed" not in facts:
+        return ""
+    kind, _, path = facts["maker"].partition("/")
+    limit = facts.get("backoff_limit")
+    ends = f"; the {kind} ends after {limit + 1} failures" if limit is not None else ""
+    last = f", last at {at(facts['failed_ms'])}" if facts.get("failed_ms") else ""
+    return f"{counted(facts['failed'], 'pod')} of {path} failed{last}{ends}."
+
+
+_BY_CAUSE: Mapping[str, Callable[[Facts, At], str]] = {
+    WaitCause.CRASH_LOOP.value: _crash_loop,
+    WaitCause.INIT_CONTAINER.value: _init_container,
+    WaitCause.IMAGE_PULL.value: _of_container,
+    WaitCause.CONTAINER_CONFIG.value: _of_container,
+    WaitCause.BACK_OFF.value: _back_off,
+}
