@@ -12,12 +12,13 @@ from accounting.queries.finance.months.lines import Booking
 from accounting.queries.finance.months.method_text import method_sentences
 from accounting.queries.finance.months.payers import readable_payers
 from accounting.queries.finance.months.periods import overrides_of
+from accounting.queries.finance.months.statement_document import document
 from accounting.queries.finance.months.statement_list import (
     ListedStatement,
     listed_statements,
     statement_key,
 )
-from accounting.queries.finance.months.statements import document, statement_row
+from accounting.queries.finance.months.statements import statement_row
 from accounting.queries.paging import Seek
 from accounting.serializers.finance.statements import (
     StatementDocumentSerializer,

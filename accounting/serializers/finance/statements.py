@@ -5,7 +5,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.queries.finance.months.statements import CAUSES, Item, StatementDocument
+from accounting.queries.finance.months.statement_document import (
+    CAUSES,
+    Item,
+    StatementDocument,
+)
 from accounting.serializers import texts
 from accounting.serializers.row import (
     GpuHoursField,

@@ -25,7 +25,8 @@ from accounting.ingest.facts.rollup import roll_up_dirty_hours
 from accounting.models import Cluster, PeriodRevision, Team, UsageDay
 from accounting.queries.finance.months.contested import subjects
 from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statements import document, statement_row
+from accounting.queries.finance.months.statement_document import document
+from accounting.queries.finance.months.statements import statement_row
 from accounting.rating.billing_settings import billing_day, midnight
 from portal.demo.bootstrap import bill
 from portal.demo.bootstrap.setup import CLUSTER, PEOPLE

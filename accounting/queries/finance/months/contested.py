@@ -8,12 +8,12 @@ from decimal import Decimal
 
 from accounting.models import ChargeLine, Contested, RunningLine
 from accounting.queries.finance.months.lines import Booking
-from accounting.queries.finance.months.statements import (
+from accounting.queries.finance.months.statement_document import (
     PARTS,
     StatementDocument,
-    StatementRow,
     document,
 )
+from accounting.queries.finance.months.statements import StatementRow
 
 PART_TITLES = {
     "usage": "",

@@ -10,7 +10,7 @@ from accounting.domain.core.rounding import half_even
 from accounting.models import Entry, RunningLine, Statement, Team
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.finance.months.payers import NAMES
-from accounting.queries.finance.months.statements import ENTRY_KINDS
+from accounting.queries.finance.months.statement_document import ENTRY_KINDS
 
 NONE = Decimal(0)
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from accounting.domain.billing.charge_lines import PLATFORM
 from accounting.domain.core.money import NOTHING, Money
-from accounting.queries.finance.months.statements import Item, StatementRow
+from accounting.queries.finance.months.statement_document import Item
+from accounting.queries.finance.months.statements import StatementRow
 
 
 @dataclass(frozen=True, slots=True)

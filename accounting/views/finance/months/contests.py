@@ -23,7 +23,8 @@ from accounting.queries.finance.months.contests import (
 )
 from accounting.queries.finance.months.entry_effect import EntryEffect
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
-from accounting.queries.finance.months.statements import document, statement_row
+from accounting.queries.finance.months.statement_document import document
+from accounting.queries.finance.months.statements import statement_row
 from accounting.queries.selection import SelectionError
 from accounting.rights import CONTESTS, PERIODS
 from accounting.views.finance.months.contest_forms import (

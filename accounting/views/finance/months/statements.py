@@ -16,12 +16,9 @@ from accounting.queries.finance.months.contests import contests_of
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.finance.months.method_text import method_sentences
 from accounting.queries.finance.months.periods import data_since, overrides_of
+from accounting.queries.finance.months.statement_document import document
 from accounting.queries.finance.months.statement_table import parts_table
-from accounting.queries.finance.months.statements import (
-    StatementRow,
-    document,
-    statement_row,
-)
+from accounting.queries.finance.months.statements import StatementRow, statement_row
 from accounting.web.finance.contests import CONTEST_TONES
 from accounting.web.permissions import leads, visitor_of
 

@@ -13,11 +13,11 @@ from accounting.booking.close import close_period
 from accounting.booking.running import book_running
 from accounting.queries.finance.months.corrections import correction_rows
 from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statements import (
+from accounting.queries.finance.months.statement_document import (
     StatementDocument,
     document,
-    statement_row,
 )
+from accounting.queries.finance.months.statements import statement_row
 from tests.integration.accounting.booking.days import H100, Days
 
 OCTOBER = date(2026, 10, 5)

@@ -11,11 +11,11 @@ from django.template.loader import render_to_string
 from accounting.access import EVERYTHING
 from accounting.booking.running import book_running
 from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statements import (
+from accounting.queries.finance.months.statement_document import (
     StatementDocument,
     document,
-    statement_row,
 )
+from accounting.queries.finance.months.statements import statement_row
 from tests.integration.accounting.booking.days import H100, Days
 
 DAY = date(2026, 10, 5)

@@ -22,7 +22,8 @@ from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.rounding import half_even, split_money
 from accounting.models import Entry, PeriodRevision, Team
 from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statements import PARTS, document, statement_rows
+from accounting.queries.finance.months.statement_document import PARTS, document
+from accounting.queries.finance.months.statements import statement_rows
 from tests.integration.accounting.rating.books import TEN, WINDOW, Books
 from tests.integration.accounting.support import report
 from tests.integration.commands.conftest import run
