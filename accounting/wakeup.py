@@ -15,6 +15,7 @@ AT_ONCE = {"max_retries": 0, "socket_timeout": 1, "socket_connect_timeout": 1}
 log = structlog.get_logger(__name__)
 
 WRITE_EXPORTS = "accounting.tasks.write_exports"
+BOOK_PERIODS = "accounting.tasks.book_periods"
 
 
 def wake_worker(task: str, *values: int) -> None:

@@ -5,9 +5,15 @@ from datetime import datetime
 from django.db import transaction
 
 from accounting.booking.locking import hold_booking
-from accounting.booking.periods import next_period, next_to_close, previous_period
+from accounting.booking.periods import (
+    first_day,
+    next_period,
+    next_to_close,
+    previous_period,
+)
 from accounting.booking.running import book_running
 from accounting.models import PeriodRevision, UsageDay
+from accounting.queries.finance.months.entries import waiting_entries
 from accounting.queries.finance.months.inputs import inputs_now
 from accounting.rating.billing_settings import billing_day
 
@@ -40,7 +46,13 @@ def _book(period: str, now: datetime) -> bool:
     with transaction.atomic():
         hold_booking()
         found = PeriodRevision.objects.filter(period=period, reopened_at=None).first()
-        if found is not None and (found.is_closed or found.inputs == inputs_now()):
+        if found is not None and (found.is_closed or _is_up_to_date(found)):
             return False
         book_running(period, now)
         return True
+
+
+def _is_up_to_date(booked: PeriodRevision) -> bool:
+    """Whether nothing was written since; what is counted of a new entry arrives late."""
+    is_same = booked.inputs == inputs_now()
+    return is_same and not waiting_entries(first_day(booked.period))

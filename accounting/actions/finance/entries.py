@@ -21,6 +21,7 @@ from accounting.domain.core.money import Money
 from accounting.models import Entry, EntryKind, PeriodRevision, Team
 from accounting.queries.database_clock import database_now
 from accounting.queries.finance.months.entry_effect import entry_effect
+from accounting.wakeup import BOOK_PERIODS, wake_worker
 
 LARGEST = Decimal(10) ** 12
 
@@ -99,6 +100,8 @@ def add_entry(
 ) -> Entry:
     """Add an amount to a team's statement, and its opposite to the platform's.
 
+    A worker books its month as soon as it can; until then pages say that the entry is not included.
+
     Args:
         kind: `credit` (below 0) or `adjustment` (not 0).
         team: that gets it.
@@ -118,6 +121,7 @@ def add_entry(
     with act(author, text):
         hold_booking()
         _check_open(f"{billing_on:%Y-%m}")
+        wake_worker(BOOK_PERIODS)
         return Entry.objects.create(
             number=_next_number(),
             kind=kind,

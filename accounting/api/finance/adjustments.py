@@ -15,7 +15,7 @@ from accounting.api.once import answered_once
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
 from accounting.api.writes import checked
-from accounting.queries.finance.months.entries import entry_key, entry_rows
+from accounting.queries.finance.months.entries import entry_key, entry_rows, with_state
 from accounting.rights import PERIODS
 from accounting.serializers.finance.entries import EntryBodySerializer, EntrySerializer
 
@@ -57,6 +57,7 @@ class AdjustmentsView(RowsView):
                     author=author,
                 )
             )
-            return Response(EntrySerializer.one(row), status.HTTP_201_CREATED)
+            made = with_state().get(pk=row.pk)
+            return Response(EntrySerializer.one(made), status.HTTP_201_CREATED)
 
         return answered_once(request, make)

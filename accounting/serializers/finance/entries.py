@@ -44,6 +44,10 @@ class EntrySerializer(RowSerializer):
     reason = serializers.CharField()
     author = serializers.CharField(source="author.username")
     created_at = SecondsField()
+    booked = serializers.BooleanField(
+        source="is_booked",
+        help_text="false until its statement has it, within ten minutes",
+    )
 
 
 class EntryBodySerializer(serializers.Serializer[Any]):

@@ -82,6 +82,10 @@ class StatementItemSerializer(serializers.Serializer[Any]):
     cause = serializers.CharField(
         allow_null=True, help_text="facts, mapping, price or derived"
     )
+    reason = serializers.CharField(allow_null=True, help_text="of an entry")
+    other_team = serializers.CharField(
+        allow_null=True, help_text="whose statement has the opposite of an entry"
+    )
     gpu_hours = serializers.CharField()
     charge = serializers.CharField(help_text="six places")
     amount = serializers.CharField(
@@ -122,11 +126,15 @@ class StatementDocumentSerializer(StatementSerializer):
     overrides = serializers.ListField(
         child=serializers.JSONField(), help_text="checks that two people overrode"
     )
+    waiting_entries = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="numbers of entries that are added and not in these amounts yet",
+    )
 
     def measures(self) -> dict[str, Any]:
         """The members of a row of the list; `statement_document` adds the others."""
         others = {"method_text", "items", "workloads", "other_workloads", "days"}
-        others |= {"paid_and_not_used", "overrides"}
+        others |= {"paid_and_not_used", "overrides", "waiting_entries"}
         return {n: field for n, field in self.fields.items() if n not in others}
 
 
@@ -135,6 +143,7 @@ def statement_document(
     document: StatementDocument,
     sentences: Iterable[str],
     overrides: list[dict[str, Any]],
+    waiting: Iterable[str],
 ) -> Members:
     """The members of one statement."""
     return {
@@ -155,6 +164,7 @@ def statement_document(
         "days": [_named(item, ("day",)) for item in document.days],
         "paid_and_not_used": _amounts(document.idle),
         "overrides": overrides,
+        "waiting_entries": list(waiting),
     }
 
 
@@ -165,6 +175,8 @@ def _item(part: str, item: Item) -> Members:
     return {
         "part": part,
         **{name: labels.get(name) for name in _NAMES},
+        "reason": item.entry.reason if item.entry else None,
+        "other_team": item.entry.other if item.entry else None,
         "gpu_hours": texts.gpu_hours(item.ms),
         "charge": texts.amount(item.raw_amount),
         "amount": texts.amount(item.amount),

@@ -43,6 +43,23 @@ def post(ask: Ask, name: str, address: str, body: dict[str, Any], key: str = "")
     )
 
 
+def test_an_adjustment_says_whether_a_statement_has_it(ask: Ask) -> None:
+    book_running("2026-11")
+    assert post(ask, "fin", "adjustments", CREDIT).json()["booked"] is False
+    fin = ask("fin")
+
+    def now() -> tuple[list[bool], list[str], list[Any]]:
+        [row] = fin.get("/api/v1/adjustments").json()["rows"]
+        found = fin.get("/api/v1/statements/vision/2026-11").json()
+        entries = [one for one in found["items"] if one["part"] == "entries"]
+        said = [(one["number"], one["reason"], one["other_team"]) for one in entries]
+        return row["booked"], found["waiting_entries"], said
+
+    assert now() == (False, ["E-1"], [])
+    book_running("2026-11")
+    assert now() == (True, [], [("E-1", CREDIT["reason"], "platform")])
+
+
 def test_an_adjustment_and_its_twin_are_on_both_statements(ask: Ask) -> None:
     before = book_running("2026-11")
     made = post(ask, "fin", "adjustments", CREDIT, key="credit-1")

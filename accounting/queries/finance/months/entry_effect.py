@@ -7,10 +7,10 @@ from decimal import Decimal
 from accounting.domain.billing.charge_lines import PLATFORM
 from accounting.domain.core.money import Money, minor_places
 from accounting.domain.core.rounding import half_even
-from accounting.models import Entry, RunningLine, Statement, Team
+from accounting.models import Statement, Team
+from accounting.queries.finance.months.entries import waiting_entries
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.finance.months.payers import NAMES
-from accounting.queries.finance.months.statement_document import ENTRY_KINDS
 
 NONE = Decimal(0)
 
@@ -72,7 +72,7 @@ def entry_effect(team: Team, billing_on: date, amount: Money) -> EntryEffect:
     """
     booking = _booking(f"{billing_on:%Y-%m}")
     currency, first = amount.currency, billing_on.replace(day=1)
-    waiting = _waiting(booking, first)
+    waiting = _waiting(first)
     totals = dict.fromkeys((team.slug, PLATFORM), (NONE, NONE))
     if booking is not None:
         found = Statement.objects.filter(
@@ -110,17 +110,9 @@ def _booking(period: str) -> Booking | None:
         return None
 
 
-def _waiting(booking: Booking | None, first: date) -> dict[str, Decimal]:
+def _waiting(first: date) -> dict[str, Decimal]:
     """Entries of the month that are in no line yet, by team."""
-    found = Entry.objects.filter(
-        billing_on__year=first.year, billing_on__month=first.month
-    )
-    if booking is not None:
-        lines = RunningLine.objects.filter(
-            revision_id=booking.revision_id, kind__in=ENTRY_KINDS
-        )
-        found = found.exclude(number__in=lines.values("reference"))
     sums: dict[str, Decimal] = {}
-    for slug, amount in found.values_list("team__slug", "amount"):
-        sums[slug] = sums.get(slug, NONE) + amount
+    for one in waiting_entries(first):
+        sums[one.team.slug] = sums.get(one.team.slug, NONE) + one.amount
     return sums

@@ -1,19 +1,23 @@
 """The document of one statement: its tables, which add up to its payable (money.md M33).
 
-Amounts of a document are in the currency's places: one list, rounded by largest remainder to the
-payable, so that every table of it adds up (M6).
+Amounts of a document are in the currency's places. What the month's time comes to, entries and
+corrections are a list each, whose total is the one in the table of the month (M6).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
+from accounting.domain.billing.charge_lines import PLATFORM
 from accounting.domain.core.decimal_text import plain
-from accounting.domain.core.money import Money, split_list
+from accounting.domain.core.ledger_line import HELD_STATES
+from accounting.domain.core.money import NOTHING, Money, split_list
 from accounting.queries.finance.months.charges import ChargeRow, charge_rows
 from accounting.queries.finance.months.corrections import correction_rows
+from accounting.queries.finance.months.entries import EntryNote, entry_notes
 from accounting.queries.finance.months.lines import Booking
 from accounting.queries.finance.months.statements import StatementRow
 
@@ -36,6 +40,7 @@ class Item:
         raw_amount: six places; shown where the amount in the currency's places is 0.
         raw: of a correction, in currency-milliseconds, exact; shown where six places are 0, too.
         without_money_ms: the part of its time that has no price or conversion.
+        entry: what a row of an entry says beside its amount.
     """
 
     label: tuple[str, ...]
@@ -45,6 +50,12 @@ class Item:
     states: Mapping[str, int] = field(default_factory=dict)
     raw: Decimal = Decimal(0)
     without_money_ms: int = 0
+    entry: EntryNote | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether its states are those of held time."""
+        return any(state in HELD_STATES for state in self.states)
 
     @property
     def has_no_amount(self) -> bool:
@@ -54,6 +65,8 @@ class Item:
     @property
     def title(self) -> str:
         """Its labels in one text; empty ones are left out."""
+        if self.entry is not None:
+            return self.entry.title
         text = " · ".join(one for one in self.label if one)
         return f"{text[:1].upper()}{text[1:]}"
 
@@ -87,8 +100,18 @@ class StatementDocument:
     days: tuple[Item, ...]
     idle: Item
 
+    @property
+    def free_ms(self) -> int:
+        """Time that nobody held."""
+        return sum(one.ms for one in self.platform)
+
 
 PARTS = ("usage", "platform", "spread", "differences", "entries", "corrections")
+_TOTALS: dict[str, Callable[[StatementRow], Money]] = {
+    "entries": attrgetter("entries"),
+    "corrections": attrgetter("corrections"),
+}
+_ROUNDING = ("rounding", "rounding")
 _BY = ("kind", "model", "tier", "state", "reference", "day")
 
 
@@ -97,10 +120,10 @@ def document(booking: Booking, row: StatementRow) -> StatementDocument:
     only = {"team": [row.team]}
     own = charge_rows(booking, _BY, only | {"corrects": [""]})
     cells = _cells(own) | _corrections(booking, row.team)
-    amounts = split_list(
-        {key: (cell.charge, booking.currency) for key, cell in cells.items()},
-        booking.minor_places,
-        total=row.payable,
+    amounts = _rounded(cells, row, booking)
+    notes = entry_notes(
+        (key[2] for key in cells if key[0] == "entries"),
+        is_platform=row.team == PLATFORM,
     )
     parts: dict[str, list[Item]] = {}
     for (part, *label), cell in sorted(cells.items()):
@@ -114,6 +137,7 @@ def document(booking: Booking, row: StatementRow) -> StatementDocument:
                 cell.states,
                 cell.raw,
                 cell.without_money_ms,
+                notes.get(label[1]) if part == "entries" else None,
             )
         )
     workloads = _by_charge(booking, only, ("namespace", "workload_kind", "workload"))
@@ -148,6 +172,27 @@ def _cells(rows: Iterable[ChargeRow]) -> dict[tuple[str, ...], _Cell]:
         state = row.fields["state"]
         cell.states[state] = cell.states.get(state, 0) + row.ms
     return cells
+
+
+def _rounded(
+    cells: dict[tuple[str, ...], _Cell], row: StatementRow, booking: Booking
+) -> dict[tuple[str, ...], Money]:
+    """Amounts by cell, each list to its rounded total; a cell of rounding is what then is left."""
+    amounts: dict[tuple[str, ...], Money] = {}
+    own = [part for part in PARTS if part not in _TOTALS]
+    lists = [([part], _TOTALS[part](row)) for part in _TOTALS] + [(own, row.charge)]
+    for parts, total in lists:
+        mine = {
+            key: (cell.charge, booking.currency)
+            for key, cell in cells.items()
+            if key[0] in parts
+        }
+        amounts |= split_list(mine, booking.minor_places, total=total.rounded())
+    left = row.payable - sum(amounts.values(), NOTHING)
+    if left.amount or _ROUNDING in cells:
+        cells.setdefault(_ROUNDING, _Cell())
+        amounts[_ROUNDING] = left
+    return amounts
 
 
 def _corrections(booking: Booking, team: str) -> dict[tuple[str, ...], _Cell]:

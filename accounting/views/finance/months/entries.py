@@ -25,11 +25,7 @@ def entry_add(request: HttpRequest) -> HttpResponse:
     effect = None
     if form.is_valid():
         if "confirm" in request.POST and (made := _added(request, form)) is not None:
-            messages.success(
-                request,
-                f"{made.number} is added. It is on the statement after the next computation.",
-            )
-            return redirect("month", f"{made.billing_on:%Y-%m}")
+            return _done(request, made, has_begun=made.billing_on <= today)
         if not form.is_refused:
             effect = form.previewed(form.cleaned_data["team"])
     context: dict[str, Any] = {
@@ -42,6 +38,17 @@ def entry_add(request: HttpRequest) -> HttpResponse:
     return render(
         request, "accounting/entry_form.html", context, status=422 if is_wrong else 200
     )
+
+
+def _done(request: HttpRequest, made: Entry, *, has_begun: bool) -> HttpResponse:
+    month = f"{made.billing_on:%B %Y}"
+    if has_begun:
+        messages.success(request, f"{made.number} is added to {month}.")
+        return redirect("month", f"{made.billing_on:%Y-%m}")
+    messages.success(
+        request, f"{made.number} is added. The statement of {month} will have it."
+    )
+    return redirect("months")
 
 
 def _added(request: HttpRequest, form: EntryForm) -> Entry | None:

@@ -17,6 +17,7 @@ from accounting.domain.billing.methods import METHODS
 from accounting.models import ContestState, ReopenRequest
 from accounting.queries.finance.months.close_requests import close_progress
 from accounting.queries.finance.months.contests import contest_rows
+from accounting.queries.finance.months.entries import waiting_entries
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.finance.months.periods import (
     PeriodRow,
@@ -133,6 +134,7 @@ def _month(
         "is_latest_closed": is_closed and _is_latest(row),
         "reopening": _reopening(row, visitor),
         "revisions": earlier_revisions(row.name),
+        "waiting": [] if is_closed else waiting_entries(row.first),
         "methods": METHODS,
         "may_choose_method": visitor.now < row.starts_at,
         "override_form": OverrideForm(),

@@ -76,7 +76,7 @@ def test_a_lead_contests_and_finance_answers_with_a_credit(sign_in: SignIn) -> N
     assert f"Contest {asked.pk}: The whole statement" in page
     assert "Accepted" in page
     assert ANSWER in page
-    assert "E-1 · credit" in page
+    assert "Credit E-1, 5 Nov 2026" in page
 
 
 def test_a_rule_has_the_number_of_its_position(sign_in: SignIn) -> None:

@@ -10,9 +10,16 @@ import time_machine
 from django.test import Client
 
 from accounting.booking.close import close_period
+from accounting.booking.keep import book_changed
 from accounting.booking.running import book_running
 from accounting.domain.billing.close_checks import RULES, CloseCheck
-from accounting.models import CloseOverride, CloseRequest, Entry, PeriodRevision
+from accounting.models import (
+    CloseOverride,
+    CloseRequest,
+    Entry,
+    PeriodRevision,
+    RunningLine,
+)
 from accounting.queries.database_clock import database_now
 from accounting.queries.finance.months.close_requests import LIFETIME
 from accounting.tasks import close_months
@@ -293,8 +300,60 @@ def test_a_credit_is_on_the_statement(sign_in: SignIn) -> None:
     assert Entry.objects.get().amount == Decimal("-12.50")
     book_running("2026-11")
     page = text_of(sign_in("luis"), "/statements/vision/2026-11")
-    assert "E-1 · credit" in page
+    assert "Entry · Credit E-1, 5 Nov 2026" in page
     assert "€12.50" in page
+
+
+def test_an_entry_says_that_it_waits_until_a_statement_has_it(sign_in: SignIn) -> None:
+    fin, luis = sign_in("fin"), sign_in("luis")
+    book_running("2026-11")
+    added(fin)
+    said = "E-1 (Vision, −€12.50) is not included yet: it is booked within 10 minutes."
+    addresses = ("/statements/vision/2026-11", "/statements/platform/2026-11")
+    for address in (*addresses, "/months/2026-11"):
+        assert said in text_of(fin, address), address
+    assert said in text_of(luis, "/statements/vision/2026-11")
+    assert said not in text_of(fin, "/statements/search/2026-11")
+    assert said not in text_of(fin, "/statements/vision/2026-10")
+    assert "2026-11" in book_changed(NOW)
+    assert "not included yet" not in text_of(fin, "/statements/vision/2026-11")
+
+
+def test_a_row_of_an_entry_has_its_reason_and_its_opposite(sign_in: SignIn) -> None:
+    fin = sign_in("fin")
+    added(fin)
+    book_running("2026-11")
+    for team, title, other in (
+        ("vision", "Credit E-1, 5 Nov 2026", "platform"),
+        ("platform", "Credit E-1 of Vision, 5 Nov 2026", "vision"),
+    ):
+        html = html_of(fin.get(f"/statements/{team}/2026-11"))
+        assert title in html
+        assert entry()["reason"] in html
+        assert f'href="/statements/{other}/2026-11"' in html
+    lead = html_of(sign_in("luis").get("/statements/vision/2026-11"))
+    assert "The opposite is on" in lead
+    assert "/statements/platform" not in lead
+
+
+def test_the_platforms_statement_has_its_hours(sign_in: SignIn) -> None:
+    """It said that 0 GPU-hours were held, and 0 used, in each row of free time."""
+    book_running("2026-11")
+    rows = RunningLine.objects.filter(kind="platform", revision__period="2026-11")
+    free = sum(rows.values_list("ms", flat=True))
+    page = text_of(sign_in("fin"), "/statements/platform/2026-11")
+    assert f"GPU-hours held by nobody {units.gpu_hours(free)}" in page
+    assert "In total" in page
+    assert "0 GPU-h used" not in page
+
+
+def test_an_entry_of_a_month_that_has_not_begun_leads_to_the_months(
+    sign_in: SignIn,
+) -> None:
+    """It led to the page of that month, which does not exist."""
+    fin = sign_in("fin")
+    assert added(fin, billing_on="2026-12-05") == 302
+    assert "The statement of December 2026 will have it." in text_of(fin, "/months")
 
 
 @pytest.mark.parametrize(("kind", "sign"), [("credit", -1), ("charge", 1)])

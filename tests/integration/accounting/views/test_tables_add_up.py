@@ -237,3 +237,27 @@ def test_an_amount_is_the_one_of_its_explanation(sign_in: SignIn) -> None:
                 wrong.append(f"{url}: {shown} is explained as {explained}")
     assert compared > 100
     assert not wrong
+
+
+def test_rows_of_a_statement_come_to_what_is_said_of_them(sign_in: SignIn) -> None:
+    """The rows were cells of one list to the payable: corrections came to another cent."""
+    ana, wrong = sign_in("ana"), []
+    with_corrections = Statement.objects.filter(
+        revision__period="2026-11", corrections6__gt=0
+    )
+    assert len(with_corrections) > 5
+    for one in with_corrections:
+        [table] = [
+            table
+            for table in tables_of(html_of(ana.get(f"/statements/{one.team}/2026-11")))
+            if table.heads[:1] == ["Item"]
+        ]
+        shown = {"Entry": Decimal(0), "Correction": Decimal(0), "": Decimal(0)}
+        for title, *_, amount in table.body:
+            part = title.split(" · ")[0]
+            key = part if part in shown else "" if part != "Rounding" else part
+            shown[key] = shown.get(key, Decimal(0)) + (amount_in(amount) or 0)
+        expected = (one.entries6, one.corrections6, one.own6)
+        if tuple(shown.values())[:3] != tuple(round(each, 2) for each in expected):
+            wrong.append(f"{one.team}: {shown} of {expected}")
+    assert not wrong
