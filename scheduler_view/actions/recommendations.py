@@ -10,10 +10,8 @@ from accounting.audit import act
 from accounting.models import Cluster
 from scheduler_view.actions.change_sets import Draft, create
 from scheduler_view.domain.plan.edit import QuotaEdit
-from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.models import (
     ChangeSet,
-    QuotaTarget,
     RecommendationDecision,
     RecommendationState,
 )
@@ -88,15 +86,10 @@ def draft_smaller_quota(
     """
     if row.smaller is None:
         raise DecisionRefused("this recommendation does not lead to a smaller quota")
-    target = QuotaTarget.objects.get(
-        cluster_id=row.subject[0], team_id=row.subject[2], resource=RESOURCE, tier=""
-    )
     edit = QuotaEdit(
         row.row.team,
         RESOURCE,
         row.smaller,
-        rule=SplitRule(target.rule),
-        weights=target.weights,
         version=row.quota_version,
     )
     reason = f"{row.row.workload} left {int(row.gpus)} GPUs idle on average"[:LONGEST]

@@ -71,7 +71,7 @@ def _store_quota(
         return rows.delete()[0] if edit.version else 1
     columns = {
         "gpus": edit.gpus,
-        "rule": edit.rule.value,
+        "rule": edit.split_rule.value,
         "weights": dict(edit.weights),
         "split": split,
         "version": change_set.pk,

@@ -29,6 +29,16 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
+SHOWN = 3  # names in a text; a team may have hundreds of namespaces
+
+
+def few(texts: Sequence[str], noun: str = "more") -> str:
+    """The first three and the number of the others: `a, b, c and 499 more`."""
+    rest = len(texts) - SHOWN
+    end = f" and {rest} {noun}" if rest > 0 else ""
+    return ", ".join(texts[:SHOWN]) + end
+
+
 def whose(name: str) -> str:
     """`Vision's`, `Language models'`."""
     return f"{name}'" if name.endswith("s") else f"{name}'s"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from accounting.models import Cluster, Team
 from scheduler_view.domain.plan.edit import (
@@ -12,6 +13,7 @@ from scheduler_view.domain.plan.edit import (
     QuotaEdit,
     TierEdit,
 )
+from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.models import QueueTarget, QuotaTarget, Tier
 from scheduler_view.planning.desired_state import DesiredState, desired_of
 
@@ -53,7 +55,30 @@ def with_versions(cluster: Cluster, edits: Sequence[Edit]) -> list[Edit]:
     lost = lost_updates(cluster, [e for e in edits if e.version is not None], versions)
     if lost:
         raise LostUpdate(lost)
-    return [replace(edit, version=versions.get(edit.key, 0)) for edit in edits]
+    rules = _rules(cluster, edits)
+    return [
+        replace(edit, version=versions.get(edit.key, 0), **rules.get(edit.key, {}))
+        for edit in edits
+    ]
+
+
+def _rules(
+    cluster: Cluster, edits: Iterable[Edit]
+) -> dict[tuple[str, ...], dict[str, Any]]:
+    """The division of present quotas whose edits give none: a new number keeps it."""
+    asked = {
+        edit.key
+        for edit in edits
+        if isinstance(edit, QuotaEdit) and edit.rule is None and not edit.weights
+    }
+    rows = QuotaTarget.objects.filter(
+        cluster=cluster, team__slug__in={key[0] for key in asked}
+    ).values_list("team__slug", "resource", "tier", "rule", "weights")
+    return {
+        (team, resource, tier): {"rule": SplitRule(rule), "weights": weights}
+        for team, resource, tier, rule, weights in rows
+        if (team, resource, tier) in asked
+    }
 
 
 def teams_of(edits: Iterable[Edit]) -> set[str]:

@@ -13,7 +13,12 @@ from scheduler_view.domain.plan.edit import (
     QuotaEdit,
     TierEdit,
 )
-from scheduler_view.domain.quotas.split import SplitRefused, SplitSpec, divide
+from scheduler_view.domain.quotas.split import (
+    SplitRefused,
+    SplitRule,
+    SplitSpec,
+    divide,
+)
 from scheduler_view.domain.tiers.tier import (
     TierState,
     default_faults,
@@ -176,7 +181,7 @@ def _divided(
     split = divide(
         edit.gpus or 0,
         own,
-        SplitSpec(edit.rule, edit.weights),
+        SplitSpec(edit.split_rule, edit.weights),
         peaks.get(edit.key),
     )
     return split.parts, split.message
@@ -238,7 +243,7 @@ def _reverse(
                 replace(
                     edit,
                     gpus=row.gpus,
-                    rule=type(edit.rule)(row.rule),
+                    rule=SplitRule(row.rule),
                     weights=row.weights,
                     split=row.split,
                     version=None,

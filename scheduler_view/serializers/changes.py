@@ -139,10 +139,11 @@ class ChangeBodySerializer(_Base):
     """A change set to create, or the new content of a draft.
 
     An edit is `{kind: quota, team, resource, gpus, tier, rule, weights, version}`, `gpus` null to
-    remove the quota; or `{kind: tier, name, value, preempts, is_default, description, in_place,
-    remove, version}`; or `{kind: queue, object, name, field, value, release, version}`, `value`
-    null for a field that must not be set. `version` is of the quota, tier or field that was read; 0
-    if there was none; without it, it is not checked.
+    remove the quota, without `rule` and `weights` to keep those that it has; or `{kind: tier, name,
+    value, preempts, is_default, description, in_place, remove, version}`; or `{kind: queue, object,
+    name, field, value, release, version}`, `value` null for a field that must not be set. `version`
+    is of the quota, tier or field that was read; 0 if there was none; without it, it is not
+    checked.
     """
 
     edits = serializers.ListField(child=_AnyObject(), allow_empty=False)

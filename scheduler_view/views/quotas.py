@@ -34,7 +34,7 @@ from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
 from scheduler_view.serializers.quotas import QuotaRowSerializer
-from scheduler_view.views.change_sets.edits import changed_quotas, with_rules
+from scheduler_view.views.change_sets.edits import changed_quotas
 from scheduler_view.views.change_sets.proposal import Unfit
 from scheduler_view.views.change_sets.proposal import propose as propose_change
 from scheduler_view.views.parameters import parameter
@@ -260,8 +260,8 @@ def propose(request: HttpRequest) -> HttpResponse:
     form = PlanForm(request.POST)
     faults: list[str] = []
     if form.is_valid():
-        edits = with_rules(cluster, changed_quotas(request.POST))
-        asked = form.asked([*edits, *changed_queue_values(request.POST)])
+        edits = [*changed_quotas(request.POST), *changed_queue_values(request.POST)]
+        asked = form.asked(edits)
         try:
             made = propose_change(cluster, asked, visitor, request.user, plans=True)
         except Unfit as error:

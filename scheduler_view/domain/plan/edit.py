@@ -35,7 +35,8 @@ class QuotaEdit:
     """A quota: the units of a resource that a team may hold; None removes it.
 
     Attributes:
-        rule, weights: of the division over the team's namespaces.
+        rule, weights: of the division over the team's namespaces; a rule that is None is the one
+            that the quota has, or the weights if they are given, else evenly.
         split: the division itself, if a change is undone.
         version: base version of the quota; 0 if there was none, None if not known yet.
     """
@@ -44,7 +45,7 @@ class QuotaEdit:
     resource: str
     gpus: int | None
     tier: str = ""
-    rule: SplitRule = SplitRule.EVENLY
+    rule: SplitRule | None = None
     weights: Mapping[str, int] = field(default_factory=dict)
     split: Mapping[str, int] | None = None
     version: int | None = None
@@ -53,6 +54,13 @@ class QuotaEdit:
     def key(self) -> tuple[str, str, str]:
         """The key of the quota."""
         return self.team, self.resource, self.tier
+
+    @property
+    def split_rule(self) -> SplitRule:
+        """The rule of a quota that has none yet, unless it is given."""
+        if self.rule is None:
+            return SplitRule.WEIGHTS if self.weights else SplitRule.EVENLY
+        return self.rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +120,7 @@ def edit_fields(edit: Edit) -> dict[str, Any]:
         return values | extra | {"version": edit.version}
     if isinstance(edit, QueueEdit):
         return {"kind": "queue", **asdict(edit)}
-    values = {"kind": "quota", **asdict(edit), "rule": edit.rule.value}
+    values = {"kind": "quota", **asdict(edit), "rule": edit.split_rule.value}
     if edit.split is None:
         values.pop("split")
     return values
@@ -131,14 +139,19 @@ def stored_edit(values: Mapping[str, Any]) -> Edit:
 
 def same_request(first: Iterable[Edit], second: Iterable[Edit]) -> bool:
     """True if both have the same values, with any base version."""
-    return _requests(first) == _requests(second)
+    one, other = ({edit.key: edit for edit in edits} for edits in (first, second))
+    return one.keys() == other.keys() and all(
+        _same(edit, other[key]) for key, edit in one.items()
+    )
 
 
-def _requests(edits: Iterable[Edit]) -> list[str]:
-    found = []
-    for edit in edits:
-        values = edit_fields(edit)
-        values.pop("version")
-        values.pop("split", None)
-        found.append(repr(sorted(values.items(), key=lambda item: item[0])))
-    return sorted(found)
+def _same(first: Edit, second: Edit) -> bool:
+    left_out = {"version", "split"}
+    if any(_takes_any_rule(edit) for edit in (first, second)):
+        left_out |= {"rule", "weights"}
+    one, other = edit_fields(first), edit_fields(second)
+    return all(one[name] == other[name] for name in one.keys() - left_out)
+
+
+def _takes_any_rule(edit: Edit) -> bool:
+    return isinstance(edit, QuotaEdit) and edit.rule is None and not edit.weights

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from scheduler_view.domain.quotas.spend import Spending, UnitRates, spend_text
-from scheduler_view.domain.wording import counted, units, whose
+from scheduler_view.domain.wording import counted, few, units, whose
 
 
 class EffectCode(StrEnum):
@@ -175,7 +175,7 @@ def _division(facts: QuotaFacts, after: int) -> str:
         (name,) = facts.parts
         verb = "go" if after != 1 else "goes"
         return f"All {after} {verb} to namespace {name}."
-    parts = ", ".join(f"{gpus} to {name}" for name, gpus in facts.parts.items())
+    parts = few([f"{gpus} to {name}" for name, gpus in facts.parts.items()])
     return f"{whose(facts.name)} quota is divided {facts.split}: {parts}."
 
 

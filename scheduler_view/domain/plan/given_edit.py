@@ -177,19 +177,26 @@ def _quota(reader: _EditReader, added: Added) -> QuotaEdit:
         reader.fail("gpus", "is missing; use null to remove the quota")
     elif reader.values["gpus"] is not None:
         gpus = _gpus(reader, "gpus", reader.values["gpus"])
-    rule = reader.text("rule", longest=20, default=SplitRule.EVENLY.value)
-    if rule not in set(SplitRule):
-        reader.fail("rule", f"must be one of {', '.join(SplitRule)}")
-        rule = SplitRule.EVENLY.value
     return QuotaEdit(
         team=reader.text("team", longest=63),
         resource=resource,
         gpus=gpus,
         tier=reader.text("tier", longest=63, default=""),
-        rule=SplitRule(rule),
+        rule=_rule(reader),
         weights=_weights(reader),
         version=reader.number("version"),
     )
+
+
+def _rule(reader: _EditReader) -> SplitRule | None:
+    """None if it is not given: the quota keeps its own."""
+    if "rule" not in reader.values:
+        return None
+    rule = reader.text("rule", longest=20)
+    if rule in set(SplitRule):
+        return SplitRule(rule)
+    reader.fail("rule", f"must be one of {', '.join(SplitRule)}")
+    return None
 
 
 def _weights(reader: _EditReader) -> dict[str, int]:

@@ -190,7 +190,7 @@ def move_of(edit: Edit, back: Edit | None, names: Mapping[str, str]) -> Move:
 
 
 def _rule(edit: QuotaEdit) -> tuple[str, dict[str, int]]:
-    return edit.rule.value, dict(edit.weights)
+    return edit.split_rule.value, dict(edit.weights)
 
 
 def title(moves: Sequence[Move]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from accounting.domain.core.rounding import largest_remainder
+from scheduler_view.domain.wording import few
 
 
 class SplitRule(StrEnum):
@@ -13,6 +14,7 @@ class SplitRule(StrEnum):
     EVENLY = "evenly"
     BY_USE = "by_use"
     WEIGHTS = "weights"
+    LISTED = "listed"  # by weights; namespaces without one have no quota
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class QuotaSplit:
 
 @dataclass(frozen=True, slots=True)
 class SplitSpec:
-    """The rule of a division; `weights` by namespace for the rule of that name."""
+    """The rule of a division; `weights` by namespace for the rules WEIGHTS and LISTED."""
 
     rule: SplitRule = SplitRule.EVENLY
     weights: Mapping[str, int] = field(default_factory=dict)
@@ -59,6 +61,8 @@ def divide(
             "the team has no namespace in this cluster; map a namespace to it first"
         )
     weights, message = _weights(names, spec, peaks or {})
+    if spec.rule == SplitRule.LISTED:
+        names = [name for name in names if name in weights]
     if len(names) == 1:
         return QuotaSplit({names[0]: gpus}, f"all to {names[0]}")
     whole = sum(weights.values())
@@ -76,17 +80,35 @@ def _weights(
         used = {name: peaks.get(name, 0) for name in names}
         if not any(used.values()):
             return even, "evenly, because none of them held a GPU in 30 days"
-        shown = ", ".join(f"{name} {peak}" for name, peak in used.items())
+        shown = few([f"{name} {peak}" for name, peak in used.items()])
         return used, f"by peak use in 30 days ({shown})"
-    if spec.rule == SplitRule.WEIGHTS:
+    if spec.rule in (SplitRule.WEIGHTS, SplitRule.LISTED):
         foreign = sorted(set(spec.weights) - set(names))
         if foreign:
             raise SplitRefused(f"{', '.join(foreign)}: not a namespace of this team")
+        if spec.rule == SplitRule.LISTED:
+            return _listed(names, spec.weights)
         if min(spec.weights.values(), default=0) < 0 or not any(spec.weights.values()):
             raise SplitRefused(
                 "weights must be 0 or more, and at least one must be greater than 0"
             )
         given = {name: spec.weights.get(name, 0) for name in names}
-        shown = " : ".join(f"{name} {weight}" for name, weight in given.items())
+        shown = few([f"{name} {weight}" for name, weight in given.items()])
         return given, f"by weights ({shown})"
     return even, f"evenly over {len(names)} namespaces"
+
+
+def _listed(
+    names: Sequence[str], weights: Mapping[str, int]
+) -> tuple[dict[str, int], str]:
+    """Weights of the listed namespaces: evenly if all are 0, as after adopting quotas of 0."""
+    given = {name: weights[name] for name in names if name in weights}
+    if not given or min(given.values()) < 0:
+        raise SplitRefused(
+            "weights must be 0 or more and name at least one namespace with a quota"
+        )
+    if not any(given.values()):
+        given = dict.fromkeys(given, 1)
+    shown = few([f"{name} {weight}" for name, weight in given.items()])
+    left = few([name for name in names if name not in given])
+    return given, f"by weights ({shown})" + (f", none to {left}" if left else "")

@@ -1,14 +1,10 @@
 """Edits from the fields of a form: only what a person changed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.http import QueryDict
 
-from accounting.models import Cluster
-from scheduler_view.models import QuotaTarget
-
-KEPT = ("rule", "weights")  # of a quota whose number alone changed
 PARTS = 5  # team, resource, tier, version, gpus as shown
 
 
@@ -29,22 +25,6 @@ def changed_quotas(posted: QueryDict) -> list[dict[str, Any]]:
         elif str(value).strip() != parts[-1] and f"r|{rest}" not in posted:
             found.append(_edit(parts, str(value)))
     return found
-
-
-def with_rules(
-    cluster: Cluster, edits: Iterable[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Edits of numbers that keep the division over namespaces."""
-    rows = QuotaTarget.objects.filter(cluster=cluster).values_list(
-        "team__slug", "resource", "tier", *KEPT
-    )
-    rules = {row[:3]: dict(zip(KEPT, row[3:], strict=True)) for row in rows}
-    return [
-        edit
-        if edit["gpus"] is None
-        else rules.get((edit["team"], edit["resource"], edit["tier"]), {}) | edit
-        for edit in edits
-    ]
 
 
 def _edit(parts: list[str], typed: str | None) -> dict[str, Any]:

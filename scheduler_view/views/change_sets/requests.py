@@ -16,7 +16,6 @@ from scheduler_view.forms import Asked, RequestForm
 from scheduler_view.queries.changes.change_sets import change_row
 from scheduler_view.queries.quotas import QuotaRow
 from scheduler_view.queries.supply import supply_of
-from scheduler_view.views.change_sets.edits import with_rules
 from scheduler_view.views.change_sets.proposal import Unfit, propose
 
 SEPARATOR = "|"  # in no name of a cluster, resource or tier
@@ -62,9 +61,7 @@ def ask(request: HttpRequest, team: TeamRef, form: RequestForm) -> HttpResponse 
         "tier": tier,
         "gpus": found["gpus"],
     }
-    asked = Asked(
-        with_rules(cluster, [edit]), found["reason"], ends_at=found["ends_at"]
-    )
+    asked = Asked([edit], found["reason"], ends_at=found["ends_at"])
     try:
         made = propose(cluster, asked, visitor, request.user, plans=False)
     except Unfit as error:

@@ -74,9 +74,11 @@ def test_numbers(typed: str, number: str) -> None:
 def test_split(row: tuple[str, ...]) -> None:
     gpus, rule, given, *parts = row
     named = {name: int(n) for name, n in (one.split("=") for one in given.split())}
-    spec = SplitSpec(SplitRule(rule), named if rule == "weights" else {})
+    weighted = rule in ("weights", "listed")
+    spec = SplitSpec(SplitRule(rule), named if weighted else {})
     found = divide(int(gpus), list("abc"), spec, named if rule == "by_use" else None)
-    assert found.parts == dict(zip("abc", map(int, parts), strict=True))
+    wanted = zip("abc", parts, strict=True)
+    assert found.parts == {name: int(n) for name, n in wanted if n != "none"}
     assert sum(found.parts.values()) == int(gpus)
 
 
