@@ -32,10 +32,15 @@ def entry_rows(
     return list(seek_rows(rows, ("pk",), seek))
 
 
-def with_state() -> QuerySet[Entry]:
-    """All entries, with `is_booked`: whether a line has them."""
-    lines = RunningLine.objects.filter(
-        kind__in=EntryKind.values, reference=OuterRef("number")
+def with_state(*, only_waiting: bool = False) -> QuerySet[Entry]:
+    """All entries, or those that no line has, with `is_booked`: whether a line has them."""
+    lines = RunningLine.objects.filter(  # by the index of revision, team and day
+        revision__period=OuterRef("month"),
+        revision__reopened_at=None,
+        team=OuterRef("team__slug"),
+        billing_on=OuterRef("billing_on"),
+        kind__in=EntryKind.values,
+        reference=OuterRef("number"),
     )
     month = Func(
         F("billing_on"),
@@ -46,12 +51,15 @@ def with_state() -> QuerySet[Entry]:
     closed = PeriodRevision.objects.filter(
         period=OuterRef("month"), closed_at__isnull=False, reopened_at=None
     )
-    return Entry.objects.annotate(month=month, is_booked=Exists(lines) | Exists(closed))
+    found = Entry.objects.annotate(
+        month=month, is_booked=Exists(lines) | Exists(closed)
+    )
+    return found.filter(is_booked=False) if only_waiting else found
 
 
 def waiting_entries(first: date) -> list[Entry]:
     """The entries of a month, by its first day, that no line has yet."""
-    found = with_state().filter(is_booked=False, **_of_month(first))
+    found = with_state(only_waiting=True).filter(**_of_month(first))
     return list(found.select_related("team").order_by("pk"))
 
 
