@@ -9,7 +9,7 @@ from django.shortcuts import render
 
 from accounting.queries.teams.teams import visible_teams
 from accounting.web.downloads import csv_answer
-from accounting.web.paging import paged
+from accounting.web.paging import page_of, paged
 from accounting.web.permissions import Visitor, signed_in, visitor_of
 from scheduler_view.domain.plan.edit import stored_edit
 from scheduler_view.domain.plan.steps import Action
@@ -48,6 +48,8 @@ COLUMNS = (
     "ended_reason",
 )
 NOTHING_NEW = 204  # htmx does not change the page
+FEW = 10  # objects whose YAML is part of the page; of more on request
+AT_ONCE = 50  # lines of a list: a page of 500 objects stays below 300 kB
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,6 @@ class PlanStepLine:
     row: StepRow
     diff: list[diffs.DiffLine]
     patch: str
-    may_tick: bool
-    is_ticked: bool
 
     @property
     def changes(self) -> Sequence[tuple[str, str | None, str | None]]:
@@ -83,8 +83,9 @@ def _spelt(value: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AskedLine:
-    """One edit of a change set, and the edit that it replaced; None if it replaced none."""
+    """One edit of a change set by its position, and the edit that it replaced; None if none."""
 
+    index: int
     edit: Mapping[str, Any]
     before: Mapping[str, Any] | None
 
@@ -137,26 +138,36 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
     seen = f"{stamp(row)}{'-slow' if slow else ''}"
     if is_fragment and request.GET.get("seen") == seen:
         return HttpResponse(status=NOTHING_NEW)
-    side = request.GET.get("diff") == "side"
-    lines = [_line(step, row, side=side) for step in row.steps]
+    query = request.GET.dict()
     before = asked_before(row.id)
-    asked = [AskedLine(e, before.get(stored_edit(e).key)) for e in row.edits]
+    asked = [
+        AskedLine(i, e, before.get(stored_edit(e).key)) for i, e in enumerate(row.edits)
+    ]
+    steps = page_of(sorted(row.steps, key=_is_done), query.get("page", ""), AT_ONCE)
+    form = _form_of(query.get("diff", ""), steps.count)
     done = row.counts.get(StepState.APPLIED, 0) + row.counts.get(StepState.UNCHANGED, 0)
     context = {
         "change": row,
         "at": standing(row, visitor.scope, request.user.get_username(), visitor.now),
-        "asked": asked,
+        "asked": page_of(asked, query.get("edits", ""), AT_ONCE),
+        "effects": row.effects[:AT_ONCE],
+        "more_effects": row.effects[AT_ONCE:],
         "warnings": warning_texts(row.warnings),
-        "steps": lines,
-        "tickable": [line for line in lines if line.may_tick],
+        "page": steps,
+        "steps": [_line(step, row, form) for step in steps.lines],
+        "tickable": [
+            (step.title, step.title in row.forced)
+            for step in row.steps
+            if _may_tick(step, row)
+        ],
         "moving": sum(step.action != Action.KEEP for step in row.steps),
         "done": done,
-        "progress": round(100 * done / max(len(lines), 1)),
+        "progress": round(100 * done / max(steps.count, 1)),
         "result": _result(row),
-        "is_side": side,
+        "diff": form,
+        "poll": _with(request.GET, seen=seen),
         "is_admin": visitor.scope.is_admin,
         "is_slow": slow,
-        "stamp": seen,
         "teams": visible_teams(visitor.scope),
     }
     name = (
@@ -198,16 +209,33 @@ def _row(visitor: Visitor, number: int) -> ChangeRow:
     return row
 
 
-def _line(step: StepRow, change: ChangeRow, *, side: bool) -> PlanStepLine:
-    difference = diffs.side_by_side(step) if side else diffs.unified(step)
-    is_ticked = step.title in change.forced
-    # Only a conflict over fields can be forced; a missing namespace cannot.
-    # Nothing is taken over in a queue, which belongs to other people.
-    may_tick = (
+def _is_done(step: StepRow) -> bool:
+    """False for what needs a person, which is listed first."""
+    return not step.blocked and step.state != StepState.REFUSED
+
+
+def _form_of(asked: str, count: int) -> str:
+    """How the YAML is shown: `unified`, `side`, or empty if it is not part of the page."""
+    if asked in _DIFFS:
+        return asked
+    return "unified" if count <= FEW else ""
+
+
+_DIFFS = {"unified": diffs.unified, "side": diffs.side_by_side}
+
+
+def _may_tick(step: StepRow, change: ChangeRow) -> bool:
+    """Only a conflict over fields can be forced; a missing namespace cannot.
+
+    Nothing is taken over in a queue, which belongs to other people.
+    """
+    return step.title in change.forced or (
         bool(step.blocked)
         and (bool(step.others) or step.before is not None)
         and step.kind not in QUEUE_FIELDS
     )
-    return PlanStepLine(
-        step, difference, diffs.after_text(step), may_tick or is_ticked, is_ticked
-    )
+
+
+def _line(step: StepRow, change: ChangeRow, form: str) -> PlanStepLine:
+    patch = diffs.after_text(step) if step.blocked or step.message else ""
+    return PlanStepLine(step, _DIFFS[form](step) if form else [], patch)
