@@ -1,16 +1,17 @@
 """Checks of a close that read money: prices, conversions, unmapped time, conservation."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
 from django.db import connection
 
 from accounting.booking import own_lines
-from accounting.booking.periods import PeriodTerms, previous_period
+from accounting.booking.periods import PeriodTerms, first_day, previous_period
 from accounting.domain.billing.charge_lines import UNMAPPED
 from accounting.domain.billing.close_checks import Cause
-from accounting.models import PeriodRevision
+from accounting.models import PeriodRevision, UsageDay
 from accounting.rating.line_sql import DATED, OWN_LINES
 from accounting.rating.states_sql import held, wall
 
@@ -73,7 +74,7 @@ def causes(terms: PeriodTerms, lines: str | None) -> Mapping[str, Sequence[Cause
         "unmapped": [Cause(UNMAPPED, unmapped_raw / held_raw)] if held_raw else [],
         "unmapped_any": [Cause(UNMAPPED, unmapped_ms)],
         "conservation": _unbalanced(values, lines),
-        "moved": _moved(terms.name, is_computed=lines is not None),
+        "moved": _moved(terms, is_computed=lines is not None),
     }
 
 
@@ -84,18 +85,38 @@ def _unbalanced(values: Mapping[str, Any], lines: str | None) -> list[Cause]:
         return [Cause(subject, Decimal(value)) for subject, value in cursor.fetchall()]
 
 
-def _moved(period: str, *, is_computed: bool) -> list[Cause]:
-    """The change of the total from the month before, as a share of that."""
+def _moved(terms: PeriodTerms, *, is_computed: bool) -> list[Cause]:
+    """The change of the total from the month before, as a share of that.
+
+    By day with data: a ledger that began late in a month has few of its days. Its subject is the
+    month that is compared with, and its days.
+    """
+    period, earlier = terms.name, previous_period(terms.name)
     totals = dict(
         PeriodRevision.objects.filter(
-            period__in=(period, previous_period(period)), reopened_at=None
+            period__in=(period, earlier), reopened_at=None
         ).values_list("period", "total6")
     )
     if is_computed:
         with connection.cursor() as cursor:
             cursor.execute("SELECT sum(total6) FROM booking_statement")
             totals[period] = cursor.fetchone()[0]
-    before, total = totals.get(previous_period(period)), totals.get(period)
-    if not before or total is None:
+    before, total = totals.get(earlier), totals.get(period)
+    first = first_day(earlier)
+    days, of_days = _days_with_data(terms.first, terms.after)
+    days_before, of_days_before = _days_with_data(first, terms.first)
+    if not before or total is None or not days or not days_before:
         return []
-    return [Cause(period, abs(total - before) / abs(before))]
+    share = abs(total * days_before / (before * days) - 1)
+    few = (
+        f" ({days_before} of {of_days_before} days with data; "
+        f"this month: {days} of {of_days})"
+    )
+    is_whole = (days, days_before) == (of_days, of_days_before)
+    return [Cause(f"{first:%B %Y}{'' if is_whole else few}", share)]
+
+
+def _days_with_data(first: date, after: date) -> tuple[int, int]:
+    """The billing days that have data, and all days."""
+    found = UsageDay.objects.filter(billing_on__gte=first, billing_on__lt=after)
+    return found.values("billing_on").distinct().count(), (after - first).days

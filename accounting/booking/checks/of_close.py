@@ -38,7 +38,7 @@ _PASSED = {
     "estimated": "at most 10% of the held time was estimated",
     "contests": "no contest of this month or an earlier one waits for an answer",
     "bills": "every bill of the month is final, or there are none",
-    "moved": "the total is within 30% of the month before",
+    "moved": "the total of a day is within 30% of the month before",
 }
 _FAILED = {
     "over": "the period ends in {value}",
@@ -61,7 +61,7 @@ _FAILED = {
     "estimated": "{value} of the held time was estimated",
     "contests": "contests wait for an answer: {subjects}",
     "bills": "the cost is not final: {subjects}",
-    "moved": "the total differs by {value} from the month before",
+    "moved": "the total of a day with data differs by {value} from {subjects}",
 }
 _FAILED_ONE = {  # where the value is 1
     "windows": "1 window is not computed: {subjects}",
@@ -207,7 +207,7 @@ def _subjects(code: str, causes: Sequence[Cause]) -> str:
     names = _team_names() if code in {"contests", "team_coverage"} else {}
     named = [
         cause.subject
-        if code in {"order", "conservation", "entries"}
+        if code in {"order", "conservation", "entries", "moved"}
         else f"{names.get(cause.subject, cause.subject)}{_BETWEEN.get(code, ' ')}"
         f"{_text(code, cause.value)}"
         for cause in causes[:MOST_NAMED]

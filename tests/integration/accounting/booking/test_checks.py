@@ -347,10 +347,29 @@ def test_a_total_that_moved_by_more_than_30_percent_warns(days: Days) -> None:
     late = datetime(2026, 12, 5, tzinfo=UTC)
     book_running("2026-11")
     assert check("moved", late, "2026-11").level is Level.PASSED  # exactly 30 %
-    days.use("vision", date(2026, 11, 6), HOUR)
+    days.use("vision", date(2026, 11, 5), HOUR, workload="more")
     closed = periods.close("2026-11", person("anna"), now=late)
     [moved] = [one for one in closed.checks if one["code"] == "moved"]
     assert (moved["level"], moved["value"]) == ("warning", "0.8")
+
+
+def test_a_month_of_few_days_with_data_is_compared_by_day(days: Days) -> None:
+    """October began on its 24th day: November was 191% more, at the same cost of a day."""
+    for day in range(1, 11):
+        days.use("vision", date(2026, 11, day), 2 * HOUR)
+    book_running("2026-10")
+    book_running("2026-11")
+    late = datetime(2026, 12, 5, tzinfo=UTC)
+    found = check("moved", late, "2026-11")
+    assert found.level is Level.PASSED
+    assert found.message == "the total of a day is within 30% of the month before"
+    for day in range(1, 11):
+        days.use("vision", date(2026, 11, day), HOUR, workload="more")
+    book_running("2026-11")
+    assert check("moved", late, "2026-11").message == (
+        "the total of a day with data differs by 50.00% from October 2026 (1 of 31 days with "
+        "data; this month: 10 of 30)"
+    )
 
 
 def test_a_method_is_chosen_before_the_month_begins() -> None:
