@@ -38,7 +38,7 @@ from accounting.models import (
     Workload,
 )
 from scheduler_view.domain.plan.edit import QuotaEdit, edit_fields
-from scheduler_view.models import ChangeSet, WasteFinding, WhatIfRun
+from scheduler_view.models import ChangeSet, ChangeStep, WasteFinding, WhatIfRun
 from tests.browser.bills import import_two
 from tests.browser.waits import store_waits
 from tests.story import FOREVER, PASSWORD, Story
@@ -46,6 +46,7 @@ from tests.story import FOREVER, PASSWORD, Story
 MANY = 51  # a page has 50
 MODEL = "NVIDIA-A100-SXM4-80GB"
 LEAD = "lena"  # leads every team
+LONG_CHANGE = 4812  # the number of a change set with many objects
 OPENED = datetime(2026, 11, 2, 9, tzinfo=UTC)
 
 
@@ -262,4 +263,29 @@ def _changes(story: Story, lead: User, rows: int) -> None:
             edits=[edit],
         )
         for _ in range(rows)
+    )
+    edits = [QuotaEdit("vision", "nvidia.com/gpu", 8, f"tier-{n}") for n in range(rows)]
+    long = ChangeSet.objects.create(
+        pk=LONG_CHANGE,
+        cluster=story.cluster,
+        state="planned",
+        author=lead,
+        author_name=LEAD,
+        reason="Agreed in November.",
+        edits=[edit_fields(one) for one in edits],
+        plan={"summary": "Many quotas added", "effects": [], "warnings": []},
+        planned_at=OPENED,
+        plan_expires_at=OPENED,
+    )
+    ChangeStep.objects.bulk_create(
+        ChangeStep(
+            change_set=long,
+            position=n,
+            kind="ResourceQuota",
+            namespace="vision-prod",
+            name=f"gpu-ledger-tier-{n}",
+            action="create",
+            body={"kind": "ResourceQuota", "spec": {"hard": {}}},
+        )
+        for n in range(rows)
     )

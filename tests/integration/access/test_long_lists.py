@@ -18,7 +18,7 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from accounting.ingest.facts.rollup import roll_up_days
-from tests.integration.access.long_lists import LEAD, MANY, fill
+from tests.integration.access.long_lists import LEAD, LONG_CHANGE, MANY, fill
 from tests.integration.conftest import NOW
 from tests.sessions import give
 from tests.story import Story
@@ -42,6 +42,7 @@ LISTS = {
     "/audit?rows=25": ("fin", "ana"),
     "/changes": ("mia", LEAD, "fin", "ana"),
     "/changes?state=discarded": ("mia", LEAD, "fin", "ana"),
+    f"/changes/{LONG_CHANGE}": ("mia", LEAD, "fin", "ana"),
 }
 PAGER = re.compile(r'<nav class="pager" aria-label="([^"]+)">(.*?)</nav>', re.DOTALL)
 NEXT = re.compile(r'href="([^"]+)"[^>]*>\s*(?:Next|Older)')
