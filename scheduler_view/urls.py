@@ -4,6 +4,7 @@ from django.urls import path
 
 from scheduler_view.views import (
     queues,
+    quota_file,
     quotas,
     recommendations,
     team_quota,
@@ -16,6 +17,7 @@ from scheduler_view.views.change_sets import changes, settle, verbs
 urlpatterns = [
     path("quotas", quotas.quota_list, name="quotas"),
     path("quotas/yaml", quotas.quota_yaml, name="quota-yaml"),
+    path("quotas/file", quota_file.quota_file, name="quota-file"),
     path("quotas/change", quotas.propose, name="quota-propose"),
     path("quotas/settle", settle.settle, name="quota-settle"),
     path("quotas/settle-queue", settle.settle_queue, name="queue-settle"),

@@ -23,6 +23,7 @@ _ICONS = {
 }
 _OTHERS = (  # pages without an entry in the navigation
     NavItem("recommendations", "Recommendations", "trash-2", needs="lead"),
+    NavItem("quota-file", "Quotas from a file", "gauge", needs="admin"),
     NavItem("price-import", "Import prices", "tag", needs="all"),
     NavItem("entry-add", "New credit or charge", "table", needs="all"),
     NavItem("bill-import", "Import a bill", "scroll-text", needs="all"),

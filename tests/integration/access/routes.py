@@ -92,6 +92,7 @@ PAGES: dict[str, Route] = {
     "quotas/yaml": Route("/quotas/yaml?cluster=north&team=vision", TEAM),
     "quotas/change": posted("/quotas/change", (403, 403, 403, 403, 404)),
     "quotas/settle": posted("/quotas/settle", (403, 403, 403, 403, 404)),
+    "quotas/file": Route("/quotas/file", ADMIN, (403, 403, 403, 403, 422)),
     "quotas/settle-queue": posted("/quotas/settle-queue", (403, 403, 403, 403, 404)),
     "queues": Route("/queues", ALL),
     "queues/<int:number>": Route("/queues/99999", MISSING),

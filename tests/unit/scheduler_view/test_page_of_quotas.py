@@ -11,6 +11,11 @@ from accounting.domain.inventory.scheduler_queues import (
     queue_facts,
 )
 from scheduler_view.domain.drift_state import DriftState
+from scheduler_view.domain.plan.quota_file import (
+    QuotaFileError,
+    differing,
+    read_quota_file,
+)
 from scheduler_view.domain.quotas.headroom import limited_by, room
 from scheduler_view.domain.quotas.limit_range import predict
 from scheduler_view.domain.quotas.quantity import QuantityError, whole_gpus
@@ -122,6 +127,21 @@ def test_refused_tiers(refused: str, why: str) -> None:
     needle = "system-" if what == "name" else "1,000,000,000"
     assert needle in why
     assert needle in " ".join(faults)
+
+
+@pytest.mark.parametrize("row", rows("quota file"))
+def test_the_lines_of_a_quota_file(row: tuple[str, ...]) -> None:
+    present, team, resource, tier, gpus, edit = row
+    text = f"team,resource,tier,gpus\n{team},{resource},{tier},{gpus}\n"
+    if edit == "refused":
+        with pytest.raises(QuotaFileError, match="line 2: '-1' is not a whole number"):
+            read_quota_file(text, ["vision"])
+        return
+    now = {("vision", resource, tier): int(present)} if present else {}
+    found = differing(read_quota_file(text, ["vision"]), now)
+    assert [one.gpus for one in found] == (
+        [] if not edit else [None if edit == "none" else int(edit)]
+    )
 
 
 def test_every_state_of_drift_is_told() -> None:
