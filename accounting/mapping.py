@@ -15,6 +15,7 @@ from accounting.domain.holds.hold import Hold
 from accounting.domain.holds.label_counts import Tally
 from accounting.domain.inventory.records import PodRecord
 from accounting.domain.samples.series import ScraperIdentity, Times
+from accounting.domain.samples.shown_scales import ShownScale
 from accounting.domain.units.geometry import GpuPart
 
 _SCALARS = (
@@ -35,6 +36,11 @@ _SCALARS = (
     "priority_class",
     "unschedulable_ms",
 )
+
+
+def scales_from_json(found: str) -> dict[str, ShownScale]:
+    """What a scraper showed, by name, from the JSON of `Scraper.scales`."""
+    return msgspec.json.decode(found, type=dict[str, ShownScale])
 
 
 def pod_to_json(pod: PodRecord) -> dict[str, Any]:

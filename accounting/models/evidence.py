@@ -1,6 +1,6 @@
 """Evidence stored per hour so that holds, presence and labels can be derived again.
 
-It contains no metric values, only *when* something was sampled. `times` is a
+It contains no metric values, only *when* something was sampled and on which scale. `times` is a
 zlib-compressed little-endian int32 array of milliseconds since the hour's start, `steps`
 such an array of the step of each of these samples (rules.md N4).
 """
@@ -20,6 +20,9 @@ class Scraper(models.Model):
     shows_exported = models.BooleanField(default=False)  # ever showed exported_pod
     is_kube_state = models.BooleanField(default=False)
     interval_ms = models.PositiveIntegerField(null=True)  # as its source declares (N4)
+    # By name of whole percentages, what it ever showed (N8): [its first fractions as
+    # [time in ms, GPU], values above 1, such with decimal places].
+    scales = models.JSONField(default=dict, db_default={})
 
     class Meta:
         constraints = [

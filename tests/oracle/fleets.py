@@ -22,9 +22,9 @@ from tests.oracle.samples import (
     UTIL_RATIO,
     Sample,
 )
+from tests.oracle.utilizations import are_ratios, as_percent, as_ratio, utilization
 
 EARLY = 300  # seconds after its bind for which samples name such a pod
-BLANK = 9223372036854775794.0
 MEMORY = "DCGM_FI_DEV_FB_USED"
 
 
@@ -133,8 +133,7 @@ class _Scraper:
             mine = labels | self._named(i, on.get((card, n)))
             mine |= {"gpu_partition_id": str(n), "gpu_compute_partition_type": kind}
             mine |= {"card_model": node.shape.model}
-            ratio = self._utilization()
-            value = ratio if ratio != ratio or ratio > 7 else ratio * 100  # noqa: PLR0124
+            value = as_percent(node, self._utilization(), at)
             yield Sample(AMD_ENGINE, mine, when, 0 if n else value)
             yield Sample(AMD_POWER, mine, when, 0 if n else 600)
             yield Sample("gpu_used_vram", mine, when, 4096)
@@ -172,7 +171,7 @@ class _Scraper:
         self, i: int, pods: list[PodPlan], labels: dict[str, str], at: float
     ) -> Iterator[Sample]:
         """Samples of a GPU with several holders, each way that exporters have."""
-        node, when, utilization = self.plan.nodes[i], self._at(at), self._utilization()
+        node, when, ratio = self.plan.nodes[i], self._at(at), self._utilization()
         naming, (engine, util) = node.shape.naming, _names(node)
         copies: list[tuple[PodPlan, dict[str, str]]]
         copies = [(pods[-1], {})] if pods else []
@@ -184,24 +183,19 @@ class _Scraper:
         rows = [labels | self._named(i, pod) | vgpu for pod, vgpu in copies]
         rows = rows or [labels | self._named(i, None)]
         if node.metrics != "util":
-            value = (
-                100 * utilization
-                if node.percent.has(at) and utilization < 7
-                else utilization
-            )
+            value = as_ratio(node, ratio, at)
             yield from (Sample(engine, row, when, value) for row in rows)
         yield from (Sample(MEMORY, row, when, 4096) for row in rows)
         if node.metrics == "engine":
             return
-        value = self._util(node, utilization, at)
+        value = as_percent(node, ratio, at)
         if naming not in {"process", "zeros"} or not pods:
             yield from (Sample(util, row, when, value) for row in rows)
             return
         yield Sample(util, labels | self._named(i, None), when, value)
         for row in rows:
             own = 0 if naming == "zeros" else self.dice.choice([0, 5, 15, 45, 80])
-            is_percent = not node.has_ratios or node.percent.has(at)
-            yield Sample(util, row, when, own if is_percent else own / 100)
+            yield Sample(util, row, when, own / 100 if are_ratios(node, at) else own)
 
     def _seats(self, i: int, at: float) -> dict[tuple[int, int], PodPlan]:
         """By (GPU, place): the pod whose label the samples of that place carry."""
@@ -238,37 +232,22 @@ class _Scraper:
     def _metrics(
         self, node: NodePlan, labels: dict[str, str], at: float
     ) -> Iterator[Sample]:
-        utilization, when = self._utilization(), self._at(at)
+        ratio, when = self._utilization(), self._at(at)
         engine, util = _names(node)
         is_mixed = node.metrics == "mixed" and (int(at) // 400) % 2
         if node.metrics in {"engine", "both"} or is_mixed:
             zero = node.metrics == "both" and self.plan.seed % 3 == 0
-            value = (
-                100 * utilization
-                if node.percent.has(at) and utilization < 7
-                else utilization
-            )
+            value = as_ratio(node, ratio, at)
             yield Sample(engine, labels, when, 0.0 if zero else value)
         if node.metrics in {"util", "both", "mixed"}:
-            yield Sample(util, labels, when, self._util(node, utilization, at))
+            yield Sample(util, labels, when, as_percent(node, ratio, at))
         yield Sample(MEMORY, labels, when, 40960)
         if self.plan.seed % 5 == 0:
             yield Sample(POWER, labels, when, 300)
             yield Sample(LIMIT, labels, when, 500)
 
-    @staticmethod
-    def _util(node: NodePlan, utilization: float, at: float) -> float:
-        """A utilization under the name of utilisation, mostly in percent."""
-        is_odd = utilization != utilization or utilization > 7  # noqa: PLR0124  # NaN
-        is_ratio = node.has_ratios and not node.percent.has(at)
-        return utilization if is_odd or is_ratio else utilization * 100
-
     def _utilization(self) -> float:
-        if self.dice.random() < self.plan.odd:
-            return self.dice.choice(
-                [float("nan"), float("inf"), -1.0, 7.0, 7.0, 7.0, BLANK]
-            )
-        return self.dice.choice([0.0, 0.0, 0.25, 0.5, 0.9, 0.97, 1.0, 1.05, 1 / 3])
+        return utilization(self.dice, self.plan.odd)
 
     def _pod_on(self, node: int, gpu: int, at: float) -> PodPlan | None:
         """The pod whose label a GPU's samples carry."""

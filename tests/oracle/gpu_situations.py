@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from tests.oracle.observed import HOUR, Fleet
-from tests.oracle.samples import ENGINE, WINDOW, Sample
+from tests.oracle.samples import ENGINE, UTIL, WINDOW, Sample
 
 
 def too_many_uuids(fleet: Fleet) -> bool:
@@ -89,6 +89,37 @@ def declared(fleet: Fleet) -> bool:
         _distinct(samples) >= 3 and name in fleet.setup.scales
         for name, samples in _wrong_ratios(fleet)
     )
+
+
+def even(kind: str) -> Callable[[Fleet], bool]:
+    """A window of only 0 and 1 under a name of whole percentages, of a scraper of a kind.
+
+    By what it showed at other times: ratios, both, averages or percentages.
+    """
+
+    def happens(fleet: Fleet) -> bool:
+        ever: dict[str, set[float]] = defaultdict(set)
+        windows: dict[tuple[str, int], set[float]] = defaultdict(set)
+        for s in fleet.exporter:
+            if s.name == UTIL and 0 <= s.value <= 100:
+                by = f"{s.labels['instance']} {s.labels.get('prometheus_replica')}"
+                ever[by].add(s.value)
+                windows[by, s.at // WINDOW].add(s.value)
+        return any(
+            1 in values and values <= {0, 1} and _kind(ever[by]) == kind
+            for (by, _), values in windows.items()
+        )
+
+    return happens
+
+
+def _kind(values: set[float]) -> str:
+    is_odd, large = any(0 < v < 1 for v in values), {v for v in values if v > 1}
+    if any(v != round(v) for v in large):
+        return "averages"
+    if is_odd:
+        return "both" if large else "ratios"
+    return "percentages" if large else "unknown"
 
 
 def old_labels(fleet: Fleet) -> bool:

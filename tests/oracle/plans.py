@@ -74,6 +74,9 @@ class NodePlan:
     fake_pod: str = ""  # whose label they bear
     has_ratios: bool = False  # names of exporter 4.9, whose values are ratios
     percent: Span = NEVER  # values are percent all the same
+    ratios: Span = NEVER  # a collector divides whole percentages by 100
+    is_whole: bool = False  # percentages have no decimal places, and none is above 100
+    even: Span = NEVER  # values under names of percentages are exactly 0 or 1
     zeros: str = ""  # what contradicts its zeros on MIG: util, power
     lifecycle: tuple[str, str] | None = None  # a label of the node
 

@@ -40,6 +40,10 @@ SITUATIONS: Mapping[str, Callable[[Fleet], bool]] = {
     "percent under a ratio's name": gpus.silenced,
     "copies of few wrong values": gpus.copied,
     "wrong values of a declared name": gpus.declared,
+    **{
+        f"only 0 and 1 among {kind}": gpus.even(kind)
+        for kind in ("ratios", "both", "averages", "percentages")
+    },
     "labels older than an hour": gpus.old_labels,
     "samples after the end of a cluster": gpus.sampled_after_end,
     "lifecycle in snake case": gpus.label_in_snake_case,

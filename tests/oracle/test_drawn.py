@@ -13,7 +13,7 @@ from tests.oracle.seeds import fleet_of
 from tests.oracle.setup import Setup
 from tests.oracle.ways import same_ledgers
 
-NUMBERS = range(1, 31)  # two of each theme
+NUMBERS = range(1, 33)  # two of each theme
 
 
 @cache

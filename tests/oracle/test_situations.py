@@ -45,6 +45,7 @@ OF_THEME = {
     ],
     "retired": ["samples after the end of a cluster"],
     "priced": ["lifecycle in snake case"],
+    "divided by 100": [name for name in SITUATIONS if name.startswith("only 0 and 1")],
 }
 
 

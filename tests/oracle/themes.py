@@ -194,6 +194,26 @@ def percent(dice: Dice, plan: Plan) -> Plan:
     return replace(plan, odd=pick(dice, [0.0, 0.02, 0.02, 0.1]), scales=scales)
 
 
+def divided(dice: Dice, plan: Plan) -> Plan:
+    """Ratios under names of whole percentages; for a while only 0 and exactly 1 under them."""
+    is_whole = pick(dice, [True, True, False])
+
+    def even(node: NodePlan) -> NodePlan:
+        return replace(
+            node,
+            metrics=pick(dice, ["util", "util", "mixed"]),
+            is_whole=is_whole,
+            even=a_span(dice, plan.length, plan.length),
+        )
+
+    def change(node: NodePlan) -> NodePlan:
+        ever = Span(0, plan.length + 60)
+        return replace(node, ratios=pick(dice, [ever, ever, a_span(dice, plan.length)]))
+
+    plan = replace(plan, nodes=tuple(even(node) for node in plan.nodes))
+    return each_node(dice, plan, change)
+
+
 def fitting(plan: Plan) -> Plan:
     """A plan whose pods ask for what their nodes have."""
     pods = [
@@ -275,6 +295,7 @@ THEMES: Mapping[str, tuple[Change, str]] = {
     "priced": (priced, "whole"),
     "divided": (ordinary, "shaped"),
     "ordinary": (ordinary, "whole"),
+    "divided by 100": (divided, "whole"),
 }
 NAMES = list(THEMES)
 

@@ -61,12 +61,24 @@ def test_t36_a_declared_percentage_may_be_small(tmp_path: Path) -> None:
 
 
 def test_t36_few_fractions_are_no_data_and_never_one_percent(tmp_path: Path) -> None:
-    """Two samples a window do not show a scale for certain."""
-    scene(UTIL, lambda _: 0.5, step=150).read(tmp_path)
+    """Two samples do not show a scale for certain, and 1 after them is not 1 %."""
+    scene(UTIL, lambda at: 0.5 if at < START + 60 else 1).read(tmp_path)
 
     row, [issue] = shown()
     assert (row["busy_ms"], row["unknown_ms"]) == (0, HOUR_MS)
     assert (issue["severity"], issue["at_stake_charge"]) == ("error", "2.100000")
+
+
+def test_t36_few_fractions_in_a_window_and_many_in_all(tmp_path: Path) -> None:
+    """A scraper with two samples a window, all of them ratios: the third one decides."""
+    scene(UTIL, lambda _: 0.5, step=150).read(tmp_path)
+
+    row, [issue] = shown()
+    assert row["busy_ms"] == (HOUR_MS - row["unknown_ms"]) // 2
+    assert (
+        row["unknown_ms"] == 240_000
+    )  # N4: the first windows have no step of their own
+    assert issue["severity"] == "warning"
 
 
 def test_t36_two_collectors_of_two_scales(tmp_path: Path) -> None:
@@ -116,4 +128,91 @@ def test_t36_an_idle_gpu_of_one_percent_is_nothing_odd(tmp_path: Path) -> None:
 
     row, found = shown()
     assert row["busy_ms"] == HOUR_MS // 200
+    assert found == []
+
+
+def full_load(at: float) -> float:
+    """0.97, and exactly 1 from minute 10 to 50."""
+    return 1 if 600 <= at - START < 3000 else 0.97
+
+
+def test_t36_a_window_of_full_load_is_read_like_the_others(tmp_path: Path) -> None:
+    """Ratios of exactly 1 for 40 minutes: the scraper showed fractions before and after."""
+    told = Scene()
+    told.node(units=3)
+    for n in range(3):
+        told.pod(Pod(f"train-{n}"))
+        told.gpu(f"GPU-{n}", full_load, metric=UTIL)
+    told.read(tmp_path)
+
+    row, [issue] = shown()
+    assert row["busy_ms"] == HOUR_MS * 99 // 100  # 97 % of 20 minutes, and 40 minutes
+    assert row["unknown_ms"] == 0
+    assert issue["at_stake_ms"] == 3 * HOUR_MS
+    assert "exactly 0 or 1" in issue["message"]
+
+
+def test_t36_a_window_of_full_load_beside_whole_percent_is_doubtful(
+    tmp_path: Path,
+) -> None:
+    """Like the windows with fractions: the node beside shows 50, and 1 of its own is 1 %."""
+    told = scene(UTIL, full_load)
+    told.node("n2")
+    told.pod(Pod("train-1", node="n2"))
+    told.gpu("GPU-2", 50, node="n2", metric=UTIL)
+    told.node("n3")
+    told.pod(Pod("train-2", node="n3"))
+    told.gpu("GPU-3", lambda at: 50 if at < START + 300 else 1, node="n3", metric=UTIL)
+    told.read(tmp_path)
+
+    row, [issue] = shown()
+    assert row["unknown_ms"] == HOUR_MS
+    assert usage("pod")["train-1"]["busy_ms"] == HOUR_MS // 2
+    assert usage("pod")["train-2"]["busy_ms"] == 150_000 + 33_000  # 1 % of 55 minutes
+    assert issue["at_stake_ms"] == HOUR_MS
+
+
+def test_t36_whole_percent_is_believed_in_a_window_of_ratios(tmp_path: Path) -> None:
+    """A node that showed 50 has 1 %, beside fractions of another one."""
+    told = scene(UTIL, turns(0.5, 0.75))
+    told.node("n2")
+    told.pod(Pod("train-1", node="n2"))
+    told.gpu("GPU-2", lambda at: 50 if at < START + 300 else 1, node="n2", metric=UTIL)
+    told.read(tmp_path)
+
+    row, [issue] = shown()
+    assert row["busy_ms"] == (HOUR_MS - 300_000) * 5 // 8
+    assert row["unknown_ms"] == 300_000  # the window in which 50 is beside it
+    assert usage("pod")["train-1"]["busy_ms"] == 150_000 + 33_000
+    assert issue["severity"] == "error"
+
+
+def test_t36_a_scraper_of_both_scales_is_doubtful_at_zero_and_one(
+    tmp_path: Path,
+) -> None:
+    """Its collector was changed: fractions, whole percent, then a window with neither."""
+
+    def value(at: float) -> float:
+        minute = (at - START) // 60
+        return 0.5 if minute < 10 else 50 if minute < 20 else 1
+
+    scene(UTIL, value).read(tmp_path)
+
+    row, [issue] = shown()
+    assert row["busy_ms"] == 300_000 + 300_000
+    assert row["unknown_ms"] == 40 * 60_000
+    assert issue["at_stake_ms"] == 50 * 60_000
+    assert "other times" in issue["message"]
+
+
+def test_t36_averages_of_a_quiet_hour_are_percent(tmp_path: Path) -> None:
+    """12.5 at another time shows that 0.5 and 1 are averages of percentages."""
+
+    def value(at: float) -> float:
+        return 12.5 if at < START + 300 else [0.5, 1][int(at - START) // 30 % 2]
+
+    scene(UTIL, value).read(tmp_path)
+
+    row, found = shown()
+    assert row["busy_ms"] == 37_500 + 3_300_000 * 3 // 400
     assert found == []

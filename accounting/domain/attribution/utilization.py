@@ -84,7 +84,7 @@ def gpu_utilizations(
     Args:
         readings: of all sources.
         period: the windows.
-        whose: which labels name the exporter's own pod.
+        whose: which labels name the exporter's own pod, and what scales its values showed.
     """
     parts: dict[_TrackKey, list[Series]] = defaultdict(list)
     nodes: dict[_TrackKey, _Place] = {}
@@ -93,7 +93,9 @@ def gpu_utilizations(
     for reading in readings:
         of_utilization = [one for one in reading.series if one.metric in METRIC_CODE]
         declared = reading.declared
-        for series in on_their_scale(of_utilization, declared, period, issues):
+        for series in on_their_scale(
+            of_utilization, declared, period, issues, whose.scales
+        ):
             gpu = series.gpu
             if gpu is None:
                 continue

@@ -20,6 +20,7 @@ from accounting.domain.samples.series import (
     Series,
     Times,
 )
+from accounting.domain.samples.shown_scales import ShownScales
 from accounting.domain.units.geometry import GpuPart, part_in
 from accounting.domain.units.gpu_units import part_of
 
@@ -28,7 +29,7 @@ NO_TIMES: Times = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Which labels name an exporter's own pod and not a workload (trap T6, N3).
+    """Which labels name an exporter's own pod and no workload (trap T6, N3), and its scales.
 
     Attributes:
         renaming: scrapers that ever showed `exported_pod`: their plain workload labels name
@@ -36,11 +37,13 @@ class Ownership:
         own_pods: (namespace, pod) of pods that an `up` series names.
         foreign_uids: uids beside names of several pods: an exporter's own uid, which Prometheus
             adds to the name of each workload (trap T31).
+        scales: what scrapers ever showed under names of whole percentages (N8).
     """
 
     renaming: frozenset[ScraperIdentity] = frozenset()
     own_pods: frozenset[tuple[str, str]] = frozenset()
     foreign_uids: frozenset[str] = frozenset()
+    scales: ShownScales = field(default_factory=dict)
 
     def workload(self, gpu: GpuKey, scraper: ScraperIdentity) -> PodName | None:
         """The workload that a series names; None if it names none."""
@@ -63,10 +66,17 @@ class Ownership:
 
 
 def ownership(inventory: Inventory) -> Ownership:
-    """Which labels name exporters' own pods, according to the evidence."""
+    """What the evidence says of exporters."""
     renaming = (key for key, r in inventory.scrapers.items() if r.shows_exported)
     return Ownership(
-        frozenset(renaming), frozenset(inventory.own_pods), _foreign_uids(inventory)
+        frozenset(renaming),
+        frozenset(inventory.own_pods),
+        _foreign_uids(inventory),
+        {
+            (key, name): shown
+            for key, record in inventory.scrapers.items()
+            for name, shown in record.scales.items()
+        },
     )
 
 

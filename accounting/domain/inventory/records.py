@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from accounting.domain.core.interval import FAR_MS, Interval
 from accounting.domain.samples.series import PodName, ScraperIdentity, Times
+from accounting.domain.samples.shown_scales import ShownScale
 from accounting.domain.samples.validity import far_apart
 from accounting.domain.units.resources import sanitised
 from accounting.domain.units.share_policy import Policies
@@ -215,9 +216,10 @@ class Naming:
 
 @dataclass(slots=True)
 class ScraperRecord:
-    """One scraper: whether it renames labels, and when it scraped kube-state.
+    """One scraper: whether it renames labels, what scales it shows, when it scraped kube-state.
 
     Attributes:
+        scales: what it showed under names of whole percentages, by name (N8).
         kube_times: of the hours that were loaded; None: not a kube-state scraper.
         interval_ms: declared by its source (N4).
         spans: of all times at which it scraped kube-state, loaded or not.
@@ -228,6 +230,7 @@ class ScraperRecord:
     kube_times: Times | None = None
     interval_ms: int | None = None
     spans: list[SampleSpan] = field(default_factory=list)
+    scales: dict[str, ShownScale] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,23 @@ from accounting.domain.core.interval import WINDOW_MS, Interval
 from accounting.domain.core.issue import Issue
 from accounting.domain.samples.scraper_series import MAX_UTILIZATION
 from accounting.domain.samples.series import ScraperIdentity, Series, Values
+from accounting.domain.samples.shown_scales import (
+    NOTHING,
+    ONE_PERCENT,
+    WRONG_SAMPLES,
+    ShownScales,
+    are_above,
+    are_averages,
+    are_fractions,
+    once,
+)
 
-WRONG_SAMPLES = 3  # N8: this many of different GPUs or times show another scale
 # Percent of exporters that write whole numbers, so that a fraction shows another scale.
 WHOLE_PERCENT = frozenset(
     {"DCGM_FI_DEV_GPU_UTIL", "gpu_gfx_activity", "habanalabs_utilization"}
 )
 # Percent with decimal places: small values show nothing.
 FINE_PERCENT = frozenset({"gpu_prof_sm_active", "gpu_prof_tensor_active_percent"})
-ONE_PERCENT = 0.01
-_TINY = 1e-8  # of a ratio: a percentage that differs by less is whole
 
 
 @dataclass(slots=True)
@@ -29,16 +37,17 @@ class _Scale:
     """What is wrong with one name: windows by their start; a scraper of None is every one."""
 
     rejected: set[tuple[ScraperIdentity | None, int]] = field(default_factory=set)
-    ratios: set[int] = field(default_factory=set)
+    ratios: set[tuple[ScraperIdentity | None, int]] = field(default_factory=set)
 
     def of(self, series: Series) -> Values:
         """The values of a series on their scale; NaN where nobody knows it."""
         starts = series.times_ms - series.times_ms % WINDOW_MS
-        mine = {at for who, at in self.rejected if who in {None, series.scraper}}
-        values = np.where(
-            _among(starts, self.ratios), series.values * 100, series.values
+        rejected, ratios = (
+            {at for who, at in windows if who in {None, series.scraper}}
+            for windows in (self.rejected, self.ratios)
         )
-        found: Values = np.where(_among(starts, mine), np.nan, values)
+        values = np.where(_among(starts, ratios), series.values * 100, series.values)
+        found: Values = np.where(_among(starts, rejected), np.nan, values)
         return found
 
 
@@ -51,6 +60,7 @@ def on_their_scale(
     declared: frozenset[str],
     period: Interval,
     issues: list[Issue],
+    shown: ShownScales = MappingProxyType({}),
 ) -> list[Series]:
     """The same series with the values of undeclared names on the scale that they show (N8).
 
@@ -61,6 +71,7 @@ def on_their_scale(
         declared: names whose scale the source declares.
         period: the windows whose issues are reported.
         issues: to which issues are appended.
+        shown: what scrapers ever showed under names of whole percentages.
     """
     by_name: dict[str, list[Series]] = defaultdict(list)
     for series in every:
@@ -68,7 +79,7 @@ def on_their_scale(
             by_name[series.name].append(series)
     wrong: dict[str, _Scale] = {}
     for name, those in by_name.items():
-        found = _scale_of(name, those)
+        found = _scale_of(name, those, shown)
         if found is not None:
             wrong[name] = found
             issues.extend(_issues(name, those, found, period))
@@ -82,39 +93,76 @@ def on_their_scale(
     ]
 
 
-def _scale_of(name: str, those: Sequence[Series]) -> _Scale | None:
+def _scale_of(name: str, those: Sequence[Series], shown: ShownScales) -> _Scale | None:
     if name in FINE_PERCENT:
         return None
     values = np.concatenate([series.values for series in those])
     if name in WHOLE_PERCENT:
-        is_odd = ((values > 0) & (values < ONE_PERCENT)).any()
-        return _scale_of_percent(those) if is_odd else None
+        is_known = any(
+            shown.get((series.scraper, name), NOTHING).fractions for series in those
+        )
+        is_odd = is_known or are_fractions(values).any()
+        return _scale_of_percent(name, those, shown) if is_odd else None
     is_odd = ((values > MAX_UTILIZATION) & (values <= 100)).any()
     return _scale_of_ratio(name, those) if is_odd else None
 
 
-def _scale_of_percent(those: Sequence[Series]) -> _Scale | None:
-    """Ratios under a name of whole percentages; in doubt, scrapers with fractions are rejected."""
-    fractions: dict[int, set[tuple[str, int]]] = defaultdict(set)
-    scrapers: dict[int, set[ScraperIdentity]] = defaultdict(set)
-    large: set[int] = set()
-    averaged: set[int] = set()
-    for series in those:
-        values = series.values
-        for at, sample in _samples(series, (values > 0) & (values < ONE_PERCENT)):
-            fractions[at].add(sample)
-            scrapers[at].add(series.scraper)
+@dataclass(slots=True)
+class _Shown:
+    """What one window shows of a name of whole percentages.
+
+    Attributes:
+        fractions: samples between 0 and 1.
+        scrapers: who has values from 0 to 1 other than 0, and whether there are fractions.
+        above: who has values above 1.
+        is_averaged: some of those have decimal places.
+    """
+
+    fractions: set[tuple[str, int]] = field(default_factory=set)
+    scrapers: dict[ScraperIdentity, bool] = field(default_factory=dict)
+    above: set[ScraperIdentity] = field(default_factory=set)
+    is_averaged: bool = False
+
+
+def _shown_in_windows(those: Sequence[Series]) -> dict[int, _Shown]:
+    """What each window shows, by its start."""
+    found: dict[int, _Shown] = defaultdict(_Shown)
+    for series in map(once, those):
+        values, who = series.values, series.scraper
         starts = series.times_ms - series.times_ms % WINDOW_MS
-        is_large = values > ONE_PERCENT
-        large.update(np.unique(starts[is_large]).tolist())
-        is_fine = np.abs(values - np.rint(values * 100) / 100) > _TINY
-        averaged.update(np.unique(starts[is_large & is_fine]).tolist())
+        for at in np.unique(starts[values == ONE_PERCENT]).tolist():
+            found[at].scrapers.setdefault(who, False)
+        for at, sample in _samples(series, are_fractions(values)):
+            found[at].fractions.add(sample)
+            found[at].scrapers[who] = True
+        for at in np.unique(starts[are_above(values)]).tolist():
+            found[at].above.add(who)
+        for at in np.unique(starts[are_averages(values)]).tolist():
+            found[at].is_averaged = True
+    return found
+
+
+def _scale_of_percent(
+    name: str, those: Sequence[Series], shown: ShownScales
+) -> _Scale | None:
+    """Ratios under a name of whole percentages; in doubt, the scraper's values are rejected.
+
+    What a scraper ever showed counts as if it was shown in each window whose own values of that
+    scraper leave the scale open.
+    """
     found = _Scale()
-    for at, samples in fractions.items():
-        if at not in large and len(samples) >= WRONG_SAMPLES:
-            found.ratios.add(at)
-        elif at not in averaged:
-            found.rejected.update((scraper, at) for scraper in scrapers[at])
+    for at, window in _shown_in_windows(those).items():
+        are_ratios = len(window.fractions) >= WRONG_SAMPLES and not window.above
+        for who, has_fractions in window.scrapers.items():
+            ever = shown.get((who, name), NOTHING)
+            if ever.is_averaged or (who in window.above and not has_fractions):
+                continue
+            is_ratio = are_ratios and (has_fractions or not ever.is_above)
+            is_open = not window.is_averaged if has_fractions else ever.fractions
+            if is_ratio or (ever.is_ratio and not window.above):
+                found.ratios.add((who, at))
+            elif is_open:
+                found.rejected.add((who, at))
     return found if found.ratios or found.rejected else None
 
 
@@ -157,8 +205,9 @@ def _issues(
     }
     seen: set[tuple[int, str]] = set()
     for start, scraper, uuid in sorted(gpus):
-        is_lost = (None, start) in rejected or (scraper, start) in rejected
-        if (is_lost or start in scale.ratios) and (start, uuid) not in seen:
+        both = {(None, start), (scraper, start)}
+        is_lost = bool(both & rejected)
+        if (is_lost or both & scale.ratios) and (start, uuid) not in seen:
             seen.add((start, uuid))
             about[is_lost][start] += 1
     starts = sorted({*about[True], *about[False]})
@@ -182,12 +231,12 @@ def _message(name: str, *, is_lost: bool) -> str:
     if is_lost:
         return (
             f"{name} has values between 0 and 1, and its exporter writes whole percentages. Too "
-            "few, or larger values beside them, so that the scale is not certain: they count as "
-            "no data."
+            "few, or larger values beside them or at other times, so that the scale is not "
+            "certain: the values from 0 to 1 count as no data."
         )
     return (
         f"{name} has values between 0 and 1 and none above, and its exporter writes whole "
-        "percentages. They are read as ratios."
+        "percentages. They are read as ratios, also where all are exactly 0 or 1."
     )
 
 

@@ -33,7 +33,7 @@ from accounting.domain.units.gpu_units import (
 from accounting.domain.units.resources import is_counted
 from accounting.ingest.evidence import gpu_labels, gpu_models, resource_claims
 from accounting.ingest.evidence.ids import Ids, rows_of
-from accounting.mapping import pod_from_row, unpack_times
+from accounting.mapping import pod_from_row, scales_from_json, unpack_times
 from accounting.models import Cluster, Node
 from accounting.queries.data_health.retirement import retired_ms
 from accounting.queries.database_clock import database_now
@@ -218,8 +218,8 @@ def _load_pods(
 
 
 _SCRAPERS = """
-    SELECT id, job, instance, replica, shows_exported, interval_ms FROM accounting_scraper
-    WHERE cluster_id = %(cluster)s
+    SELECT id, job, instance, replica, shows_exported, interval_ms, scales
+    FROM accounting_scraper WHERE cluster_id = %(cluster)s
 """
 _SCRAPE_SPANS = """
     SELECT p.scraper_id, p.first_ms, p.last_ms, p.step_ms
@@ -240,13 +240,13 @@ _SCRAPES = """
 
 def _load_scrapers(cluster: Cluster, inventory: Inventory, ids: Ids) -> None:
     """Every scraper; of kube-state also its scrape times and the nodes that it showed."""
-    for pk, job, instance, replica, shows_exported, interval in rows_of(
+    for pk, job, instance, replica, shows_exported, interval, scales in rows_of(
         _SCRAPERS, cluster
     ):
         key = ScraperIdentity(job, instance, replica)
         ids.scrapers[key] = pk
         inventory.scrapers[key] = ScraperRecord(
-            key, shows_exported, interval_ms=interval
+            key, shows_exported, interval_ms=interval, scales=scales_from_json(scales)
         )
     by_id = {pk: key for key, pk in ids.scrapers.items()}
     for pk, first, last, step in rows_of(_SCRAPE_SPANS, cluster):

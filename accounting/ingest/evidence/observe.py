@@ -1,6 +1,6 @@
 """Merges samples of a period into the evidence, and derives holds and presence from it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from accounting.domain.inventory.merge.samples import observe
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.scraper_series import MAX_STEP_MS
 from accounting.domain.samples.series import Reading
+from accounting.domain.samples.validity import longest_gap_ms
 from accounting.failpoints import reach
 from accounting.ingest import batch_queues, node_states
 from accounting.ingest.evidence import gpu_labels, load, save, store_derived
@@ -104,6 +105,7 @@ def observe_period(
             resolve_pods(cluster, holding)
         changed.extend(_moved_end(cluster, until))
         changed.extend(jobs.again)
+        changed.extend(_rescaled(inventory, touched))
         outside = _outside(changed, _stretches(computed or [period]))
         schedule.mark_existing(cluster.pk, outside, "late")
         reach("folded")
@@ -153,6 +155,18 @@ def _load_far(
     near = label_period(period)
     gpu_labels.load_far(cluster, near, names, inventory, ids)
     gpu_labels.load_shown(cluster, inventory)
+
+
+def _rescaled(inventory: Inventory, touched: ChangedRecords) -> Iterator[Interval]:
+    """All time that is covered by samples of scrapers whose scale is read otherwise now (N8)."""
+    for gpu in inventory.gpus.values() if touched.rescaled else ():
+        for place, spans in gpu.spans.items():
+            if place.scraper in touched.rescaled:
+                for span in spans:
+                    reach_ms = longest_gap_ms(span.step_ms)
+                    yield Interval(
+                        max(0, span.first_ms - reach_ms), span.last_ms + reach_ms + 1
+                    )
 
 
 def _moved_end(cluster: Cluster, until_ms: int) -> list[Interval]:

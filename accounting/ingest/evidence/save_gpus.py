@@ -86,12 +86,13 @@ def save_scrapers(
                 shows_exported=inventory.scrapers[key].shows_exported,
                 is_kube_state=inventory.scrapers[key].kube_times is not None,
                 interval_ms=inventory.scrapers[key].interval_ms,
+                scales=inventory.scrapers[key].scales,
             )
             for key in sorted(touched.scrapers)
         ],
         update_conflicts=True,
         unique_fields=["cluster", "job", "instance", "replica"],
-        update_fields=["shows_exported", "is_kube_state", "interval_ms"],
+        update_fields=["shows_exported", "is_kube_state", "interval_ms", "scales"],
     )
     for row in Scraper.objects.filter(cluster=cluster):
         ids.scrapers[ScraperIdentity(row.job, row.instance, row.replica)] = row.pk

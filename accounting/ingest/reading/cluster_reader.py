@@ -25,7 +25,7 @@ AFTER_MS = 600_000
 # Computed together at most: an hour of the largest cluster (P1).
 GPU_HOURS_AT_ONCE = 8_192
 FOLDING = (
-    3  # raised when `domain.inventory.merge.samples` learns more from the same samples
+    4  # raised when `domain.inventory.merge.samples` learns more from the same samples
 )
 
 _ACCESS_KEYS = (
@@ -129,9 +129,9 @@ class ClusterReader:
 def folding_of(source: Source) -> bytes:
     """SHA-256 of everything except samples that determines a source's readings."""
     added = sorted((name, str(share)) for name, share in added_resources().items())
-    jobs = source.settings.get("jobs")
+    jobs, scales = source.settings.get("jobs"), sorted(source.scales.items())
     kube_jobs = source.cluster.kube_state_jobs
-    how = (FOLDING, added, source.interval_s, jobs, kube_jobs)
+    how = (FOLDING, added, source.interval_s, jobs, scales, kube_jobs)
     return hashlib.sha256(msgspec.json.encode(how)).digest()
 
 

@@ -41,6 +41,9 @@ class ChangedRecords:
         default_factory=set
     )  # known before, and found to rename labels
     own_pods: set[tuple[str, str]] = field(default_factory=set)
+    rescaled: set[ScraperIdentity] = field(
+        default_factory=set
+    )  # values of theirs may be read on another scale than before
 
 
 Everything = Sequence[tuple[Series, Reading]]

@@ -26,6 +26,7 @@ from accounting.domain.inventory.merge.operations import (
 from accounting.domain.inventory.merge.places import placed
 from accounting.domain.inventory.merge.pod_nodes import pod_nodes
 from accounting.domain.inventory.merge.pods import observe_pod, pod_labels
+from accounting.domain.inventory.merge.scales import observe_scales
 from accounting.domain.inventory.named_pods import note_named
 from accounting.domain.inventory.records import ClaimRecord, Inventory, SampleSpan
 from accounting.domain.samples.scraper_series import ScrapeSteps
@@ -56,6 +57,7 @@ def observe(
     _objects(inventory, everything, period, touched)
     _show_claims(inventory, touched)
     observe_gpus(inventory, everything, period, touched)
+    observe_scales(inventory, everything, period, touched)
     touched.nodes |= note_partitions(inventory)
     touched.nodes |= note_divided(inventory, touched.pods)
     touched.pods |= note_named(inventory)

@@ -1,0 +1,49 @@
+"""Merges what scrapers show under names of whole percentages (rules.md N8)."""
+
+from collections import defaultdict
+
+from accounting.domain.core.interval import Interval
+from accounting.domain.inventory.merge.operations import (
+    ChangedRecords,
+    Everything,
+    scraper_record,
+)
+from accounting.domain.inventory.records import Inventory
+from accounting.domain.samples.metric_scales import WHOLE_PERCENT
+from accounting.domain.samples.series import ScraperIdentity, Series
+from accounting.domain.samples.shown_scales import NOTHING
+
+
+def observe_scales(
+    inventory: Inventory,
+    everything: Everything,
+    period: Interval,
+    touched: ChangedRecords,
+) -> None:
+    """Merge the samples of a period under names whose scale their source does not declare.
+
+    A scraper is `rescaled` if fractions are known under the name: nothing else is doubtful.
+    """
+    those: dict[tuple[ScraperIdentity, str], list[Series]] = defaultdict(list)
+    for series, reading in everything:
+        name = series.name
+        is_percent = name in WHOLE_PERCENT and series.metric != "gpu_other"
+        if is_percent and name not in reading.declared:
+            those[series.scraper, name].append(series)
+    changed: list[tuple[ScraperIdentity, str]] = []
+    for (scraper, name), found in those.items():
+        record = scraper_record(inventory, scraper)
+        before = record.scales.get(name, NOTHING)
+        now = before.joined(found, period)
+        if now != before:
+            record.scales[name] = now
+            touched.scrapers.add(scraper)
+        if now.kind != before.kind:
+            changed.append((scraper, name))
+    odd = {
+        name
+        for record in inventory.scrapers.values()
+        for name, shown in record.scales.items()
+        if shown.fractions
+    }
+    touched.rescaled.update(scraper for scraper, name in changed if name in odd)
