@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from accounting.domain.billing.bills.words import TITLES as BILL_TITLES
 from accounting.domain.billing.methods import method_title
 from accounting.domain.reports.rows import UsageRow
+from accounting.queries.finance.months.payers import NAMES
 from accounting.templatetags.units import (
     NO_DATA,
     NO_PRICE,
@@ -128,9 +129,9 @@ def figure_json(value: Mapping[str, Any], name: str) -> SafeString:
 
 @register.filter
 def named(teams: Mapping[str, Any], slug: str) -> str:
-    """The name of a team by its slug; the slug if it is not known."""
+    """The name of a team by its slug, or of time without one; the slug if it is not known."""
     found = teams.get(slug) if teams else None
-    return slug if found is None else str(found.name)
+    return NAMES.get(slug, slug) if found is None else str(found.name)
 
 
 @register.filter

@@ -32,13 +32,22 @@ RECENT_MS = 31 * DAY_MS
 Finder = Callable[[Interval, int], list[NodeTime]]
 _UNPRICED = f"""
     SELECT model, min(billing_on), max(billing_on), sum({wall()})::bigint
-    FROM usage_day WHERE cluster_id = %s AND (price_id = 0 OR gpu_price_id = 0)
+    FROM usage_day WHERE cluster_id = %(cluster)s AND (price_id = 0 OR gpu_price_id = 0)
     GROUP BY model
 """
 _UNMAPPED = f"""
-    SELECT n.name, min(d.billing_on), max(d.billing_on), sum({held("d")})::bigint
-    FROM usage_day d JOIN accounting_namespace n ON n.id = d.namespace_id
-    WHERE d.cluster_id = %s AND d.team_id = 0 AND d.namespace_id <> 0 GROUP BY n.name
+    SELECT n.name, u.first, u.last, u.stake,
+           u.last < (SELECT max(billing_on) FROM usage_day WHERE cluster_id = %(cluster)s),
+           EXISTS (SELECT FROM usage_day d
+                   WHERE d.cluster_id = %(cluster)s AND d.namespace_id = u.namespace_id
+                     AND d.team_id <> 0 AND d.billing_on > u.last)
+    FROM (
+        SELECT namespace_id, min(billing_on) AS first, max(billing_on) AS last,
+               sum({held()})::bigint AS stake
+        FROM usage_day
+        WHERE cluster_id = %(cluster)s AND team_id = 0 AND namespace_id <> 0
+        GROUP BY namespace_id
+    ) u JOIN accounting_namespace n ON n.id = u.namespace_id
 """
 
 
@@ -57,21 +66,31 @@ def unpriced(event: HoursRolledUp) -> Iterable[Issue]:
 
 
 def unmapped(event: HoursRolledUp) -> Iterable[Issue]:
-    """Namespaces whose held time has no team."""
-    for name, first, last, stake in _rows(_UNMAPPED, event):
+    """Namespaces whose held time has no team, now or before a day that has ended."""
+    for name, first, last, stake, is_over, is_mapped in _rows(_UNMAPPED, event):
         yield Issue(
             code=UNMAPPED,
             subject=name,
-            message="No attribution rule maps this namespace to a team.",
+            message=_before(last, is_mapped=is_mapped)
+            if is_over
+            else "No attribution rule maps this namespace to a team.",
             first_ms=_first_ms(first),
             last_ms=_last_ms(last),
             at_stake_ms=stake,
+            severity="info" if is_over else "warning",
         )
+
+
+def _before(last: date, *, is_mapped: bool) -> str:
+    usage = f"Its usage before {last + timedelta(days=1):%-d %b %Y} has no team"
+    if is_mapped:
+        return f"{usage}; its later usage has one."
+    return f"{usage}. It has not used GPUs since."
 
 
 def _rows(query: str, event: HoursRolledUp) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(query, [event.cluster_id])
+        cursor.execute(query, {"cluster": event.cluster_id})
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
 

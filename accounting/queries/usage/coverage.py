@@ -9,10 +9,18 @@ from django.db import connection
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import WINDOW_MS, Interval, to_ms
 
-_QUERY = """
+# The window in which a cluster's live data began has a rest of what files have, and a part of
+# what its scrapes expect.
+_IS_WHOLE = """NOT EXISTS (
+    SELECT FROM accounting_kubejob j
+    WHERE j.cluster_id = w.cluster_id
+      AND to_timestamp(j.first_live_ms / 1000.0) >= w.window_start
+      AND to_timestamp(j.first_live_ms / 1000.0) < w.window_start + interval '5 minutes')"""
+_QUERY = f"""
     SELECT (w.window_start AT TIME ZONE %(zone)s)::date AS day,
            count(DISTINCT w.window_start) FILTER (WHERE w.rows > 0),
-           coalesce(sum(w.samples_expected), 0), coalesce(sum(w.samples_seen), 0),
+           coalesce(sum(w.samples_expected) FILTER (WHERE {_IS_WHOLE}), 0),
+           coalesce(sum(w.samples_seen) FILTER (WHERE {_IS_WHOLE}), 0),
            count(*) FILTER (WHERE w.state IN ('pending', 'claimed', 'failed'))
     FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
     WHERE w.shard = 0 AND w.window_start >= %(start)s AND w.window_start < %(end)s
@@ -23,7 +31,10 @@ _QUERY = """
 
 @dataclass(frozen=True, slots=True)
 class DayCoverage:
-    """One billing day: windows with facts, samples, windows that are not done."""
+    """One billing day: windows with facts, samples, windows that are not done.
+
+    Samples are without those of the window in which live data began.
+    """
 
     day: date
     windows: int

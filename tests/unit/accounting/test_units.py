@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.reports.comparison import change
-from accounting.templatetags import units
+from accounting.templatetags import pages, units
+
+
+def test_time_without_a_team_has_a_name_and_not_a_slug() -> None:
+    assert pages.named({}, "unmapped") == "Unmapped"
+    assert pages.named({}, "platform") == "Platform"
+    assert pages.named({}, "gone") == "gone"
 
 
 @pytest.mark.parametrize(

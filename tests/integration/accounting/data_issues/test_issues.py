@@ -1,14 +1,14 @@
 """Data issues: found, told in words, resolved by themselves when their cause is gone."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accounting.domain.core.issue_catalogue import TEXTS
-from accounting.models import Cluster, DataIssue
+from accounting.models import Binding, BindingKind, Cluster, DataIssue, Team
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.accounting.support import report, run
 
@@ -188,6 +188,53 @@ def test_what_is_at_stake_is_told_in_money_too(tmp_path: Path) -> None:
     [issue] = found("unmapped_namespace")
     assert issue["at_stake_ms"] == 1_800_000
     assert issue["at_stake_charge"] == "1.050000"
+
+
+def half_an_hour(day: int, namespace: str) -> Text:
+    """A pod of a day, by its number from the first one."""
+    times_of_day = times(HOUR_ZERO + day * DAY, HOUR_ZERO + day * DAY + 1800)
+    text = Text()
+    text.node("n1", 1, times_of_day)
+    text.pod(
+        f"train-{day}",
+        times_of_day,
+        node="n1",
+        bound=HOUR_ZERO + day * DAY,
+        namespace=namespace,
+    )
+    text.utilization(
+        "GPU-1", "n1", dict.fromkeys(times_of_day, 0.5), pod=f"train-{day}"
+    )
+    return text
+
+
+def test_time_of_before_a_rule_is_no_fault_of_today(tmp_path: Path) -> None:
+    configured("", tmp_path)
+    imported(half_an_hour(0, "elsewhere"), tmp_path)
+    [issue] = found("unmapped_namespace")
+    assert issue["severity"] == "warning"
+    assert issue["message"] == "No attribution rule maps this namespace to a team."
+    first = datetime.fromtimestamp(HOUR_ZERO, UTC)
+    after = f"{first + timedelta(days=1):%-d %b %Y}"
+    imported(half_an_hour(2, "vision"), tmp_path, "b.om")
+    [issue] = found("unmapped_namespace")
+    assert (issue["severity"], issue["message"]) == (
+        "info",
+        f"Its usage before {after} has no team. It has not used GPUs since.",
+    )
+    Binding.objects.create(
+        kind=BindingKind.NAMESPACE,
+        glob="elsewhere",
+        team=Team.objects.earliest("pk"),
+        position=99,
+        valid_from=first + timedelta(days=3),
+    )
+    imported(half_an_hour(4, "elsewhere"), tmp_path, "c.om")
+    [issue] = found("unmapped_namespace")
+    assert issue["message"] == (
+        f"Its usage before {after} has no team; its later usage has one."
+    )
+    assert issue["at_stake_ms"] == 1_800_000
 
 
 def test_an_unknown_name_is_said_until_a_later_file_lacks_it(tmp_path: Path) -> None:

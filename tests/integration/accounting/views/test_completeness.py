@@ -16,7 +16,8 @@ from django.test import Client
 
 from accounting.access import EVERYTHING
 from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import Cluster, Gpu, IngestWindow
+from accounting.domain.core.interval import to_ms
+from accounting.models import Cluster, Gpu, IngestWindow, KubeJob
 from accounting.queries.selection import Selection
 from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.templatetags import units
@@ -75,6 +76,31 @@ def test_hours_of_a_day_without_data_are_without_data(
     assert {cell.look for cell in gap} == {"dark"}
     assert all(cell.text.endswith("no data") for cell in gap)
     assert len(week.cells) == 48
+
+
+def test_the_window_in_which_live_data_began_is_in_no_share(
+    sign_in: SignIn, story: Story
+) -> None:
+    """Its first minutes were read from files, and the rest of it every 30 seconds."""
+    _, days = between(story, 2, 3)
+    start = days.period(ZONE).start
+    windows = IngestWindow.objects.filter(
+        window_start__gte=start, window_start__lt=days.period(ZONE).end
+    )
+    windows.update(samples_expected=73, samples_seen=73)
+    windows.filter(window_start=start).update(samples_expected=7300, samples_seen=4380)
+    client = sign_in("ana")
+    assert f"{units.short_day(days.first)} (89.7%" in text_of(client, "/data-health")
+    began = start + timedelta(minutes=2)
+    job = KubeJob.objects.create(
+        cluster=Cluster.objects.earliest("pk"),
+        job="live",
+        first_live_ms=to_ms(began),
+    )
+    job.runs.create(first_ms=to_ms(began), last_ms=to_ms(NOW))
+    page = text_of(client, "/data-health")
+    assert f"{units.short_day(days.first)} (" not in page
+    assert "The five minutes in which live data began are not counted." in page
 
 
 def test_data_health_says_what_each_share_is_of(sign_in: SignIn, story: Story) -> None:
