@@ -23,6 +23,7 @@ urlpatterns = [
     path("quotas/settle-queue", settle.settle_queue, name="queue-settle"),
     path("queues", queues.queue_page, name="queues"),
     path("queues/<int:number>", queues.queue_unit, name="queue-unit"),
+    path("queues/<int:number>/draft", queues.queue_draft, name="queue-draft"),
     path("changes", changes.change_list, name="changes"),
     path("changes/<int:number>", changes.change, name="change"),
     path("changes/<int:number>/<slug:verb>", verbs.act_on, name="change-act"),

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.schedulers import queue_objects
+from scheduler_view.domain.waits.world.queues import QUEUE_KINDS
 
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
 EVENT = "Event"
@@ -40,8 +41,9 @@ _FRAMEWORKS = {
     "VolcanoJob": ("batch.volcano.sh/v1alpha1", "jobs"),
     "CoschedulingPodGroup": ("scheduling.x-k8s.io/v1alpha1", "podgroups"),
 }
-READ_IF_ALLOWED = tuple(_FRAMEWORKS)
-"""Kinds that add to an explanation what labels and entries of queues do not show; optional."""
+FRAMEWORKS = tuple(_FRAMEWORKS)
+READ_IF_ALLOWED = (*FRAMEWORKS, *QUEUE_KINDS)
+"""Kinds that add to an explanation what other objects do not show; optional, no error."""
 OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # before 1.34
 
 

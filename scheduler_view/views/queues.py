@@ -5,21 +5,27 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from accounting.charts.queues import LINES, queue_over_time
 from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster
 from accounting.queries.teams.teams import visible_teams
+from accounting.rights import ADMINISTRATION
 from accounting.templatetags import units
 from accounting.web.figures import Chart, Key
-from accounting.web.permissions import signed_in, visitor_of
+from accounting.web.permissions import posted, signed_in, visitor_of
 from accounting.web.steps import hour_axis
+from scheduler_view.actions.change_sets import ChangeRefused
+from scheduler_view.actions.wait_drafts import draft_queue_value
+from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.domain.queues.pools import ResourcePool
 from scheduler_view.domain.waits.cause import Stage
 from scheduler_view.domain.waits.instants import WaitInstants
 from scheduler_view.models import WaitRecord
+from scheduler_view.planning.base_versions import LostUpdate
 from scheduler_view.queries.queue_values import queue_parts
 from scheduler_view.queries.queues.estimate_errors import estimate_errors
 from scheduler_view.queries.queues.pools import (
@@ -169,6 +175,35 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
         "held": error.held if error else None,
     }
     return render(request, "scheduler_view/queue_unit.html", context)
+
+
+@posted(ADMINISTRATION, belongs_to="queue-unit")
+def queue_draft(request: HttpRequest, number: int) -> HttpResponse:
+    """A draft change set with the larger value of a queue that a unit waits for."""
+    visitor = visitor_of(request)
+    record = queued_unit(visitor.scope, visitor.now, number)
+    if record is None:
+        raise Http404("no such unit")
+    key = record.kind, record.namespace, record.name
+    wait = waiting_row(visitor.scope, visitor.now, record.cluster, key)
+    field = parameter(request.POST, "field")
+    known = wait.queue_values if wait is not None else []
+    change = next((one for one in known if one["field"] == field), None)
+    if change is None:
+        raise Http404("it does not wait for this any more")
+    work = f"{record.namespace}/{record.name}"
+    try:
+        made = draft_queue_value(
+            record.cluster,
+            change,
+            work,
+            actor=request.user,  # type: ignore[arg-type]  # signed in
+            at=visitor.now,
+        )
+    except (ChangeRefused, EditsRefused, LostUpdate) as error:
+        messages.error(request, f"No draft was made: {error}.")
+        return redirect("queue-unit", number=number)
+    return redirect("change", number=made.pk)
 
 
 UNSEEN = "Not known: before this was observed"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from scheduler_view.cluster.kinds import KINDS, READ_IF_ALLOWED
+from scheduler_view.cluster.kinds import FRAMEWORKS, KINDS
 from tests.control_plane.admin import Admin, RefusedByServer
 from tests.processes import wait_until
 
@@ -294,7 +294,7 @@ def frameworks() -> list[dict[str, Any]]:
             {kind.version.rpartition("/")[2]: mapping(spec=ANYTHING, status=ANYTHING)},
             is_namespaced=True,
         )
-        for name in READ_IF_ALLOWED
+        for name in FRAMEWORKS
         for kind in (KINDS[name],)
     ]
 

@@ -25,6 +25,11 @@ class WaitCause(StrEnum):
     BACK_OFF = "back_off"
     SUSPENDED = "suspended"
     QUEUE = "queue"
+    QUEUE_CHECK = "queue_check"
+    QUEUE_LIMIT = "queue_limit"
+    QUEUE_STOPPED = "queue_stopped"
+    QUEUE_MISSING = "queue_missing"
+    QUEUE_DEACTIVATED = "queue_deactivated"
     GATED = "gated"
     CLAIM_MISSING = "claim_missing"
     NOT_TRIED = "not_tried"
@@ -58,6 +63,16 @@ class WaitCause(StrEnum):
     CRASH_LOOP = "crash_loop"
     INIT_CONTAINER = "init_container"
     STARTING = "starting"
+
+
+QUEUES = frozenset(
+    {
+        *(WaitCause.QUEUE, WaitCause.QUEUE_CHECK, WaitCause.QUEUE_LIMIT),
+        *(WaitCause.QUEUE_STOPPED, WaitCause.QUEUE_MISSING),
+        WaitCause.QUEUE_DEACTIVATED,
+    }
+)
+"""A queue of Kueue, Volcano or KAI keeps the work; of these, only `QUEUE` ends when others do."""
 
 
 class PreemptionOutcome(StrEnum):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scheduler_view.domain.waits.cause import WaitCause
+from scheduler_view.domain.waits.wording import amount_text, queue_text
 from scheduler_view.domain.wording import counted
 
 Facts = Mapping[str, Any]
@@ -67,10 +68,60 @@ def _back_off(facts: Facts, at: At) -> str:
     return f"{counted(facts['failed'], 'pod')} of {path} failed{last}{ends}."
 
 
+def _queue_limit(facts: Facts, at: At) -> str:
+    limit = facts.get("limit")
+    if not limit:
+        return ""
+    asked = amount_text(limit["requested"], limit["resource"])
+    flavor = f" of the flavor {limit['flavor']}" if limit.get("flavor") else ""
+    queue = queue_text(limit["queue"]) if "queue" in limit else "its queue"
+    return f"It requests {asked}; {queue} may have at most {limit['most']}{flavor}."
+
+
+def _queue(facts: Facts, at: At) -> str:
+    limit = facts.get("limit")
+    if not limit:
+        return ""
+    asked = amount_text(limit["requested"], limit["resource"])
+    flavor = f" of the flavor {limit['flavor']}" if limit.get("flavor") else ""
+    queue = queue_text(limit["queue"])
+    return f"It requests {asked}; {limit['more']} more{flavor} must be free in {queue}."
+
+
+def _queue_missing(facts: Facts, at: At) -> str:
+    return f"Not found: {_of(facts)}." if "object" in facts else ""
+
+
+def _queue_stopped(facts: Facts, at: At) -> str:
+    if "object" not in facts:
+        return ""
+    if "namespace" in facts:
+        return f"It does not serve the namespace {facts['namespace']}: {_of(facts)}."
+    if "inactive" in facts:
+        return f"It is not active, {facts['inactive']}: {_of(facts)}."
+    policy = f" ({facts['policy']})" if facts.get("policy") else ""
+    return f"It is stopped{policy}: {_of(facts)}."
+
+
+def _of(facts: Facts) -> str:
+    return queue_text(facts["object"])
+
+
+def _queue_check(facts: Facts, at: At) -> str:
+    if "check" not in facts:
+        return ""
+    return f"The admission check {facts['check']} is {facts['state'].lower()}."
+
+
 _BY_CAUSE: Mapping[str, Callable[[Facts, At], str]] = {
     WaitCause.CRASH_LOOP.value: _crash_loop,
     WaitCause.INIT_CONTAINER.value: _init_container,
     WaitCause.IMAGE_PULL.value: _of_container,
     WaitCause.CONTAINER_CONFIG.value: _of_container,
     WaitCause.BACK_OFF.value: _back_off,
+    WaitCause.QUEUE.value: _queue,
+    WaitCause.QUEUE_CHECK.value: _queue_check,
+    WaitCause.QUEUE_LIMIT.value: _queue_limit,
+    WaitCause.QUEUE_STOPPED.value: _queue_stopped,
+    WaitCause.QUEUE_MISSING.value: _queue_missing,
 }

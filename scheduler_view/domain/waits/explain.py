@@ -20,7 +20,7 @@ from scheduler_view.domain.waits.placement.gpu_requests import GpuRequest, gpu_r
 from scheduler_view.domain.waits.placement.holders import HolderSets
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.preemption import preemption_of
-from scheduler_view.domain.waits.queue_holders import cluster_queue_of, queue_holders
+from scheduler_view.domain.waits.queue_holders import queue_holders
 from scheduler_view.domain.waits.refusals import refusal_of_maker
 from scheduler_view.domain.waits.remedies.remedies import WaitCase, remedies_of
 from scheduler_view.domain.waits.units import WorkUnit
@@ -110,11 +110,8 @@ class Explainer:
             partners,
             tuple(claims.remedies),
         )
-        queue = (
-            cluster_queue_of(index, unit, main.name)
-            if main.cause is WaitCause.QUEUE
-            else ""
-        )
+        queue = str(main.facts.get("cluster_queue", ""))
+        is_held = queue and main.cause is WaitCause.QUEUE
         return WaitExplanation(
             subject=unit.subject,
             kind=unit.subject.partition("/")[0],
@@ -138,7 +135,7 @@ class Explainer:
             priority_class=main.spec.priority_class if main.spec else "",
             inverted=blockers.shown(inverted[0]) if inverted else None,
             cluster_queue=queue,
-            let_in=queue_holders(index, queue) if queue else (),
+            let_in=queue_holders(index, queue) if is_held else (),
         )
 
 

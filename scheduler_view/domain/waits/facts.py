@@ -5,7 +5,7 @@ from heapq import nsmallest
 
 from scheduler_view.domain.quotas.quota_key import is_mig
 from scheduler_view.domain.waits.blockers import Blockers
-from scheduler_view.domain.waits.cause import BIT, WaitCause
+from scheduler_view.domain.waits.cause import BIT, QUEUES, WaitCause
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.placement.demand import untolerated
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
@@ -45,7 +45,7 @@ def facts_of(
         found |= quota_facts(index, refusal)
     if devices:
         found["devices"] = devices
-    if main.cause is WaitCause.QUEUE and main.name:
+    if main.cause in QUEUES and main.name:
         found["queue"] = main.name
         reason = index.queue_reasons.get((unit.namespace, unit.kind, unit.name))
         reason = reason or (unit.top.queue_reason if unit.top else "")

@@ -14,6 +14,7 @@ from scheduler_view.domain.waits.placement.verdicts import (
     verdicts_of,
 )
 from scheduler_view.domain.waits.placement.volume_rules import volume_fault
+from scheduler_view.domain.waits.queue_waits import queued
 from scheduler_view.domain.waits.refusals import (
     AdmissionRefusal,
     refusal_of_claim,
@@ -69,10 +70,10 @@ class Findings:
             evidence=tuple(_condition(pod)),
         )
         if pod.spec.gates:
-            return _gated(unit, base, pod)
+            return self._gated(unit, base, pod)
         group = held_group(unit)
         if group is not None:
-            return replace(base, cause=WaitCause.QUEUE, name=group.queue)
+            return queued(self.index, unit, replace(base, name=group.queue))
         fault = self._claim_fault(base, pod)
         if fault is not None:
             return fault
@@ -87,9 +88,9 @@ class Findings:
         base = PodFinding(Stage.HELD_BACK, WaitCause.OTHER, count, spec=maker.template)
         if maker.is_suspended:
             queue = queue_of(unit)
-            cause = WaitCause.QUEUE if queue else WaitCause.SUSPENDED
-            said = self._of_queue(maker) if queue else ()
-            return replace(base, cause=cause, name=queue, evidence=said)
+            if queue:
+                return queued(self.index, unit, replace(base, name=queue))
+            return replace(base, cause=WaitCause.SUSPENDED)
         refusal = refusal_of_maker(self.index, unit, maker)
         world = self.index.world
         if "Pod" in world.unread and (
@@ -113,14 +114,13 @@ class Findings:
             return of_failed(base, maker, failed)
         return None if unit.pods else base
 
-    def _of_queue(self, maker: ControllerObject) -> tuple[Evidence, ...]:
-        """What a queue says of work that it has not let in."""
-        key = maker.namespace, maker.kind, maker.name
-        entry = self.index.queue_entries.get(key)
-        if entry is None or not entry.queue_message:
-            return ()
-        about = f"{entry.kind}/{entry.namespace}/{entry.name}"
-        return (Evidence(about, "status.conditions.message", entry.queue_message),)
+    def _gated(self, unit: WorkUnit, base: PodFinding, pod: PodObject) -> PodFinding:
+        gates = list(pod.spec.gates)
+        others = [one for one in gates if not one.startswith(_QUEUE_GATES)]
+        base = replace(base, facts={"gates": gates})
+        if others:
+            return replace(base, cause=WaitCause.GATED, name=others[0])
+        return queued(self.index, unit, replace(base, name=queue_of(unit)))
 
     def _claim_fault(self, base: PodFinding, pod: PodObject) -> PodFinding | None:
         world, made = self.index.world, dict(pod.claims)
@@ -263,15 +263,6 @@ class Findings:
         return (
             "nodes are available" in message or is_known
         ) and world.now_ms - since <= RETRY_MS
-
-
-def _gated(unit: WorkUnit, base: PodFinding, pod: PodObject) -> PodFinding:
-    gates = list(pod.spec.gates)
-    others = [one for one in gates if not one.startswith(_QUEUE_GATES)]
-    facts: dict[str, object] = {"gates": gates}
-    if others:
-        return replace(base, cause=WaitCause.GATED, name=others[0], facts=facts)
-    return replace(base, cause=WaitCause.QUEUE, name=queue_of(unit), facts=facts)
 
 
 def _without_claim(base: PodFinding, name: str, kind: str) -> PodFinding:

@@ -9,7 +9,7 @@ from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.containers import INIT, ContainerState
+from scheduler_view.domain.waits.world.container_states import INIT, ContainerState
 from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.pods import PodObject
 

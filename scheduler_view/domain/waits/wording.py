@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scheduler_view.domain.waits.cause import Overlay, Stage, WaitCause
-from scheduler_view.domain.wording import counted
+from scheduler_view.domain.wording import counted, units
 
 CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.QUOTA: "The quota is used up",
@@ -16,6 +16,11 @@ CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.BACK_OFF: "Its pods failed; new ones are made after a pause",
     WaitCause.SUSPENDED: "A person suspended it",
     WaitCause.QUEUE: "Its queue has not admitted it",
+    WaitCause.QUEUE_CHECK: "An admission check of its queue has not let it in",
+    WaitCause.QUEUE_LIMIT: "It requests more than its queue can ever let in",
+    WaitCause.QUEUE_STOPPED: "Its queue lets no work in",
+    WaitCause.QUEUE_MISSING: "Its queue does not exist",
+    WaitCause.QUEUE_DEACTIVATED: "It is deactivated in its queue",
     WaitCause.GATED: "A scheduling gate holds it back",
     WaitCause.CLAIM_MISSING: "Its resource claim or template does not exist",
     WaitCause.NOT_TRIED: "No scheduler has tried it",
@@ -95,6 +100,24 @@ def change_text(change: Change) -> str:
     return write(change) if write is not None else str(change["change"])
 
 
+def queue_text(subject: str) -> str:
+    """`the LocalQueue batch in the namespace lab`, `the ClusterQueue large`, `the queue b`."""
+    kind, _, path = subject.partition("/")
+    if kind == "Queue":
+        return f"the queue {path}"
+    namespace, _, name = path.rpartition("/")
+    return f"the {kind} {name}" + (
+        f" in the namespace {namespace}" if namespace else ""
+    )
+
+
+def amount_text(amount: float | str, resource: str) -> str:
+    """`8 GPUs`, `2 MIG 1g.10gb`; other resources as `4 of cpu`."""
+    if isinstance(amount, str):
+        return f"{amount} of {resource}"
+    return f"{amount:,.10g} {units(resource, 1 if amount == 1 else None)}"
+
+
 def free_behind_text(free: Change) -> str:
     """What is free although one constraint of the work excludes it, in sentences."""
     models = " or ".join(one for one in free["models"] if one)
@@ -171,6 +194,23 @@ def _labels(change: Change) -> str:
     return f"a pod with {named} starts"
 
 
+def _let_in_ends(change: Change) -> str:
+    work = f"work in the queue {change['queue']} ends"
+    if not change.get("units"):
+        return f"enough of the {work}"
+    amount = amount_text(change["units"], change["resource"])
+    return f"enough of the {work}: {amount} more"
+
+
+def _queue_raised(change: Change) -> str:
+    part, _, name = change["field"].rpartition("/")
+    where = f" of {part}" if part != "gpu" else ""
+    kind = "ClusterQueue" if change["object"] == "ClusterQueue" else "queue"
+    more = amount_text(change["more"], change["resource"])
+    to = f", to {change['to']}" if "to" in change else ""
+    return f"{name}{where} in the {kind} {change['queue']} is raised by {more}{to}"
+
+
 def _container_runs(change: Change) -> str:
     kind, name = change["container_kind"], change["container"]
     if kind == "init":
@@ -224,6 +264,25 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "queue_admits": lambda c: f"the queue {c['queue']} has quota for it".replace(
         "  ", " "
     ),
+    "end_let_in": _let_in_ends,
+    "raise_queue": lambda c: (
+        f"the quota of the queue {c['queue']} is raised, or more may be borrowed"
+    ),
+    "raise_queue_value": _queue_raised,
+    "shrink_total": lambda c: (
+        f"it requests at most {amount_text(c['to'], c['resource'])} in total"
+    ),
+    "change_queue": lambda c: f"it names the queue {c['queue']}, which exists",
+    "create_queue": lambda c: f"{queue_text(c['object'])} is created",
+    "resume_queue": lambda c: f"{queue_text(c['object'])} is resumed",
+    "repair_queue": lambda c: f"{queue_text(c['object'])} is active again",
+    "allow_namespace": lambda c: (
+        f"{queue_text(c['object'])} serves the namespace {c['namespace']}"
+    ),
+    "activate": lambda c: (
+        f"the Workload {c['object'].partition('/')[2]} is activated again (spec.active)"
+    ),
+    "pass_check": lambda c: f"the admission check {c['check']} lets it in",
     "resume": lambda c: f"{c['object']} is resumed",
     "remove_gate": lambda c: f"the gate {c['gate']} is removed",
     "start_scheduler": lambda c: f"the scheduler {c['scheduler']} runs",

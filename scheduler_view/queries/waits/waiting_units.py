@@ -109,6 +109,15 @@ class WaitingUnitRow:
         return details_of(self.cause, self.facts, _in_utc)
 
     @property
+    def queue_values(self) -> list[Change]:
+        """Changes of a value of a queue that a change set can make."""
+        return [
+            one
+            for one in self.starts_if
+            if one["change"] == "raise_queue_value" and "to" in one
+        ]
+
+    @property
     def is_cause_later(self) -> bool:
         """Whether it was not seen from its begin that it waits for this."""
         return self.since is None or self.cause_since - self.since > LONGEST_GAP
@@ -259,7 +268,9 @@ class _Reader:
         if change["change"] == "end_gang":
             named = [change["object"].partition("/")[2]]
         if all(self.may_read(_namespace(one)) for one in named):
-            return change
+            is_hidden = change["change"] == "raise_queue_value"
+            hides = is_hidden and not self._scope.sees_all  # limits of queues
+            return {k: v for k, v in change.items() if not (hides and k == "to")}
         teams = sorted({self._team(_namespace(one)) for one in named})
         return {"change": change["change"], "count": len(named), "teams": teams}
 

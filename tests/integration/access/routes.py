@@ -96,6 +96,9 @@ PAGES: dict[str, Route] = {
     "quotas/settle-queue": posted("/quotas/settle-queue", (403, 403, 403, 403, 404)),
     "queues": Route("/queues", ALL),
     "queues/<int:number>": Route("/queues/99999", MISSING),
+    "queues/<int:number>/draft": posted(
+        "/queues/99999/draft", (403, 403, 403, 403, 404)
+    ),
     "changes": Route("/changes", ALL),
     "changes/<int:number>": Route("/changes/99999", MISSING),
     "changes/<int:number>/<slug:verb>": posted("/changes/99999/plan", MISSING),

@@ -17,6 +17,7 @@ from scheduler_view.domain.waits.world.devices import DeviceClaim
 from scheduler_view.domain.waits.world.events import EventObject
 from scheduler_view.domain.waits.world.pod_spec import PodSpec, PodTerm
 from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.domain.waits.world.queues import QueueObject
 from scheduler_view.domain.waits.world.world import World
 
 
@@ -148,13 +149,9 @@ class WorldIndex:
         ]
 
     @cached_property
-    def queue_entries(self) -> Mapping[tuple[str, str, str], ControllerObject]:
-        """Entries of queues by namespace, kind and name of the work that they are for."""
-        return {
-            (one.namespace, one.controller.kind, one.controller.name): one
-            for one in self.world.controllers
-            if one.kind in ("Workload", "PodGroup") and one.controller is not None
-        }
+    def queues(self) -> Mapping[tuple[str, str, str], QueueObject]:
+        """Queues by kind, namespace (empty for those of the cluster) and name."""
+        return {(one.kind, one.namespace, one.name): one for one in self.world.queues}
 
     @cached_property
     def let_in(self) -> Mapping[str, list[ControllerObject]]:

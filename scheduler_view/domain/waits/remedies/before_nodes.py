@@ -8,6 +8,7 @@ from scheduler_view.domain.waits.explanation import Remedy, WaitChange, remedy
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.refusals import AdmissionRefusal
+from scheduler_view.domain.waits.remedies.of_queues import QUEUE_REMEDIES
 from scheduler_view.domain.waits.starting import JOB_RETRY_MS
 from scheduler_view.domain.waits.units import WorkUnit
 from scheduler_view.domain.waits.world.lenient import quantity
@@ -106,11 +107,6 @@ def _placed(kind: str) -> Callable[..., list[Remedy]]:
     return of
 
 
-def _admits(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
-    queue = f"{unit.namespace}/{finding.name}" if finding.name else ""
-    return [remedy("queue_admits", queue=queue)]
-
-
 def _ungate(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
     gates = finding.spec.gates if finding.spec else ()
     return [Remedy(tuple(WaitChange("remove_gate", {"gate": one}) for one in gates))]
@@ -161,7 +157,7 @@ def _retried(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
 _SIMPLE: Mapping[WaitCause, Callable[[WorkUnit, PodFinding], list[Remedy]]] = {
     WaitCause.PRIORITY_CLASS_MISSING: _named("create_priority_class"),
     WaitCause.SUSPENDED: lambda unit, _: [remedy("resume", object=unit.subject)],
-    WaitCause.QUEUE: _admits,
+    **QUEUE_REMEDIES,
     WaitCause.GATED: _ungate,
     WaitCause.CLAIM_MISSING: _claim,
     WaitCause.NOT_TRIED: _named("start_scheduler", "scheduler"),

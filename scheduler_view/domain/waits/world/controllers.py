@@ -3,8 +3,16 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from scheduler_view.domain.waits.world.entries import (
+    SCHEDULERS,
+    condition,
+    is_held_entry,
+    of_queue,
+    waiting_checks,
+)
 from scheduler_view.domain.waits.world.lenient import (
     Manifest,
+    amounts,
     instant_ms,
     is_true,
     items,
@@ -16,10 +24,6 @@ from scheduler_view.domain.waits.world.lenient import (
 from scheduler_view.domain.waits.world.pod_spec import PodSpec, pod_spec
 from scheduler_view.domain.waits.world.pods import ControllerRef, controller_of
 
-# reasons of KAI that are about its queues, not about nodes
-KAI_QUEUE_REASONS = frozenset(
-    {"NonPreemptibleOverQuota", "OverLimit", "QueueDoesNotExist"}
-)
 MAKERS = frozenset({"Job", "ReplicaSet", "StatefulSet"})
 REPLICA_SPECS: Mapping[str, str] = {
     "PyTorchJob": "pytorchReplicaSpecs",
@@ -59,6 +63,12 @@ class ControllerObject:
         deadline_s: the longest time that a Job may run; None without a limit.
         failed: pods of a Job that failed, as it counts them.
         pod_sets: of an entry of Kueue: how many pods it is for, and what each will require.
+        scheduler: of an entry of a queue: `kueue`, `volcano` or `kai`; else empty.
+        is_active: False for an entry of Kueue that was deactivated.
+        checks: of an entry of Kueue with quota: name, state and message of each admission check
+            that has not let it in.
+        may_be_partial: Kueue may let in fewer pods than it is for.
+        least: of a pod group of Volcano: thousandths that its smallest number of pods requests.
     """
 
     kind: str
@@ -87,10 +97,21 @@ class ControllerObject:
     deadline_s: int | None = None
     failed: int = 0
     pod_sets: tuple[tuple[int, PodSpec], ...] = ()
+    scheduler: str = ""
+    is_active: bool = True
+    checks: tuple[tuple[str, str, str], ...] = ()
+    may_be_partial: bool = False
+    least: tuple[tuple[str, int], ...] = ()
 
 
-def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
-    """An owner of pods from the API server's JSON."""
+def controller_object(
+    kind: str, manifest: Manifest, listed_as: str = ""
+) -> ControllerObject:
+    """An owner of pods from the API server's JSON.
+
+    Args:
+        listed_as: distinguishes pod groups of several schedulers.
+    """
     metadata, spec = part(manifest, "metadata"), part(manifest, "spec")
     template = part(spec, "template")
     has_template = kind in (*MAKERS, "Deployment")
@@ -117,15 +138,23 @@ def controller_object(kind: str, manifest: Manifest) -> ControllerObject:
         else None,
         failure=_failure(manifest),
         queue=text(spec, "queueName") or text(spec, "queue"),
-        queue_reason=_of_queue(kind, manifest, "reason"),
-        queue_message=_of_queue(kind, manifest, "message"),
+        queue_reason=of_queue(kind, manifest, "reason"),
+        queue_message=of_queue(kind, manifest, "message"),
         cluster_queue=text(manifest, "status", "admission", "clusterQueue"),
-        is_held=_is_held(kind, spec, manifest),
+        is_held=is_held_entry(kind, spec, manifest),
         admitted_ms=_admitted_ms(kind, manifest),
         backoff_limit=whole(spec, "backoffLimit") if kind == "Job" else None,
         deadline_s=whole(spec, "activeDeadlineSeconds") if kind == "Job" else None,
         failed=max(0, whole(manifest, "status", "failed") or 0) if kind == "Job" else 0,
         pod_sets=tuple(_pod_sets(spec)) if kind == "Workload" else (),
+        scheduler=SCHEDULERS.get(listed_as or kind, ""),
+        is_active=kind != "Workload" or spec.get("active") is not False,
+        checks=tuple(waiting_checks(manifest)) if kind == "Workload" else (),
+        may_be_partial=kind == "Workload"
+        and any(whole(one, "minCount") is not None for one in items(spec, "podSets")),
+        least=tuple(sorted(amounts(spec, "minResources").items()))
+        if listed_as == "VolcanoPodGroup"
+        else (),
     )
 
 
@@ -217,62 +246,11 @@ def _failure(manifest: Manifest) -> str:
     return ""
 
 
-def _of_queue(kind: str, manifest: Manifest, field: str) -> str:
-    """Why a queue has not let work in; empty for other kinds and after it did.
-
-    Args:
-        field: of the condition: `reason`, or `message`; KAI's reasons have no message.
-    """
-    if kind == "PodGroup":
-        reasons = _kai_reasons(manifest) if field == "reason" else []
-        return reasons[0] if reasons else ""
-    if kind != "Workload":
-        return ""
-    conditions = {
-        text(one, "type"): one for one in items(manifest, "status", "conditions")
-    }
-    for name in ("QuotaReserved", "Admitted"):
-        one = conditions.get(name)
-        if one is not None and text(one, "status") == "False":
-            return text(one, field)
-    return ""
-
-
-def _kai_reasons(manifest: Manifest) -> list[str]:
-    """Why KAI does not place a pod group."""
-    return [
-        text(reason, "reason")
-        for one in items(manifest, "status", "schedulingConditions")
-        if text(one, "type") == "UnschedulableOnNodePool"
-        and text(one, "status") != "False"
-        for reason in items(one, "reasons")
-        if text(reason, "reason")
-    ]
-
-
-def _condition(manifest: Manifest, name: str) -> Manifest | None:
-    for one in items(manifest, "status", "conditions"):
-        if text(one, "type") == name:
-            return one
-    return None
-
-
-def _is_held(kind: str, spec: Manifest, manifest: Manifest) -> bool:
-    """An entry of Kueue that is not admitted, or of Volcano or KAI that its queue holds back."""
-    if kind == "Workload":
-        admitted = _condition(manifest, "Admitted")
-        return admitted is None or text(admitted, "status") != "True"
-    if kind != "PodGroup" or not text(spec, "queue"):
-        return False
-    is_pending = text(manifest, "status", "phase") == "Pending"
-    return is_pending or bool(KAI_QUEUE_REASONS & set(_kai_reasons(manifest)))
-
-
 def _admitted_ms(kind: str, manifest: Manifest) -> int | None:
     if kind == "Workload":
-        admitted = _condition(manifest, "Admitted")
+        admitted = condition(manifest, "Admitted")
         if admitted is not None and text(admitted, "status") == "True":
             return instant_ms(admitted, "lastTransitionTime")
-    if kind == "Job" and _condition(manifest, "Suspended") is not None:
+    if kind == "Job" and condition(manifest, "Suspended") is not None:
         return instant_ms(manifest, "status", "startTime")
     return None

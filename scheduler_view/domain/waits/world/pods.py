@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.waits.world.containers import (
+from scheduler_view.domain.waits.world.container_states import (
     MAIN,
     ContainerState,
     containers_of,

@@ -37,6 +37,11 @@ from scheduler_view.domain.waits.world.limits import (
 from scheduler_view.domain.waits.world.nodes import ClusterNode, node_object
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject, pod_object
+from scheduler_view.domain.waits.world.queues import (
+    QUEUE_KINDS,
+    QueueObject,
+    queue_object,
+)
 from scheduler_view.domain.waits.world.storage import (
     StorageClassObject,
     Volume,
@@ -51,6 +56,8 @@ CONTROLLER_KINDS = (
     *("JobSet", "LeaderWorkerSet", "RayJob", "RayCluster", "RayService"),
     *("TrainJob", *REPLICA_SPECS, "VolcanoJob", "PodGroup", "Workload"),
 )
+READ_WITH_CARE = QUEUE_KINDS
+"""Kinds that are absent in most clusters: they prove nothing unless they were listed."""
 _ALSO_NAMED = {"PodGroup": ("VolcanoPodGroup", "KaiPodGroup", "CoschedulingPodGroup")}
 
 
@@ -95,6 +102,7 @@ class World:
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     storage_classes: Mapping[str, StorageClassObject] = field(default_factory=dict)
     budgets: tuple[BudgetObject, ...] = ()
+    queues: tuple[QueueObject, ...] = ()
     events: tuple[EventObject, ...] = ()
     unread: frozenset[str] = frozenset()
     free_since_ms: Mapping[str, int] = field(default_factory=dict)
@@ -137,7 +145,7 @@ def read_world(
         pods=pods,
         nodes=read("Node", node_object),
         controllers=tuple(
-            controller_object(kind, one)
+            controller_object(kind, one, name)
             for kind in CONTROLLER_KINDS
             for name in (kind, *_ALSO_NAMED.get(kind, ()))
             for one in objects.get(name, ())
@@ -160,12 +168,17 @@ def read_world(
         volumes={v.name: v for v in read("PersistentVolume", volume)},
         storage_classes={c.name: c for c in read("StorageClass", storage_class)},
         budgets=read("PodDisruptionBudget", budget_object),
+        queues=tuple(
+            queue_object(kind, one)
+            for kind in QUEUE_KINDS
+            for one in objects.get(kind, ())
+        ),
         events=tuple(
             event_object(one)
             for one in objects.get("Event", ())
             if one.get("reason") in READ_REASONS
         ),
-        unread=frozenset(unread),
+        unread=frozenset(unread) | {k for k in READ_WITH_CARE if k not in objects},
         added=added,
     )
 

@@ -6,12 +6,14 @@ from datetime import datetime
 import pytest
 from django.utils import timezone
 
-from scheduler_view.models import Observation, UnitWait, WaitRecord
+from scheduler_view.models import ChangeSet, Observation, UnitWait, WaitRecord
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story
 
 NOW = timezone.now()
+GPUS = {"resource": "nvidia.com/gpu"}
+FIELD = "h100/nvidia.com/gpu/nominalQuota"
 
 
 def held(unit: str, units: int) -> dict[str, object]:
@@ -67,7 +69,12 @@ def number(story: Story, sign_in: SignIn) -> int:
             "preemption": "none",
             "blockers": [],
             "blocker_sets": 0,
-            "starts_if": [{"change": "queue_admits", "queue": "vision-prod/l"}],
+            "starts_if": [
+                {"change": "end_let_in", "queue": "large", "units": 8} | GPUS,
+                {"change": "raise_queue_value", "queue": "large", "more": 8, "to": 32}
+                | {"object": "ClusterQueue", "field": FIELD}
+                | GPUS,
+            ],
             "evidence": [],
             "facts": {"queue": "l"},
             "priority_class": "",
@@ -111,7 +118,8 @@ def test_who_holds_the_quota_of_a_queue_is_named(number: int, sign_in: SignIn) -
     assert "nominalQuota 24" in page
     assert "borrowingLimit 8" in page
     assert "admits it" not in page, "that is a circle"
-    assert "enough of the work in the queue large ends" in page
+    assert "enough of the work in the queue large ends: 8 GPUs more" in page
+    assert "in the ClusterQueue large is raised by 8 GPUs, to 32" in page
     tune = WaitRecord.objects.get(name="tune").pk
     assert f'<a href="/queues/{tune}">vision-prod/tune</a>' in html_of(answer)
 
@@ -124,3 +132,20 @@ def test_a_lead_sees_no_names_of_others_and_no_limits(
     assert "vision-prod/tune" in page
     assert "search-prod/index" not in page
     assert "borrowingLimit" not in page
+    assert "is raised by 8 GPUs" in page
+    assert "to 32" not in page, "that shows the quota"
+
+
+def test_an_administrator_drafts_the_larger_quota(number: int, sign_in: SignIn) -> None:
+    ana = sign_in("ana")
+    assert "Draft 32 for the queue large" in text(ana.get(f"/queues/{number}"))
+    answer = ana.post(f"/queues/{number}/draft", {"field": FIELD})
+    made = ChangeSet.objects.get()
+    assert answer.headers["Location"] == f"/changes/{made.pk}"
+    (edit,) = made.edits
+    assert (made.state, edit["field"], edit["value"]) == ("draft", FIELD, "32")
+    assert made.reason == "vision-prod/train waits for the queue large"
+    lead = sign_in("luis").post(f"/queues/{number}/draft", {"field": FIELD})
+    assert lead.status_code == 403
+    other = sign_in("ana").post(f"/queues/{number}/draft", {"field": "h100/cpu/x"})
+    assert other.status_code == 404

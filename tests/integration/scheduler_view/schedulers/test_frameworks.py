@@ -4,12 +4,13 @@ The rules for each kind are in `tests/unit/scheduler_view/domain/waits/test_fram
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from scheduler_view.cluster.kinds import KINDS, READ_IF_ALLOWED
+from scheduler_view.cluster.kinds import FRAMEWORKS, KINDS, READ_IF_ALLOWED
 from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
 from tests.control_plane import queue_definitions
 from tests.control_plane.admin import GPU
@@ -19,6 +20,7 @@ from tests.integration.scheduler_view.schedulers.conftest import admin_of
 from tests.integration.scheduler_view.schedulers.queues import KUEUE, QueueOffice
 
 pytestmark = pytest.mark.control_plane
+SCHEDULERS = MANIFESTS / "schedulers"
 
 
 @pytest.fixture
@@ -88,7 +90,11 @@ def test_a_training_job_without_pods_waits_in_its_queue(
     entry(queues, training(queues))
     queues.look()
     found = UnitWait.objects.get(namespace=queues.office.world.name)
-    assert (found.kind, found.name, found.cause) == ("PyTorchJob", "train", "queue")
+    assert (found.kind, found.name, found.cause) == (
+        "PyTorchJob",
+        "train",
+        "queue_missing",
+    )
     assert found.content["facts"]["queue_reason"] == "WaitingForQuota"
     assert found.content["pods"]["wanted"] == 4
     kept = WaitRecord.objects.get(namespace=queues.office.world.name)
@@ -108,19 +114,26 @@ def test_work_of_a_kind_that_is_never_read_is_found_by_the_entry(
     entry(queues, unread)
     queues.look()
     found = UnitWait.objects.get(namespace=queues.office.world.name)
-    assert (found.kind, found.name, found.cause) == ("AppWrapper", "train", "queue")
-    optional = ObservationRun.objects.filter(kind__in=READ_IF_ALLOWED)
+    assert (found.kind, found.name) == ("AppWrapper", "train")
+    assert found.cause == "queue_missing", "no LocalQueue of its namespace"
+    optional = ObservationRun.objects.filter(kind__in=FRAMEWORKS)
     assert not optional.exists(), "what is optional is no error"
 
 
-def test_the_optional_role_allows_to_list_every_kind() -> None:
-    text = (MANIFESTS / "schedulers" / "frameworks.yaml").read_text()
-    role = next(iter(yaml.safe_load_all(text)))
-    allowed = {
+def test_the_optional_roles_allow_to_list_every_kind() -> None:
+    """`frameworks.yaml` those of frameworks and no more; the files of schedulers their queues."""
+    wanted = {(KINDS[kind].group, KINDS[kind].plural) for kind in READ_IF_ALLOWED}
+    allowed = {path.name: readable(path) for path in SCHEDULERS.glob("*.yaml")}
+    assert wanted <= set().union(*allowed.values())
+    assert allowed["frameworks.yaml"] <= wanted
+
+
+def readable(path: Path) -> set[tuple[str, str]]:
+    """Groups and kinds that the reader's role of a file names."""
+    role = next(iter(yaml.safe_load_all(path.read_text())))
+    return {
         (group, plural)
         for rule in role["rules"]
         for group in rule["apiGroups"]
         for plural in rule["resources"]
     }
-    wanted = {(KINDS[kind].group, KINDS[kind].plural) for kind in READ_IF_ALLOWED}
-    assert allowed == wanted

@@ -7,6 +7,14 @@ import pytest
 from scheduler_view.domain.waits.details import details_of
 
 HELD = {"container": "prepare", "container_kind": "init", "holds": 8}
+LIMIT = {
+    "queue": "ClusterQueue/large",
+    "flavor": "h100",
+    "resource": "nvidia.com/gpu",
+    "requested": 16,
+    "most": 8,
+    "more": 13,
+}
 FAILS = (
     "The init container prepare fails with exit code 1 (Error) and was restarted 7 "
     "times. It holds 8 GPUs."
@@ -26,6 +34,20 @@ FAILS = (
         ("back_off", {"failed": 3, "backoff_limit": 6, "maker": "Job/lab/j",
                       "failed_ms": 5},
          "3 pods of lab/j failed, last at <5>; the Job ends after 7 failures."),
+        ("queue_limit", {"limit": LIMIT},
+         "It requests 16 GPUs; the ClusterQueue large may have at most 8 of the flavor h100."),
+        ("queue", {"limit": LIMIT},
+         "It requests 16 GPUs; 13 more of the flavor h100 must be free in the ClusterQueue large."),
+        ("queue_missing", {"object": "LocalQueue/lab/b"},
+         "Not found: the LocalQueue b in the namespace lab."),
+        ("queue_stopped", {"object": "Queue/b", "policy": "Closed"},
+         "It is stopped (Closed): the queue b."),
+        ("queue_stopped", {"object": "ClusterQueue/b", "inactive": "FlavorNotFound"},
+         "It is not active, FlavorNotFound: the ClusterQueue b."),
+        ("queue_stopped", {"object": "ClusterQueue/b", "namespace": "lab"},
+         "It does not serve the namespace lab: the ClusterQueue b."),
+        ("queue_check", {"check": "nodes", "state": "Pending"},
+         "The admission check nodes is pending."),
         ("back_off", {"failed": 1, "maker": "ReplicaSet/lab/r"},
          "1 pod of lab/r failed."),
     ],

@@ -1,0 +1,44 @@
+"""Drafts of changes that an explanation of waiting work proposes; people review and plan them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.base_user import AbstractBaseUser
+
+from accounting.models import Cluster
+from scheduler_view.actions.change_sets import ChangeRefused, Draft, create
+from scheduler_view.domain.plan.edit import QueueEdit
+from scheduler_view.models import ChangeSet, QueueTarget
+
+LONGEST = 200  # characters of a name in the reason
+
+
+def draft_queue_value(
+    cluster: Cluster,
+    change: Mapping[str, Any],
+    work: str,
+    *,
+    actor: AbstractBaseUser,
+    at: datetime,
+) -> ChangeSet:
+    """A draft change set with a larger value of a queue.
+
+    Args:
+        change: a `raise_queue_value`.
+        work: that waits for it, for the reason.
+
+    Raises:
+        ChangeRefused: its value is not known.
+        EditsRefused, LostUpdate: see `change_sets.create`.
+    """
+    if "to" not in change:
+        raise ChangeRefused("the value that would be enough is not known")
+    kind, name, field = change["object"], change["queue"], change["field"]
+    target = QueueTarget.objects.filter(
+        cluster=cluster, kind=kind, name=name, field=field
+    ).first()
+    version = target.version if target is not None else 0
+    edit = QueueEdit(kind, name, field, str(change["to"]), version=version)
+    reason = f"{work[:LONGEST]} waits for the queue {name}"
+    return create(cluster=cluster, draft=Draft([edit], reason), actor=actor, at=at)

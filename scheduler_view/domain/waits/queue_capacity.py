@@ -1,0 +1,229 @@
+"""How much a queue can let in at most, and how much work in it requests (scheduling.md S8)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scheduler_view.domain.waits.placement.gpu_requests import is_gpu
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.domain.waits.world.lenient import quantity
+from scheduler_view.domain.waits.world.pod_spec import PodSpec
+from scheduler_view.domain.waits.world.queues import (
+    CLUSTER_QUEUE,
+    COHORT,
+    KAI_GPUS,
+    KAI_QUEUE,
+    FlavorQuota,
+    QueueObject,
+)
+
+Sets = tuple[tuple[int, PodSpec], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLimit:
+    """A limit of a queue that keeps work back; amounts in thousandths.
+
+    Attributes:
+        queue: that has the limit: the queue of the work, or one above it.
+        field: of the queue, as change sets name it; empty if none is known that helps.
+        most: what work of this queue may ever have together.
+        value: of the field.
+        more: by how much the field must be larger for the work to be let in.
+    """
+
+    queue: QueueObject
+    resource: str
+    requested: int
+    most: int
+    field: str = ""
+    value: int = 0
+    more: int = 0
+    flavor: str = ""
+
+    @property
+    def is_for_ever(self) -> bool:
+        """Whether the work would not fit even if nothing else were in the queue."""
+        return self.requested > self.most
+
+
+def amount_of(index: WorldIndex, resource: str, thousandths: int) -> int | float | str:
+    """GPUs as a number, other resources as a quantity."""
+    if resource != KAI_GPUS and not is_gpu(resource, index.world.added):
+        return quantity(thousandths)
+    whole, rest = divmod(thousandths, 1000)
+    return thousandths / 1000 if rest else whole
+
+
+def pod_sets(unit: WorkUnit) -> Sets:
+    """How many pods a unit asks its queue for, and what each requires."""
+    entry = next((one for one in unit.entries if one.pod_sets), None)
+    if entry is not None:
+        return entry.pod_sets
+    found = tuple((n, one.template) for one, n in unit.missing if one.template)
+    size = unit.gang_size
+    if found or not unit.pods:
+        return found
+    return ((size or len(unit.pods), unit.pods[0].spec),)
+
+
+def requested(sets: Sets) -> dict[str, int]:
+    """Thousandths of each resource that all pods request together."""
+    found: dict[str, int] = {}
+    for count, spec in sets:
+        for name, amount in spec.requests:
+            found[name] = found.get(name, 0) + count * amount
+    return found
+
+
+def kueue_limit(index: WorldIndex, queue: QueueObject, sets: Sets) -> QueueLimit | None:
+    """The GPU quota of a ClusterQueue that is too small for some pods; None if none is known."""
+    for count, spec in sets:
+        for resource, amount in spec.requests:
+            if not is_gpu(resource, index.world.added) or not amount:
+                continue
+            own = [one for one in queue.flavors if one.resource == resource]
+            need = count * amount
+            if not own:
+                return QueueLimit(queue, resource, need, 0)
+            most = {one: _most(index, queue, one) for one in own}
+            known = [one for one in most.values() if one is not None]
+            if len(known) == len(own) and need > max(known):
+                best = max(own, key=lambda one: most[one] or 0)
+                return _raised(queue, best, need, max(known))
+    return None
+
+
+def _raised(
+    queue: QueueObject,
+    quota: FlavorQuota,
+    need: int,
+    most: int,
+    more: int | None = None,
+) -> QueueLimit:
+    """Without `more`: so that its own unused quota is enough."""
+    unused = quota.nominal - quota.used
+    return QueueLimit(
+        queue,
+        quota.resource,
+        need,
+        most,
+        f"{quota.flavor}/{quota.resource}/nominalQuota",
+        quota.nominal,
+        need - unused if more is None else more,
+        quota.flavor,
+    )
+
+
+def missing_quota(
+    queue: QueueObject, resource: str, flavor: str, more: int, need: int
+) -> QueueLimit | None:
+    """The quota of which Kueue reports that more is needed; None if the queue has no such one."""
+    for one in queue.flavors:
+        if (one.flavor, one.resource) == (flavor, resource):
+            return _raised(queue, one, need, need, more)
+    return None
+
+
+def unused_quota(queue: QueueObject, sets: Sets, resource: str) -> QueueLimit | None:
+    """The same without Kueue's words, for a queue without a cohort and with one flavor."""
+    own = [one for one in queue.flavors if one.resource == resource]
+    need = requested(sets).get(resource, 0)
+    if len(own) != 1 or queue.behind or not need:
+        return None
+    more = need - (own[0].nominal - own[0].used)
+    return (
+        missing_quota(queue, resource, own[0].flavor, more, need) if more > 0 else None
+    )
+
+
+def _most(index: WorldIndex, queue: QueueObject, own: FlavorQuota) -> int | None:
+    """What a ClusterQueue may ever have of a flavor: its own and what it may borrow."""
+    if not queue.behind:
+        return own.nominal
+    limit = None if own.borrowing is None else own.nominal + own.borrowing
+    if COHORT in index.world.unread:
+        return limit
+    others = sum(
+        one.lent
+        for other in _cohort(index, queue)
+        for one in other.flavors
+        if (one.flavor, one.resource) == (own.flavor, own.resource)
+    )
+    most = own.nominal + others
+    return most if limit is None else min(most, limit)
+
+
+def _cohort(index: WorldIndex, queue: QueueObject) -> Iterator[QueueObject]:
+    """All other queues and cohorts of the tree that a ClusterQueue borrows from."""
+    parents = {
+        one.name: one.behind for one in index.queues.values() if one.kind == COHORT
+    }
+    root = _root(queue.behind, parents)
+    for one in index.queues.values():
+        if one.kind == CLUSTER_QUEUE and one is not queue:
+            if one.behind and _root(one.behind, parents) == root:
+                yield one
+        elif one.kind == COHORT and _root(one.name, parents) == root:
+            yield one
+
+
+def _root(name: str, parents: Mapping[str, str]) -> str:
+    seen = {name}
+    while parents.get(name) and parents[name] not in seen:
+        name = parents[name]
+        seen.add(name)
+    return name
+
+
+def tree_limit(
+    index: WorldIndex, queue: QueueObject, need: Mapping[str, int], *, by_quota: bool
+) -> QueueLimit | None:
+    """The limit of a queue of Volcano or KAI, or of one above it, that is too small.
+
+    Args:
+        need: thousandths by resource.
+        by_quota: KAI's quota counts, not its limit: the work may not be preempted.
+    """
+    found: list[QueueLimit] = []
+    for one in _upward(index, queue):
+        amounts = one.quotas if by_quota else one.limits
+        for resource, most in amounts.items():
+            wanted = _need_of(index, one, resource, need)
+            more = wanted - (most - one.used.get(resource, _used_gpus(index, one)))
+            if wanted and more > 0:
+                field = _tree_field(one, resource, by_quota=by_quota)
+                found.append(QueueLimit(one, resource, wanted, most, field, most, more))
+    return max(found, key=lambda one: (one.is_for_ever, one.more), default=None)
+
+
+def _used_gpus(index: WorldIndex, queue: QueueObject) -> int:
+    if queue.kind != KAI_QUEUE:
+        return 0
+    added = index.world.added
+    return sum(n for name, n in queue.used.items() if is_gpu(name, added))
+
+
+def _need_of(
+    index: WorldIndex, queue: QueueObject, resource: str, need: Mapping[str, int]
+) -> int:
+    added = index.world.added
+    if queue.kind == KAI_QUEUE and resource == KAI_GPUS:
+        return sum(n for name, n in need.items() if is_gpu(name, added))
+    return need.get(resource, 0) if is_gpu(resource, added) else 0
+
+
+def _tree_field(queue: QueueObject, resource: str, *, by_quota: bool) -> str:
+    if queue.kind == KAI_QUEUE:
+        return "gpu/quota" if by_quota else "gpu/limit"
+    return f"{resource}/capability"
+
+
+def _upward(index: WorldIndex, queue: QueueObject) -> Iterator[QueueObject]:
+    """A queue and those above it; a cycle ends the way up."""
+    seen: set[str] = set()
+    above: QueueObject | None = queue
+    while above is not None and above.name not in seen:
+        seen.add(above.name)
+        yield above
+        above = index.queues.get((above.kind, "", above.behind))
