@@ -8,6 +8,7 @@ from typing import Any
 
 from scheduler_view.domain.objects.desired import DesiredQuota, ObjectKey
 from scheduler_view.domain.objects.difference import FieldChange
+from scheduler_view.domain.objects.former import as_stored, from_stored
 from scheduler_view.domain.objects.manifest import Manifest, Pin
 from scheduler_view.domain.plan.steps import Action, PlanStep
 from scheduler_view.domain.tiers.tier import TierSpec, TierState
@@ -27,12 +28,13 @@ def step_row(
         name=step.key.name,
         action=step.action.value,
         body=step.body,
-        before=None if before is None else _kept(before),
+        before=before,
         pin=asdict(step.pin),
         changes=[[c.field, c.before, c.after] for c in step.changes],
         others={name: list(managers) for name, managers in step.others.items()},
         blocked=step.blocked,
         note=step.note,
+        former=as_stored(step.former),
         force=step.force,
         message=message,
         code=code,
@@ -51,13 +53,8 @@ def step_of(row: ChangeStep) -> PlanStep:
         blocked=row.blocked,
         force=row.force,
         note=row.note,
+        former=from_stored(row.former),
     )
-
-
-def _kept(live: Manifest) -> dict[str, Any]:
-    """A live object without fields that are of no use later."""
-    meta = {k: v for k, v in live["metadata"].items() if k != "managedFields"}
-    return {**live, "metadata": meta}
 
 
 def target_of(row: QuotaTarget) -> DesiredQuota:

@@ -198,9 +198,21 @@ def request_apply(
 
 
 def undo(
-    change_set: ChangeSet, *, actor: Actor, reason: str, at: datetime
+    change_set: ChangeSet,
+    *,
+    actor: Actor,
+    reason: str,
+    at: datetime,
+    forced: Sequence[str] = (),
 ) -> ChangeSet:
     """A new draft that restores the previous state.
+
+    Args:
+        change_set: applied.
+        actor: its author.
+        reason: for the audit log.
+        at: the current time.
+        forced: objects that others changed since, and that are set anyway.
 
     Raises:
         ChangeRefused: it was not applied, or its undo is in progress or done.
@@ -213,7 +225,7 @@ def undo(
     if under_way is not None:
         raise ChangeRefused(f"{under_way} already undoes {change_set}")
     edits = [replace(stored_edit(one), version=None) for one in change_set.reverse]
-    draft = Draft(edits, reason)
+    draft = Draft(edits, reason, forced)
     return create(
         cluster=change_set.cluster, draft=draft, actor=actor, at=at, undoes=change_set
     )

@@ -24,7 +24,7 @@ from scheduler_view.planning.base_versions import (
     with_versions,
 )
 from scheduler_view.planning.cluster_connection import Connect, connect_to
-from scheduler_view.planning.planner import Computed, compute
+from scheduler_view.planning.planner import Computed, PlanRequest, compute
 
 LONGEST_PAUSE_S = 10.0  # between two attempts
 Say = Callable[[str], None]
@@ -45,8 +45,7 @@ def compute_plan(
     ):
         return compute(
             cluster=cluster,
-            edits=edits,
-            forced=draft.forced,
+            request=PlanRequest(edits, draft.forced),
             reader=reader,
             pusher=pusher,
             at=now(),

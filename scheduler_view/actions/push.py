@@ -15,8 +15,10 @@ from scheduler_view.cluster.errors import (
     Unauthorized,
     WriteConflict,
 )
+from scheduler_view.cluster.give_back import give_back, is_recreated
 from scheduler_view.cluster.kinds import NAMESPACE
 from scheduler_view.cluster.queues import send_queue
+from scheduler_view.domain.objects.former import is_given_back, value_operations
 from scheduler_view.domain.objects.manifest import Manifest, Pin, pin_of
 from scheduler_view.domain.plan.queue_steps import StalePatch, is_done
 from scheduler_view.domain.plan.steps import Action, PlanStep, matches
@@ -67,8 +69,8 @@ def settled(
     live = get_or_none(reader, step.key)
     if was_sent and _is_done(step, live):
         return PushResult(Fate.APPLIED, READ_BACK)
-    if step.action == Action.REPLACE and was_sent and live is None:
-        return None  # removed, and not created yet
+    if was_sent and _is_half_done(step, live):
+        return None
     why = step.pin.difference(_pin(reader, step, live))
     if why:
         return _stale(why)
@@ -77,6 +79,14 @@ def settled(
     if step.blocked:
         return PushResult(Fate.REFUSED, step.blocked)
     return None
+
+
+def _is_half_done(step: PlanStep, live: Manifest | None) -> bool:
+    """True between the calls of a step that needs several."""
+    if live is None:  # removed, and not created yet
+        return step.action == Action.REPLACE or is_recreated(step)
+    former = step.former
+    return former is not None and not value_operations(former, live)
 
 
 def send(pusher: ClusterClient, reader: ClusterClient, step: PlanStep) -> PushResult:
@@ -108,6 +118,13 @@ def _send(pusher: ClusterClient, step: PlanStep, reader: ClusterClient) -> None:
     key, uid = step.key, step.pin.uid
     if step.action == Action.REMOVE:
         pusher.delete(key.kind, key.name, key.namespace, uid=uid)
+    elif step.former is not None:
+        give_back(
+            pusher,
+            step,
+            get_or_none(reader, key),
+            read=lambda: get_or_none(reader, key),
+        )
     elif step.body is None:
         raise ValueError(f"{key} has nothing to send")
     elif key.kind in QUEUE_FIELDS:
@@ -140,6 +157,9 @@ def _send_queue(pusher: ClusterClient, step: PlanStep, reader: ClusterClient) ->
 
 
 def _is_done(step: PlanStep, live: Manifest | None) -> bool:
+    if step.former is not None:
+        is_rest_done = step.body is None or matches(step.body, live)
+        return is_given_back(step.former, live) and is_rest_done
     if step.key.kind in QUEUE_FIELDS:
         return is_done(step, live)
     return matches(step.body, live)

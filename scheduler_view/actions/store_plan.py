@@ -34,8 +34,9 @@ from scheduler_view.planning.base_versions import (
     lost_updates,
 )
 from scheduler_view.planning.cluster_connection import Connect, connect_to
+from scheduler_view.planning.formers import formers_of
 from scheduler_view.planning.plan_text import plan_text_of
-from scheduler_view.planning.planner import Computed, compute
+from scheduler_view.planning.planner import Computed, PlanRequest, compute
 from scheduler_view.queries.resources import added_names
 
 LIMIT_KEY = "second_approver_above"  # of a cluster's `kubernetes` settings, in GPUs
@@ -70,8 +71,7 @@ def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -
         ):
             found = compute(
                 cluster=cluster,
-                edits=edits,
-                forced=change_set.forced,
+                request=PlanRequest(edits, change_set.forced, formers_of(change_set)),
                 reader=reader,
                 pusher=pusher,
                 at=at,

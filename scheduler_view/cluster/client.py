@@ -189,10 +189,19 @@ class ClusterClient:
     ) -> LiveObject:
         """JSON patch of an object; nothing is written if a `test` operation fails.
 
+        Args:
+            kind: in stored rows.
+            live: the object as just read.
+            operations: of the patch.
+            dry_run: everything except the write, including admission.
+
         Raises:
             Invalid: a `test` operation failed, or the result is not valid.
         """
-        path = patched(kind, live["apiVersion"]).path("", live["metadata"]["name"])
+        meta = live["metadata"]
+        is_ours = KINDS[kind].is_written
+        one = KINDS[kind] if is_ours else patched(kind, live["apiVersion"])
+        path = one.path(meta.get("namespace", ""), meta["name"])
         query = _write_query(dry_run=dry_run)
         answer = self._call("PATCH", path, query, operations, _JSON_PATCH)
         return _live(kind, answer)

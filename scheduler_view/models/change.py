@@ -141,6 +141,8 @@ class ChangeStep(models.Model):
     # the fields that we apply; null deletes the object
     body = models.JSONField(null=True)
     before = models.JSONField(null=True)  # the object as read; null if it did not exist
+    # what the object gets back: domain.objects.former.Former; null if nothing
+    former = models.JSONField(null=True)
     pin = models.JSONField(default=dict)  # domain.manifest.Pin
     changes = models.JSONField(default=list)  # [field, before, after]
     others = models.JSONField(default=dict)  # other managers by field

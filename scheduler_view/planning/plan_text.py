@@ -7,7 +7,12 @@ from typing import Any
 
 from accounting.models import Cluster, Team
 from accounting.rating.billing_settings import billing_at
-from scheduler_view.domain.objects.desired import DesiredQuota, committed
+from scheduler_view.domain.objects.desired import (
+    DesiredQuota,
+    committed,
+    quota_key_of,
+)
+from scheduler_view.domain.objects.manifest import Manifest
 from scheduler_view.domain.plan.edit import QuotaEdit, TierEdit
 from scheduler_view.domain.plan.effects import (
     ClassFacts,
@@ -27,6 +32,8 @@ from scheduler_view.domain.plan.warnings import (
     object_warnings,
     second_default,
 )
+from scheduler_view.domain.quotas.quantity import gpus_or_none
+from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.domain.quotas.spend import UnitRates
 from scheduler_view.domain.wording import counted
 from scheduler_view.planning.planner import Computed
@@ -143,7 +150,37 @@ def _facts(
         currency=currency,
         split=plan.desired.rules.get(edit.key, ""),
         parts=after.split if after else {},
+        found=_units_of_others(edit, plan) if before is None else {},
+        given_back=_units_given_back(edit, plan) if after is None else {},
     )
+
+
+def _units_of_others(edit: QuotaEdit, plan: Computed) -> dict[str, int]:
+    """What objects with the name of ours have before they become ours."""
+    after = plan.desired.after.targets.get(edit.key)
+    keys = [quota_key_of(place, edit.tier) for place in (after.split if after else ())]
+    objects = plan.sight.observed(keys).objects
+    return _units({key.namespace: one for key, one in objects.items()}, edit)
+
+
+def _units_given_back(edit: QuotaEdit, plan: Computed) -> dict[str, int]:
+    before = plan.desired.before.targets.get(edit.key)
+    keys = {
+        quota_key_of(place, edit.tier) for place in (before.split if before else ())
+    }
+    steps = (tried.step for tried in plan.steps)
+    formers = {s.key.namespace: s.former for s in steps if s.former and s.key in keys}
+    return _units({place: one.manifest for place, one in formers.items()}, edit)
+
+
+def _units(quotas: Mapping[str, Manifest | None], edit: QuotaEdit) -> dict[str, int]:
+    found = {}
+    for place, one in quotas.items():
+        hard = ((one or {}).get("spec") or {}).get("hard") or {}
+        units = gpus_or_none(hard.get(key_of(edit.resource)))
+        if units is not None:
+            found[place] = units
+    return found
 
 
 def _committed(

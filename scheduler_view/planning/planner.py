@@ -11,6 +11,7 @@ from datetime import datetime
 from accounting.models import Cluster, Team
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, FieldConflict
+from scheduler_view.cluster.give_back import give_back
 from scheduler_view.cluster.queues import send_queue
 from scheduler_view.domain.objects.desired import (
     ObjectKey,
@@ -54,6 +55,20 @@ AT_ONCE = 8  # parallel dry runs; the API server's own fairness limits more
 
 
 @dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What is planned.
+
+    Attributes:
+        forced: objects whose fields are taken over from other managers, selected by a person.
+        before: for an undo, the objects as they were before the change that is undone.
+    """
+
+    edits: Sequence[Edit]
+    forced: Iterable[str] = ()
+    before: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class DryRunResult:
     """A step and the server's response to its dry run.
 
@@ -88,8 +103,7 @@ class Computed:
 def compute(
     *,
     cluster: Cluster,
-    edits: Sequence[Edit],
-    forced: Iterable[str],
+    request: PlanRequest,
     reader: ClusterClient,
     pusher: ClusterClient,
     at: datetime,
@@ -97,13 +111,16 @@ def compute(
     """The plan of some edits.
 
     Args:
-        forced: objects whose fields are taken over from other managers, selected by a person.
+        cluster: of the edits.
+        request: the edits, and what a person selected.
+        at: the current time.
         reader, pusher: the two identities; the second sends the dry runs.
 
     Raises:
         EditsRefused: the edits cannot be fulfilled.
         ClusterError: the cluster cannot be read.
     """
+    edits = request.edits
     places, classes = see_places(reader), see_classes(reader)
     namespaces = _namespaces(places, at)
     live_queues = see_queues(reader, edits)
@@ -116,7 +133,7 @@ def compute(
         values_to_restore(edits, live_queues),
     )
     queues = plan_queues(edits, desired, live_queues)
-    wanted = _wanted(edits, desired, set(forced), classes)
+    wanted = _wanted(request, desired, classes)
     about = {one.key.namespace for one in wanted if one.key.namespace}
     sight = see(reader, places, classes, about, added_names())
     sight = replace(sight, queues=live_queues)
@@ -171,17 +188,23 @@ def _classes(edits: Sequence[Edit], live: Mapping[str, Manifest]) -> Classes:
 
 
 def _wanted(
-    edits: Sequence[Edit],
-    desired: DesiredChange,
-    forced: set[str],
-    live: Mapping[str, Manifest],
+    request: PlanRequest, desired: DesiredChange, live: Mapping[str, Manifest]
 ) -> list[DesiredObject]:
     """Every object of the edits, with the complete set of our keys."""
+    edits, forced, formers = request.edits, set(request.forced), request.before
     before, after = desired.before, desired.after
     keys = _touched(edits, before, after)
+    made = desired_quotas(before.targets.values(), before.tiers)
     quotas = desired_quotas(after.targets.values(), after.tiers)
     found = [
-        DesiredObject(key, quotas.get(key), str(key) in forced) for key in sorted(keys)
+        DesiredObject(
+            key,
+            quotas.get(key),
+            str(key) in forced,
+            made=made.get(key),
+            before=formers.get(key),
+        )
+        for key in sorted(keys)
     ]
     for edit in edits:
         if isinstance(edit, TierEdit):
@@ -267,17 +290,20 @@ def _try(
     *,
     default_is_free: bool,
 ) -> DryRunResult:
-    is_sent = step.action in (Action.CREATE, Action.CHANGE) and not step.blocked
-    if not is_sent or step.body is None:
+    is_sent = step.action in (Action.CREATE, Action.CHANGE, Action.RESTORE)
+    body = step.body or (step.former.manifest if step.former else None)
+    if not is_sent or step.blocked or body is None:
         return DryRunResult(step, before)
-    if step.body.get("globalDefault") and not default_is_free:
+    if body.get("globalDefault") and not default_is_free:
         note = "not checked: another class loses the default in the same change"
         return DryRunResult(replace(step, note=note), before)
     try:
-        if step.key.kind in QUEUE_FIELDS:
+        if step.former is not None:
+            give_back(pusher, step, before)
+        elif step.key.kind in QUEUE_FIELDS:
             send_queue(pusher, step, before or {}, dry_run=True)
         else:
-            pusher.apply(step.body, dry_run=True, force=step.force, uid=step.pin.uid)
+            pusher.apply(body, dry_run=True, force=step.force, uid=step.pin.uid)
     except FieldConflict as error:
         text = f"conflict with {error.owner} over {', '.join(error.fields)}"
         return DryRunResult(

@@ -37,6 +37,7 @@ _SIGNS = {
     "change": "~",
     "replace": "±",
     "remove": "\N{MINUS SIGN}",
+    "restore": "\N{LEFTWARDS ARROW WITH HOOK}",
     "keep": "=",
 }
 _WORDS = {
@@ -44,6 +45,7 @@ _WORDS = {
     "change": "changed",
     "replace": "replaced",
     "remove": "removed",
+    "restore": "restored",
     "keep": "unchanged",
 }
 

@@ -22,6 +22,9 @@ def json_patch(live: Manifest, operations: Sequence[Mapping[str, Any]]) -> Manif
             _apply(made, one)
         except (KeyError, IndexError, TypeError, ValueError):
             raise StatusError(422, REFUSED) from None
+    for name in ("labels", "annotations"):
+        if made["metadata"].get(name) == {}:
+            del made["metadata"][name]
     return made
 
 

@@ -32,8 +32,8 @@ def field_changes(body: Mapping[str, Any], live: Manifest) -> tuple[FieldChange,
     if "spec" in body:
         ours = {f"spec.hard.{key}" for key in owned_keys(live)}
         before = {k: v for k, v in before.items() if k in after or k in ours}
-        if "spec.scopeSelector" not in after and _selector(live):
-            before["spec.scopeSelector"] = _selector(live)
+        if "spec.scopeSelector" not in after and selector_text(live):
+            before["spec.scopeSelector"] = selector_text(live)
     names = [*after, *(name for name in before if name not in after)]
     found = tuple(
         FieldChange(name, before.get(name), after.get(name))
@@ -59,7 +59,7 @@ def wanted_fields(body: Mapping[str, Any]) -> dict[str, str]:
     if "spec" not in body:
         return {name: str(body[name]) for name in OWNED_CLASS_FIELDS}
     found = {f"spec.hard.{key}": str(v) for key, v in body["spec"]["hard"].items()}
-    return found | ({"spec.scopeSelector": s} if (s := _selector(body)) else {})
+    return found | ({"spec.scopeSelector": s} if (s := selector_text(body)) else {})
 
 
 def live_fields(live: Manifest) -> dict[str, str]:
@@ -73,10 +73,11 @@ def live_fields(live: Manifest) -> dict[str, str]:
         }
     hard = (live.get("spec") or {}).get("hard") or {}
     found = {f"spec.hard.{key}": str(value) for key, value in hard.items()}
-    return found | ({"spec.scopeSelector": s} if (s := _selector(live)) else {})
+    return found | ({"spec.scopeSelector": s} if (s := selector_text(live)) else {})
 
 
-def _selector(manifest: Manifest) -> str:
+def selector_text(manifest: Manifest) -> str:
+    """The scope selector of a quota as text; empty without one."""
     selector = (manifest.get("spec") or {}).get("scopeSelector") or {}
     terms = selector.get("matchExpressions") or []
     return "; ".join(

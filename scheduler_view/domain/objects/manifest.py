@@ -98,7 +98,7 @@ def pin_of(live: Manifest | None, namespace_uid: str = "") -> Pin:
             entry.get("operation", ""),
             _digest(entry["fieldsV1"]),
         ]
-        for entry in _entries(live)
+        for entry in entries(live)
     )
     generation = 0 if kind in _WANTED else int(meta.get("generation") or 0)
     pinned = _digest(wanted), _digest(managers)
@@ -118,7 +118,7 @@ def is_ours(live: Manifest) -> bool:
 def owners(live: Manifest) -> dict[Path, set[str]]:
     """The manager of each field in the object's spec, such as ("spec", "hard", "pods")."""
     found: dict[Path, set[str]] = {}
-    for entry in _entries(live):
+    for entry in entries(live):
         for path in _leaves(entry["fieldsV1"]):
             found.setdefault(path, set()).add(entry.get("manager", ""))
     return found
@@ -128,7 +128,7 @@ def appliers(live: Manifest, path: Path) -> set[str]:
     """Managers that set a field by server-side apply."""
     return {
         entry.get("manager", "")
-        for entry in _entries(live)
+        for entry in entries(live)
         if entry.get("operation") == "Apply" and path in set(_leaves(entry["fieldsV1"]))
     }
 
@@ -166,8 +166,8 @@ def git_owner(live: Manifest) -> str:
     return ""
 
 
-def _entries(live: Manifest) -> Iterator[Mapping[str, Any]]:
-    """Managed fields except those of the status, which changes with every pod."""
+def entries(live: Manifest) -> Iterator[Mapping[str, Any]]:
+    """Managed fields, except those of the status, which changes with every pod."""
     for entry in live["metadata"].get("managedFields") or []:
         if entry.get("subresource") != "status" and entry.get("fieldsV1"):
             yield entry

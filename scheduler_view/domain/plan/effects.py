@@ -54,6 +54,8 @@ class QuotaFacts:
         idle_percent: of held and observed time in 30 days; None if not observed.
         split: the rule of the division, as text; empty without a division.
         parts: units by namespace.
+        found: units that quotas of others, which the change takes over, have by namespace.
+        given_back: units that come back to such quotas, by namespace.
     """
 
     team: str
@@ -70,6 +72,8 @@ class QuotaFacts:
     currency: str
     split: str = ""
     parts: Mapping[str, int] = field(default_factory=dict)
+    found: Mapping[str, int] = field(default_factory=dict)
+    given_back: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +123,7 @@ def quota_effects(facts: QuotaFacts) -> list[Effect]:
     if facts.after is None:
         say(
             EffectCode.UNLIMITED,
-            f"{who} holds {facts.in_use} {what}{of_tier} now. After this change, the number is "
-            "not limited.",
+            f"{who} holds {facts.in_use} {what}{of_tier} now. {_afterwards(facts)}",
         )
     elif facts.in_use > facts.after:
         say(
@@ -154,9 +157,8 @@ def _within(facts: QuotaFacts, after: int) -> str:
     who, of_tier = whose(facts.name), f" in tier {facts.tier}" if facts.tier else ""
     what = units(facts.resource, after)
     if facts.before is None:
-        first = (
-            f"{facts.name} gets a quota of {after} {what}{of_tier}; it had no quota."
-        )
+        had = _listed(facts.found) if facts.found else "no quota"
+        first = f"{facts.name} gets a quota of {after} {what}{of_tier}; it had {had}."
     elif facts.before == after:
         first = f"{who} quota{of_tier} stays {after} {what}."
     else:
@@ -167,6 +169,20 @@ def _within(facts: QuotaFacts, after: int) -> str:
         f"{first} In use now: {facts.in_use}, so {free} {'is' if free == 1 else 'are'} "
         "free."
     )
+
+
+def _afterwards(facts: QuotaFacts) -> str:
+    """What limits a team without a quota of GPU Ledger."""
+    if not facts.given_back:
+        return "After this change, the number is not limited."
+    return (
+        f"The quota that was there before comes back: {_listed(facts.given_back)}. GPU Ledger "
+        "does not manage it afterwards."
+    )
+
+
+def _listed(parts: Mapping[str, int]) -> str:
+    return few([f"{gpus} in {name}" for name, gpus in sorted(parts.items())])
 
 
 def _division(facts: QuotaFacts, after: int) -> str:

@@ -239,6 +239,7 @@ DONE = {
     Action.CHANGE: "changed",
     Action.REPLACE: "replaced",
     Action.REMOVE: "removed",
+    Action.RESTORE: "restored",
     Action.KEEP: "unchanged",
 }
 

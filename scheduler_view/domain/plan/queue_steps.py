@@ -9,6 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scheduler_view.domain.json_operations import (
+    at_path,
+    operation,
+    set_path,
+    write,
+)
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.difference import FieldChange
 from scheduler_view.domain.objects.manifest import (
@@ -23,8 +29,6 @@ from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.domain.schedulers.queue_fields import (
     QueueFields,
     Values,
-    at_path,
-    set_path,
 )
 
 
@@ -149,8 +153,8 @@ def patch_of(step: PlanStep, live: Manifest) -> list[dict[str, Any]]:
     marks = fields.marks(live)
     if marks != fields.marks(step.body or {}):
         raise StalePatch("its flavors or resources were changed since this plan")
-    tests = [_operation("test", ("metadata", "uid"), step.pin.uid)]
-    tests += [_operation("test", path, name) for path, name in marks]
+    tests = [operation("test", ("metadata", "uid"), step.pin.uid)]
+    tests += [operation("test", path, name) for path, name in marks]
     writes = []
     for change in step.changes:
         path = fields.path(change.field, live)
@@ -161,7 +165,7 @@ def patch_of(step: PlanStep, live: Manifest) -> list[dict[str, Any]]:
             raise StalePatch(
                 f"{change.field} is {now}, not {change.before} as in this plan"
             )
-        tests.append(_operation("test", path, at_path(live, path)))
+        tests.append(operation("test", path, at_path(live, path)))
         writes.append(_write(fields, change, path))
     return [*tests, *writes]
 
@@ -169,19 +173,8 @@ def patch_of(step: PlanStep, live: Manifest) -> list[dict[str, Any]]:
 def _write(
     fields: QueueFields, change: FieldChange, path: Sequence[str | int]
 ) -> dict[str, Any]:
-    if change.after is None:
-        return {"op": "remove", "path": _pointer(path)}
-    verb = "add" if change.before is None else "replace"
-    return _operation(verb, path, fields.raw(change.field, change.after))
-
-
-def _operation(verb: str, path: Sequence[str | int], value: Any) -> dict[str, Any]:
-    return {"op": verb, "path": _pointer(path), "value": value}
-
-
-def _pointer(path: Sequence[str | int]) -> str:
-    steps = (str(step).replace("~", "~0").replace("/", "~1") for step in path)
-    return "".join(f"/{step}" for step in steps)
+    raw = None if change.after is None else fields.raw(change.field, change.after)
+    return write(path, change.before, raw)
 
 
 def _changes(

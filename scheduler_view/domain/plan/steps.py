@@ -15,6 +15,7 @@ from scheduler_view.domain.objects.difference import (
     live_fields,
     wanted_fields,
 )
+from scheduler_view.domain.objects.former import Former, is_given_back
 from scheduler_view.domain.objects.manifest import (
     CLASS,
     QUOTA,
@@ -25,6 +26,12 @@ from scheduler_view.domain.objects.manifest import (
     owned_keys,
     pin_of,
 )
+from scheduler_view.domain.plan.give_back import (
+    changes_back,
+    conflict_message,
+    former_of,
+    written_since,
+)
 
 
 class Action(StrEnum):
@@ -34,6 +41,7 @@ class Action(StrEnum):
     CHANGE = "change"
     REPLACE = "replace"  # deleted and created, because it cannot be changed in place
     REMOVE = "remove"
+    RESTORE = "restore"  # it is given back as it was before GPU Ledger changed it
     KEEP = "keep"  # it matches the desired state: nothing is sent
 
 
@@ -49,6 +57,7 @@ class PlanStep:
         blocked: why it cannot be applied; empty if it can.
         force: take over fields from other managers; only if a person has selected it.
         note: further information, as a sentence.
+        former: what the object gets back; only with RESTORE.
     """
 
     key: ObjectKey
@@ -60,6 +69,7 @@ class PlanStep:
     blocked: str = ""
     force: bool = False
     note: str = ""
+    former: Former | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +79,16 @@ class DesiredObject:
     Attributes:
         force: take over fields from other managers, as selected by a person.
         replace: may be deleted and created if it cannot be changed in place.
+        made: our fields as they are desired now.
+        before: for an undo, the object as it was before the change that is undone.
     """
 
     key: ObjectKey
     body: Mapping[str, Any] | None
     force: bool = False
     replace: bool = False
+    made: Mapping[str, Any] | None = None
+    before: Manifest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +139,11 @@ def _step(wanted: DesiredObject, observed: Observed) -> PlanStep:
     blocked = _place_fault(key, observed)
     if live is not None and not blocked:
         blocked = _foreign(live, wanted)
-    if wanted.body is None:
+    former = former_of(wanted.body, wanted.made, live, wanted.before)
+    if former is not None:
+        step = _given_back(wanted, live, pin, former)
+        blocked = blocked or step.blocked
+    elif wanted.body is None:
         step = _removal(wanted, live, pin)
     elif live is None:
         changes = tuple(
@@ -145,6 +163,35 @@ def _step(wanted: DesiredObject, observed: Observed) -> PlanStep:
     if step.action == Action.KEEP:
         blocked = ""
     return replace(step, blocked=blocked, force=wanted.force)
+
+
+def _given_back(
+    wanted: DesiredObject, live: Manifest | None, pin: Pin, former: Former
+) -> PlanStep:
+    """What was there comes back; what others have set since only if a person selects it."""
+    changes = changes_back(former, live)
+    since: Mapping[str, tuple[str, ...]] = {}
+    blocked = ""
+    if live is not None:
+        since = written_since(former, live)
+        blocked = conflict_message(changes, since)
+        if wanted.body is not None:
+            back = {change.field for change in changes}
+            rest = field_changes(wanted.body, live)
+            changes += tuple(c for c in rest if c.field not in back)
+    elif wanted.body is None and wanted.made is not None:
+        blocked = "it was removed since; it is created again only if you select it"
+    is_done = is_given_back(former, live) and (wanted.body is None or not changes)
+    return PlanStep(
+        wanted.key,
+        Action.KEEP if is_done else Action.RESTORE,
+        wanted.body,
+        pin,
+        changes,
+        others={name: names for name, names in since.items() if names},
+        blocked="" if wanted.force else blocked,
+        former=former,
+    )
 
 
 def _removal(wanted: DesiredObject, live: Manifest | None, pin: Pin) -> PlanStep:
@@ -218,7 +265,8 @@ def _order(step: PlanStep) -> tuple[int, ObjectKey]:
         return (5 if is_class else 4), step.key
     if not is_class:
         return 3, step.key
-    becomes_default = step.body is not None and bool(step.body.get("globalDefault"))
+    after = step.former.manifest if step.former else step.body or {}
+    becomes_default = bool(after.get("globalDefault"))
     return (2 if becomes_default else 1), step.key
 
 

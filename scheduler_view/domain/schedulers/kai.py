@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from accounting.domain.inventory.scheduler_queues import UNLIMITED, QueueFacts
+from scheduler_view.domain.json_operations import at_path
 from scheduler_view.domain.quotas.quantity import QuantityError, parse_quantity
 from scheduler_view.domain.quotas.quota_key import Added
 from scheduler_view.domain.schedulers.adapter import (
@@ -19,7 +20,6 @@ from scheduler_view.domain.schedulers.adapter import (
 from scheduler_view.domain.schedulers.queue_fields import (
     QueueFields,
     SentAs,
-    at_path,
     integer_fault,
     number_of,
     quantity_fault,

@@ -8,6 +8,7 @@ flavor or resource twice, resources in the order of `coveredResources`.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from scheduler_view.domain.json_operations import at_path
 from scheduler_view.domain.quotas.quota_key import Added, resource_of
 from scheduler_view.domain.schedulers.adapter import (
     Endpoint,
@@ -19,7 +20,6 @@ from scheduler_view.domain.schedulers.queue_fields import (
     Path,
     QueueFields,
     SentAs,
-    at_path,
     gpus_fault,
     integer_fault,
     name_of,

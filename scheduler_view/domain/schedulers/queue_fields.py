@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from scheduler_view.domain.json_operations import at_path, set_path
 from scheduler_view.domain.quotas.quantity import (
     QuantityError,
     parse_quantity,
@@ -132,31 +133,6 @@ def shown(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
-
-
-def at_path(manifest: object, path: Path) -> Any:
-    """The value at a path of an object; None if it is missing."""
-    found = manifest
-    for step in path:
-        if isinstance(step, int):
-            is_there = isinstance(found, Sequence) and step < len(found)
-        else:
-            is_there = isinstance(found, Mapping) and step in found
-        if not is_there:
-            return None
-        found = found[step]  # type: ignore[index]
-    return found
-
-
-def set_path(manifest: dict[str, Any], path: Path, value: Any) -> None:
-    """Set the value at a path, in mappings that are created if they are missing."""
-    found: Any = manifest
-    for step in path[:-1]:
-        found = found[step] if isinstance(step, int) else found.setdefault(step, {})
-    if value is None:
-        found.pop(path[-1], None)
-    else:
-        found[path[-1]] = value
 
 
 def quantity_fault(value: str, *, least: int = 0) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from scheduler_view.domain.json_operations import at_path
 from scheduler_view.domain.quotas.quota_key import Added, resource_of
 from scheduler_view.domain.schedulers.adapter import (
     Endpoint,
@@ -20,7 +21,6 @@ from scheduler_view.domain.schedulers.queue_fields import (
     Path,
     QueueFields,
     SentAs,
-    at_path,
     gpus_fault,
     integer_fault,
     name_of,

@@ -17,6 +17,7 @@ class StepRow:
         others: other managers, by field.
         blocked: why it cannot be changed; empty if it can.
         message: the server's message.
+        former: what the object gets back, as stored; None if nothing.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class StepRow:
     done_at: datetime | None
     body: Mapping[str, Any] | None
     before: Mapping[str, Any] | None
+    former: Mapping[str, Any] | None = None
 
     @property
     def title(self) -> str:

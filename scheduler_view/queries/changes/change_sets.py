@@ -253,4 +253,5 @@ def _step(row: ChangeStep) -> StepRow:
         done_at=row.done_at,
         body=row.body,
         before=row.before,
+        former=row.former,
     )

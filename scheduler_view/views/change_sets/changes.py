@@ -231,7 +231,7 @@ def _may_tick(step: StepRow, change: ChangeRow) -> bool:
     """
     return step.title in change.forced or (
         bool(step.blocked)
-        and (bool(step.others) or step.before is not None)
+        and (bool(step.others or step.former) or step.before is not None)
         and step.kind not in QUEUE_FIELDS
     )
 

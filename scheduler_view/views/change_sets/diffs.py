@@ -1,13 +1,15 @@
 """The effect of a step on its object, as lines of YAML: before and after."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
 import yaml
 
+from scheduler_view.domain.json_operations import at_path, set_path
+from scheduler_view.domain.objects.former import from_stored, whole_body
 from scheduler_view.domain.objects.manifest import CLASS
 from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.queries.changes.change_row import StepRow
@@ -90,15 +92,30 @@ def _shown(live: Body) -> dict[str, Any]:
 
 def _after(step: StepRow) -> dict[str, Any] | None:
     """The object after the step: other managers' fields are kept."""
-    if step.body is None:
+    former = from_stored(step.former)
+    if former is not None and step.before is None:
+        return whole_body(former, step.body)
+    if step.body is None and former is None:
         return None
     if step.before is None or step.action == "replace":
-        return dict(step.body)
+        return dict(step.body or {})
     if step.kind in QUEUE_FIELDS:
         values = {field: after for field, _, after in step.changes}
         return QUEUE_FIELDS[step.kind].changed(_shown(step.before), values)
     found = copy.deepcopy(_shown(step.before))
+    for path in former.paths if former else ():
+        set_path(found, path, at_path(former.manifest if former else {}, path))
+    back = {".".join(path) for path in former.paths} if former else set()
+    _set_fields(step, found, back)
+    return found
+
+
+def _set_fields(step: StepRow, found: dict[str, Any], back: Collection[str]) -> None:
+    """Set the changed fields, except those that are given back."""
+    body = step.body or {}
     for field, _, value in step.changes:
+        if field in back:
+            continue
         if field.startswith(HARD):
             _set(
                 found.setdefault("spec", {}).setdefault("hard", {}), field, HARD, value
@@ -108,11 +125,10 @@ def _after(step: StepRow) -> dict[str, Any] | None:
             _set(labels, field, LABELS, value)
         elif field == SELECTOR:
             found["spec"].pop("scopeSelector", None)
-            selector = (step.body.get("spec") or {}).get("scopeSelector")
+            selector = (body.get("spec") or {}).get("scopeSelector")
             found["spec"] |= {"scopeSelector": selector} if selector else {}
         elif step.kind == CLASS:
-            found[field] = step.body.get(field)
-    return found
+            found[field] = body.get(field)
 
 
 def _set(place: dict[str, Any], field: str, prefix: str, value: str | None) -> None:
