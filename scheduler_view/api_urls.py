@@ -27,6 +27,7 @@ urlpatterns = [
         ("wait-times", "wait-times", queues.WaitTimesView.as_view()),
         ("preemptions", "preemptions", waits.PreemptionsView.as_view()),
         ("waste", "waste", waste.WasteView.as_view()),
+        ("waste-bridge", "waste-bridge", waste.WasteBridgeView.as_view()),
         (
             "recommendations",
             "recommendations",

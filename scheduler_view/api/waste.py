@@ -8,9 +8,12 @@ from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import PERIOD, lists
 from accounting.rights import WASTE
+from scheduler_view.queries.waste.bridge import bridge_rows
+from scheduler_view.queries.waste.measured_days import waste_days
 from scheduler_view.queries.waste.recommendations import recommendation_rows
-from scheduler_view.queries.waste.rows import waste_days, waste_report
+from scheduler_view.queries.waste.rows import waste_report
 from scheduler_view.serializers.waste import (
+    BridgeRowSerializer,
     RecommendationRowSerializer,
     WasteRowSerializer,
 )
@@ -40,6 +43,24 @@ class WasteView(RowsView):
             teams=selection.filters.get("team", ()),
         )
         return self.listed(request, report.rows, WasteRowSerializer)
+
+
+class WasteBridgeView(RowsView):
+    """Where idle and unallocated cost are."""
+
+    subject = "waste"
+    right = WASTE
+    parameters = (*PERIOD, "cluster", "team")
+
+    @lists(BridgeRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """List the parts of the idle and the unallocated cost, which sum to it.
+
+        Of all teams, or the idle cost of those that one leads. Without `from` and `to`: the last
+        28 days.
+        """
+        rows = bridge_rows(self.selection(request), timezone.now(), PLACES)
+        return self.listed(request, rows, BridgeRowSerializer)
 
 
 class RecommendationsView(RowsView):

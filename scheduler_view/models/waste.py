@@ -58,7 +58,9 @@ class WasteFinding(models.Model):
     `start_ms` and `end_ms` are of the whole finding. `raw` is milliseconds x rate, exact; divide
     by 3,600,000 for the amount. `unpriced_ms` is the part of `gpu_ms` without a price. Findings of
     free time have a node or a pool, and no pod; those of a wait have `unit`: kind, namespace and
-    name. `raw_low` is the least that the finding may come to; null if that is `raw`.
+    name. `raw_low` is the least that the finding may come to; null if that is `raw`. `ledger_ms`
+    and `ledger_raw` are the part that is idle or free time of the ledger and in no other row, at
+    what teams are charged: over all rows they are part of its idle and unallocated cost.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
@@ -84,6 +86,10 @@ class WasteFinding(models.Model):
     raw = models.DecimalField(max_digits=30, decimal_places=6)
     raw_low = models.DecimalField(max_digits=30, decimal_places=6, null=True)
     unpriced_ms = models.BigIntegerField(default=0)
+    ledger_ms = models.BigIntegerField(default=0, db_default=0)
+    ledger_raw = models.DecimalField(
+        max_digits=30, decimal_places=6, default=0, db_default=0
+    )
     currency = models.CharField(max_length=3, blank=True)
     evidence = models.JSONField(default=dict)
 

@@ -53,6 +53,22 @@ class WasteRowSerializer(RowSerializer):
     )
 
 
+class BridgeRowSerializer(RowSerializer):
+    """A part of the idle or the unallocated cost of the chosen days; the last one is their sum."""
+
+    cost = serializers.CharField(help_text="idle or unallocated")
+    part = serializers.CharField(
+        help_text="a rule, a state, `rest`, `not_measured`, or `total`, the sum of the others"
+    )
+    title = serializers.CharField()
+    gpu_ms = serializers.IntegerField(help_text="share-weighted milliseconds")
+    gpu_hours = GpuHoursField(source="gpu_ms")
+    amount = MoneyField(
+        allow_null=True, help_text="null without a price, or in several currencies"
+    )
+    currency = TextOrNullField()
+
+
 class RecommendationRowSerializer(RowSerializer):
     """What a month could save at one work unit or node, and what was decided about it."""
 
@@ -67,7 +83,7 @@ class RecommendationRowSerializer(RowSerializer):
     saving_low = MoneyField(
         source="low",
         allow_null=True,
-        help_text="of a month; null without a price, and for work that is over",
+        help_text="of a month; null without a price",
     )
     saving_high = MoneyField(source="high", allow_null=True)
     currency = TextOrNullField(source="row.currency")
@@ -83,6 +99,6 @@ class RecommendationRowSerializer(RowSerializer):
     )
     quota = serializers.IntegerField(allow_null=True)
     smaller_quota = serializers.IntegerField(source="smaller", allow_null=True)
-    is_over = serializers.BooleanField(
-        help_text="the work has ended, and nothing like it has findings"
+    is_steady = serializers.BooleanField(
+        help_text="false if its weeks differ too much to claim a saving of a month"
     )

@@ -6,9 +6,10 @@ from typing import Any
 from django import template
 
 from accounting.domain.core.money import minor_places
+from scheduler_view.domain.waste.evidence_wording import evidence_text
 from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.wording import evidence_text, rule_text
-from scheduler_view.queries.waste.idle_bridge import idle_bridge
+from scheduler_view.domain.waste.wording import rule_text
+from scheduler_view.queries.waste.bridge import bridges
 from scheduler_view.queries.waste.rows import waste_report
 
 register = template.Library()
@@ -45,11 +46,14 @@ def give_back(context: Mapping[str, Any]) -> dict[str, Any]:
         "state": state,
         "team": team,
         "report": report,
-        "bridge": idle_bridge(
-            report,
+        "bridges": bridges(
             state.unfiltered(team=team.slug),
-            state.visitor.billing.zone,
-        ),
+            state.days,
+            report.days,
+            minor_places(state.currency),
+        )
+        if report.days
+        else (),
         "lines": [{"row": row, "text": rule_text(row.rule)} for row in rows[:SHOWN]],
         "leads": scope.sees_all or team.id in scope.lead_of,
     }

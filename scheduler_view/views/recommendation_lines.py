@@ -6,7 +6,11 @@ from decimal import Decimal
 
 from accounting.domain.billing.charge import charge_of
 from scheduler_view.domain.waste.families import families_of
-from scheduler_view.domain.waste.recommend import saving_of, weeks_together
+from scheduler_view.domain.waste.recommend import (
+    Saving,
+    saving_of,
+    weeks_together,
+)
 from scheduler_view.queries.waste.recommendations import RecommendationRow, families
 
 LEAST = Decimal(50)  # a month, in the currency of the row: smaller ones are folded
@@ -18,10 +22,12 @@ class FamilyLine:
 
     Attributes:
         one: its largest row, for what all have.
-        low, high: of a month, of all its rows together; None without a price, or if it is over.
+        saving: of a month, of all its rows together.
+        low, high: the same in money; None without a price.
     """
 
     rows: Sequence[RecommendationRow]
+    saving: Saving
     low: Decimal | None
     high: Decimal | None
 
@@ -45,23 +51,25 @@ class FamilyLine:
 
     @property
     def is_folded(self) -> bool:
-        """Whether its work is over, or it saves little."""
-        return self.one.is_over or (self.high is not None and self.high < LEAST)
+        """Whether it saves little."""
+        return self.high is not None and self.high < LEAST
 
 
 def family_lines(rows: Iterable[RecommendationRow], places: int) -> list[FamilyLine]:
-    """Families, largest saving first."""
-    found = [_line(family, places) for family in families(rows)]
-    return sorted(found, key=lambda one: -(one.high or Decimal(0)))
+    """Families, those of which a saving is claimed first, largest first."""
+    found = [
+        line for family in families(rows) if (line := _line(family, places)) is not None
+    ]
+    return sorted(
+        found, key=lambda one: (not one.saving.is_steady, -(one.high or Decimal(0)))
+    )
 
 
-def _line(rows: Sequence[RecommendationRow], places: int) -> FamilyLine:
-    first = rows[0]
-    if len(rows) == 1 or first.high is None:
-        return FamilyLine(rows, first.low, first.high)
+def _line(rows: Sequence[RecommendationRow], places: int) -> FamilyLine | None:
     saving = saving_of(weeks_together([row.weeks for row in rows]))
     if saving is None:
-        return FamilyLine(rows, None, None)
-    return FamilyLine(
-        rows, charge_of(saving.low, places), charge_of(saving.high, places)
-    )
+        return None
+    if rows[0].high is None:
+        return FamilyLine(rows, saving, None, None)
+    low, high = charge_of(saving.low, places), charge_of(saving.high, places)
+    return FamilyLine(rows, saving, low, high)

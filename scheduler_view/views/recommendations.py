@@ -65,7 +65,6 @@ def recommendations(request: HttpRequest) -> HttpResponse:
         "team": ref,
         "page": paged(lines, request.GET.dict()),
         "rest": rest,
-        "over": sum(line.one.is_over for line in rest),
         "least": LEAST,
         "currency": visitor.billing.currency,
         "count": len(rows),

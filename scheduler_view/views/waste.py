@@ -10,15 +10,14 @@ from django.urls import reverse
 
 from accounting.access import Scope
 from accounting.domain.core.money import minor_places
-from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.rights import WASTE
 from accounting.web.page_state import PageState
-from accounting.web.paging import paged
+from accounting.web.paging import page_of, paged, size_of
 from accounting.web.permissions import page
 from scheduler_view.domain.waste.wording import NEEDS_API, RuleText, rule_text
+from scheduler_view.queries.waste.bridge import bridges, led_selection
 from scheduler_view.queries.waste.evidence import EvidenceRow, evidence_of
-from scheduler_view.queries.waste.idle_bridge import idle_bridge
 from scheduler_view.queries.waste.observed import clusters_not_observed
 from scheduler_view.queries.waste.rows import (
     WasteRow,
@@ -54,17 +53,28 @@ def waste(request: HttpRequest) -> HttpResponse:
         clusters=[state.cluster] if state.cluster else (),
         teams=[ref.slug] if ref else (),
     )
-    shown = paged(
-        [WasteLine(row, rule_text(row.rule)) for row in report.rows], state.query.dict()
-    )
-    led = led_selection(state, ref)
+    lines = [WasteLine(row, rule_text(row.rule)) for row in report.rows]
+    query = state.query.dict()
+    shown = paged([line for line in lines if line.row.is_in_totals], query)
+    others = [line for line in lines if not line.row.is_in_totals]
+    apart = page_of(others, request.GET.get("apart", ""), size_of(query))
+    led = led_selection(state.selection(**({"team": ref.slug} if ref else {})))
     context = {
         "state": state,
         "team": ref,
         "report": report,
-        "bridge": led and idle_bridge(report, led, state.visitor.billing.zone),
+        "bridges": bridges(
+            led,
+            state.days,
+            report.days,
+            minor_places(state.currency),
+        )
+        if led and report.days
+        else (),
         "page": shown,
         "lines": with_evidence(shown.lines, state),
+        "apart": apart,
+        "apart_lines": with_evidence(apart.lines, state),
         "needs_api": NEEDS_API,
         "limits": limits_of_days(state.days, [state.cluster] if state.cluster else ()),
         "not_observed": clusters_not_observed(state.cluster or ""),
@@ -80,17 +90,6 @@ def led_team(scope: Scope, slug: str) -> TeamRef | None:
     if ref is None or not (scope.sees_all or ref.id in scope.lead_of):
         raise Http404("no such team")
     return ref
-
-
-def led_selection(state: PageState, ref: TeamRef | None) -> Selection | None:
-    """The usage of the teams whose findings are shown; None for a visitor who leads none."""
-    scope = state.visitor.scope
-    if ref is not None:
-        return state.selection(team=ref.slug)
-    if scope.sees_all:
-        return state.selection()
-    led = [one.slug for one in visible_teams(scope).values() if one.id in scope.lead_of]
-    return state.selection(team=tuple(led)) if led else None
 
 
 def with_evidence(lines: Sequence[WasteLine], state: PageState) -> list[WasteLine]:

@@ -18,7 +18,7 @@ from accounting.failpoints import reach
 from accounting.locks import lock
 from accounting.models import Cluster, Pod
 from accounting.queries.usage.windows import free_nodes, free_windows, held_windows
-from scheduler_view.domain.waste.find import find, overlapping
+from scheduler_view.domain.waste.find import find, merged, overlapping
 from scheduler_view.domain.waste.finding import (
     OF_FREE_TIME,
     OF_HOLDS,
@@ -142,7 +142,7 @@ def _insert(
 ) -> None:
     rows = []
     for work in found:
-        found_in = find(work.holds, work.gang, until_ms)
+        found_in = merged(find(work.holds, work.gang, until_ms), WasteRule.IN_USE)
         for finding in [*found_in, *overlapping(work.holds, until_ms)]:
             for row in finding_rows(cluster, finding):
                 row.workload_id, row.pod_id = work.workload, finding.subject

@@ -25,6 +25,8 @@ def finding_rows(cluster: Cluster, finding: Finding) -> list[WasteFinding]:
             raw=_decimal(one.raw),
             raw_low=None if one.raw_low is None else _decimal(one.raw_low),
             unpriced_ms=one.unpriced_ms,
+            ledger_ms=one.ledger_ms,
+            ledger_raw=_decimal(one.ledger_raw),
             currency=key.currency,
             evidence=dict(finding.evidence),
         )

@@ -38,6 +38,11 @@ class FindingSum:
         else:
             part.raw += raw_of(gpu_ms, rate)
 
+    def of_ledger(self, key: SliceKey, free_ms: int, rate: Decimal | None) -> None:
+        """Say that time of a slice is free time of the ledger that no other finding has."""
+        if free_ms:
+            self.slices.setdefault(key, Slice()).of_ledger(free_ms, rate)
+
     def lower(self, key: SliceKey, raw: Fraction) -> None:
         """Add to the least that the finding may come to."""
         part = self.slices[key]

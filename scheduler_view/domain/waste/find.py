@@ -1,14 +1,15 @@
 """All findings of one work unit: each millisecond in at most one (scheduling.md, "Waste")."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler_view.domain.waste.duration import too_long
-from scheduler_view.domain.waste.finding import Finding
+from scheduler_view.domain.waste.finding import Finding, Slice, SliceKey, WasteRule
 from scheduler_view.domain.waste.gangs import Gang, incomplete, spread
 from scheduler_view.domain.waste.held_time import HeldTime
 from scheduler_view.domain.waste.idle import (
     idle_gpus,
     idle_holder,
+    in_use,
     never_busy,
     tail,
 )
@@ -20,7 +21,7 @@ def find(holds: Sequence[HeldTime], gang: Gang | None, until_ms: int) -> list[Fi
     """The findings of the holds of one work unit.
 
     Time goes to the first rule that claims it: S20, S29 never busy, S29 tail, S28, S23, S27.
-    Unknown time is in none.
+    Unknown time is in none. The last is no finding: idle time inside of windows with work.
 
     Args:
         gang: None if its pods are of use alone.
@@ -33,6 +34,22 @@ def find(holds: Sequence[HeldTime], gang: Gang | None, until_ms: int) -> list[Fi
         for hold in holds
         for finding in taken(hold, _claims(hold, waiting, apart, until_ms))
     ]
+
+
+def merged(found: Iterable[Finding], rule: WasteRule) -> list[Finding]:
+    """Findings of which those of one rule are one, of the first subject and without evidence."""
+    listed = list(found)
+    of_rule = [one for one in listed if one.rule is rule]
+    if len(of_rule) < 2:
+        return listed
+    slices: dict[SliceKey, Slice] = {}
+    for one in of_rule:
+        for key, part in one.slices.items():
+            slices[key] = slices.get(key, Slice()) + part
+    start = min(one.start_ms for one in of_rule)
+    end = max(one.end_ms for one in of_rule)
+    others = [one for one in listed if one.rule is not rule]
+    return [*others, Finding(rule, of_rule[0].subject, start, end, slices)]
 
 
 def overlapping(holds: Sequence[HeldTime], until_ms: int) -> list[Finding]:
@@ -56,4 +73,5 @@ def _claims(
         *idle_gpus(hold),
         *(one for one in [too_long(hold, until_ms)] if one is not None),
         *apart.get(hold.pod, ()),
+        in_use(hold),
     ]

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, NamedTuple
+
+from accounting.domain.billing.charge import raw_of
 
 
 class WasteRule(StrEnum):
@@ -17,6 +20,9 @@ class WasteRule(StrEnum):
     IDLE_GPUS = "idle_gpus"  # S28, of single GPUs of a hold
     TOO_LONG = "too_long"  # S23
     SPREAD = "spread"  # S27
+    IN_USE = (
+        "idle_in_use"  # not a finding: the idle time of S28 that windows with work have
+    )
     POLICY = "thrashing"  # S24
     FRAGMENTED = "fragmented"  # S25
     KEPT_NODE = "node_kept"  # S32
@@ -32,7 +38,7 @@ OF_HOLDS = frozenset(
     {
         *(WasteRule.GANG, WasteRule.NEVER_BUSY, WasteRule.TAIL, WasteRule.IDLE),
         *(WasteRule.IDLE_GPUS, WasteRule.TOO_LONG, WasteRule.SPREAD),
-        WasteRule.PREEMPTED,
+        *(WasteRule.IN_USE, WasteRule.PREEMPTED),
     }
 )
 """Found in the holds of a work unit, over all days that are kept of it."""
@@ -62,12 +68,33 @@ class Slice:
         raw: milliseconds x rate per GPU-hour, exact; divide by 3,600,000 for the amount.
         unpriced_ms: of `gpu_ms`, without a price.
         raw_low: the least that `raw` may be; None if it is exact.
+        ledger_ms, ledger_raw: the part that is idle or free time of the ledger and in no other
+            finding, and its money at what teams are charged; 0 where findings overlap.
     """
 
     gpu_ms: int = 0
     raw: Fraction = Fraction(0)
     unpriced_ms: int = 0
     raw_low: Fraction | None = None
+    ledger_ms: int = 0
+    ledger_raw: Fraction = Fraction(0)
+
+    def __add__(self, other: "Slice") -> "Slice":
+        """Both together; of ranges the most is added, as `raw` is."""
+        return Slice(
+            self.gpu_ms + other.gpu_ms,
+            self.raw + other.raw,
+            self.unpriced_ms + other.unpriced_ms,
+            None,
+            self.ledger_ms + other.ledger_ms,
+            self.ledger_raw + other.ledger_raw,
+        )
+
+    def of_ledger(self, amount_ms: int, rate: Decimal | None) -> None:
+        """Add idle or free time at a rate per GPU-hour; None without a price."""
+        self.ledger_ms += amount_ms
+        if rate is not None:
+            self.ledger_raw += raw_of(amount_ms, rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,16 @@ def idle_gpus(hold: HeldTime) -> list[Claim]:
     ]
 
 
+def in_use(hold: HeldTime) -> Claim:
+    """The idle time of windows in which the hold did work: what no finding is to take (S28)."""
+    return Claim(
+        WasteRule.IN_USE,
+        hold.bound_ms,
+        max((run.end_ms for run in hold.runs), default=hold.bound_ms),
+        activities=(Activity.BUSY, Activity.BETWEEN),
+    )
+
+
 def _idle_windows(stretches: Iterable[Stretch], from_ms: int) -> int:
     """Idle windows of stretches that end after an instant."""
     return sum(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from accounting.domain.billing.charge import raw_of
+from scheduler_view.domain.waste.activity import Activity
 from scheduler_view.domain.waste.finding import Finding, Slice, SliceKey, WasteRule
 from scheduler_view.domain.waste.held_time import HeldRun, HeldTime
 
@@ -17,6 +18,7 @@ class Claim:
         start_ms, end_ms: milliseconds since 1970.
         takes_busy: take observed time, busy and idle; else only idle time. Never unknown time.
         parts: only these GPUs and instances; None for all.
+        activities: only windows in which the hold was like this; None for all.
     """
 
     rule: WasteRule
@@ -24,6 +26,7 @@ class Claim:
     end_ms: int
     takes_busy: bool = False
     parts: Collection[str] | None = None
+    activities: Collection[Activity] | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -109,6 +112,7 @@ def _meets(run: HeldRun, claim: Claim) -> bool:
         run.start_ms < claim.end_ms
         and claim.start_ms < run.end_ms
         and (claim.parts is None or run.part in claim.parts)
+        and (claim.activities is None or run.of_hold in claim.activities)
     )
 
 
@@ -143,6 +147,7 @@ def _divided(run: HeldRun, at_ms: int) -> tuple[HeldRun, HeldRun]:
 def _add(slices: dict[SliceKey, Slice], run: HeldRun, amount: int) -> None:
     one = slices.setdefault(SliceKey(run.day, run.team, run.currency), Slice())
     one.gpu_ms += amount
+    one.of_ledger(run.idle_ms, run.rate)
     if run.rate is None:
         one.unpriced_ms += amount
     else:

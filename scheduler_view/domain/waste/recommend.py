@@ -9,6 +9,7 @@ from scheduler_view.domain.waste.finding import WasteRule
 
 MONTH_DAYS = 30
 WEEKS, WEEK_DAYS = 4, 7
+STEADY = 10  # times the least wasteful week: above, no saving of a month is claimed
 LEAST_DAYS_AFTER = 7  # measured days after a decision, for a measured saving
 DAY_MS = 86_400_000
 
@@ -26,7 +27,6 @@ class Effort(StrEnum):
 
     SMALL = "small"  # end or release something
     MEDIUM = "medium"  # change a request or a queue
-    LARGE = "large"  # change how work is placed
 
 
 EFFORTS = {
@@ -39,7 +39,6 @@ EFFORTS = {
     WasteRule.KEPT_NODE: Effort.MEDIUM,
     WasteRule.SPOT: Effort.MEDIUM,
     WasteRule.RIGHT_SIZE: Effort.MEDIUM,
-    WasteRule.FRAGMENTED: Effort.LARGE,
 }
 """Rules that lead to a recommendation; the others claim no saving."""
 
@@ -72,13 +71,22 @@ class WeekWaste:
 class Saving:
     """What a month could save: raw money, in the least and the most wasteful week.
 
-    `gpus` are the GPUs that were wasted on average over the measured days.
+    Attributes:
+        gpus: that were wasted on average over the measured days.
+        found, measured: weeks with findings, and weeks with a measured day.
     """
 
     low: Fraction
     high: Fraction
     gpus: Fraction
     confidence: Confidence
+    found: int
+    measured: int
+
+    @property
+    def is_steady(self) -> bool:
+        """False if the weeks differ too much for one of them to stand for a month."""
+        return self.high <= self.low * STEADY
 
 
 def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
@@ -99,7 +107,13 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     confidence = Confidence.LOW if found == 1 else Confidence.MEDIUM
     if found == WEEKS:
         confidence = Confidence.HIGH
-    return Saving(least * MONTH_DAYS, most * MONTH_DAYS, gpus, confidence)
+    range_of = least * MONTH_DAYS, most * MONTH_DAYS
+    return Saving(*range_of, gpus, confidence, found, len(measured))
+
+
+def is_current(weeks: Sequence[WeekWaste]) -> bool:
+    """Whether the newest measured week has findings; weeks are newest first."""
+    return next((week.gpu_ms > 0 for week in weeks if week.days), False)
 
 
 def weeks_together(parts: Sequence[Sequence[WeekWaste]]) -> list[WeekWaste]:

@@ -1,10 +1,19 @@
 """The rules of waste as short texts of pages and files."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from scheduler_view.domain.waste.finding import WasteRule
+
+
+class Division(StrEnum):
+    """How the GPUs of a node are divided; of work: whole."""
+
+    WHOLE = ""
+    MIG = "mig"
+    SHARED = "shared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +26,7 @@ class RuleText:
         sentence: when the rule applies.
         amount: which time counts.
         advice: what to do about it.
+        of_division: what to do instead about a node whose GPUs are divided.
     """
 
     number: str
@@ -24,6 +34,11 @@ class RuleText:
     sentence: str
     amount: str
     advice: str
+    of_division: Mapping[Division, str] = field(default_factory=dict)
+
+    def advice_for(self, division: Division) -> str:
+        """What to do about a node, or about work."""
+        return self.of_division.get(division, self.advice)
 
 
 RULE_TEXTS = {
@@ -64,6 +79,13 @@ RULE_TEXTS = {
         "idle time of the idle GPUs",
         "Request fewer GPUs, or use all of them.",
     ),
+    WasteRule.IN_USE: RuleText(
+        "S28",
+        "Idle inside busy windows",
+        "Idle time of five-minute windows of which the work used 5% or more.",
+        "idle time that no finding has",
+        "Nothing can be released: look at the efficiency of the work.",
+    ),
     WasteRule.TOO_LONG: RuleText(
         "S23",
         "Longer than its limit",
@@ -95,6 +117,10 @@ RULE_TEXTS = {
         "had too little free CPU or another model than they require.",
         "free time, weighted by how frequent each kind of pod is",
         "Pack small pods together, or move them, so that whole nodes become free.",
+        {
+            Division.MIG: "Partition its GPUs again, into the sizes that usual pods request.",
+            Division.SHARED: "Release it from sharing, if usual pods request whole GPUs.",
+        },
     ),
     WasteRule.KEPT_NODE: RuleText(
         "S32",
@@ -164,7 +190,10 @@ OVERLAPPING = frozenset(
 )
 """Rules whose time may be in other findings as well."""
 
-NOT_IN_TOTALS = AT_RISK | OVERLAPPING
+NO_SAVING = frozenset({WasteRule.FRAGMENTED})
+"""Rules whose time nobody can give back: other placement would use it."""
+
+NOT_IN_TOTALS = AT_RISK | OVERLAPPING | NO_SAVING
 
 NEEDS_API = (
     *("S21", "S22", "S24", "S26", "S32"),
@@ -173,6 +202,30 @@ NEEDS_API = (
     "retries of Jobs of S31",
 )
 """What is known only from the objects of a cluster; from metrics alone it is silent."""
+
+
+_BRIDGE = {
+    ("idle", "rest"): "Too short for a finding",
+    ("idle", "total"): "Idle cost",
+    ("unallocated", "rest"): "Free, in no finding",
+    ("unallocated", "total"): "Unallocated cost",
+}
+_PARTS = {
+    "stranded": "Stranded: parts of GPUs that no pod can hold",
+    "stray": "Stray: used without a pod",
+    "dark": "No data",
+    "not_measured": "Days that are not measured",
+}
+
+
+def bridge_title(cost: str, part: str) -> str:
+    """The title of a part of the idle or unallocated cost."""
+    return _BRIDGE.get((cost, part)) or _PARTS.get(part) or rule_text(part).title
+
+
+def is_actionable(part: str) -> bool:
+    """Whether a part of a cost is in findings of which a saving is claimed."""
+    return part in set(WasteRule) - NOT_IN_TOTALS - {WasteRule.IN_USE}
 
 
 def rule_text(rule: str) -> RuleText:
@@ -186,97 +239,3 @@ def limits_text(limits: Mapping[str, Any]) -> str:
         f"{name} {', '.join(value) or 'none' if isinstance(value, list) else value}"
         for name, value in limits.items()
     )
-
-
-def evidence_text(evidence: Mapping[str, Any]) -> str:
-    """What a rule compared, as one short text; empty without evidence."""
-    parts = [write(evidence) for key, write in _EVIDENCE.items() if key in evidence]
-    return ", ".join(parts)
-
-
-def _limit(found: Mapping[str, Any]) -> str:
-    held, limit = (_hours(found[key]) for key in ("held_ms", "limit_ms"))
-    source = f" ({found['limit_from']})" if "limit_from" in found else ""
-    return f"held {held}, limit {limit}{source}"
-
-
-def _spot(found: Mapping[str, Any]) -> str:
-    """Findings of older versions do not have the limits."""
-    text = f"its longest hold lasted {_hours(found['longest_ms'])}"
-    if "below_ms" not in found:
-        return text
-    pods = "1 pod" if found["pods"] == 1 else f"{found['pods']} pods"
-    return (
-        f"{text}, less than SPOT_HOURS ({_hours(found['below_ms'])}); {pods} at the same time, "
-        f"SPOT_PODS is {found['most_pods']}"
-    )
-
-
-def _lost(found: Mapping[str, Any]) -> str:
-    if not found["checkpoint_ms"]:
-        return f"between 0 and {_hours(found['busy_ms'])} of busy GPU time"
-    return (
-        f"a checkpoint every {_hours(found['checkpoint_ms'])}: "
-        f"{_hours(found['busy_ms'] // 2)} of busy GPU time expected"
-    )
-
-
-def _starved(found: Mapping[str, Any]) -> str:
-    overtaken = found["overtaken"]
-    noun = "unit" if overtaken == 1 else "units"
-    return (
-        f"waited {_hours(found['waited_ms'])}, more than {_hours(found['usual_ms'])}; "
-        f"{overtaken} {noun} created later {'was' if overtaken == 1 else 'were'} bound"
-    )
-
-
-def _size(found: Mapping[str, Any]) -> str:
-    wide = found["safe_size"]
-    other = "" if wide == found["size"] else f" (for its busiest five minutes: {wide})"
-    return f"{found['held_size']} held, {found['size']} is enough{other}"
-
-
-def _fragmented(found: Mapping[str, Any]) -> str:
-    """Findings of older versions did not look at CPU."""
-    free, known = found["free_ms"], found.get("cpu_known_ms", 0)
-    pods, seen = found.get("pods", 0), found.get("cpu_known_pods", 0)
-    text = f"of {free / 3_600_000:,.1f} free GPU-hours"
-    if known == free and seen == pods:
-        return text
-    if not known or not seen:
-        return f"{text}; CPU and models were not observed and do not count"
-    return (
-        f"{text}; CPU and models count where they were observed: for "
-        f"{100 * known // free}% of this time and {100 * seen // pods}% of the usual pods"
-    )
-
-
-_EVIDENCE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "idle_gpus": lambda e: f"{e['idle_gpus']} of {e['held_gpus']} GPUs",
-    "idle_windows": lambda e: f"{_duration(e['idle_windows'] * 5)} of idle windows",
-    "bound": lambda e: f"{e['bound']} of {e['size']} members bound",
-    "limit_ms": _limit,
-    "fewest_nodes": lambda e: f"{e['nodes']} nodes instead of {e['fewest_nodes']}",
-    "classes": _fragmented,
-    "units": lambda e: f"up to {e['units']} units at once",
-    "kept_by": lambda e: f"kept by {e['kept_by']}",
-    "lower_units": lambda e: (
-        f"waited for {e['waited_units']} units with priority {e['priority']}; pods of lower "
-        f"priority held {e['lower_units']}"
-    ),
-    "overtaken": _starved,
-    "busy_ms": _lost,
-    "longest_ms": _spot,
-    "held_size": _size,
-}
-
-
-def _hours(duration_ms: int) -> str:
-    return _duration(duration_ms // 60_000)
-
-
-def _duration(minutes: int) -> str:
-    hours, rest = divmod(minutes, 60)
-    if not hours:
-        return f"{rest} min"
-    return f"{hours} h {rest} min" if rest else f"{hours} h"

@@ -19,7 +19,9 @@ from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.queries.waits.preempted import preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
-from scheduler_view.queries.waste.rows import waste_days, waste_report
+from scheduler_view.queries.waste.bridge import bridge_rows
+from scheduler_view.queries.waste.measured_days import waste_days
+from scheduler_view.queries.waste.rows import waste_report
 from scheduler_view.serializers.queues import (
     PoolRowSerializer,
     QueuedUnitRowSerializer,
@@ -34,7 +36,7 @@ from scheduler_view.serializers.waits import (
     PreemptionRowSerializer,
     WaitingUnitRowSerializer,
 )
-from scheduler_view.serializers.waste import WasteRowSerializer
+from scheduler_view.serializers.waste import BridgeRowSerializer, WasteRowSerializer
 
 PLACES = 6  # of amounts
 FILTERS = {
@@ -63,17 +65,21 @@ class Command(report.Command):
 
     help = (
         "Show usage, the ledger, holds, data issues, queues, budgets, charges, quotas, priority "
-        "tiers, values of queues, waiting work, its queues, preemptions or wasted GPU time."
+        "tiers, values of queues, waiting work, its queues, preemptions, wasted GPU time or where "
+        "idle and unallocated cost are."
     )
-    kinds = (*report.Command.kinds, *(k for k in FILTERS if k != "queues"), "waste")
+    kinds = (
+        *(*report.Command.kinds, *(k for k in FILTERS if k != "queues")),
+        *("waste", "waste-bridge"),
+    )
 
     def rows(
         self, options: Mapping[str, Any], selection: Selection
     ) -> Iterable[Mapping[str, Any]]:
         """The requested rows; quotas and tiers are current."""
         what = options["what"]
-        if what == "waste":
-            return self._waste(options, selection)
+        if what in ("waste", "waste-bridge"):
+            return self._waste(what, options, selection)
         if what not in FILTERS:
             return super().rows(options, selection)
         if any(options[name] is not None for name in WITHOUT):
@@ -86,14 +92,17 @@ class Command(report.Command):
         return row.each(among(read(), selection.filters))
 
     def _waste(
-        self, options: Mapping[str, Any], selection: Selection
+        self, what: str, options: Mapping[str, Any], selection: Selection
     ) -> Iterable[Mapping[str, Any]]:
         """Wasted GPU time of a range of days; without one, of the last 28."""
         if any(options[name] is not None for name in ("by", "state", "only", "period")):
             raise SelectionError(
-                "waste does not support --by, --state, --only and --period"
+                f"{what} does not support --by, --state, --only and --period"
             )
-        refuse_others(selection, ("cluster", "team"), "waste")
+        refuse_others(selection, ("cluster", "team"), what)
+        if what == "waste-bridge":
+            rows = bridge_rows(selection, timezone.now(), PLACES)
+            return BridgeRowSerializer.each(rows)
         found = waste_report(
             EVERYTHING,
             waste_days(selection, timezone.now()),

@@ -25,7 +25,7 @@ RUNNING_DAY_EVERY = timedelta(hours=1)
 # rest is what observations keep of pools, nodes and waits.
 _DIGEST = """
     SELECT md5(concat_ws(
-        '-', '3',  -- of the rules: another number makes every day due again
+        '-', '4',  -- of the rules: another number makes every day due again
         (SELECT concat_ws('.', count(*), bit_xor(hashtextextended(h::text, 0)))
          FROM usage_hour h
          WHERE h.cluster_id = %(cluster)s

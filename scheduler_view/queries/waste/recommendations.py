@@ -22,18 +22,19 @@ from scheduler_view.domain.waste.recommend import (
     WEEKS,
     Saving,
     WeekWaste,
+    is_current,
     measured_saving,
     saving_of,
     smaller_quota,
+    weeks_together,
 )
-from scheduler_view.domain.waste.wording import rule_text
 from scheduler_view.models import (
     QuotaTarget,
     RecommendationDecision,
     RecommendationState,
     WasteDay,
 )
-from scheduler_view.queries.waste.ended_work import ended_work
+from scheduler_view.queries.waste.ended_work import RUNS_AGAIN, without_holds
 from scheduler_view.queries.waste.rows import WasteReport, WasteRow, waste_report
 
 RESOURCE = "nvidia.com/gpu"
@@ -52,7 +53,7 @@ class RecommendationRow:
             price.
         saved: what a month saves since the decision; None until a week of it is measured.
         weeks: its findings by week, newest first.
-        is_over: it has ended, and nothing like it runs again: no month saves anything.
+        is_steady: its weeks are alike enough to claim a saving of a month.
         quota, smaller: the team's quota and what it could be; None where that makes no sense.
         quota_version: of the quota.
     """
@@ -67,7 +68,7 @@ class RecommendationRow:
     advice: str
     raw_per_day: Decimal
     weeks: tuple[WeekWaste, ...] = ()
-    is_over: bool = False
+    is_steady: bool = True
     state: str = RecommendationState.OPEN
     owner: str = ""
     reason: str = ""
@@ -97,7 +98,8 @@ def recommendation_rows(
 ) -> list[RecommendationRow]:
     """Recommendations that a person may read, largest saving first.
 
-    Work without a workload, and decisions whose findings are older than four weeks, are left out.
+    Work without a workload, work that is over, and decisions whose findings are older than four
+    weeks, are left out.
 
     Args:
         places: decimal places of amounts.
@@ -111,14 +113,21 @@ def recommendation_rows(
     }
     for cluster in Cluster.objects.order_by("name"):
         reader = _SavingsReader(scope, cluster, places, teams)
-        for one in _without_over(list(reader.rows())):
+        rows = list(reader.rows())
+        over = _over(rows)
+        for one in rows:
+            if one.token in over and one.subject not in decided:
+                continue
             target = quotas.get((cluster.pk, one.subject[2]))
             row = _with_quota(one, target) if target else one
             decision = decided.get(row.subject)
             found.append(reader.with_decision(row, decision) if decision else row)
     return sorted(
         (row for row in found if not states or row.state in states),
-        key=lambda row: (-(row.high or Decimal(0)), -row.gpus, row.subject),
+        key=lambda row: (
+            *(not row.is_steady, -(row.high or Decimal(0))),
+            *(-row.gpus, row.subject),
+        ),
     )
 
 
@@ -195,9 +204,10 @@ class _SavingsReader:
             saving.gpus,
             saving.confidence.value,
             EFFORTS[rule].value,
-            rule_text(row.rule).advice,
+            row.advice,
             _six_places(raw),
             tuple(parts),
+            saving.is_steady,
         )
 
     def _subject(self, row: WasteRow) -> Subject:
@@ -238,16 +248,22 @@ class _SavingsReader:
         return charge_of(saved, self._places)
 
 
-def _without_over(rows: Sequence[RecommendationRow]) -> list[RecommendationRow]:
-    """Rows of which those claim no saving whose work is over and has no family."""
-    ended = ended_work({row.subject[3] for row in rows} - {0})
-    alone = {row.token for one in families(rows) if len(one) == 1 for row in one}
-    return [
-        replace(row, is_over=True, low=None, high=None)
-        if row.subject[3] in ended and row.token in alone
-        else row
-        for row in rows
-    ]
+def _over(rows: Sequence[RecommendationRow]) -> set[str]:
+    """Tokens of rows about work that is over: nothing can be given back.
+
+    It holds nothing now, and neither does its family; and it was not found in the newest week, or
+    nothing makes its pods again.
+    """
+    ended = without_holds({row.subject[3] for row in rows} - {0})
+    found = set()
+    for family in families(rows):
+        if any(row.subject[3] not in ended for row in family):
+            continue
+        is_alone = len(family) == 1 and family[0].row.kind not in RUNS_AGAIN
+        weeks = weeks_together([row.weeks for row in family])
+        if is_alone or not is_current(weeks):
+            found |= {row.token for row in family}
+    return found
 
 
 def families(
@@ -266,7 +282,7 @@ def families(
         stem = stems[row.cluster, row.namespace][row.workload] if row.workload else ""
         key = (
             *(one.subject[:3], one.subject[4], row.namespace, stem),
-            *(one.state, row.currency, one.is_over),
+            *(one.state, row.currency),
         )
         found.setdefault(key, []).append(one)
     return list(found.values())

@@ -1,32 +1,28 @@
 """Wasted time by rule and work unit, largest cost first: rows of pages, REST and commands."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 from django.db import connection
-from django.db.models import Max
 
 from accounting.access import Scope
 from accounting.domain.billing.charge import charge_list, charge_of
-from accounting.domain.core.billing_calendar import DAY, DayRange
+from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import to_instant
 from accounting.domain.core.money import NOTHING, Money
 from accounting.domain.reports.rows import UNMAPPED
-from accounting.queries.selection import (
-    Selection,
-    SelectionError,
-    billing_days,
-    is_on_days,
-)
-from accounting.rating.billing_settings import billing_day
 from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.wording import AT_RISK, NOT_IN_TOTALS, rule_text
-from scheduler_view.models import WasteDay
-
-SHOWN_DAYS = timedelta(days=28)  # without `from` and `to`
+from scheduler_view.domain.waste.wording import (
+    AT_RISK,
+    NOT_IN_TOTALS,
+    Division,
+    rule_text,
+)
+from scheduler_view.queries.waste.divisions import divisions
+from scheduler_view.queries.waste.measured_days import measured_days
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +42,8 @@ class WasteRow:
             the rule gives no range.
         key: numbers of team, workload, pod (without a workload), node, and unit or pool; 0 for
             none.
+        days: measured ones of its cluster.
+        division: how the GPUs of its node are divided.
         is_at_risk: no saving is claimed.
     """
 
@@ -72,11 +70,17 @@ class WasteRow:
     currency: str
     days: int
     key: tuple[int, ...]
+    division: Division = Division.WHOLE
 
     @property
     def number(self) -> str:
         """Of the rule: S28."""
         return rule_text(self.rule).number
+
+    @property
+    def advice(self) -> str:
+        """What to do about it."""
+        return rule_text(self.rule).advice_for(self.division)
 
     @property
     def is_at_risk(self) -> bool:
@@ -161,7 +165,7 @@ _ROWS = f"""
         LEFT JOIN accounting_namespace n
             ON n.id = coalesce(w.namespace_id, p.namespace_id)
         LEFT JOIN accounting_node d ON d.id = f.node_id
-        WHERE f.day >= %(first)s AND f.day < %(after)s
+        WHERE f.day >= %(first)s AND f.day < %(after)s AND f.rule <> %(in_use)s
           AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
           AND (%(teams)s::bigint[] IS NULL OR coalesce(f.team_id, 0) = ANY(%(teams)s))
           AND (%(slugs)s::text[] IS NULL
@@ -200,12 +204,13 @@ def waste_report(
         "clusters": list(clusters) or None,
         "teams": readable,
         "slugs": list(teams) or None,
+        "in_use": WasteRule.IN_USE.value,
     }
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, values)
         found = cursor.fetchall()
-    measured, computed_at = _measured(days, clusters)
-    rows = _rows(found, places, len(measured))
+    measured, computed_at = measured_days(days, clusters)
+    rows = _rows(found, places, measured)
     claimed = [row for row in rows if row.is_in_totals]
     sums: dict[str, Money] = {}
     for row in claimed:
@@ -214,7 +219,7 @@ def waste_report(
             sums[row.currency] = known + Money(row.amount, row.currency)
     return WasteReport(
         rows,
-        measured,
+        sorted({day for of_cluster in measured.values() for day in of_cluster}),
         tuple(sums.values()),
         sum(row.gpu_ms for row in claimed),
         sum(row.unpriced_ms for row in claimed),
@@ -223,7 +228,9 @@ def waste_report(
 
 
 def _rows(
-    found: Sequence[tuple[Any, ...]], places: int, measured: int
+    found: Sequence[tuple[Any, ...]],
+    places: int,
+    measured: Mapping[str, Sequence[date]],
 ) -> list[WasteRow]:
     keyed = [dict(zip(_OF_ROW, row, strict=False)) for row in found]
     amounts = charge_list(
@@ -234,6 +241,7 @@ def _rows(
         },
         places,
     )
+    divided = divisions({of_row["key"][3] for of_row in keyed} - {0})
     rows = []
     for i, (row, of_row) in enumerate(zip(found, keyed, strict=True)):
         findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, low, raw = row[
@@ -264,8 +272,9 @@ def _rows(
                 raw,
                 low,
                 of_row["currency"],
-                measured,
+                len(measured.get(of_row["cluster"], ())),
                 tuple(of_row["key"]),
+                divided.get(of_row["key"][3], Division.WHOLE),
             )
         )
     return rows
@@ -277,29 +286,3 @@ def _low(
     if amount is None or low == raw:
         return None if amount is None else amount.amount
     return charge_of(low, places)
-
-
-def _measured(
-    days: DayRange, clusters: Collection[str]
-) -> tuple[list[date], datetime | None]:
-    """The days that are computed, and when the latest was."""
-    done = WasteDay.objects.filter(day__gte=days.first, day__lt=days.after)
-    if clusters:
-        done = done.filter(cluster__name__in=clusters)
-    newest: datetime | None = done.aggregate(at=Max("computed_at"))["at"]
-    return list(done.values_list("day", flat=True).distinct().order_by("day")), newest
-
-
-def waste_days(selection: Selection, now: datetime) -> DayRange:
-    """The days of a request; without a period, the last 28.
-
-    Raises:
-        SelectionError: the period is not of whole days.
-    """
-    if selection.period is None:
-        newest: date | None = WasteDay.objects.aggregate(day=Max("day"))["day"]
-        after = (newest or billing_day(now)) + DAY
-        return DayRange(after - SHOWN_DAYS, after)
-    if not is_on_days(selection.period):
-        raise SelectionError("waste is by billing day: give dates", parameter="from")
-    return DayRange(*billing_days(selection.period))

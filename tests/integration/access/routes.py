@@ -209,6 +209,7 @@ REST: dict[str, Route] = {
     "wait-times": Route(f"{API}wait-times", ALL),
     "preemptions": Route(f"{API}preemptions", ALL),
     "waste": Route(f"{API}waste", LEADS),
+    "waste-bridge": Route(f"{API}waste-bridge", LEADS),
     "recommendations": Route(f"{API}recommendations", LEADS),
     "what-ifs": Route(f"{API}what-ifs", ONLY_ADMIN, (404, 404, 404, 404, 400)),
     "what-ifs/<int:number>": Route(f"{API}what-ifs/99999", MISSING, options=ONLY_ADMIN),

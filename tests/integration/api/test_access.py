@@ -43,6 +43,7 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "periods/2026-11/bill-variance": (401, 404, 404, 404, 200, 200),
     "recommendations?team=search": (401, 404, 404, 404, 200, 200),
     "waste?team=search": (401, 404, 404, 404, 200, 200),
+    "waste-bridge?team=search": (401, 404, 404, 404, 200, 200),
     "anomalies?team=search": (401, 404, 404, 404, 200, 200),
     "quotas?team=vision": (401, 404, 200, 200, 200, 200),
     "quotas?team=search": (401, 404, 404, 404, 200, 200),

@@ -145,6 +145,7 @@ def fragmented(
             continue
         part = slices.setdefault(SliceKey(day, 0, one.currency), Slice())
         part.gpu_ms += lost
+        part.of_ledger(lost, one.rate)
         if one.rate is None:
             part.unpriced_ms += lost
         else:

@@ -141,6 +141,7 @@ def _without_policy(
             amount, left = take(left, one.units, one.share)
             pool = pools[WasteRule.POLICY, one.pool]
             pool.amounts.add(key, amount, window.rate, span)
+            pool.amounts.of_ledger(key, amount, window.rate)
             pool.units[window.start_ms] += one.units
         for one in unused.get(window.start_ms, ()):
             amount, _ = take(window.free_ms, one.units, one.share)
@@ -244,9 +245,9 @@ def _kept(
             lost[shape] = -(-exact.numerator // exact.denominator)
         amount = (sum(parts) - lost[shape]) * overlap // WINDOW_MS
         currency = window.cost_currency if window.cost is not None else ""
-        amounts.add(
-            SliceKey(day, 0, currency), amount, window.cost, (window.start_ms, end)
-        )
+        key = SliceKey(day, 0, currency)
+        amounts.add(key, amount, window.cost, (window.start_ms, end))
+        amounts.of_ledger(key, amount, window.rate)
     return amounts.finding(WasteRule.KEPT_NODE, node.node, {"kept_by": ranges[-1].pods})
 
 

@@ -23,7 +23,7 @@ from accounting.models import (
     PodHold,
     UnitPrice,
 )
-from scheduler_view.domain.waste.wording import evidence_text
+from scheduler_view.domain.waste.evidence_wording import evidence_text
 from scheduler_view.models import (
     ObservationRun,
     Preemption,

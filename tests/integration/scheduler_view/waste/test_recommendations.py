@@ -190,10 +190,17 @@ def test_more_recommendations_than_a_page_has(fleet: Fleet) -> None:
     assert admin.get("/recommendations?state=all&page=2").status_code == 200
 
 
-def run_of(fleet: Fleet, name: str, gpus: int, *days: int, ended: bool = True) -> None:
-    """A job that left GPUs idle on some days before the last, and is over."""
+def run_of(
+    fleet: Fleet,
+    name: str,
+    gpus: int,
+    *days: int,
+    ended: bool = True,
+    kind: str = "Job",
+) -> None:
+    """Work that left GPUs idle on some days before the last, and is over."""
     work = Workload.objects.create(
-        cluster=fleet.cluster, namespace=fleet.namespace, kind="Job", name=name
+        cluster=fleet.cluster, namespace=fleet.namespace, kind=kind, name=name
     )
     pod = Pod.objects.create(
         cluster=fleet.cluster,
@@ -218,20 +225,52 @@ def by_name() -> dict[str, RecommendationRow]:
     return {one.row.workload: one for one in recommendation_rows(EVERYTHING, 2)}
 
 
-def test_no_month_is_saved_for_a_job_that_is_over(fleet: Fleet) -> None:
+def test_work_that_is_over_has_no_recommendation(fleet: Fleet) -> None:
     run_of(fleet, "once-dpst", 4, 3)
     run_of(fleet, "lasts", 4, 3, ended=False)
     run_of(fleet, "video-bcdf", 4, 3)
     run_of(fleet, "video-x9kq", 4, 3)
-    found = by_name()
-    over = found["once-dpst"]
-    assert (over.is_over, over.low, over.high) == (True, None, None)
-    assert found["lasts"].high is not None
-    assert not found["video-bcdf"].is_over, "others like it run again"
-    assert not found["sweep"].is_over, "its holds are not known"
-    page = text(person("root", "admin").get("/recommendations"))
-    assert "1 more for work that has ended" in page
-    assert "once-dpst, Vision" in page
+    run_of(fleet, "stopped-bcdf", 4, 10)
+    run_of(fleet, "stopped-x9kq", 4, 17)
+    run_of(fleet, "notebook", 4, 3, kind="StatefulSet")
+    run_of(fleet, "old-notebook", 4, 10, kind="StatefulSet")
+    assert set(by_name()) == {
+        "sweep",  # its holds are not known
+        "lasts",
+        "video-bcdf",  # others like it run again
+        "video-x9kq",
+        "notebook",  # it runs again, and was found last week
+    }
+    page = text(person("root", "admin").get("/recommendations?state=all"))
+    assert "once-dpst" not in page
+    assert "old-notebook" not in page
+
+
+def test_a_decision_about_work_that_is_over_stays(fleet: Fleet) -> None:
+    run_of(fleet, "once-dpst", 4, 3, ended=False)
+    lead = person("lena", team="vision", fleet=fleet)
+    token = by_name()["once-dpst"].token
+    lead.post("/recommendations/decide", {"subject": token, "state": "done"})
+    PodHold.objects.update(ended_ms=DAY_MS)
+    assert by_name()["once-dpst"].state == "done"
+
+
+def test_weeks_that_differ_tenfold_claim_no_saving(fleet: Fleet) -> None:
+    """sweep: 120 a day in three weeks; in the newest 12 at first, then 11.90."""
+    newest = WasteFinding.objects.filter(day__gt=LAST - timedelta(days=7))
+    newest.update(raw=2 * DAY_MS * Decimal("0.25"))
+    assert only().is_steady
+    newest.update(raw=2 * DAY_MS * Decimal("0.248"))
+    row = only()
+    assert not row.is_steady
+    admin = person("root", "admin")
+    found = "Not claimed Found in 4 of 4 measured weeks, $357 to $3,600"
+    assert found in text(admin.get("/recommendations"))
+    [of_rest] = admin.get("/api/v1/recommendations").json()["rows"]
+    assert of_rest["is_steady"] is False
+    run_of(fleet, "steady", 1, *range(28), ended=False)
+    shown = admin.get("/recommendations").context["page"].lines
+    assert [one["row"].workload for one in shown] == ["steady", "sweep"]
 
 
 def test_work_of_one_family_is_one_row_and_decided_together(fleet: Fleet) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from accounting.domain.billing.charge import charge_of
 from scheduler_view.domain.waste.duration import limit_of
+from scheduler_view.domain.waste.evidence_wording import evidence_text
 from scheduler_view.domain.waste.find import find
 from scheduler_view.domain.waste.finding import Finding, WasteRule
 from scheduler_view.domain.waste.free.fragmentation import (
@@ -22,7 +23,6 @@ from scheduler_view.domain.waste.free.fragmentation import (
     unusable_ms,
 )
 from scheduler_view.domain.waste.gangs import Gang, Member, least_nodes
-from scheduler_view.domain.waste.wording import evidence_text
 from tests.unit.scheduler_view.domain.waste.fleets import DAY, HOUR, RATE, at, hold
 
 Found = list[tuple[str, int, Decimal]]
@@ -134,8 +134,9 @@ def test_a_window_between_the_thresholds_is_as_the_one_before() -> None:
     # 7 % after idle is idle, its 279,000 ms count: 5 x 300,000 + 279,000 = 1,779,000.
     found = find([hold("biiimiib")], None, at(1))
     assert shown(found) == [("idle", 1_779_000, Decimal("1.235417"))]
-    # 7 % after busy is busy: 5 idle windows are too few
-    assert find([hold("bmiiiiib")], None, at(1)) == []
+    # 7 % after busy is busy: 5 idle windows are too few, and its 279,000 ms are idle in use
+    found = find([hold("bmiiiiib")], None, at(1))
+    assert shown(found) == [("idle_in_use", 279_000, Decimal("0.193750"))]
 
 
 def test_only_the_idle_time_of_a_window_counts() -> None:

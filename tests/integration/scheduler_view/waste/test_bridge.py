@@ -1,0 +1,237 @@
+"""Idle and unallocated cost, and the parts that sum to them: by hand, over REST, on pages."""
+
+import json
+import re
+from datetime import timedelta
+from decimal import Decimal
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from accounting.access import EVERYTHING
+from accounting.domain.core.billing_calendar import DAY as ONE_DAY
+from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.core.money import Money
+from accounting.models import NodeFact
+from accounting.queries.selection import Selection
+from scheduler_view.models import KeptNode, WasteDay
+from scheduler_view.queries.waste.bridge import Bridge, bridges
+from scheduler_view.queries.waste.rows import waste_report
+from scheduler_view.waste.compute import compute_due
+from tests.integration.conftest import SignIn
+from tests.integration.scheduler_view.waste.fleet import (
+    HOUR,
+    START,
+    Fleet,
+    make_fleet,
+    sample,
+)
+from tests.integration.scheduler_view.waste.test_compute import DAY
+from tests.integration.scheduler_view.waste.test_pages import DAYS, text
+
+pytestmark = pytest.mark.django_db
+Shown = list[tuple[str, int, Decimal | None]]
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    """Data end at 06:00 of the second day."""
+    return make_fleet(START + 30 * HOUR)
+
+
+def shown(bridge: Bridge) -> Shown:
+    """Part, GPU-ms and money of each row, the total last."""
+    return [(row.part, row.gpu_ms, row.amount) for row in bridge.rows]
+
+
+def bridges_of(fleet: Fleet, days: int = 1, **filters: tuple[str, ...]) -> list[Bridge]:
+    """Of the first days; of those that are measured the findings are known."""
+    found = DayRange(DAY, DAY + days * ONE_DAY)
+    measured = WasteDay.objects.order_by("day").values_list("day", flat=True)
+    assert fleet.cluster.pk
+    return bridges(Selection(EVERYTHING, None, filters), found, list(measured), 2)
+
+
+def test_idle_cost_is_findings_and_busy_windows_and_what_is_too_short(
+    fleet: Fleet,
+) -> None:
+    # idle: 7 windows of 300,000 ms = 2,100,000 ms, at 2.50 an hour 1.46
+    # in use: 2 windows, 93 % idle each: 558,000 ms = 0.39
+    # too short: 3 windows = 900,000 ms = 0.63; all together 3,558,000 ms = 2.47 (2.4708)
+    fleet.hold("train", "bbb" + "mm" + "b" + "i" * 7 + "b")
+    fleet.hold("short", "biiib")
+    fleet.roll_up()
+    assert compute_due(fleet.cluster) == 1
+    idle, unallocated = bridges_of(fleet)
+    assert shown(idle) == [
+        ("idle", 2_100_000, Decimal("1.46")),
+        ("idle_in_use", 558_000, Decimal("0.39")),
+        ("rest", 900_000, Decimal("0.62")),  # takes what rounding leaves
+        ("total", 3_558_000, Decimal("2.47")),
+    ]
+    assert idle.actionable == Money(Decimal("1.46"), "USD")
+    assert unallocated.total.gpu_ms == 0
+    rows = waste_report(EVERYTHING, DayRange(DAY, DAY + ONE_DAY), 2).rows
+    assert [row.rule for row in rows] == ["idle"], "time in use is no finding"
+
+
+def test_pods_of_one_unit_have_one_row_of_time_in_use(fleet: Fleet) -> None:
+    for name in ("a", "b", "c"):
+        fleet.hold(name, "mmmm", workload="service")
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    [idle, _] = bridges_of(fleet)
+    assert shown(idle)[0][:2] == ("idle_in_use", 3 * 4 * 279_000)
+    count = fleet.cluster.waste_days.count()
+    assert count == 1
+
+
+def test_gangs_and_limits_have_only_their_idle_time_in_the_bridge(fleet: Fleet) -> None:
+    # 30 min busy, 15 min idle, after a limit of 10 minutes: 2,100,000 ms past it, 900,000 idle
+    fleet.hold("long", "bbbbbbiiib", labels={"label_max_duration": "10m"})
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    [idle, _] = bridges_of(fleet)
+    assert shown(idle) == [
+        ("too_long", 900_000, Decimal("0.62")),
+        ("rest", 0, Decimal("0.00")),
+        ("total", 900_000, Decimal("0.62")),
+    ]
+
+
+def test_unallocated_cost_is_by_rule_and_state_at_what_teams_are_charged(
+    fleet: Fleet,
+) -> None:
+    # Two GPUs are free for an hour: 7,200,000 ms = 5.00. One unit is held back for half of it;
+    # the node is kept for all of it, at no known cost: its time has the price of the ledger.
+    # A third GPU is free for an hour of the next day, which is not measured: 2.50.
+    fleet.free(12)
+    fleet.free(12)
+    sample(fleet, START, START + HOUR / 2, policy={"n1": 1})
+    since = START + HOUR / 2
+    KeptNode.objects.create(
+        cluster=fleet.cluster, node="n1", since=since, until=START + HOUR, pods=[]
+    )
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    fleet.free(12, at=START + 24 * HOUR)
+    fleet.roll_up()
+    _, unallocated = bridges_of(fleet, days=2)
+    assert shown(unallocated) == [
+        ("thrashing", 1_800_000, Decimal("1.25")),
+        ("node_kept", 3_600_000, Decimal("2.50")),
+        ("rest", 1_800_000, Decimal("1.25")),
+        ("not_measured", 3_600_000, Decimal("2.50")),
+        ("total", 10_800_000, Decimal("7.50")),
+    ]
+    [only] = bridges_of(fleet, team=("vision",))
+    assert only.total.cost == "idle", "free time is of no team"
+
+
+@pytest.mark.parametrize(
+    ("capacity", "labels", "advice"),
+    [
+        ({"nvidia_com_gpu": 8}, {}, "Pack small pods together"),
+        ({"nvidia_com_mig_1g_10gb": 7}, {}, "Partition its GPUs again"),
+        (
+            {"nvidia_com_gpu": 32},
+            {"label_nvidia_com_gpu_replicas": "4"},
+            "Release it from sharing",
+        ),
+    ],
+)
+def test_advice_fits_how_the_gpus_of_a_node_are_divided(
+    fleet: Fleet, capacity: dict[str, int], labels: dict[str, str], advice: str
+) -> None:
+    NodeFact.objects.update(capacity=capacity, labels=labels)
+    fleet.hold("train", "b" * 12)
+    fleet.free(12, free_ms=100_000)  # a third of a GPU; usual pods request whole ones
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    report = waste_report(EVERYTHING, DayRange(DAY, DAY + ONE_DAY), 2)
+    [row] = report.rows
+    assert (row.rule, row.is_in_totals) == ("fragmented", False)
+    assert row.advice.startswith(advice)
+    assert report.gpu_ms == 0, "it is no saving"
+    assert report.totals == ()
+
+
+def test_a_cost_per_day_is_divided_by_the_measured_days_of_its_cluster(
+    fleet: Fleet,
+) -> None:
+    fleet.hold("idle", "i" * 24)  # 2 h at 2.50 on the only measured day of this cluster
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    other = type(fleet.cluster).objects.create(name="other")
+    for n in range(1, 3):
+        WasteDay.objects.create(
+            cluster=other,
+            day=DAY + timedelta(days=n),
+            digest="",
+            computed_at=START,
+        )
+    report = waste_report(EVERYTHING, DayRange(DAY, DAY + 3 * ONE_DAY), 2)
+    [row] = report.rows
+    assert (row.days, row.amount_per_day) == (1, Decimal("5.00"))
+    assert report.measured == 3
+
+
+def test_rest_sums_to_the_idle_and_the_unallocated_cost_of_the_range(
+    sign_in: SignIn,
+) -> None:
+    """Of measured days, and of a range that has others too."""
+    ana = sign_in("ana")
+    for days in (DAYS, "from=2026-11-10&to=2026-11-22"):
+        rows = ana.get(f"/api/v1/waste-bridge?{days}").json()["rows"]
+        [ledger] = ana.get(f"/api/v1/ledger?{days}").json()["rows"]
+        states = ("free", "stranded", "stray", "dark")
+        wanted = {
+            "idle": (Decimal(ledger["idle_charge"]), ledger["idle_ms"]),
+            "unallocated": (
+                sum(Decimal(ledger[f"{one}_charge"]) for one in states),
+                sum(ledger[f"{one}_ms"] for one in states),
+            ),
+        }
+        for cost, (amount, gpu_ms) in wanted.items():
+            of_cost = [row for row in rows if row["cost"] == cost]
+            *parts, total = of_cost
+            assert total["part"] == "total"
+            assert abs(Decimal(total["amount"]) - amount) <= Decimal("0.00001")
+            assert total["gpu_ms"] == gpu_ms > 0
+            assert sum(Decimal(row["amount"]) for row in parts) == Decimal(
+                total["amount"]
+            )
+            assert sum(row["gpu_ms"] for row in parts) == gpu_ms
+    out = StringIO()
+    call_command(
+        *("report", "waste-bridge", "--from", "2026-11-10", "--to", "2026-11-22"),
+        *("--format", "json"),
+        stdout=out,
+    )
+    assert json.loads(out.getvalue())["rows"] == rows
+
+
+def test_a_lead_gets_the_idle_cost_of_their_team_everywhere_the_same(
+    sign_in: SignIn,
+) -> None:
+    luis = sign_in("luis")
+    rows = luis.get(f"/api/v1/waste-bridge?{DAYS}").json()["rows"]
+    assert {row["cost"] for row in rows} == {"idle"}
+    (used,) = luis.get(f"/api/v1/usage?by=team&team=vision&{DAYS}").json()["rows"]
+    assert rows[-1]["amount"] == used["idle_charge"]
+    assert rows[-1]["gpu_ms"] == used["idle_ms"]
+    page = text(luis.get(f"/waste?{DAYS}"))
+    found = re.search(r"€([\d,.]+) of €([\d,.]+) in .{,40} is in findings", page)
+    assert found is not None
+    assert Decimal(found[2]) == round(Decimal(used["idle_charge"]), 2)
+    assert "Where the unallocated cost is" not in page
+    team = text(luis.get(f"/teams/vision?{DAYS}"))
+    assert f"€{found[1]} of €{found[2]} idle cost is in findings" in team
+    cells = re.findall(
+        r"([A-Z][\w ]+?) ([\d,.]+) €([\d,.]+)",
+        page[page.index("Where the idle cost is") :],
+    )
+    amounts = [Decimal(amount) for _, _, amount in cells if _]
+    assert sum(amounts[:-1]) == amounts[-1]
+    assert cells[-1][0] == "Idle cost"
