@@ -21,7 +21,7 @@ def find(holds: Sequence[HeldTime], gang: Gang | None, until_ms: int) -> list[Fi
     """The findings of the holds of one work unit.
 
     Time goes to the first rule that claims it: S20, S29 never busy, S29 tail, S28, S23, S27.
-    Unknown time is in none. The last is no finding: idle time inside of windows with work.
+    Unknown time is in none. The last is not a finding: idle time inside of windows with work.
 
     Args:
         gang: None if its pods are of use alone.

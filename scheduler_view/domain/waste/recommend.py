@@ -85,7 +85,7 @@ class Saving:
 
     @property
     def is_steady(self) -> bool:
-        """False if the weeks differ too much for one of them to stand for a month."""
+        """False if the weeks differ too much to represent a month."""
         return self.high <= self.low * STEADY
 
 

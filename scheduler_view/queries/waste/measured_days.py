@@ -1,4 +1,4 @@
-"""Which billing days waste is computed for, and which a request asks for."""
+"""Which billing days waste is computed for, and those of a request."""
 
 from collections.abc import Collection
 from datetime import date, datetime, timedelta
