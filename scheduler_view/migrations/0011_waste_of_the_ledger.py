@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scheduler_view', '0008_quiet_until'),
+        ('scheduler_view', '0010_former_objects'),
     ]
 
     operations = [
