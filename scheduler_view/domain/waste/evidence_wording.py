@@ -69,7 +69,10 @@ def _fragmented(found: Mapping[str, Any]) -> str:
 
 _EVIDENCE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "idle_gpus": lambda e: f"{e['idle_gpus']} of {e['held_gpus']} GPUs",
-    "idle_windows": lambda e: f"{_duration(e['idle_windows'] * 5)} of idle windows",
+    "idle_ms": lambda e: f"{_hours(e['idle_ms'])} idle",
+    "elsewhere_ms": lambda e: f"{_hours(e['elsewhere_ms'])} of it in other findings",
+    # of findings of older versions, which counted windows that were held in part as whole ones
+    "idle_windows": lambda e: f"{e['idle_windows']} idle windows of five minutes",
     "bound": lambda e: f"{e['bound']} of {e['size']} members bound",
     "limit_ms": _limit,
     "fewest_nodes": lambda e: f"{e['nodes']} nodes instead of {e['fewest_nodes']}",

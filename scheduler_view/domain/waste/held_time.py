@@ -106,15 +106,23 @@ class HeldTime:
 
     def of_hold(self) -> list[Stretch]:
         """The activity of the hold through time; parts agree on it at each instant."""
-        return [Stretch(run.start_ms, run.end_ms, run.of_hold) for run in self.runs]
+        return self._held((run, run.of_hold) for run in self.runs)
 
     def of_part(self, part: str) -> list[Stretch]:
         """The activity of one part through time."""
-        return [
-            Stretch(run.start_ms, run.end_ms, run.own)
-            for run in self.runs
-            if run.part == part
-        ]
+        return self._held((run, run.own) for run in self.runs if run.part == part)
+
+    def _held(self, runs: Iterable[tuple[HeldRun, Activity]]) -> list[Stretch]:
+        """Stretches within the hold: it has its first and last window in part only."""
+        found = []
+        for run, activity in runs:
+            end_ms = run.end_ms if self.ended_ms is None else self.ended_ms
+            held = Stretch(
+                max(run.start_ms, self.bound_ms), min(run.end_ms, end_ms), activity
+            )
+            if held.start_ms < held.end_ms:
+                found.append(held)
+        return found
 
 
 def runs_by_pod(

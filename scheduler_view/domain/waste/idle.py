@@ -24,11 +24,11 @@ SERVICES = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A range in which a hold was idle; `idle_windows` are those observed as idle."""
+    """A range in which a hold was idle; `idle_ms` is its time in idle windows."""
 
     start_ms: int
     end_ms: int
-    idle_windows: int
+    idle_ms: int
 
 
 def is_service(kind: str) -> bool:
@@ -38,22 +38,20 @@ def is_service(kind: str) -> bool:
 
 def episodes(stretches: Iterable[Stretch]) -> list[Episode]:
     """The idle episodes of a hold, or of one of its GPUs, that are long enough to count."""
-    return [
-        one
-        for one in _episodes(resolved(stretches))
-        if one.idle_windows * WINDOW_MS >= EPISODE_MS
-    ]
+    return [one for one in _episodes(resolved(stretches)) if one.idle_ms >= EPISODE_MS]
 
 
 def _episodes(stretches: Sequence[Stretch]) -> Iterator[Episode]:
     open_one: Episode | None = None
     for one in stretches:
-        windows = -(-(one.end_ms - one.start_ms) // WINDOW_MS)
+        length_ms = one.end_ms - one.start_ms
         if one.activity is Activity.IDLE:
             start_ms = open_one.start_ms if open_one else one.start_ms
-            before = open_one.idle_windows if open_one else 0
-            open_one = Episode(start_ms, one.end_ms, before + windows)
-        elif open_one and (one.activity is Activity.BUSY or windows > LONGEST_UNKNOWN):
+            before = open_one.idle_ms if open_one else 0
+            open_one = Episode(start_ms, one.end_ms, before + length_ms)
+        elif open_one and (
+            one.activity is Activity.BUSY or length_ms > LONGEST_UNKNOWN * WINDOW_MS
+        ):
             yield open_one
             open_one = None
     if open_one:
@@ -72,7 +70,7 @@ def never_busy(hold: HeldTime, until_ms: int) -> Claim | None:
         or times.observed_ms * 2 < times.allocated_ms
     ):
         return None
-    evidence = {"idle_windows": _idle_windows(stretches, hold.bound_ms)}
+    evidence = {"idle_ms": _idle_ms(stretches, hold.bound_ms)}
     return Claim(WasteRule.NEVER_BUSY, hold.bound_ms, end_ms, evidence=evidence)
 
 
@@ -84,12 +82,10 @@ def tail(hold: HeldTime) -> Claim | None:
     busy = [one.end_ms for one in stretches if one.activity is Activity.BUSY]
     if not busy:
         return None
-    windows = _idle_windows(stretches, busy[-1])
-    if windows * WINDOW_MS < TAIL_MS:
+    idle_ms = _idle_ms(stretches, busy[-1])
+    if idle_ms < TAIL_MS:
         return None
-    return Claim(
-        WasteRule.TAIL, busy[-1], hold.ended_ms, evidence={"idle_windows": windows}
-    )
+    return Claim(WasteRule.TAIL, busy[-1], hold.ended_ms, evidence={"idle_ms": idle_ms})
 
 
 def idle_holder(hold: HeldTime) -> list[Claim]:
@@ -99,7 +95,7 @@ def idle_holder(hold: HeldTime) -> list[Claim]:
             WasteRule.IDLE,
             one.start_ms,
             one.end_ms,
-            evidence={"idle_windows": one.idle_windows},
+            evidence={"idle_ms": one.idle_ms},
         )
         for one in episodes(hold.of_hold())
     ]
@@ -124,7 +120,7 @@ def idle_gpus(hold: HeldTime) -> list[Claim]:
             one.end_ms,
             parts=frozenset(idle),
             evidence={
-                "idle_windows": one.idle_windows,
+                "idle_ms": one.idle_ms,
                 "idle_gpus": len(idle),
                 "held_gpus": len(parts),
             },
@@ -143,10 +139,10 @@ def in_use(hold: HeldTime) -> Claim:
     )
 
 
-def _idle_windows(stretches: Iterable[Stretch], from_ms: int) -> int:
-    """Idle windows of stretches that end after an instant."""
+def _idle_ms(stretches: Iterable[Stretch], from_ms: int) -> int:
+    """The time of idle windows after an instant."""
     return sum(
-        -(-(one.end_ms - max(one.start_ms, from_ms)) // WINDOW_MS)
+        one.end_ms - max(one.start_ms, from_ms)
         for one in stretches
         if one.activity is Activity.IDLE and one.end_ms > from_ms
     )

@@ -62,9 +62,11 @@ class Pieces:
         self._left = left
         if not slices:
             return None
-        return Finding(
-            claim.rule, self._pod, start_ms, end_ms, slices, dict(claim.evidence)
-        )
+        evidence = dict(claim.evidence)
+        elsewhere_ms = evidence.get("idle_ms", 0) - (end_ms - start_ms)
+        if elsewhere_ms > 0:  # findings before this one took it
+            evidence["elsewhere_ms"] = elsewhere_ms
+        return Finding(claim.rule, self._pod, start_ms, end_ms, slices, evidence)
 
 
 def taken(hold: HeldTime, claims: Iterable[Claim]) -> list[Finding]:

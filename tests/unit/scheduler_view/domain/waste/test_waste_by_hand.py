@@ -4,6 +4,7 @@ Covered: S20, S23, S25, S27, S28, S29 and their order. Not here: reading facts, 
 (`tests/integration/scheduler_view/waste`), and rules that are not measured (docs/scheduling.md).
 """
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -82,7 +83,34 @@ def test_a_hold_that_was_never_busy_is_one_finding() -> None:
     # 1 hour idle on 2 GPUs: 2 x 3,600,000 = 7,200,000 ms = 2 GPU-hours x 2.50 = 5.
     found = find([hold("i" * 12, "i" * 12)], None, at(2))
     assert shown(found) == [("never_busy", 7_200_000, Decimal("5.000000"))]
-    assert found[0].evidence == {"idle_windows": 12}
+    assert found[0].evidence == {"idle_ms": 3_600_000}
+
+
+def test_idle_time_is_never_more_than_the_hold() -> None:
+    # Held from 10:04 to 10:40, in 8 windows: 36 minutes, and not 40.
+    held = replace(hold("i" * 8, start_ms=at(10)), bound_ms=at(10, 4))
+    [found] = find([held], None, at(12))
+    assert (found.start_ms, found.end_ms) == (at(10, 4), at(10, 40))
+    assert evidence_text(found.evidence) == "36 min idle"
+    # Busy in the first window, then idle for 27 minutes in 6 windows: less than 30.
+    ended = replace(
+        hold("bi" + "i" * 5, start_ms=at(10), kind="Deployment"),
+        ended_ms=at(10, 32),
+    )
+    assert find([ended], None, at(12)) == []
+
+
+def test_idle_time_that_another_finding_has_is_told() -> None:
+    """40 minutes of one GPU were said of the 10 that its hold's finding has left."""
+    found = find([hold("iiiiiibb", "iiiiiiii", is_open=True)], None, at(1))
+    assert [evidence_text(one.evidence) for one in found] == [
+        "30 min idle",
+        "1 of 2 GPUs, 40 min idle, 30 min of it in other findings",
+    ]
+
+
+def test_findings_of_older_versions_tell_their_windows() -> None:
+    assert evidence_text({"idle_windows": 8}) == "8 idle windows of five minutes"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +145,7 @@ def test_an_idle_holder_counts_idle_windows_only() -> None:
     # 1,800,000 ms x 2.50 / 3,600,000 = 1.25.
     found = find([hold("biiiuiiib")], None, at(1))
     assert shown(found) == [("idle", 1_800_000, Decimal("1.250000"))]
-    assert found[0].evidence == {"idle_windows": 6}
+    assert found[0].evidence == {"idle_ms": 1_800_000}
     assert (found[0].start_ms, found[0].end_ms) == (at(0, 5), at(0, 40))
     assert find([hold("biiiuiib")], None, at(1)) == []  # 25 min
 
@@ -150,7 +178,7 @@ def test_idle_gpus_of_a_busy_hold_are_counted_apart() -> None:
     gpus = ["i" * 12, "i" * 12, *["b" * 12] * 6]
     found = find([hold(*gpus)], None, at(1))
     assert shown(found) == [("idle_gpus", 7_200_000, Decimal("5.000000"))]
-    assert found[0].evidence == {"idle_windows": 12, "idle_gpus": 2, "held_gpus": 8}
+    assert found[0].evidence == {"idle_ms": 3_600_000, "idle_gpus": 2, "held_gpus": 8}
 
 
 def test_an_idle_gpu_counts_only_outside_of_the_episode_of_its_hold() -> None:
