@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P10, P16 to P21, G1, G2, C1 to C3, K1, K2, backfill, and alternatives.
+"""`make bench`: P1 to P10, P16 to P23, G1, G2, C1 to C3, K1, K2, backfill, and alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -39,6 +39,7 @@ def main() -> int:
             rollups,
             simulator,
             waits,
+            web,
             writes,
         )
 
@@ -62,6 +63,7 @@ def main() -> int:
             drift.figures(wanted),
             plan.figures(wanted),
             backfill.figures(wanted, options.hours),
+            web.figures(wanted),
         ):
             for figure in found:
                 figures.append(figure)

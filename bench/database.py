@@ -17,7 +17,11 @@ def database() -> Iterator[None]:
         from portal.embedded import lease
 
         home = Path(mkdtemp(prefix="gpu-ledger-bench-"))
-        os.environ["DATABASE_URL"] = lease.acquire(home, is_temporary=True).database_url
+        places = lease.acquire(home, is_temporary=True)
+        os.environ |= {
+            "DATABASE_URL": places.database_url,
+            "REDIS_URL": places.redis_url,
+        }
     try:
         with _scratch():
             yield
