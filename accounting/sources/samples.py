@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accounting.domain.core.recent import Recent
 from accounting.domain.samples.series import GpuKey, Reading, ScraperIdentity, Series
 from accounting.sources.catalogue import (
     QUEUE_METRICS,
@@ -100,6 +100,7 @@ def build_reading(
     declared = tuple(sorted(scales.items()))
     found: list[Series] = []
     faults: set[tuple[str, str, str]] = set()
+    _meanings.begin(len(starts))
     for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
         raw = batch.series[int(ids[low])]
         series = one_series(raw, times[low:high], values[low:high], declared)
@@ -131,7 +132,7 @@ def one_series(
     raw: RawSeries,
     times: NDArray[np.int64],
     values: NDArray[np.float64],
-    scales: tuple[tuple[str, str], ...],
+    scales: "Scales",
 ) -> Series | None:
     """One series by the catalogue; None for one that belongs to no GPU or pod."""
     meaning = meaning_of(raw, scales)
@@ -162,9 +163,21 @@ def _scaled(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     return values / round(1 / scale) if scale < 1 else values * scale
 
 
-@lru_cache(maxsize=1_000_000)
-def meaning_of(raw: RawSeries, scales: tuple[tuple[str, str], ...]) -> Meaning | None:
+Scales = tuple[tuple[str, str], ...]
+_MISSING = object()
+_meanings: Recent[tuple[RawSeries, Scales], Meaning | None] = Recent(10_000)
+
+
+def meaning_of(raw: RawSeries, scales: Scales) -> Meaning | None:
     """The meaning of a raw series; cached, because a source reports the same series for hours."""
+    key = raw, scales
+    found = _meanings.get(key, _MISSING)
+    if found is _MISSING:
+        found = _meanings[key] = _meaning(raw, scales)
+    return found  # type: ignore[return-value]  # not the mark
+
+
+def _meaning(raw: RawSeries, scales: Scales) -> Meaning | None:
     if overlong_label(raw.labels) or odd_label(raw.labels):
         return None
     labels = dict(raw.labels)

@@ -8,7 +8,6 @@ import hashlib
 import zlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
 from operator import itemgetter
 
 import msgspec
@@ -18,14 +17,17 @@ from django.db.models import QuerySet, Sum
 from psycopg.types.json import Jsonb
 
 from accounting.domain.core.interval import HOUR_MS, Interval, to_instant, to_ms
+from accounting.domain.core.recent import Recent
 from accounting.domain.samples.series import Reading
 from accounting.ingest import bulk_copy, database_cache
 from accounting.models import BufferBlock, BufferSeries, Source
 from accounting.sources.exposition import RawSeries
 from accounting.sources.samples import SampleBatch, build_reading
 
-_known: dict[tuple[str, int], dict[bytes, int]] = database_cache.keep({})
-_raw: dict[tuple[str, int], dict[int, RawSeries]] = database_cache.keep({})
+Scope = tuple[str, int]  # database, source
+CACHED = 10_000  # series of a source, or as many as are used at once
+_ids: dict[Scope, Recent[RawSeries, int]] = database_cache.keep({})
+_raw: dict[Scope, Recent[int, RawSeries]] = database_cache.keep({})
 
 
 def append(source: Source, batch: SampleBatch) -> int:
@@ -181,31 +183,37 @@ def _unpack(
     return ids, times, np.frombuffer(columns[2], "<f8").astype(np.float64)
 
 
-def _scope(source: Source) -> tuple[str, int]:
+def _scope(source: Source) -> Scope:
     return str(connection.settings_dict["NAME"]), source.pk
 
 
 def _series_ids(source: Source, wanted: Sequence[RawSeries]) -> list[int]:
     """Row ids of series, created if missing; cached in the process."""
     database_cache.refresh()
-    known = _known.setdefault(_scope(source), {})
-    digests = [_digest(raw) for raw in wanted]
-    missing = [i for i, digest in enumerate(digests) if digest not in known]
+    known = _ids.setdefault(_scope(source), Recent(CACHED))
+    known.begin(len(wanted))
+    found = {raw: pk for raw in wanted if (pk := known.get(raw, None)) is not None}
+    missing = [raw for raw in wanted if raw not in found]
     if missing:
-        _store(source, [(digests[i], wanted[i]) for i in missing], known)
-    return [known[digest] for digest in digests]
+        added = _stored(source, missing)
+        found |= added
+        raws = _raw.setdefault(_scope(source), Recent(CACHED))
+        for raw, pk in added.items():
+            known[raw], raws[pk] = pk, raw
+    return [found[raw] for raw in wanted]
 
 
-def _store(
-    source: Source, rows: Sequence[tuple[bytes, RawSeries]], known: dict[bytes, int]
-) -> None:
+def _stored(source: Source, wanted: Sequence[RawSeries]) -> dict[RawSeries, int]:
+    """The row ids of series that are created unless another process has done so."""
+    digests = {raw: _digest(raw) for raw in wanted}
+    rows = {digest: raw for raw, digest in digests.items()}
     with transaction.atomic():
         bulk_copy.merge(
             BufferSeries,
             ["source", "digest", "name", "labels"],
             [
                 (source.pk, digest, raw.name, Jsonb(raw.labels))
-                for digest, raw in sorted(rows, key=itemgetter(0))
+                for digest, raw in sorted(rows.items(), key=itemgetter(0))
             ],
             key=["source", "digest"],
             update=[],
@@ -214,25 +222,28 @@ def _store(
         cursor.execute(
             """SELECT digest, id FROM accounting_bufferseries
                WHERE source_id = %s AND digest = ANY(%s)""",
-            [source.pk, [digest for digest, _ in rows]],
+            [source.pk, list(rows)],
         )
-        known.update((bytes(digest), pk) for digest, pk in cursor.fetchall())
+        ids = {bytes(digest): pk for digest, pk in cursor.fetchall()}
+    return {raw: ids[digest] for raw, digest in digests.items()}
 
 
-@lru_cache(maxsize=100_000)  # a file has the same series hour after hour
 def _digest(raw: RawSeries) -> bytes:
     return hashlib.sha256(msgspec.json.encode((raw.name, sorted(raw.labels)))).digest()
 
 
 def _raw_series(source: Source, ids: Sequence[int]) -> list[RawSeries]:
     database_cache.refresh()
-    known = _raw.setdefault(_scope(source), {})
-    missing = [pk for pk in ids if pk not in known]
+    known = _raw.setdefault(_scope(source), Recent(CACHED))
+    known.begin(len(ids))
+    found = {pk: raw for pk in ids if (raw := known.get(pk, None)) is not None}
+    missing = [pk for pk in ids if pk not in found]
     for start in range(0, len(missing), 10_000):
         rows = BufferSeries.objects.filter(pk__in=missing[start : start + 10_000])
         for pk, name, labels in rows.values_list("pk", "name", "labels"):
-            known[pk] = RawSeries(name, tuple((key, value) for key, value in labels))
-    return [known[pk] for pk in ids]
+            raw = RawSeries(name, tuple((key, value) for key, value in labels))
+            found[pk] = known[pk] = raw
+    return [found[pk] for pk in ids]
 
 
 def forget(before: datetime) -> int:
