@@ -34,6 +34,13 @@ class HolderRowSerializer(RowSerializer):
         help_text="of its GPUs; null without a price, and for teams that you may not read",
     )
     currency = TextOrNullField(help_text="of `cost_per_hour`")
+    ending_since = SecondsField(
+        allow_null=True,
+        help_text="when it was deleted, if it should have ended by now; else null",
+    )
+    finalizers = serializers.ListField(
+        child=serializers.CharField(), help_text="that keep such a pod"
+    )
 
 
 class WaitingUnitRowSerializer(RowSerializer):

@@ -247,6 +247,8 @@ class Blockers:
             pod.uid in self._own,
             pod.scheduled.since_ms if pod.scheduled and pod.node else None,
             index.world.holds.get(pod.uid, NO_FACTS).idle_since_ms,
+            pod.ending_ms if pod.is_stuck else None,
+            pod.finalizers if pod.is_stuck else (),
         )
 
 

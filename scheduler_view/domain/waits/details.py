@@ -20,8 +20,11 @@ def details_of(cause: str, facts: Facts, at: At) -> list[str]:
         at: writes an instant.
     """
     write = _BY_CAUSE.get(cause)
-    found = write(facts, at) if write is not None else ""
-    return [found] if found else []
+    first = write(facts, at) if write is not None else ""
+    found = [first] if first else []
+    for name, of_node in _OF_NODES.items():
+        found += [of_node(one) for one in facts.get(name, ())]
+    return found
 
 
 def _container(facts: Facts) -> str:
@@ -113,6 +116,35 @@ def _queue_check(facts: Facts, at: At) -> str:
     return f"The admission check {facts['check']} is {facts['state'].lower()}."
 
 
+def _silent_node(one: Facts) -> str:
+    gpus = f" of {counted(one['gpus'], 'GPU')}" if one.get("gpus") else ""
+    return (
+        f"The labels of {one['node']} show a node{gpus or ' with GPUs'}, its device "
+        "plugin reports none."
+    )
+
+
+def _setup_node(one: Facts) -> str:
+    state = "is being removed" if one["is_leaving"] else "is not set up yet"
+    return f"{one['node']} {state}: it has the taint {one['taint']}."
+
+
+def _drain(one: Facts) -> str:
+    budget = one["budget"]
+    named = (
+        f"the disruption budget {budget}" if budget else "the budget of another team"
+    )
+    return (
+        f"{one['node']} is cordoned, and {named} allows no eviction of "
+        f"{counted(one['pods'], 'pod')} there."
+    )
+
+
+_OF_NODES: Mapping[str, Callable[[Facts], str]] = {
+    "silent_nodes": _silent_node,
+    "setup_nodes": _setup_node,
+    "drains": _drain,
+}
 _BY_CAUSE: Mapping[str, Callable[[Facts, At], str]] = {
     WaitCause.CRASH_LOOP.value: _crash_loop,
     WaitCause.INIT_CONTAINER.value: _init_container,

@@ -59,6 +59,8 @@ class Blocker:
         is_own: a replica of the waiting unit.
         since_ms: since when it has held it; None if unknown.
         idle_since_ms: None if it is not idle, or not known.
+        ending_ms: when it was deleted, if it should have ended by now; else None.
+        finalizers: that keep it, of a pod with `ending_ms`.
     """
 
     pod: str
@@ -71,6 +73,8 @@ class Blocker:
     is_own: bool = False
     since_ms: int | None = None
     idle_since_ms: int | None = None
+    ending_ms: int | None = None
+    finalizers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from scheduler_view.domain.waits.remedies.before_nodes import quota_facts
 from scheduler_view.domain.waits.remedies.free_behind import free_behind
 from scheduler_view.domain.waits.remedies.remedies import WaitCase
 from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.domain.waits.world.nodes import is_of_setup
 
 Found = dict[str, object]
 MOST_NODES = 32  # whose free units are named; the total is of all
@@ -145,7 +146,12 @@ def _short(verdicts: Verdicts) -> list[str]:
 def _taints(verdicts: Verdicts) -> list[Found]:
     spec = verdicts.demand.spec
     known = {room.node.taints: room.node for room in verdicts.rooms}
-    unique = {one for node in known.values() for one in untolerated(spec, node)}
+    unique = {
+        one
+        for node in known.values()
+        for one in untolerated(spec, node)
+        if not is_of_setup(one.key)
+    }
     return [
         {"key": one.key, "value": one.value, "effect": one.effect}
         for one in sorted(unique, key=lambda one: (one.key, one.value, one.effect))

@@ -6,6 +6,7 @@ from scheduler_view.domain.waits.cause import Stage, WaitCause
 from scheduler_view.domain.waits.explanation import Evidence
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.instants import held_group
+from scheduler_view.domain.waits.node_notes import Notes, notes_of_nodes
 from scheduler_view.domain.waits.placement.demand import Demand
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.placement.verdicts import (
@@ -37,6 +38,7 @@ class Findings:
 
     def __init__(self, index: WorldIndex) -> None:
         self.index = index
+        self._notes: dict[int, Notes] = {}
         self._known: dict[tuple[str, int, tuple[tuple[str, str], ...]], Verdicts] = {}
 
     def verdicts(self, pod: PodObject) -> Verdicts:
@@ -46,6 +48,11 @@ class Findings:
         if key not in self._known:
             self._known[key] = verdicts_of(self.index, demand)
         return self._known[key]
+
+    def _notes_of(self, verdicts: Verdicts) -> Notes:
+        if id(verdicts) not in self._notes:
+            self._notes[id(verdicts)] = notes_of_nodes(self.index, verdicts)
+        return self._notes[id(verdicts)]
 
     def of_unit(self, unit: WorkUnit) -> list[PodFinding]:
         """One finding for each kind of waiting pod, for each maker that misses pods.
@@ -252,7 +259,17 @@ class Findings:
         contributing = (
             frozenset() if verdicts.cause is not cause else verdicts.contributing
         )
-        return replace(base, cause=cause, contributing=contributing)
+        if cause is WaitCause.RETRY_PENDING:
+            return replace(base, cause=cause)
+        notes = self._notes_of(verdicts)
+        silent = frozenset(
+            {WaitCause.NO_DEVICE_PLUGIN} if "silent_nodes" in notes else ()
+        )
+        if silent and cause is WaitCause.RESOURCE_UNKNOWN:
+            cause, silent = WaitCause.NO_DEVICE_PLUGIN, frozenset()
+        return replace(
+            base, cause=cause, contributing=contributing | silent, facts=notes
+        )
 
     def _may_be_retried(self, unit: WorkUnit, pod: PodObject) -> bool:
         """Whether the scheduler of Kubernetes looked at nodes, and may not have tried again yet."""

@@ -1,10 +1,10 @@
 """Causes, overlays and changes as short texts for pages and commands."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scheduler_view.domain.waits.cause import Overlay, Stage, WaitCause
-from scheduler_view.domain.wording import counted, units
+from scheduler_view.domain.wording import counted, listed, units
 
 CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.QUOTA: "The quota is used up",
@@ -30,10 +30,12 @@ CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.DEVICE_CLASS_MISSING: "Its device class does not exist",
     WaitCause.CLAIM_UNALLOCATABLE: "No node has the devices of its claim",
     WaitCause.RESOURCE_UNKNOWN: "No node has this kind of GPU resource",
+    WaitCause.NO_DEVICE_PLUGIN: "The device plugin of a GPU node reports no GPUs",
     WaitCause.NO_MATCHING_NODE: "No node matches its selector or affinity",
     WaitCause.TAINT: "It does not tolerate the taints of the nodes",
     WaitCause.CORDONED: "The nodes are cordoned",
     WaitCause.NODE_NOT_READY: "The node is not ready",
+    WaitCause.NODE_SETUP: "The node is not set up, or is being removed",
     WaitCause.TOO_BIG: "It requests more than a node has",
     WaitCause.GPU_UNHEALTHY: "The GPUs of the node are not available",
     WaitCause.NO_FREE_GPU: "Not enough free GPUs on matching nodes",
@@ -150,8 +152,20 @@ def _ended(change: Change) -> str:
         is_one = change["count"] == 1
         return f"a pod of {teams} ends" if is_one else f"pods of {teams} end"
     pods = change.get("pods") or [change.get("pod", "")]
-    verb = "ends" if len(pods) == 1 else "end"
-    return f"{', '.join(pods)} {verb}"
+    stuck = change.get("stuck") or {}
+    live = [pod for pod in pods if pod not in stuck]
+    verb = "ends" if len(live) == 1 else "end"
+    parts = [f"{', '.join(live)} {verb}"] if live else []
+    parts += [_stuck(pod, stuck[pod]) for pod in pods if pod in stuck]
+    return ", and ".join(parts)
+
+
+def _stuck(pod: str, finalizers: Sequence[str]) -> str:
+    """A pod that was deleted and does not go: to delete it again is of no use."""
+    if not finalizers:
+        return f"{pod}, which is terminating, is deleted by force"
+    noun = "finalizer" if len(finalizers) == 1 else "finalizers"
+    return f"{pod}, which is terminating, loses its {noun} {listed(finalizers)}"
 
 
 def _gang(change: Change) -> str:
@@ -233,6 +247,8 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "delete_pod": lambda c: f"{c.get('pod') or 'the pod'} is deleted and made again",
     "uncordon": lambda c: f"{c['node']} is uncordoned",
     "repair_node": lambda c: f"{c['node']} is ready again",
+    "finish_setup": lambda c: f"{c['node']} is set up and loses the taint {c['taint']}",
+    "repair_plugin": lambda c: f"the device plugin of {c['node']} reports its GPUs",
     "repair_gpus": lambda c: f"the GPUs of {c['node']} are repaired",
     "tolerate": _taint,
     "drop_selector": lambda c: f"the node selector {c['key']} is dropped",

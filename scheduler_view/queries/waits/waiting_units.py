@@ -35,6 +35,8 @@ class HolderRow:
         idle_since: None if they are in use, or that is not known.
         number: of the page of its unit; None if it has none, or may not be read.
         cost_per_hour: what its GPUs cost; None without a price, or if its team may not be read.
+        ending_since: when it was deleted, if it should have ended by now; else None.
+        finalizers: that keep such a pod.
     """
 
     team: str
@@ -49,6 +51,8 @@ class HolderRow:
     number: int | None = None
     cost_per_hour: Decimal | None = None
     currency: str = ""
+    ending_since: datetime | None = None
+    finalizers: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,11 @@ class _Reader:
         names |= {
             _namespace(held["pod"]) for wait in waits for held in _held(wait.content)
         }
+        names |= {
+            _namespace(one["budget"])
+            for wait in waits
+            for one in wait.content.get("facts", {}).get("drains", ())
+        }
         self._owners = owners(cluster.pk, sorted(names), now)
         runs = ObservationRun.objects.filter(
             cluster=cluster, kind__in=(WAITS, METRIC_WAITS)
@@ -226,8 +235,16 @@ class _Reader:
             cluster_queue=content.get("cluster_queue", ""),
             let_in=[self._holder(held) for held in content.get("let_in", ())],
             lower=[self._holder(held) for held in content.get("inverted", ())],
-            facts=content.get("facts", {}),
+            facts=self._facts(content.get("facts", {})),
         )
+
+    def _facts(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Without names of budgets that the person may not read."""
+        drains = [
+            one if self.may_read(_namespace(one["budget"])) else {**one, "budget": ""}
+            for one in facts.get("drains", ())
+        ]
+        return {**facts, "drains": drains} if drains else facts
 
     def _team(self, namespace: str) -> str:
         number = self._owners.get(namespace)
@@ -252,6 +269,8 @@ class _Reader:
             self._numbers.get(unit) if is_shown else None,
             cost.amount if cost else None,
             cost.currency if cost else "",
+            _instant(held.get("ending_ms")),
+            held.get("finalizers", ()) if is_shown else (),
         )
 
     def _shown(self, change: Change) -> Change:

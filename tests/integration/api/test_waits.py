@@ -94,6 +94,8 @@ def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
         "idle_since": None,
         "cost_per_hour": None,
         "currency": None,
+        "ending_since": None,
+        "finalizers": [],
     }
     expected = {
         "cluster": cluster.name,

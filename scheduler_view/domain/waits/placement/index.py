@@ -12,6 +12,7 @@ from scheduler_view.domain.waits.placement.holders import Holders
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.node_table import NodeTable, Positions
 from scheduler_view.domain.waits.units import WorkUnit, find_units
+from scheduler_view.domain.waits.world.budgets import BudgetObject
 from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.devices import DeviceClaim
 from scheduler_view.domain.waits.world.events import EventObject
@@ -101,6 +102,17 @@ class WorldIndex:
                     found[name].append(room)
         return found
 
+    @cached_property
+    def silent_rooms(self) -> list[NodeRoom]:
+        """Nodes whose labels show GPUs, of which they report none of any kind."""
+        with_devices = {one.node for one in self.world.devices}
+        known = {room.node.name for rooms in self.rooms_with.values() for room in rooms}
+        return [
+            room
+            for name, room in self.rooms.items()
+            if room.node.maker and name not in known | with_devices
+        ]
+
     def candidates(self, resources: Iterable[str]) -> Candidates:
         """Nodes that have all these GPU resources; all nodes if none is named (S6)."""
         key = tuple(resources)
@@ -147,6 +159,14 @@ class WorldIndex:
             if pod.controller is not None
             and (not maker.uid or pod.controller.uid in ("", maker.uid))
         ]
+
+    @cached_property
+    def budgets_in(self) -> Mapping[str, list[BudgetObject]]:
+        """Disruption budgets by their namespace."""
+        found: dict[str, list[BudgetObject]] = defaultdict(list)
+        for one in self.world.budgets:
+            found[one.namespace].append(one)
+        return found
 
     @cached_property
     def queues(self) -> Mapping[tuple[str, str, str], QueueObject]:

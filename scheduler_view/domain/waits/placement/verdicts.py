@@ -24,11 +24,17 @@ from scheduler_view.domain.waits.placement.node_table import (
 )
 from scheduler_view.domain.waits.placement.topology import TopologyRules
 from scheduler_view.domain.waits.placement.volume_rules import VolumeRules
-from scheduler_view.domain.waits.world.nodes import NOT_READY, Taint
+from scheduler_view.domain.waits.world.nodes import (
+    LEAVING,
+    NOT_READY,
+    Taint,
+    is_of_setup,
+)
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
 
 _SELECTOR = BIT[WaitCause.NO_MATCHING_NODE]
+_SETUP = BIT[WaitCause.NODE_SETUP]
 _TAINT, _LOST = BIT[WaitCause.TAINT], BIT[WaitCause.NODE_NOT_READY]
 _CORDON = BIT[WaitCause.CORDONED]
 _TOO_BIG, _UNHEALTHY = BIT[WaitCause.TOO_BIG], BIT[WaitCause.GPU_UNHEALTHY]
@@ -156,11 +162,17 @@ def _with_ports(table: NodeTable, spec: PodSpec) -> Flags:
 
 def _taint_mask(spec: PodSpec, taints: tuple[Taint, ...]) -> int:
     found = (
-        _LOST if one.key in NOT_READY else _TAINT
+        _mask_of_taint(one.key)
         for one in taints
         if not one.is_tolerated(spec.tolerations)
     )
     return reduce(int.__or__, found, 0)
+
+
+def _mask_of_taint(key: str) -> int:
+    if key in NOT_READY:
+        return _LOST
+    return _SETUP if is_of_setup(key) or key in LEAVING else _TAINT
 
 
 def _gpu_masks(table: NodeTable, name: str, need: int) -> Masks:

@@ -138,6 +138,20 @@ def _unbound(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
     return _placed("provide_volume")(unit, finding) if finding.name else []
 
 
+def plugin_remedies(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
+    """The device plugin of each node that reports no GPUs, if it would report enough."""
+    silent = finding.facts.get("silent_nodes")
+    need = (
+        max(finding.verdicts.resources.values(), default=0) if finding.verdicts else 0
+    )
+    is_main = finding.cause is WaitCause.NO_DEVICE_PLUGIN
+    return [
+        remedy("repair_plugin", node=one["node"])
+        for one in (silent if isinstance(silent, list) else [])
+        if (1000 * one["gpus"] >= need if "gpus" in one else is_main)
+    ]
+
+
 def _of_container(kind: str, *also: str) -> Callable[..., list[Remedy]]:
     def of(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
         details = {name: finding.facts[name] for name in ("container", *also)}
@@ -162,6 +176,7 @@ _SIMPLE: Mapping[WaitCause, Callable[[WorkUnit, PodFinding], list[Remedy]]] = {
     WaitCause.CLAIM_MISSING: _claim,
     WaitCause.NOT_TRIED: _named("start_scheduler", "scheduler"),
     WaitCause.PREEMPTING: _victims,
+    WaitCause.NO_DEVICE_PLUGIN: plugin_remedies,
     WaitCause.VOLUME_MISSING: _placed("create_claim"),
     WaitCause.VOLUME_UNBOUND: _unbound,
     WaitCause.DEVICE_CLASS_MISSING: _named("create_device_class"),

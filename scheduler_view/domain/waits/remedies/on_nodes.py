@@ -7,7 +7,7 @@ from scheduler_view.domain.waits.explanation import Remedy, WaitChange
 from scheduler_view.domain.waits.placement.demand import untolerated
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.verdicts import Verdicts
-from scheduler_view.domain.waits.world.nodes import NOT_READY
+from scheduler_view.domain.waits.world.nodes import LEAVING, NOT_READY, is_of_setup
 from scheduler_view.domain.waits.world.pods import PodObject
 from scheduler_view.domain.waits.world.selectors import NodeTerm
 
@@ -52,26 +52,21 @@ def node_remedies(verdicts: Verdicts, ends: Ends) -> list[Remedy]:
 
 def ended(pods: Iterable[PodObject]) -> WaitChange:
     """The change that ends some pods."""
-    paths = [pod.path for pod in pods]
-    if len(paths) == 1:
-        return WaitChange("end_pod", {"pod": paths[0]})
-    return WaitChange("end_pods", {"pods": sorted(paths)})
+    pods = list(pods)
+    stuck = {pod.path: list(pod.finalizers) for pod in pods if pod.is_stuck}
+    more = {"stuck": stuck} if stuck else {}
+    if len(pods) == 1:
+        return WaitChange("end_pod", {"pod": pods[0].path, **more})
+    return WaitChange("end_pods", {"pods": sorted(p.path for p in pods), **more})
 
 
 def change_of(verdicts: Verdicts, room: NodeRoom, cause: WaitCause) -> Changes:
     """What removes one cause on a node; empty if nothing is known to."""
-    node, demand = room.node, verdicts.demand
+    node = room.node
     if cause is WaitCause.NO_MATCHING_NODE:
         return _matching(verdicts, room)
-    if cause is WaitCause.TAINT:
-        return tuple(
-            WaitChange(
-                "tolerate",
-                {"taint": {"key": t.key, "value": t.value, "effect": t.effect}},
-            )
-            for t in untolerated(demand.spec, node)
-            if t.key not in NOT_READY
-        )
+    if cause in (WaitCause.TAINT, WaitCause.NODE_SETUP):
+        return _without_taints(verdicts, room, cause)
     if cause in _OF_NODE:
         return (WaitChange(_OF_NODE[cause], {"node": node.name}),)
     if cause is WaitCause.TOO_BIG:
@@ -80,6 +75,30 @@ def change_of(verdicts: Verdicts, room: NodeRoom, cause: WaitCause) -> Changes:
         return _volumes(verdicts, room, cause)
     return (
         _near_others(verdicts) if cause is WaitCause.POD_AFFINITY else _spread(verdicts)
+    )
+
+
+def _without_taints(verdicts: Verdicts, room: NodeRoom, cause: WaitCause) -> Changes:
+    """Taints that people set are tolerated; those of a node's setup go when it is set up.
+
+    Nothing helps on a node that is being removed.
+    """
+    taints = untolerated(verdicts.demand.spec, room.node)
+    keys = dict.fromkeys(one.key for one in taints)
+    if cause is WaitCause.NODE_SETUP:
+        name = room.node.name
+        return tuple(
+            WaitChange("finish_setup", {"node": name, "taint": key})
+            for key in keys
+            if is_of_setup(key) and LEAVING.isdisjoint(keys)
+        )
+    return tuple(
+        WaitChange(
+            "tolerate",
+            {"taint": {"key": t.key, "value": t.value, "effect": t.effect}},
+        )
+        for t in taints
+        if t.key not in NOT_READY | LEAVING and not is_of_setup(t.key)
     )
 
 

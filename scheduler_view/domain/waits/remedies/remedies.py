@@ -27,6 +27,7 @@ from scheduler_view.domain.waits.placement.verdicts import (
 from scheduler_view.domain.waits.remedies.before_nodes import (
     limit_remedies,
     lost_remedies,
+    plugin_remedies,
     quota_remedies,
     simple_remedies,
 )
@@ -90,6 +91,7 @@ def _all(case: WaitCase) -> Iterator[Remedy]:
         yield from simple
     elif verdicts is not None and cause is not WaitCause.OTHER:
         yield from _on_nodes(case, verdicts)
+        yield from plugin_remedies(case.unit, finding)
 
 
 def _on_nodes(case: WaitCase, verdicts: Verdicts) -> Iterator[Remedy]:

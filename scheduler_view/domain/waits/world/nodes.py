@@ -26,6 +26,45 @@ NOT_READY = frozenset(
 )
 
 
+GPU_COUNT_LABELS = (
+    "nvidia.com/gpu.count",
+    "karpenter.k8s.aws/instance-gpu-count",
+    "cloud.google.com/gke-gpu-count",
+)
+_GPU_LABELS = (
+    *MODEL_LABELS,
+    "nvidia.com/gpu.present",
+    "k8s.amazonaws.com/accelerator",
+    "karpenter.k8s.aws/instance-gpu-name",
+)
+_SETUP_KEYS = (
+    "node.cloudprovider.kubernetes.io/uninitialized",
+    "karpenter.sh/unregistered",
+    "node.kubernetes.io/out-of-service",
+)
+_SETUP_ENDS = ("not-ready", "-unavailable", "-pressure", "startup")
+_SETUP_PREFIXES = (  # of the cluster autoscaler: the taint goes when the node is set up
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+)
+LEAVING = frozenset({"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted"})
+"""Taints of nodes that an autoscaler removes."""
+
+
+def is_of_setup(key: str) -> bool:
+    """Whether a taint means that a node is not in order yet, and goes without a toleration.
+
+    Kubernetes' own conditions, those that agents and autoscalers document, and keys that end
+    like them: `node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready`.
+    """
+    return (
+        key in _SETUP_KEYS
+        or key.startswith(_SETUP_PREFIXES)
+        or key.endswith(_SETUP_ENDS)
+    )
+
+
 def model_of(labels: Mapping[str, str]) -> str:
     """The GPU model that a node's labels show; empty if none does."""
     return next((labels[name] for name in MODEL_LABELS if labels.get(name)), "")
@@ -67,6 +106,25 @@ class ClusterNode:
     is_ready: bool = True
     allocatable: Mapping[str, int] = field(default_factory=dict)
     capacity: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def maker(self) -> str:
+        """Whose GPUs it has by its labels, as resources begin: `nvidia.com/`; empty without."""
+        found = next(
+            (n for n in _GPU_LABELS if self.labels.get(n, "false") != "false"), ""
+        )
+        if not found:
+            return ""
+        return "amd.com/" if found.startswith("amd.com/") else "nvidia.com/"
+
+    @property
+    def labeled_gpus(self) -> int | None:
+        """How many GPUs its labels show; None if they do not."""
+        for name in GPU_COUNT_LABELS:
+            written = self.labels.get(name, "")
+            if written.isascii() and written.isdigit():
+                return int(written[:6])
+        return None
 
 
 def node_object(manifest: Manifest) -> ClusterNode:

@@ -16,6 +16,8 @@ from scheduler_view.domain.waits.world.lenient import (
     labels,
     part,
     text,
+    texts,
+    whole,
 )
 from scheduler_view.domain.waits.world.pod_spec import PodSpec, pod_spec
 
@@ -55,6 +57,9 @@ class PodObject:
 
     Attributes:
         annotations: those that name a pod group or a queue, or keep its node.
+        ending_ms: when it was deleted; None if it was not.
+        is_stuck: it should have ended more than five minutes ago.
+        finalizers: of a pod that is ending.
         nominated: the node that preemption chose; empty without one.
         scheduled: None if no scheduler reported anything.
         claims: names of the claims that were made for it, by the name in its spec.
@@ -73,6 +78,9 @@ class PodObject:
     controller: ControllerRef | None = None
     created_ms: int | None = None
     is_ending: bool = False
+    ending_ms: int | None = None
+    is_stuck: bool = False
+    finalizers: tuple[str, ...] = ()
     phase: str = "Pending"
     node: str = ""
     nominated: str = ""
@@ -129,11 +137,21 @@ KEEP_NODE = {  # annotations by which a pod keeps its node from being removed, a
 _NOTES = (*_GROUPS, *KEEP_NODE)
 
 
-def pod_object(manifest: Manifest) -> PodObject:
-    """A pod from the API server's JSON."""
+STUCK_MS = 300_000  # after the end of its grace period
+
+
+def pod_object(manifest: Manifest, now_ms: int = 0) -> PodObject:
+    """A pod from the API server's JSON.
+
+    Args:
+        now_ms: of the observation; without it no pod is stuck.
+    """
     metadata, status = part(manifest, "metadata"), part(manifest, "status")
     spec = part(manifest, "spec")
     notes = labels(metadata, "annotations")
+    is_ending = bool(text(metadata, "deletionTimestamp"))
+    over = instant_ms(metadata, "deletionTimestamp")  # with its grace period
+    grace_ms = 1000 * max(0, whole(metadata, "deletionGracePeriodSeconds") or 0)
     return PodObject(
         uid=text(metadata, "uid"),
         namespace=text(metadata, "namespace"),
@@ -143,7 +161,10 @@ def pod_object(manifest: Manifest) -> PodObject:
         annotations={name: notes[name] for name in _NOTES if name in notes},
         controller=controller_of(metadata),
         created_ms=instant_ms(metadata, "creationTimestamp"),
-        is_ending=bool(text(metadata, "deletionTimestamp")),
+        is_ending=is_ending,
+        ending_ms=None if over is None else over - grace_ms,
+        is_stuck=over is not None and now_ms - over > STUCK_MS,
+        finalizers=texts(metadata, "finalizers") if is_ending else (),
         phase=text(status, "phase") or "Pending",
         node=text(spec, "nodeName"),
         nominated=text(status, "nominatedNodeName"),

@@ -138,7 +138,7 @@ def read_world(
     def read(kind: str, reader: Callable[[Manifest], Value]) -> tuple[Value, ...]:
         return tuple(reader(one) for one in objects.get(kind, ()))
 
-    pods = with_shared_specs(pod_object(one) for one in objects.get("Pod", ()))
+    pods = with_shared_specs(pod_object(one, now_ms) for one in objects.get("Pod", ()))
     claims = read("PersistentVolumeClaim", volume_claim)
     return World(
         now_ms=now_ms,

@@ -1,0 +1,92 @@
+"""What is not in order with the nodes that could have the GPUs of a pod (scheduling.md S6, S7)."""
+
+from collections.abc import Iterator
+
+from scheduler_view.domain.waits.cause import BIT, WaitCause
+from scheduler_view.domain.waits.placement.demand import (
+    is_tolerated,
+    matches_node,
+    tolerates_cordon,
+    untolerated,
+)
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
+from scheduler_view.domain.waits.placement.verdicts import Verdicts
+from scheduler_view.domain.waits.world.nodes import LEAVING, is_of_setup
+from scheduler_view.domain.waits.world.pods import PodObject
+
+MOST = 8  # nodes of each kind that are named
+Notes = dict[str, object]
+
+
+def notes_of_nodes(index: WorldIndex, verdicts: Verdicts) -> Notes:
+    """Nodes that report no GPUs, that are not set up, and whose drain a budget blocks.
+
+    Keys without nodes are left out.
+    """
+    found: dict[str, list[dict[str, object]]] = {
+        "silent_nodes": [_silent(one) for one in _silent_rooms(index, verdicts)],
+        "setup_nodes": [_setup(verdicts, one) for one in _setup_rooms(verdicts)],
+        "drains": [
+            drain for room in _cordoned(verdicts) for drain in drains_of(index, room)
+        ],
+    }
+    return {name: nodes[:MOST] for name, nodes in found.items() if nodes}
+
+
+def _silent_rooms(index: WorldIndex, verdicts: Verdicts) -> Iterator[NodeRoom]:
+    """Nodes without any GPU resource that would suit the pod by all but their GPUs."""
+    spec = verdicts.demand.spec
+    for room in index.silent_rooms:
+        node = room.node
+        if (
+            any(name.startswith(node.maker) for name in verdicts.resources)
+            and matches_node(spec, node)
+            and is_tolerated(spec, node.taints)
+            and (not node.is_cordoned or tolerates_cordon(spec))
+        ):
+            yield room
+
+
+def _silent(room: NodeRoom) -> dict[str, object]:
+    gpus = room.node.labeled_gpus
+    return {"node": room.node.name} | ({} if gpus is None else {"gpus": gpus})
+
+
+def _setup_rooms(verdicts: Verdicts) -> list[NodeRoom]:
+    return [
+        room
+        for mask in verdicts.kinds
+        if mask & BIT[WaitCause.NODE_SETUP]
+        for room in verdicts.with_mask(mask)[:MOST]
+    ]
+
+
+def _setup(verdicts: Verdicts, room: NodeRoom) -> dict[str, object]:
+    keys = [one.key for one in untolerated(verdicts.demand.spec, room.node)]
+    key = next(one for one in keys if is_of_setup(one) or one in LEAVING)
+    return {"node": room.node.name, "taint": key, "is_leaving": key in LEAVING}
+
+
+def _cordoned(verdicts: Verdicts) -> list[NodeRoom]:
+    return [
+        room
+        for mask in verdicts.kinds
+        if mask & BIT[WaitCause.CORDONED]
+        for room in verdicts.with_mask(mask)[:MOST]
+    ]
+
+
+def drains_of(index: WorldIndex, room: NodeRoom) -> Iterator[dict[str, object]]:
+    """Budgets that keep pods on a node which takes no new ones: its drain does not end."""
+    kept: dict[tuple[str, str], list[PodObject]] = {}
+    for pod in room.pods:
+        for budget in index.budgets_in.get(pod.namespace, ()):
+            if budget.refuses(pod):
+                kept.setdefault((budget.namespace, budget.name), []).append(pod)
+    for (namespace, name), pods in sorted(kept.items()):
+        yield {
+            "node": room.node.name,
+            "budget": f"{namespace}/{name}",
+            "pods": len(pods),
+        }
