@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import SETUP
-from tests.integration.accounting.support import report
+from tests.integration.accounting.support import report, run
 from tests.traps.scene import ENGINE, HOUR_MS, START, UTIL, Pod, Scene, usage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
@@ -216,3 +216,22 @@ def test_t36_averages_of_a_quiet_hour_are_percent(tmp_path: Path) -> None:
     row, found = shown()
     assert row["busy_ms"] == 37_500 + 3_300_000 * 3 // 400
     assert found == []
+
+
+def test_t36_a_declaration_that_is_removed_leaves_what_was_shown(
+    tmp_path: Path,
+) -> None:
+    """While it was declared a ratio, nothing was doubtful; the same samples say it later."""
+    source = f"{{kind: openmetrics, scales: {{{UTIL}: ratio}}}}"
+    declared = f"clusters: [{{name: north, sources: [{source}]}}]\n"
+    scene(UTIL, full_load).read(tmp_path, SETUP + declared)
+    assert shown()[0]["busy_ms"] == HOUR_MS * 99 // 100
+
+    removed = tmp_path / "removed.yaml"
+    removed.write_text(SETUP + declared.replace(f"{UTIL}: ratio", ""))
+    run("configure", removed)
+    day = "2026-10-01"
+    run("ingest", "--cluster=north", f"--from={day}T10:00Z", f"--to={day}T11:00Z")
+    row, [issue] = shown()
+    assert row["busy_ms"] == HOUR_MS * 99 // 100
+    assert issue["severity"] == "warning"

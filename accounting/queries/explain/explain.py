@@ -23,6 +23,7 @@ from accounting.queries.explain.prices import (
     amounts_of,
     prices_used,
 )
+from accounting.queries.explain.rules import scale_rule
 from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection, SelectionError, stored_period
 from accounting.queries.share_policies import policies_in
@@ -116,7 +117,7 @@ def explain(selection: Selection, figure: str, places: int = 2) -> Explanation:
         prices=prices,
         metrics=tuple((metric.label, count) for metric, count in metrics),
         promql=_promql(selection, [metric for metric, _ in metrics]),
-        rules=(*_RULES[figure], *_rules_of(booked)),
+        rules=(*_RULES[figure], *scale_rule(selection, figure), *_rules_of(booked)),
         samples_note=samples_note(
             total.samples_used, total.samples_expected, total.unknown_ms
         ),
@@ -155,6 +156,7 @@ _RULES = {
     "allocated": ("N10", "N11", "N34"),
     "busy_share": ("N5", "N6", "N7", "N21", "N34"),
     "coverage": ("N5", "N21", "N34"),
+    "ledger": ("N14", "N15", "N21", "N23", "N27", "N28"),
 }
 
 
@@ -191,7 +193,11 @@ def _of_ledger(selection: Selection, places: int) -> Explanation:
         prices=prices,
         metrics=tuple((metric.label, count) for metric, count in metrics),
         promql=_promql(selection, [metric for metric, _ in metrics]),
-        rules=("N14", "N15", "N21", "N23", "N27", "N28", *_rules_of(booked)),
+        rules=(
+            *_RULES["ledger"],
+            *scale_rule(selection, "ledger"),
+            *_rules_of(booked),
+        ),
         states=_states(row, places, has_price=bool(amounts_of(prices))),
         booked=booked,
     )

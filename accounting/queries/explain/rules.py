@@ -1,6 +1,8 @@
 """The rules behind explained numbers, each in a sentence."""
 
 from accounting.domain.samples.validity import LONGEST_GAP_STEPS
+from accounting.models import DataIssue
+from accounting.queries.selection import Selection
 
 RULES = {
     "M5": "Closed days have the charges booked at their close. Corrections are in the month that "
@@ -9,6 +11,8 @@ RULES = {
     "intervals.",
     "N6": "A sample applies only to pods that held the GPU when it was taken.",
     "N7": "Engine activity is used where enough samples exist, otherwise GPU utilization.",
+    "N8": "Values whose scale is not declared are read as ratios if their scraper shows fractions "
+    "from 0 to 1 and nothing above, at that time or at others. In doubt they are No data.",
     "N10": "An allocation begins when the pod is bound to its node.",
     "N11": "An allocation ends when the pod terminates or is deleted, or when its node is removed.",
     "N14": "A GPU is present from the first sample with its UUID.",
@@ -25,3 +29,21 @@ RULES = {
     "N34": "Ratios are computed from sums. Busy share is shown with its coverage.",
 }
 """By the number of the rule."""
+
+_OF_HELD_TIME = ("charge", "allocated")  # whatever the values of samples
+
+
+def scale_rule(selection: Selection, figure: str) -> tuple[str, ...]:
+    """The rule of scales, where values of that time were read on another one than their name's.
+
+    Not the issue itself: it is of the whole cluster, and who sees only teams sees no issues.
+    """
+    if figure in _OF_HELD_TIME:
+        return ()
+    found = DataIssue.objects.filter(code="utilization_scale")
+    if "cluster" in selection.filters:
+        found = found.filter(cluster__name__in=selection.filters["cluster"])
+    if selection.period is not None:
+        period = selection.period
+        found = found.filter(first_seen__lt=period.end, last_seen__gt=period.start)
+    return ("N8",) if found.exists() else ()

@@ -1,5 +1,6 @@
 """The metric of a number is told by the name under which its exporter showed it (N7)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,14 @@ import pytest
 from accounting.access import EVERYTHING
 from accounting.domain.attribution.metric_names import NAMES
 from accounting.domain.attribution.utilization import ENGINE, UTIL
-from accounting.models import UtilizationMetric
+from accounting.domain.core.interval import to_instant
+from accounting.models import Cluster, UtilizationMetric
 from accounting.queries.explain.explain import Explanation, explain
 from accounting.queries.selection import parse_selection
 from accounting.sources.catalogue import EXPORTER_METRICS
 from tests.traps.scene import ENGINE as OLD_NAME
 from tests.traps.scene import START, Pod, Scene
+from tests.traps.scene import UTIL as PERCENT
 
 NEW_NAME = "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"
 AMD = {"Hostname": "", "UUID": "", "hostname": "n1", "gpu_id": "0"}
@@ -109,3 +112,27 @@ def test_samples_of_a_team_are_those_of_the_namespaces_that_it_held_in(
     of_pod = '{exported_namespace=~"vision", exported_pod=~"train"}'
     assert asked(pod=["train"]) == of_pod
     assert asked() == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_rule_of_another_scale_is_named_in_its_time(tmp_path: Path) -> None:
+    """N8: 1 is all of a GPU where its scraper shows fractions, and a person sees why."""
+    told = Scene(seconds=7200)
+    told.node()
+    told.pod(Pod("train"))
+    told.gpu("GPU-1", lambda at: 0.5 if at < START + 600 else 1, metric=PERCENT)
+    told.read(tmp_path)
+
+    def rules(figure: str, start: str, end: str, **filters: list[str]) -> Sequence[str]:
+        selection = parse_selection(EVERYTHING, start, end, filters)
+        return explain(selection, figure).rules
+
+    day = f"{to_instant(START * 1000):%Y-%m-%d}"
+    full = [f"{day}T10:30:00Z", f"{day}T10:35:00Z"]
+    for figure in ("busy_share", "idle_charge", "ledger"):
+        assert "N8" in rules(figure, *full)
+        assert "N8" not in rules(figure, f"{day}T12:00:00Z", f"{day}T12:05:00Z")
+    assert "N8" in rules("ledger", *full, cluster=["north"])
+    assert "N8" not in rules("allocated", *full)
+    Cluster.objects.create(name="south")
+    assert "N8" not in rules("ledger", *full, cluster=["south"])
