@@ -27,7 +27,7 @@ from accounting.templatetags.units import (
 
 register = template.Library()
 
-_REVISION = re.compile(r"\b(\d{4}-(?:0[1-9]|1[0-2]))-r(\d+)\b")
+_REVISION = re.compile(r"(?<![\d-])(\d{4}-(?:0[1-9]|1[0-2]))(?:-r(\d+)\b|(?!-?\w))")
 
 _SAFE_JSON = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
@@ -154,13 +154,13 @@ def method_name(name: str) -> str:
 
 @register.filter
 def revision_title(text: str) -> str:
-    """A text with `October 2026, revision 1` in place of `2026-10-r1`."""
+    """A text with `October 2026, revision 1` in place of `2026-10-r1`, and months in words."""
     return _REVISION.sub(_titled, text)
 
 
 def _titled(found: re.Match[str]) -> str:
     first = date.fromisoformat(f"{found[1]}-01")
-    return f"{first:%B %Y}, revision {found[2]}"
+    return f"{first:%B %Y}, revision {found[2]}" if found[2] else f"{first:%B %Y}"
 
 
 @register.filter

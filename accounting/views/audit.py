@@ -22,9 +22,9 @@ from accounting.views.audit_text import (
     SHOWN_LINES,
     group_of,
     grouped,
-    kind_label,
     names_now,
 )
+from accounting.views.audit_words import kind_label
 from accounting.web.downloads import csv_streamed
 from accounting.web.paging import size_of
 from accounting.web.permissions import Visitor, page, visitor_of

@@ -15,78 +15,21 @@ from django.contrib.auth import get_user_model
 
 from accounting.models import Cluster, Team
 from accounting.queries.audit.entries import AuditRow
+from accounting.views.audit_words import ACTIONS, OUTCOMES, STEPS, kind_label
 
 LONGEST = 200  # characters of one value
 MOST_LINES = 1_000  # of one group
 SHOWN_LINES = 20  # of one group: others are on a page of their own
 TOGETHER = timedelta(minutes=15)  # lines without a request, as those of a worker
 
-KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
-    "account": ("account", "accounts"),
-    "addedresource": ("GPU resource", "GPU resources"),
-    "apitoken": ("API token", "API tokens"),
-    "bill": ("bill of a provider", "bills of providers"),
-    "billing": ("billing setting", "billing settings"),
-    "billingperiod": ("billing period", "billing periods"),
-    "binding": ("attribution rule", "attribution rules"),
-    "budget": ("budget", "budgets"),
-    "budgetversion": ("amount of a budget", "amounts of budgets"),
-    "changeset": ("quota change", "quota changes"),
-    "changestep": ("step of a quota change", "steps of quota changes"),
-    "closeoverride": ("override of a check", "overrides of checks"),
-    "closerequest": ("request to close a period", "requests to close periods"),
-    "cluster": ("cluster", "clusters"),
-    "pricedraft": ("prepared price list", "prepared price lists"),
-    "contest": ("contest of a statement", "contests of statements"),
-    "conteststep": ("step of a contest", "steps of contests"),
-    "conversionrate": ("conversion", "conversions"),
-    "entry": ("credit or adjustment", "credits and adjustments"),
-    "exportjob": ("export", "exports"),
-    "labelspelling": ("label setting", "label settings"),
-    "membership": ("team membership", "team memberships"),
-    "periodrevision": ("booking of a period", "bookings of periods"),
-    "person": ("role", "roles"),
-    "pricelist": ("price list", "price lists"),
-    "queuetarget": ("value of a queue", "values of queues"),
-    "quotatarget": ("quota", "quotas"),
-    "recommendationdecision": (
-        "decision on a recommendation",
-        "decisions on recommendations",
-    ),
-    "reopenrequest": ("request to reopen a period", "requests to reopen periods"),
-    "sharepolicy": ("rule for shared GPUs", "rules for shared GPUs"),
-    "signinrecord": ("sign-in", "sign-ins"),
-    "source": ("metrics source", "metrics sources"),
-    "team": ("team", "teams"),
-    "tier": ("priority tier", "priority tiers"),
-    "unitprice": ("price", "prices"),
-    "whatifrun": ("what-if", "what-ifs"),
-}
-ACTIONS = {
-    "insert": "added",
-    "update": "changed",
-    "delete": "removed",
-    "password": "got a new password",
-}
-OUTCOMES = {
-    "signed-in": "succeeded",
-    "failed": "failed",
-    "link": "allowed by a password link",
-}
 _OF = frozenset(
     {"budget", "conversionrate", "person", "quotatarget", "signinrecord", "unitprice"}
 )
 _OWN_PAGE = frozenset({"changeset", "changestep"})
 _NAMING = (
     *("name", "username", "account", "model", "glob", "label", "resource"),
-    *("number", "title", "period", "department", "amount"),
+    *("number", "title", "period", "department", "amount", "contest_id"),
 )
-
-
-def kind_label(kind: str, number: int = 1) -> str:
-    """`attribution rule`, `attribution rules`: the name of one or several objects."""
-    one, several = KINDS.get(kind, (kind, kind))
-    return one if number == 1 else several
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +46,7 @@ class Names:
             return None
         if column == "team_id":
             return self.teams.get(value)
-        if column in ("user_id", "author_id"):
+        if column in ("user_id", "author_id") or column.endswith("by_id"):
             return self.people.get(value)
         if column == "cluster_id":
             return self.clusters.get(value)
@@ -265,7 +208,10 @@ def line_of(row: AuditRow, names: Names) -> AuditLine:
     action = ACTIONS.get(row.action, row.action)
     if row.what == "signinrecord":
         action = OUTCOMES.get(str(row.row.get("outcome")), action)
-    return AuditLine(row, kind_label(row.what), _object(row, names), action, moves)
+    kind = kind_label(row.what)
+    if row.what == "conteststep" and row.action == "insert":
+        kind, action = "contest", STEPS.get(str(row.row.get("act")), action)
+    return AuditLine(row, kind, _object(row, names), action, moves)
 
 
 def _object(row: AuditRow, names: Names) -> str:
@@ -299,5 +245,9 @@ def _text(values: Mapping[str, Any], name: str, names: Names) -> str | None:
     known = names.of(name, value)
     if known is not None:
         return known
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -41,6 +41,17 @@ FIELDS = (
     "corrects",
     "reference",
 )
+KIND_TITLES = {
+    "usage": "Usage",
+    "platform": "Held by nobody",
+    "difference": "Difference to other prices",
+    "spread": "Spread",
+    "credit": "Credit",
+    "adjustment": "Adjustment",
+    "rounding": "Rounding",
+}
+"""Kinds of lines, as pages name them."""
+
 UNMAPPED = "unmapped"
 PLATFORM = "platform"
 

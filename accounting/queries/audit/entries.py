@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounting.models import AuditLink
 from accounting.queries.audit.chain_checks import history_tables
@@ -52,7 +52,11 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """A filter of changes; empty texts and None match all."""
+    """A filter of changes; empty texts and None match all.
+
+    Attributes:
+        actor: who made a change, or requested it.
+    """
 
     what: str = ""
     actor: str = ""
@@ -104,7 +108,10 @@ def _links(audit_filter: AuditFilter) -> QuerySet[AuditLink]:
     if audit_filter.what:
         links = links.filter(body__source__endswith=f"_{audit_filter.what}event")
     if audit_filter.actor:
-        links = links.filter(body__context__actor=audit_filter.actor)
+        links = links.filter(
+            Q(body__context__actor=audit_filter.actor)
+            | Q(body__context__requested_by=audit_filter.actor)
+        )
     if audit_filter.object_id is not None:
         links = links.filter(object_id=audit_filter.object_id)
     if audit_filter.start is not None:

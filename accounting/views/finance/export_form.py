@@ -11,6 +11,7 @@ from accounting.exports.tables import What
 from accounting.forms import AccessibleForm
 from accounting.queries.finance.exports import ExportRow
 from accounting.queries.finance.months.lines import RevisionName
+from accounting.templatetags.pages import revision_title
 
 CONTENTS = {
     "focus-1.4": "FOCUS 1.4",
@@ -44,7 +45,7 @@ class ExportForm(AccessibleForm):
 
     def prepare(self) -> None:
         """The booked months, the teams that the visitor may read, the installed formats."""
-        months = [(one.name, one.label) for one in self._months]
+        months = [(one.name, revision_title(one.label)) for one in self._months]
         whole = [("", "All teams")] if self._sees_all else []
         self.fields["month"].choices = months  # type: ignore[attr-defined]
         self.fields["team"].choices = [*whole, *self._teams.items()]  # type: ignore[attr-defined]

@@ -5,13 +5,12 @@ from typing import Any
 
 from accounting.queries.audit.entries import AuditRow, kinds
 from accounting.views.audit_text import (
-    KINDS,
     Names,
     group_of,
     grouped,
-    kind_label,
     line_of,
 )
+from accounting.views.audit_words import KINDS, kind_label
 
 NAMES = Names({3: "Vision"}, {7: "luis"}, {1: "north"})
 AT = datetime(2026, 11, 22, 9, tzinfo=UTC)
@@ -114,10 +113,33 @@ def test_numbers_are_shown_as_names() -> None:
         ("user", "luis"),
         ("team", "Vision"),
         ("role", "lead"),
-        ("is new", "true"),
+        ("is new", "yes"),
     ]
     gone = line_of(row(2, "quotatarget", row={"team_id": 99}), NAMES)
     assert gone.text == "Quota changed"
+
+
+def test_nothing_is_a_word_and_people_have_names() -> None:
+    confirmed = row(
+        1,
+        "closeoverride",
+        before={"confirmed_by_id": None, "is_old": False},
+        after={"confirmed_by_id": 7, "is_old": True},
+    )
+    moves = [
+        (one.name, one.before, one.after) for one in line_of(confirmed, NAMES).moves
+    ]
+    assert moves == [("confirmed by", "none", "luis"), ("is old", "no", "yes")]
+
+
+def test_a_step_of_a_contest_says_what_it_did() -> None:
+    step = {"contest_id": 2, "act": "answered", "by_id": 7, "text": "agreed"}
+    line = line_of(row(1, "conteststep", "insert", row=step, after=step), NAMES)
+    assert line.text == "Contest 2 answered"
+    opened = row(1, "conteststep", "insert", row=step | {"act": "contested"})
+    assert line_of(opened, NAMES).text == "Contest 2 opened"
+    again = row(1, "conteststep", "insert", row=step | {"act": "reopened"})
+    assert line_of(again, NAMES).text == "Contest 2 opened again"
 
 
 def test_sign_ins_and_accounts_read_as_sentences() -> None:

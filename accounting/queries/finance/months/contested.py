@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
+from accounting.domain.billing.charge_lines import KIND_TITLES
 from accounting.models import ChargeLine, Contested, RunningLine
 from accounting.queries.finance.months.lines import Booking
 from accounting.queries.finance.months.statement_document import (
@@ -88,8 +89,10 @@ def _line(booking: Booking, team: str, line_id: str) -> Subject | None:
         one for one in (line.namespace, line.workload_kind, line.workload) if one
     )
     day: date | None = line.billing_on
-    words = (line.kind, str(day or ""), line.cluster, place, line.model, line.state)
-    title = " · ".join(one for one in words if one)
-    return Subject(
-        Contested.LINE, line_id, f"{title[:1].upper()}{title[1:]}", line.charge
+    words = (
+        KIND_TITLES.get(line.kind, line.kind),
+        f"{day:%-d %b %Y}" if day else "",
+        *(line.cluster, place, line.model, line.state),
     )
+    title = " · ".join(one for one in words if one)
+    return Subject(Contested.LINE, line_id, title, line.charge)

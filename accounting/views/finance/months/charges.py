@@ -1,14 +1,15 @@
 """Charges of a booked month, divided by fields of its lines (money.md M5), and its files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.domain.billing.charge_lines import PLATFORM
+from accounting.domain.billing.charge_lines import KIND_TITLES, PLATFORM
 from accounting.domain.core.money import minor_places
 from accounting.domain.core.rounding import split_money
 from accounting.exports.request import (
@@ -30,6 +31,7 @@ from accounting.queries.finance.months.payers import (
 )
 from accounting.queries.selection import SelectionError
 from accounting.templatetags.pages import revision_title
+from accounting.templatetags.units import day
 from accounting.web.export_files import stream_answer
 from accounting.web.paging import paged
 from accounting.web.permissions import leads, visitor_of
@@ -55,7 +57,7 @@ SPLITS = {
 }
 HEADS = {
     "workload_kind": "Kind of workload",
-    "corrects": "Corrects",
+    "corrects": "Corrected month",
     "model": "GPU model",
     "day": "Billing day",
 }
@@ -132,10 +134,20 @@ def _line(
     }
 
 
-def _text(names: dict[str, Payer], name: str, value: object) -> object:
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "kind": lambda kind: KIND_TITLES.get(kind, kind),
+    "state": str.capitalize,
+    "corrects": revision_title,
+    "day": day,
+}
+
+
+def _text(names: dict[str, Payer], name: str, value: object) -> str:
+    if value is None or value == "":
+        return ""
     if name == "team":
         return payer_of(names, str(value)).name
-    return revision_title(str(value)) if name == "corrects" and value else value
+    return _WORDS.get(name, str)(value)
 
 
 @leads

@@ -99,6 +99,19 @@ def test_charges_are_in_cents_that_add_up_and_named_in_words(sign_in: SignIn) ->
     assert sum(cells) == context["total"]["charge"]
 
 
+def test_charges_are_in_words_and_dates_of_other_pages(sign_in: SignIn) -> None:
+    """They had "usage", "platform", "2026-11" and "Nov. 20, 2026"."""
+    book_running("2026-11")
+    fin = sign_in("fin")
+    kinds = fin.get("/charges?by=state").context["page"].lines
+    words = {tuple(line["fields"]) for line in kinds}
+    assert {("Usage", "Busy"), ("Held by nobody", "Free"), ("Rounding", "")} <= words
+    by_day = html_of(fin.get("/charges?by=day"))
+    assert "20 Nov 2026" in by_day
+    assert "Nov. " not in by_day
+    assert re.search(r'<option value="2026-11" selected>\s*November 2026', by_day)
+
+
 def test_each_check_that_fails_leads_to_where_it_is_mended(sign_in: SignIn) -> None:
     book_running("2026-11")
     client = sign_in("fin")

@@ -101,3 +101,7 @@ def test_the_page_says_for_whom_a_worker_did_it(sign_in: SignIn) -> None:
     (first, second) = sign_in("ana").get("/api/v1/audit?what=team").json()["rows"][:2]
     assert (first["by_worker"], first["requested_by"]) == (False, "")
     assert (second["by_worker"], second["requested_by"]) == (True, "luis")
+    asked = sign_in("ana").get("/api/v1/audit?what=team&actor=luis").json()["rows"]
+    assert [row["id"] for row in asked] == [second["id"]]
+    page = html_of(sign_in("ana").get("/audit?what=team&actor=luis"))
+    assert "requested by luis" in page
