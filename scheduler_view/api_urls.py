@@ -6,6 +6,7 @@ from django.urls import path
 from scheduler_view.api import (
     change_verbs,
     changes,
+    limits,
     lists,
     queues,
     waits,
@@ -18,6 +19,7 @@ urlpatterns = [
     path(address, login_not_required(view), name=f"api-{name}")
     for name, address, view in (
         ("quotas", "quotas", lists.QuotasView.as_view()),
+        ("limits", "limits", limits.LimitsView.as_view()),
         ("tiers", "tiers", lists.TiersView.as_view()),
         ("queues", "queues", waits.QueuesView.as_view()),
         ("queue-values", "queue-values", waits.QueueValuesView.as_view()),

@@ -24,6 +24,7 @@ class Asked:
     starts_at: datetime | None = None
     ends_at: datetime | None = None
     into: int | None = None  # an open change set that the edits join; None: a new one
+    forced: Sequence[str] = ()  # objects of others that a person selected
 
 
 class ReasonForm(AccessibleForm):

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from scheduler_view.views import (
+    limits,
     queues,
     quota_file,
     quotas,
@@ -20,6 +21,8 @@ urlpatterns = [
     path("quotas/file", quota_file.quota_file, name="quota-file"),
     path("quotas/change", quotas.propose, name="quota-propose"),
     path("quotas/settle", settle.settle, name="quota-settle"),
+    path("quotas/limits", limits.limits, name="limits"),
+    path("quotas/limits/adopt", limits.adopt, name="limit-adopt"),
     path("quotas/settle-queue", settle.settle_queue, name="queue-settle"),
     path("queues", queues.queue_page, name="queues"),
     path("queues/<int:number>", queues.queue_unit, name="queue-unit"),

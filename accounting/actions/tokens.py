@@ -28,6 +28,7 @@ SCOPES = (
     "read:data-issues",
     "read:kube-state-jobs",
     "read:quotas",
+    "read:limits",
     "read:queues",
     "read:queue-values",
     "read:waiting",

@@ -41,7 +41,7 @@ class Observation(models.Model):
     """One object as last observed in a cluster; the row is deleted with the object.
 
     Written by `observation.observe`, only if it changed. `manifest` is the part from
-    `domain.objects.stored_manifest`; quotas and priority classes include the managers of their
+    `domain.objects.stored_manifest`; what limits GPUs includes the managers of its
     fields.
     """
 

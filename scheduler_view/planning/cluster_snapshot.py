@@ -1,6 +1,6 @@
 """The state of a cluster that a plan needs, read in few calls: one list of each kind."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,7 @@ from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
 from scheduler_view.cluster.kinds import LIMIT_RANGE, NAMESPACE, NODE
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA, Manifest, is_ours
+from scheduler_view.domain.plan.edit import Edit, TierEdit
 from scheduler_view.domain.plan.steps import Observed
 from scheduler_view.domain.quotas.quantity import gpus_or_none
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
@@ -105,13 +106,20 @@ def see(
     )
 
 
-def foreign_defaults(classes: Mapping[str, Manifest]) -> list[str]:
-    """Default classes that are not ours."""
+def foreign_defaults(
+    classes: Mapping[str, Manifest], taken: Collection[str] = ()
+) -> list[str]:
+    """Default classes that are not ours, and that no edit takes over."""
     return sorted(
         name
         for name, one in classes.items()
-        if one.get("globalDefault") and not is_ours(one)
+        if one.get("globalDefault") and not is_ours(one) and name not in taken
     )
+
+
+def taken_over(edits: Iterable[Edit]) -> set[str]:
+    """Classes of others that become the class of a tier."""
+    return {edit.class_name for edit in edits if isinstance(edit, TierEdit)}
 
 
 def get_or_none(client: ClusterClient, key: ObjectKey) -> Manifest | None:

@@ -165,6 +165,9 @@ def _lay_tier(edit: TierEdit, tiers: dict[str, TierState], classes: Classes) -> 
     if known is not None and is_kept:
         tiers[name] = TierState(edit.spec, known.classes)
         return
+    if known is None and edit.class_name:
+        tiers[name] = TierState(edit.spec, [edit.class_name])
+        return
     old = list(known.classes) if known else []
     current = next_class(edit.spec, {*classes.taken, *old}, classes.same.get(name, ()))
     tiers[name] = TierState(edit.spec, [current, *(o for o in old if o != current)])
@@ -193,7 +196,13 @@ def _together(
     """Reject edits that cannot be combined."""
     faults = []
     for index, edit in enumerate(edits):
-        if not isinstance(edit, TierEdit) or not edit.remove:
+        if not isinstance(edit, TierEdit):
+            continue
+        tier = after.tiers.get(edit.spec.name)
+        if edit.class_name and tier and edit.class_name not in tier.classes:
+            text = f"{edit.spec.name!r} exists with the class {tier.class_name}"
+            faults.append(EditFault(index, "class_name", text))
+        if not edit.remove:
             continue
         users = sorted(
             {t.team for t in after.targets.values() if t.tier == edit.key[0]}

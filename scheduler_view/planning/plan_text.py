@@ -36,6 +36,7 @@ from scheduler_view.domain.quotas.quantity import gpus_or_none
 from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.domain.quotas.spend import UnitRates
 from scheduler_view.domain.wording import counted
+from scheduler_view.planning.cluster_snapshot import taken_over
 from scheduler_view.planning.planner import Computed
 from scheduler_view.planning.queue_text import effects_of_queues, warnings_of_queues
 from scheduler_view.queries.resource_use import (
@@ -248,7 +249,9 @@ def _warnings(plan: Computed) -> list[PlanWarning]:
             namespace, sight.ranges.get(namespace, ()), sight.added
         )
     if any(isinstance(edit, TierEdit) and edit.spec.is_default for edit in plan.edits):
-        found += second_default(sight.classes.values())
+        taken = taken_over(plan.edits)
+        others = (one for name, one in sight.classes.items() if name not in taken)
+        found += second_default(others)
     return found
 
 

@@ -33,6 +33,7 @@ from scheduler_view.planning.cluster_snapshot import (
     see,
     see_classes,
     see_places,
+    taken_over,
 )
 from scheduler_view.planning.desired_state import (
     Classes,
@@ -184,7 +185,7 @@ def _classes(edits: Sequence[Edit], live: Mapping[str, Manifest]) -> Classes:
                 and one.get("preemptionPolicy", "PreemptLowerPriority")
                 == edit.spec.policy
             ]
-    return Classes(tuple(live), same, foreign_defaults(live))
+    return Classes(tuple(live), same, foreign_defaults(live, taken_over(edits)))
 
 
 def _wanted(
@@ -208,7 +209,7 @@ def _wanted(
     ]
     for edit in edits:
         if isinstance(edit, TierEdit):
-            found += _classes_wanted(edit, before, after, forced, live)
+            found += _classes_wanted(edit, before, after, request, live)
     return found
 
 
@@ -239,21 +240,28 @@ def _classes_wanted(
     edit: TierEdit,
     before: DesiredState,
     after: DesiredState,
-    forced: set[str],
+    request: PlanRequest,
     live: Mapping[str, Manifest],
 ) -> list[DesiredObject]:
     name = edit.spec.name
     old, new = before.tiers.get(name), after.tiers.get(name)
     if new is None:
-        gone = old.classes if old else ()
         return [
-            DesiredObject(class_key_of(one), None, str(class_key_of(one)) in forced)
-            for one in gone
-            if one in live
+            DesiredObject(
+                key := class_key_of(one),
+                None,
+                str(key) in request.forced,
+                made=desired_class(one, old.spec, is_current=one == old.class_name),
+                before=request.before.get(key),
+            )
+            for one in (old.classes if old else ())
+            if old and one in live
         ]
     key = class_key_of(new.class_name)
     body = desired_class(new.class_name, new.spec, is_current=True)
-    found = [DesiredObject(key, body, str(key) in forced, replace=edit.in_place)]
+    found = [
+        DesiredObject(key, body, str(key) in request.forced, replace=edit.in_place)
+    ]
     for earlier in new.classes[1:]:
         one = live.get(earlier)
         if one is not None and is_ours(one) and one.get("globalDefault"):

@@ -291,6 +291,16 @@ def room_message(row: QuotaRow) -> str:
 
 
 @register.filter
+def split_text(split: Mapping[str, int]) -> str:
+    """`vision-a 16, vision-b 4, vision-c 4, 20 in 499 more`: a quota by namespace."""
+    shown = [f"{name} {gpus:,}" for name, gpus in list(split.items())[:SHOWN_PARTS]]
+    rest = list(split.values())[SHOWN_PARTS:]
+    return ", ".join(
+        [*shown, f"{sum(rest):,} in {len(rest):,} more"] if rest else shown
+    )
+
+
+@register.filter
 def share_of(part: int, whole: int | None) -> str:
     """`96%` of a whole; empty if the whole is 0."""
     return f"{round(100 * part / whole)}%" if whole else ""

@@ -20,6 +20,8 @@ from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes.change_row import ChangeRow
 from scheduler_view.queries.changes.change_sets import change_rows
 from scheduler_view.queries.changes.drafts import OpenDraft, default_draft, open_drafts
+from scheduler_view.queries.limits.limit_row import LimitRow
+from scheduler_view.queries.limits.rows import limit_rows, unmanaged
 from scheduler_view.queries.objects import quota_objects
 from scheduler_view.queries.queue_values import queue_parts
 from scheduler_view.queries.quotas import (
@@ -108,6 +110,7 @@ class ClusterPart:
     drafts: Sequence[OpenDraft]
     held_up: Sequence[WaitingUnitRow]
     queue_lines: Sequence[QueueLine] = ()
+    others: Sequence[LimitRow] = ()  # limits that GPU Ledger does not set
 
     @property
     def queue_anchor(self) -> str:
@@ -172,6 +175,7 @@ def _page(
     runs = observation_rows()
     held_up = waiting_rows(scope, visitor.now, cluster=chosen)
     queues = all_queue_rows(cluster=chosen) if scope.sees_all else []
+    others = unmanaged(limit_rows(scope, visitor.now, cluster=chosen))
     parts = [
         ClusterPart(
             name=one.name,
@@ -196,6 +200,7 @@ def _page(
             form=form if form is not None and one.name == refused else PlanForm(),
             new=dict(typed.items()) if one.name == refused else {},
             held_up=[row for row in held_up if row.cluster == one.name],
+            others=[row for row in others if row.cluster == one.name],
             drafts=[draft for draft in drafts if draft.cluster == one.name],
             queue_lines=_queue_lines(one, typed if one.name == refused else {})
             if scope.sees_all

@@ -13,6 +13,11 @@ from accounting.web.permissions import signed_in_form, visitor_of
 from scheduler_view.forms import RequestForm
 from scheduler_view.queries.changes.change_sets import change_rows
 from scheduler_view.queries.history import QuotaMoment, quota_history
+from scheduler_view.queries.limits.rows import (
+    limit_rows,
+    observed_clusters,
+    unmanaged,
+)
 from scheduler_view.queries.quotas import QuotaRow, quota_rows
 from scheduler_view.queries.waits.preempted import preempted_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
@@ -81,6 +86,12 @@ def _page(
         "team": team,
         "tab": "quota",
         "rows": rows,
+        "others": [
+            one
+            for one in unmanaged(limit_rows(scope, visitor.now))
+            if one.team == team.slug
+        ],
+        "is_observed": bool(observed_clusters()),
         "lines": step_lines(rows, moments, visitor.now),
         "moments": moments[::-1],
         "held_up": waiting_rows(visitor.scope, visitor.now, team=team.slug),

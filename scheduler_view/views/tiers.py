@@ -9,10 +9,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.models import Cluster
 from accounting.web.downloads import csv_answer
-from accounting.web.permissions import admin_form, signed_in, visitor_of
+from accounting.web.permissions import Visitor, admin_form, signed_in, visitor_of
+from scheduler_view.domain.objects.manifest import CLASS
 from scheduler_view.domain.tiers.tier import TEMPLATES
 from scheduler_view.forms import Asked, EditsForm, TierForm
 from scheduler_view.queries.changes.drafts import default_draft, open_drafts
+from scheduler_view.queries.limits.class_limits import class_limits
+from scheduler_view.queries.limits.limit_row import LimitRow
+from scheduler_view.queries.limits.observed import observed_limits
 from scheduler_view.queries.tiers import TierRow, tier_rows
 from scheduler_view.serializers.quotas import TierRowSerializer
 from scheduler_view.views.change_sets.proposal import Unfit
@@ -43,15 +47,28 @@ def tier_list(request: HttpRequest) -> HttpResponse:
             [row[name] for name in COLUMNS] for row in TierRowSerializer.each(rows)
         ]
         return csv_answer("priority-tiers", COLUMNS, lines)
-    clusters = Cluster.objects.order_by("name").values_list("name", flat=True)
+    clusters = Cluster.objects.order_by("name") if sees_any else ()
     context = {
-        "parts": [(name, [r for r in rows if r.cluster == name]) for name in clusters]
-        if sees_any
-        else [],
+        "parts": [
+            (
+                one.name,
+                [row for row in rows if row.cluster == one.name],
+                _of_others(visitor, one),
+            )
+            for one in clusters
+        ],
         "is_admin": visitor.scope.is_admin,
         "templates": TEMPLATES,
     }
     return render(request, "scheduler_view/tiers.html", context)
+
+
+def _of_others(visitor: Visitor, cluster: Cluster) -> list[LimitRow]:
+    """Classes of pods that are not tiers, the highest first."""
+    seen = observed_limits(cluster, visitor.scope, visitor.now)
+    return [
+        row for row in class_limits(seen) if row.kind == CLASS and not row.is_managed
+    ]
 
 
 @admin_form

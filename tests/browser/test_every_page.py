@@ -103,6 +103,8 @@ PAGES = {
     "/teams/vision/quota": "Vision",
     "/quotas": "Quotas",
     "/quotas?q=nothing-like-it": "Quotas",
+    "/quotas/limits": "Everything that limits GPUs",
+    "/quotas/limits?q=nothing-like-it": "Everything that limits GPUs",
     "/quotas/yaml?cluster=north&team=vision": "Quota as YAML",
     "/queues": "Queues",
     "/queues?cluster=nowhere&pool=none": "Queues",

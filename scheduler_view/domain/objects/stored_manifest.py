@@ -9,7 +9,7 @@ from typing import Any
 
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
-from scheduler_view.domain.schedulers import QUEUE_FIELDS, queue_objects
+from scheduler_view.domain.schedulers import QUEUE_OBJECTS, queue_objects
 
 _META = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")
 _CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")
@@ -32,7 +32,7 @@ def kept(
     """The part of an object that is stored; None for objects that are not stored."""
     meta = manifest["metadata"]
     found: dict[str, Any] = {"kind": kind, "metadata": _picked(meta, *_META)}
-    if kind in (QUOTA, CLASS) or kind in QUEUE_FIELDS:
+    if kind in (QUOTA, CLASS, "LimitRange") or kind in QUEUE_OBJECTS:
         notes = _picked(meta.get("annotations") or {}, *_GIT_NOTES)
         found["metadata"] |= {"annotations": notes} if notes else {}
         found["metadata"] |= _picked(meta, "managedFields")

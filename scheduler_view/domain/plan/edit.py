@@ -70,11 +70,14 @@ class TierEdit:
     Attributes:
         in_place: delete its class and create it again under the same name, instead of a
             new version; disruptive, so a person must request it.
+        class_name: of a new tier that takes over a class of this name; empty for a class of its
+            own.
     """
 
     spec: TierSpec
     remove: bool = False
     in_place: bool = False
+    class_name: str = ""
     version: int | None = None
 
     @property
@@ -116,7 +119,8 @@ def edit_fields(edit: Edit) -> dict[str, Any]:
     """The edit as it is stored and printed."""
     if isinstance(edit, TierEdit):
         values = {"kind": "tier", **asdict(edit.spec)}
-        extra = {"in_place": edit.in_place, "remove": edit.remove}
+        extra: dict[str, Any] = {"in_place": edit.in_place, "remove": edit.remove}
+        extra |= {"class_name": edit.class_name} if edit.class_name else {}
         return values | extra | {"version": edit.version}
     if isinstance(edit, QueueEdit):
         return {"kind": "queue", **asdict(edit)}
@@ -130,7 +134,8 @@ def stored_edit(values: Mapping[str, Any]) -> Edit:
     """The edit from the output of `edit_fields`."""
     rest = {key: value for key, value in values.items() if key != "kind"}
     if values["kind"] == "tier":
-        outer = {name: rest.pop(name) for name in ("in_place", "remove", "version")}
+        names = ("in_place", "remove", "version", "class_name")
+        outer = {name: rest.pop(name) for name in names if name in rest}
         return TierEdit(TierSpec(**rest), **outer)
     if values["kind"] == "queue":
         return QueueEdit(**rest)
@@ -150,7 +155,8 @@ def _same(first: Edit, second: Edit) -> bool:
     if any(_takes_any_rule(edit) for edit in (first, second)):
         left_out |= {"rule", "weights"}
     one, other = edit_fields(first), edit_fields(second)
-    return all(one[name] == other[name] for name in one.keys() - left_out)
+    names = (one.keys() | other.keys()) - left_out
+    return all(one.get(name) == other.get(name) for name in names)
 
 
 def _takes_any_rule(edit: Edit) -> bool:

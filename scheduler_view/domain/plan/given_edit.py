@@ -45,6 +45,7 @@ TIER_FIELDS = (
     "is_default",
     "description",
     "in_place",
+    "class_name",
     "remove",
     "version",
 )
@@ -244,8 +245,17 @@ def _tier(reader: _EditReader) -> TierEdit:
         spec,
         remove=remove,
         in_place=reader.flag("in_place", default=False),
+        class_name=_class_name(reader),
         version=reader.number("version"),
     )
+
+
+def _class_name(reader: _EditReader) -> str:
+    """The class that a tier takes over; empty for one of its own."""
+    name = reader.text("class_name", longest=253, default="")
+    if name.startswith("system-"):
+        reader.fail("class_name", "classes of Kubernetes cannot be taken over")
+    return name
 
 
 def _queue(reader: _EditReader, added: Added) -> QueueEdit:

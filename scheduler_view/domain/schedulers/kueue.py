@@ -56,9 +56,10 @@ def cohort_of(manifest: Manifest) -> str:
 
 
 def _stored_local_queue(manifest: Manifest) -> dict[str, Any]:
-    spec = manifest.get("spec") or {}
+    spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
     return {
-        "spec": {name: spec[name] for name in ("clusterQueue",) if name in spec},
+        "spec": {n: spec[n] for n in ("clusterQueue", "stopPolicy") if n in spec},
+        "status": {n: status[n] for n in ("pendingWorkloads",) if n in status},
     }
 
 

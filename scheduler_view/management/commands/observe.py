@@ -10,11 +10,14 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from accounting.access import EVERYTHING
 from accounting.management.output import FINDING, WRONG_USE
 from accounting.models import Cluster
 from scheduler_view.domain.drift_state import DriftState
+from scheduler_view.domain.wording import counted, few
 from scheduler_view.models import Drift
 from scheduler_view.observation.watch import follow_all, look_once, visible_clusters
+from scheduler_view.queries.limits.rows import limit_rows, unmanaged
 
 
 class Command(BaseCommand):
@@ -58,6 +61,12 @@ class Command(BaseCommand):
         differing = Drift.objects.filter(cluster=cluster, state=DriftState.DIFFERS)
         for drift in differing.order_by("kind", "namespace", "name"):
             self.stdout.write(f"{drift}: {drift.message}")
+        others = unmanaged(limit_rows(EVERYTHING, timezone.now(), cluster=cluster.name))
+        if others:
+            self.stdout.write(
+                f"{cluster}: {counted(len(others), 'limit')} of GPUs that GPU Ledger does "
+                f"not manage: {few([row.summary for row in others])} (report limits)"
+            )
         return len(seen.errors) + differing.count()
 
     def _follow(self, only: str, alive_file: Path | None) -> None:

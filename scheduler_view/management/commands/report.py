@@ -10,6 +10,8 @@ from accounting.management.commands import report
 from accounting.queries.selection import Selection, SelectionError, refuse_others
 from accounting.serializers.queues import QueueRowSerializer
 from accounting.serializers.row import RowSerializer
+from scheduler_view.domain.wording import counted, few
+from scheduler_view.queries.limits.rows import limit_rows, unmanaged
 from scheduler_view.queries.queue_values import value_rows
 from scheduler_view.queries.queues.pools import pool_rows
 from scheduler_view.queries.queues.queued_units import queued_rows
@@ -22,6 +24,7 @@ from scheduler_view.queries.waits.waiting_units import waiting_rows
 from scheduler_view.queries.waste.bridge import bridge_rows
 from scheduler_view.queries.waste.measured_days import waste_days
 from scheduler_view.queries.waste.rows import waste_report
+from scheduler_view.serializers.limits import LimitRowSerializer
 from scheduler_view.serializers.queues import (
     PoolRowSerializer,
     QueuedUnitRowSerializer,
@@ -41,6 +44,7 @@ from scheduler_view.serializers.waste import BridgeRowSerializer, WasteRowSerial
 PLACES = 6  # of amounts
 FILTERS = {
     "quotas": ("cluster", "team"),
+    "limits": ("cluster", "team"),
     "tiers": ("cluster",),
     "queues": ("cluster",),
     "queue-values": ("cluster",),
@@ -50,6 +54,10 @@ FILTERS = {
     "resource-pools": ("cluster",),
     "wait-times": ("cluster",),
 }
+IN_TABLES = (  # of limits; JSON and CSV have all columns
+    *("cluster", "kind", "namespace", "name", "team", "resource", "part", "limit"),
+    *("used", "borrowed", "lent", "set_by", "sync"),
+)
 WITHOUT = (
     "by",
     "start",
@@ -64,9 +72,9 @@ class Command(report.Command):
     """Reports; exits with 0, or 2 for wrong use."""
 
     help = (
-        "Show usage, the ledger, holds, data issues, queues, budgets, charges, quotas, priority "
-        "tiers, values of queues, waiting work, its queues, preemptions, wasted GPU time or where "
-        "idle and unallocated cost are."
+        "Show usage, the ledger, holds, data issues, queues, budgets, charges, quotas, "
+        "everything that limits GPUs, priority tiers, values of queues, waiting work, its "
+        "queues, preemptions, wasted GPU time or where idle and unallocated cost are."
     )
     kinds = (
         *(*report.Command.kinds, *(k for k in FILTERS if k != "queues")),
@@ -88,8 +96,22 @@ class Command(report.Command):
                 "--only and --period"
             )
         refuse_others(selection, FILTERS[what], what)
+        if what == "quotas":
+            self._name_others()
         read, row = _ROWS[what]
-        return row.each(among(read(), selection.filters))
+        found = row.each(among(read(), selection.filters))
+        if what == "limits" and options["format"] == "table":
+            return ({name: one[name] for name in IN_TABLES} for one in found)
+        return found
+
+    def _name_others(self) -> None:
+        """Limits of others are not among these rows, but limit GPUs too."""
+        found = unmanaged(limit_rows(EVERYTHING, timezone.now()))
+        if found:
+            self.stderr.write(
+                f"{counted(len(found), 'limit')} of GPUs that GPU Ledger does not manage "
+                f"({few([row.summary for row in found])}): report limits"
+            )
 
     def _waste(
         self, what: str, options: Mapping[str, Any], selection: Selection
@@ -116,6 +138,7 @@ class Command(report.Command):
 _Read = Callable[[], Sequence[Any]]
 _ROWS: dict[str, tuple[_Read, type[RowSerializer]]] = {
     "quotas": (lambda: quota_rows(EVERYTHING, timezone.now()), QuotaRowSerializer),
+    "limits": (lambda: limit_rows(EVERYTHING, timezone.now()), LimitRowSerializer),
     "tiers": (tier_rows, TierRowSerializer),
     "queues": (all_queue_rows, QueueRowSerializer),
     "queue-values": (value_rows, QueueValueRowSerializer),

@@ -54,7 +54,8 @@ def propose(
         edits = edits_from([dict(edit) for edit in asked.edits], added_names())
         with transaction.atomic():
             if asked.into is None:
-                draft = Draft(edits, asked.reason, (), asked.starts_at, asked.ends_at)
+                times = asked.starts_at, asked.ends_at
+                draft = Draft(edits, asked.reason, asked.forced, *times)
                 made = create(cluster=cluster, draft=draft, actor=actor, at=visitor.now)
             else:
                 made = _joined(asked.into, cluster, asked, edits, visitor, actor)

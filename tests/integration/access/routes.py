@@ -93,6 +93,8 @@ PAGES: dict[str, Route] = {
     "quotas/change": posted("/quotas/change", (403, 403, 403, 403, 404)),
     "quotas/settle": posted("/quotas/settle", (403, 403, 403, 403, 404)),
     "quotas/file": Route("/quotas/file", ADMIN, (403, 403, 403, 403, 422)),
+    "quotas/limits": Route("/quotas/limits", ALL),
+    "quotas/limits/adopt": posted("/quotas/limits/adopt", (403, 403, 403, 403, 404)),
     "quotas/settle-queue": posted("/quotas/settle-queue", (403, 403, 403, 403, 404)),
     "queues": Route("/queues", ALL),
     "queues/<int:number>": Route("/queues/99999", MISSING),
@@ -200,6 +202,7 @@ PAGES: dict[str, Route] = {
 }
 REST: dict[str, Route] = {
     "quotas": Route(f"{API}quotas", ALL),
+    "limits": Route(f"{API}limits", ALL),
     "tiers": Route(f"{API}tiers", ALL),
     "queues": Route(f"{API}queues", ROWS),
     "queue-values": Route(f"{API}queue-values", ROWS),

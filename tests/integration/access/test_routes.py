@@ -169,6 +169,7 @@ def test_what_is_not_there_is_not_found_by_any_method(
     [
         ("/quotas/change", "/quotas"),
         ("/quotas/settle", "/quotas"),
+        ("/quotas/limits/adopt", "/quotas/limits"),
         ("/changes/7/apply", "/changes/7"),
         ("/changes/7/leave-out", "/changes/7"),
         ("/account/preferences", "/account"),
@@ -202,6 +203,7 @@ HIDDEN = (
     ("/api/v1/holds?team=search", "/api/v1/holds?team=nobody"),
     ("/api/v1/gpu-holders?team=search", "/api/v1/gpu-holders?team=nobody"),
     ("/api/v1/quotas?team=search", "/api/v1/quotas?team=nobody"),
+    ("/api/v1/limits?team=search", "/api/v1/limits?team=nobody"),
     ("/api/v1/gpu-steps?gpu=GPU-5a1e0001-0000-7c3d", "/api/v1/gpu-steps?gpu=GPU-none"),
 )
 

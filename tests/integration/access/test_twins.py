@@ -142,9 +142,9 @@ def test_people_without_a_team_see_neither_prices_nor_tiers_nor_clusters(
     sign_in: SignIn,
 ) -> None:
     omar = sign_in("omar")
-    for name in ("prices", "tiers", "clusters", "quotas", "teams"):
+    for name in ("prices", "tiers", "clusters", "quotas", "limits", "teams"):
         assert omar.get(f"/api/v1/{name}").json()["rows"] == []
-    for page in ("/prices", "/tiers", "/quotas", "/teams", "/"):
+    for page in ("/prices", "/tiers", "/quotas", "/quotas/limits", "/teams", "/"):
         text = html_of(omar.get(page))
         assert "You are not in a team yet" in text, page
         assert "north" not in text, page

@@ -1,6 +1,7 @@
 """The tables of docs/quotas.md, line by line, through the functions that pages and plans use."""
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from accounting.domain.inventory.scheduler_queues import (
     queue_facts,
 )
 from scheduler_view.domain.drift_state import DriftState
+from scheduler_view.domain.limits.lending import amount, lending
+from scheduler_view.domain.limits.queue_node import QueueName, QueueNode
 from scheduler_view.domain.plan.quota_file import (
     QuotaFileError,
     differing,
@@ -85,6 +88,26 @@ def test_split(row: tuple[str, ...]) -> None:
     wanted = zip("abc", parts, strict=True)
     assert found.parts == {name: int(n) for name, n in wanted if n != "none"}
     assert sum(found.parts.values()) == int(gpus)
+
+
+@pytest.mark.parametrize("row", rows("lent"))
+def test_lent(row: tuple[str, ...]) -> None:
+    quotas, used, borrowed, lent = (cell.split(", ") for cell in row)
+    nodes = [
+        QueueNode(
+            QueueName("ClusterQueue", "", str(number)),
+            QueueName("Cohort", "", "all"),
+            "a100",
+            RESOURCE,
+            quota=Fraction(quota),
+            used=Fraction(units),
+        )
+        for number, (quota, units) in enumerate(zip(quotas, used, strict=True))
+    ]
+    found = lending(nodes)
+    of_nodes = [found[node.name, "a100", RESOURCE] for node in nodes]
+    assert [amount(one.borrowed) for one in of_nodes] == borrowed
+    assert [one.lent for one in of_nodes] == lent
 
 
 @pytest.mark.parametrize("row", rows("room"))

@@ -1,0 +1,82 @@
+"""Priority classes as rows: which pods are scheduled first, and which preempt others."""
+
+from collections.abc import Iterator
+
+from scheduler_view.domain.drift_state import DriftState
+from scheduler_view.domain.objects.desired import class_key_of
+from scheduler_view.domain.objects.manifest import CLASS
+from scheduler_view.domain.tiers.tier import PREEMPTS, TierSpec, tier_faults
+from scheduler_view.models import QueueTarget
+from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
+from scheduler_view.queries.limits.observed import Manifest, Observed
+
+WORKLOAD_CLASS = "WorkloadPriorityClass"
+
+
+def class_limits(seen: Observed) -> Iterator[LimitRow]:
+    """Every class of Kubernetes and Kueue, the highest first; readable by everybody in a team."""
+    rows = [*_pod_classes(seen), *_workload_classes(seen)]
+    yield from sorted(rows, key=lambda row: (-int(row.limit or 0), row.kind, row.name))
+
+
+def _pod_classes(seen: Observed) -> Iterator[LimitRow]:
+    changes = {
+        name: tier.version
+        for tier in seen.tiers
+        for name in (tier.class_name, *tier.old_classes)
+    }
+    tiers = {tier.name for tier in seen.tiers}
+    for _, name, live in seen.objects.get(CLASS, ()):
+        change = changes.get(name, 0)
+        sync = seen.sync.get(class_key_of(name))
+        why_not = "It is GPU Ledger's." if change else _why_not(name, live, tiers)
+        yield LimitRow(
+            seen.cluster.name,
+            LimitGroup.CLASSES,
+            CLASS,
+            name,
+            limit=str(live.get("value", "")),
+            preempts=live.get("preemptionPolicy", PREEMPTS) == PREEMPTS,
+            is_default=bool(live.get("globalDefault")),
+            **seen.made(live, ("value",), change=change),
+            state=sync.state if sync else _state(change),
+            text=sync.message if sync and sync.changes else "",
+            adopts=not why_not,
+            why_not=why_not,
+            seen_at=seen.seen_at.get(CLASS),
+        )
+
+
+def _workload_classes(seen: Observed) -> Iterator[LimitRow]:
+    targets = QueueTarget.objects.filter(cluster=seen.cluster, kind=WORKLOAD_CLASS)
+    changes = dict(targets.filter(field="value").values_list("name", "version"))
+    for _, name, live in seen.objects.get(WORKLOAD_CLASS, ()):
+        change = changes.get(name, 0)
+        yield LimitRow(
+            seen.cluster.name,
+            LimitGroup.CLASSES,
+            WORKLOAD_CLASS,
+            name,
+            limit=str(live.get("value", "")),
+            **seen.made(live, ("value",), change=change),
+            state=_state(change),
+            adopts=not change and "value" in live,
+            why_not="It is GPU Ledger's." if change else "",
+            seen_at=seen.seen_at.get(WORKLOAD_CLASS),
+        )
+
+
+def _why_not(name: str, live: Manifest, tiers: set[str]) -> str:
+    """Why a class cannot become a tier; empty if it can."""
+    if name.startswith("system-"):
+        return "It is Kubernetes' own."
+    if name in tiers:
+        return f"GPU Ledger has a tier of the name {name}."
+    description = str(live.get("description") or "")
+    spec = TierSpec(name, int(live.get("value", 0)), description=description)
+    faults = tier_faults(spec)
+    return f"{faults[0][:1].upper()}{faults[0][1:]}." if faults else ""
+
+
+def _state(change: int) -> str:
+    return "not_compared" if change else DriftState.NOT_MANAGED.value

@@ -1,0 +1,105 @@
+"""What is stored of a cluster's limits, read once for all their rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from accounting.access import Scope
+from accounting.models import Cluster, Team
+from scheduler_view.domain.limits.maker import OURS, Maker, maker_of
+from scheduler_view.domain.objects.desired import ObjectKey
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA, Path
+from scheduler_view.domain.quotas.quota_key import Added
+from scheduler_view.domain.schedulers import QUEUE_OBJECTS
+from scheduler_view.models import Observation, ObservationRun, QuotaTarget, Tier
+from scheduler_view.queries.namespaces import known_namespaces, namespaces_by_team
+from scheduler_view.queries.resources import added_names
+from scheduler_view.queries.sync import SyncRow, sync_rows
+
+RANGE, NAMESPACE = "LimitRange", "Namespace"
+LIMITING = (QUOTA, CLASS, RANGE, *QUEUE_OBJECTS)
+Manifest = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One cluster as last observed, and what is desired of it.
+
+    Attributes:
+        objects: stored parts by kind, in the order of namespace and name.
+        teams: the team of each namespace; only of those that have one.
+        seen_at: time of the last complete list, by kind.
+    """
+
+    cluster: Cluster
+    scope: Scope
+    objects: Mapping[str, Sequence[tuple[str, str, Manifest]]]
+    teams: Mapping[str, Team]
+    targets: Sequence[QuotaTarget]
+    tiers: Sequence[Tier]
+    sync: Mapping[ObjectKey, SyncRow]
+    seen_at: Mapping[str, datetime | None]
+    added: Added
+
+    def sees(self, namespace: str) -> bool:
+        """True if the person may read what is in a namespace."""
+        if self.scope.sees_all:
+            return True
+        team = self.teams.get(namespace)
+        return team is not None and self.scope.sees_team(team.pk)
+
+    def team_of(self, namespace: str) -> dict[str, Any]:
+        """Columns of a row: the team of its namespace."""
+        team = self.teams.get(namespace)
+        return {"team": team.slug, "team_name": team.name} if team else {}
+
+    def made(self, live: Manifest, *paths: Path, change: int = 0) -> dict[str, Any]:
+        """Columns of a row: who set some fields, and when."""
+        maker: Maker = maker_of(live, paths)
+        name = maker.name or (OURS if change else "")
+        return {
+            "set_by": name,
+            "set_at": parse_datetime(maker.at) if maker.at else None,
+            "change": change,
+        }
+
+
+def observed_limits(cluster: Cluster, scope: Scope, at: datetime) -> Observed:
+    """All that limits GPUs in a cluster, as stored; some queries."""
+    objects: dict[str, list[tuple[str, str, Manifest]]] = {}
+    rows = Observation.objects.filter(cluster=cluster, kind__in=LIMITING)
+    for kind, namespace, name, manifest in rows.order_by(
+        "namespace", "name"
+    ).values_list("kind", "namespace", "name", "manifest"):
+        objects.setdefault(kind, []).append((namespace, name, manifest))
+    runs = ObservationRun.objects.filter(cluster=cluster, kind__in=LIMITING)
+    targets = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
+    return Observed(
+        cluster,
+        scope,
+        objects,
+        teams_of(cluster, at),
+        list(targets),
+        list(Tier.objects.filter(cluster=cluster)),
+        sync_rows(cluster.name),
+        dict(runs.values_list("kind", "seen_at")),
+        added_names(),
+    )
+
+
+def teams_of(cluster: Cluster, at: datetime) -> dict[str, Team]:
+    """The team of each namespace of a cluster, by current rules and observed labels."""
+    live = known_namespaces(cluster.pk)
+    seen = Observation.objects.filter(cluster=cluster, kind=NAMESPACE)
+    for name, manifest in seen.values_list("name", "manifest"):
+        live[name] = manifest["metadata"].get("labels") or live.get(name, {})
+    teams = Team.objects.in_bulk()
+    return {
+        name: teams[team]
+        for team, names in namespaces_by_team(live, at).items()
+        for name in names
+        if team in teams
+    }

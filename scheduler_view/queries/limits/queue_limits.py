@@ -1,0 +1,156 @@
+"""Queues of Kueue, Volcano and KAI as rows in the order of their tree."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from scheduler_view.domain.drift_state import DriftState
+from scheduler_view.domain.limits.lending import (
+    Lending,
+    amount,
+    lending,
+    waiting_text,
+)
+from scheduler_view.domain.limits.queue_node import (
+    QueueName,
+    QueueNode,
+    TreeLine,
+    in_order,
+)
+from scheduler_view.domain.limits.queue_readers import LOCAL_QUEUE, queue_nodes
+from scheduler_view.domain.objects.desired import ObjectKey
+from scheduler_view.domain.schedulers import QUEUE_FIELDS, QUEUE_OBJECTS
+from scheduler_view.models import QueueTarget
+from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
+from scheduler_view.queries.limits.observed import Manifest, Observed
+
+TITLES = {
+    "ClusterQueue": "ClusterQueue",
+    "LocalQueue": "LocalQueue",
+    "Cohort": "Cohort",
+    "VolcanoQueue": "Queue of Volcano",
+    "KaiQueue": "Queue of KAI",
+}
+
+
+def queue_limits(seen: Observed) -> Iterator[LimitRow]:
+    """Queues in the order of their tree.
+
+    People who may not read all teams get the queues of their namespaces and what is above them,
+    without names of other queues.
+    """
+    objects = {
+        QueueName(kind, namespace, name): live
+        for kind in QUEUE_OBJECTS
+        for namespace, name, live in seen.objects.get(kind, ())
+    }
+    nodes = queue_nodes([(*name, live) for name, live in objects.items()], seen.added)
+    found = lending(nodes)
+    targets = _targets(seen)
+    for line in in_order(_readable(seen, nodes)):
+        one = line.node
+        key = (one.name, one.flavor, one.resource)
+        shared = found.get(key, Lending(one.borrowed))
+        yield _row(seen, line, shared, objects.get(one.name), targets)
+
+
+def _readable(seen: Observed, nodes: Sequence[QueueNode]) -> list[QueueNode]:
+    if seen.scope.sees_all:
+        return list(nodes)
+    parents = {one.name: one.parent for one in nodes}
+    own: set[QueueName] = set()
+    for name in parents:
+        above: QueueName | None = name
+        if name.kind != LOCAL_QUEUE or not seen.sees(name.namespace):
+            continue
+        while above is not None and above not in own:
+            own.add(above)
+            above = parents.get(above)
+    return [one for one in nodes if one.name in own]
+
+
+def _row(
+    seen: Observed,
+    line: TreeLine,
+    shared: Lending,
+    live: Manifest | None,
+    targets: dict[tuple[str, str], dict[str, int]],
+) -> LimitRow:
+    one = line.node
+    kind, namespace, name = one.name
+    fields = targets.get((kind, name), {})
+    change = max((n for f, n in fields.items() if _is_of(f, one)), default=0)
+    sync = seen.sync.get(ObjectKey(kind, "", name)) if change else None
+    text = waiting_text(one, shared, names=seen.scope.sees_all)
+    if sync is not None and sync.changes:
+        text = f"{sync.message} {text}".strip()
+    can = kind in QUEUE_FIELDS and live is not None and one.quota is not None
+    return LimitRow(
+        seen.cluster.name,
+        LimitGroup.QUEUES,
+        kind,
+        name,
+        namespace,
+        **seen.team_of(namespace),
+        resource=one.resource,
+        part=one.flavor,
+        limit=_limit(one),
+        used=amount(one.used) if one.quota is not None or one.most else "",
+        borrowed=amount(shared.borrowed) if one.quota is not None else "",
+        lent=shared.lent,
+        may_borrow=_may_borrow(one),
+        may_lend=amount(one.may_lend),
+        waiting=one.waiting,
+        parent=one.parent.name if one.parent else "",
+        depth=line.depth,
+        **(seen.made(live, ("spec",), change=change) if live else {}),
+        state=_state(change, sync.state if sync else ""),
+        text=text,
+        adopts=can and not change and name not in QUEUE_FIELDS[kind].fixed,
+        why_not=_why_not(kind, change, live),
+        seen_at=seen.seen_at.get(kind),
+    )
+
+
+def _limit(one: QueueNode) -> str:
+    return amount(one.quota if one.quota is not None else one.most)
+
+
+def _may_borrow(one: QueueNode) -> str:
+    """Above its quota: Kueue says so, others limit the sum."""
+    if one.may_borrow is not None or one.most is None or one.quota is None:
+        return amount(one.may_borrow)
+    if isinstance(one.most, str) or isinstance(one.quota, str):
+        return "unlimited"
+    return amount(max(one.most - one.quota, one.most * 0))
+
+
+def _targets(seen: Observed) -> dict[tuple[str, str], dict[str, int]]:
+    """Change sets by field of each queue that GPU Ledger manages."""
+    rows: Iterable[tuple[str, str, str, int]] = QueueTarget.objects.filter(
+        cluster=seen.cluster
+    ).values_list("kind", "name", "field", "version")
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for kind, name, field, version in rows:
+        found.setdefault((kind, name), {})[field] = version
+    return found
+
+
+def _is_of(field: str, one: QueueNode) -> bool:
+    """True for a field of this flavor and resource: `a100/nvidia.com/gpu/nominalQuota`."""
+    own = "/".join(part for part in (one.flavor, one.resource) if part)
+    return field.startswith(f"{own}/" if own else "gpu/")
+
+
+def _state(change: int, compared: str) -> str:
+    if not change:
+        return DriftState.NOT_MANAGED.value
+    return compared or "not_compared"
+
+
+def _why_not(kind: str, change: int, live: Manifest | None) -> str:
+    if change:
+        return "GPU Ledger sets it."
+    if kind == LOCAL_QUEUE:
+        return "It has no numbers: its ClusterQueue has."
+    if live is None:
+        return "It is only named by its queues."
+    return "" if kind in QUEUE_FIELDS else "GPU Ledger only shows it."

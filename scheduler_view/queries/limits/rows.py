@@ -1,0 +1,115 @@
+"""Everything that limits GPUs in clusters, also what others set: one row for each number.
+
+As last observed. People read the limits of their teams' namespaces, and of the whole cluster what
+names no other team.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from accounting.access import Scope
+from accounting.models import Cluster
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.models import ObservationRun
+from scheduler_view.queries.limits.class_limits import class_limits
+from scheduler_view.queries.limits.limit_row import LimitRow
+from scheduler_view.queries.limits.namespace_limits import quota_limits, range_limits
+from scheduler_view.queries.limits.observed import (
+    LIMITING,
+    RANGE,
+    Observed,
+    observed_limits,
+)
+from scheduler_view.queries.limits.queue_limits import queue_limits
+
+ROLES: Mapping[str, str] = {
+    QUOTA: "reader.yaml",
+    CLASS: "reader.yaml",
+    RANGE: "reader.yaml",
+    "LocalQueue": "reader.yaml",
+    "KaiQueue": "reader.yaml",
+    "ClusterQueue": "schedulers/kueue.yaml",
+    "Cohort": "schedulers/kueue.yaml",
+    "WorkloadPriorityClass": "schedulers/kueue.yaml",
+    "VolcanoQueue": "schedulers/volcano.yaml",
+}
+"""The file of `deploy/rbac` that lets the reader list a kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """Kinds of one cluster that could not be listed.
+
+    Attributes:
+        kinds: their names.
+        error: the server's message.
+        role: the file of `deploy/rbac` that allows it; empty if it is not a question of rights.
+        is_optional: kinds of a scheduler that the cluster may not have.
+        seen_at: of what is shown instead; None if nothing is.
+    """
+
+    cluster: str
+    kinds: tuple[str, ...]
+    error: str
+    role: str = ""
+    is_optional: bool = False
+    seen_at: datetime | None = None
+
+
+def limit_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[LimitRow]:
+    """All limits that a person may read, by cluster, namespace and name; queues by their tree."""
+    if not scope.sees_any:
+        return []
+    clusters = Cluster.objects.order_by("name")
+    if cluster:
+        clusters = clusters.filter(name=cluster)
+    return [row for one in clusters for row in rows_of(observed_limits(one, scope, at))]
+
+
+def rows_of(seen: Observed) -> Iterator[LimitRow]:
+    """The same of one cluster."""
+    spaces = [*quota_limits(seen), *range_limits(seen)]
+    yield from sorted(spaces, key=lambda row: (row.namespace, row.name, row.resource))
+    yield from class_limits(seen)
+    yield from queue_limits(seen)
+
+
+def not_read(cluster: str = "") -> list[NotRead]:
+    """What could not be listed at the last observation, one entry for each reason."""
+    runs = ObservationRun.objects.filter(kind__in=LIMITING).exclude(error="")
+    if cluster:
+        runs = runs.filter(cluster__name=cluster)
+    found: dict[tuple[str, str, bool], list[ObservationRun]] = {}
+    for run in runs.select_related("cluster").order_by("cluster__name", "kind"):
+        role = "" if run.is_allowed else ROLES[run.kind]
+        reason = role or run.error
+        key = (run.cluster.name, reason, not role)
+        found.setdefault(key, []).append(run)
+    return [_entry(name, own) for (name, _, _), own in found.items()]
+
+
+def observed_clusters() -> frozenset[str]:
+    """Clusters whose quotas were listed at least once."""
+    runs = ObservationRun.objects.filter(kind=QUOTA, seen_at__isnull=False)
+    return frozenset(runs.values_list("cluster__name", flat=True))
+
+
+def unmanaged(rows: Sequence[LimitRow]) -> list[LimitRow]:
+    """Limits of namespaces and queues that others set; priorities limit no number of GPUs."""
+    return [
+        row for row in rows if row.limit and not row.is_managed and not row.is_class
+    ]
+
+
+def _entry(cluster: str, runs: Sequence[ObservationRun]) -> NotRead:
+    first = runs[0]
+    kinds = tuple(run.kind for run in runs)
+    return NotRead(
+        cluster,
+        kinds,
+        first.error,
+        "" if first.is_allowed else ROLES[first.kind],
+        not first.is_allowed and not {QUOTA, CLASS, RANGE} & set(kinds),
+        min((run.seen_at for run in runs if run.seen_at), default=None),
+    )

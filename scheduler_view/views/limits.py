@@ -1,0 +1,177 @@
+"""Everything that limits GPUs, also what others set, and the action that takes it over."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from accounting.models import Cluster
+from accounting.rights import ADMINISTRATION
+from accounting.web.downloads import csv_answer
+from accounting.web.paging import ListPage, page_of, size_of
+from accounting.web.permissions import posted, signed_in, visitor_of
+from scheduler_view.domain.wording import few
+from scheduler_view.forms import Asked
+from scheduler_view.queries.limits.adopting import adoption
+from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
+from scheduler_view.queries.limits.observed import observed_limits
+from scheduler_view.queries.limits.rows import (
+    limit_rows,
+    not_read,
+    observed_clusters,
+    rows_of,
+)
+from scheduler_view.serializers.limits import LimitRowSerializer
+from scheduler_view.views.change_sets.proposal import Unfit, propose
+from scheduler_view.views.parameters import parameter
+
+LONGEST = 200  # characters of a reason
+_NOUNS = {
+    "ResourceQuota": ("quota", "quotas"),
+    "LimitRange": ("LimitRange", "LimitRanges"),
+    "PriorityClass": ("priority class", "priority classes"),
+    "WorkloadPriorityClass": ("WorkloadPriorityClass", "WorkloadPriorityClasses"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """The sentence of the page: how many objects limit GPUs, and who set them.
+
+    Attributes:
+        count: objects; `ours` of them are set by GPU Ledger.
+        kinds: `3 quotas, 2 priority classes`.
+        others: `kubectl 4, Helm 1`; empty if GPU Ledger set all.
+    """
+
+    count: int
+    ours: int
+    kinds: str
+    others: str
+
+
+@signed_in
+def limits(request: HttpRequest) -> HttpResponse:
+    """Quotas and LimitRanges, priority classes, and the tree of queues."""
+    visitor = visitor_of(request)
+    chosen = parameter(request.GET, "cluster")
+    sought = parameter(request.GET, "q").strip().lower()
+    found = limit_rows(visitor.scope, visitor.now, cluster=chosen)
+    if "csv" in request.GET:
+        columns = tuple(LimitRowSerializer().fields)
+        lines = [
+            [row[name] for name in columns] for row in LimitRowSerializer.each(found)
+        ]
+        return csv_answer("limits", columns, lines)
+    rows = [row for row in found if sought in _words(row)]
+    sees_any = visitor.scope.sees_any
+    names = Cluster.objects.order_by("name").values_list("name", flat=True)
+    clusters = list(names) if sees_any else []
+    seen = observed_clusters()
+    shown = [name for name in clusters if not chosen or name == chosen]
+    context = {
+        "clusters": clusters,
+        "chosen": chosen,
+        "several": len(shown) > 1,
+        "sought": sought,
+        "count": len(found),
+        "makers": _makers(found),
+        "not_observed": [name for name in shown if name not in seen],
+        "not_read": not_read(chosen) if visitor.scope.sees_all else [],
+        "spaces": _page(rows, LimitGroup.NAMESPACES, request),
+        "classes": _page(rows, LimitGroup.CLASSES, request),
+        "queues": _page(rows, LimitGroup.QUEUES, request),
+        "is_admin": visitor.scope.is_admin,
+        "adoptable": _adoptable(found) if visitor.scope.is_admin else {},
+    }
+    return render(request, "scheduler_view/limits.html", context)
+
+
+@posted(ADMINISTRATION, belongs_to="limits")
+def adopt(request: HttpRequest) -> HttpResponse:
+    """A change set that takes over one object, or all of a cluster; reviewed like any other."""
+    visitor, asked = visitor_of(request), request.POST
+    cluster = get_object_or_404(Cluster, name=parameter(asked, "cluster"))
+    seen = observed_limits(cluster, visitor.scope, visitor.now)
+    place = tuple(parameter(asked, name) for name in ("kind", "namespace", "name"))
+    is_all = asked.get("all") == "yes"
+    rows = [
+        row
+        for row in rows_of(seen)
+        if is_all or (row.kind, row.namespace, row.name) == place
+    ]
+    if not rows and not is_all:
+        raise Http404("no such limit")
+    found = adoption(seen, rows)
+    if not found.edits:
+        why = next((row.why_not for row in rows if row.why_not), "")
+        messages.error(request, f"There is nothing to adopt. {why}".strip())
+        return redirect(_address(cluster))
+    makers = f" by {few(found.makers)}" if found.makers else ""
+    what = "the limits" if is_all else place[2]
+    reason = f"Adopt {what} as set in the cluster{makers}"[:LONGEST]
+    try:
+        made = propose(
+            cluster,
+            Asked(found.edits, reason, forced=found.forced),
+            visitor,
+            request.user,
+            plans=True,
+        )
+    except Unfit as error:
+        for fault in error.faults:
+            messages.error(request, fault)
+        return redirect(_address(cluster))
+    return redirect("change", number=made.pk)
+
+
+def _address(cluster: Cluster) -> str:
+    return f"{reverse('limits')}?cluster={cluster.name}"
+
+
+def _page(
+    rows: Iterable[LimitRow], group: LimitGroup, request: HttpRequest
+) -> ListPage:
+    """One table of the page; each has its own number in the address."""
+    own = [row for row in rows if row.group == group]
+    return page_of(own, request.GET.get(group.value, ""), size_of(request.GET))
+
+
+def _words(row: LimitRow) -> str:
+    words = (row.place, row.team, row.team_name, row.resource, row.part, row.set_by)
+    return " ".join((*words, row.kind, row.parent)).lower()
+
+
+def _makers(rows: Sequence[LimitRow]) -> Makers:
+    """Of objects, not of their numbers: a quota of two resources is one."""
+    objects = {(row.cluster, row.kind, row.namespace, row.name): row for row in rows}
+    kinds = Counter(_noun_of(row) for row in objects.values())
+    ours = [row for row in objects.values() if row.is_managed]
+    makers = Counter(
+        row.set_by or "not known" for row in objects.values() if not row.is_managed
+    )
+    return Makers(
+        len(objects),
+        len(ours),
+        ", ".join(
+            f"{number:,} {one if number == 1 else many}"
+            for (one, many), number in kinds.items()
+        ),
+        few([f"{name} {number:,}" for name, number in makers.most_common()]),
+    )
+
+
+def _noun_of(row: LimitRow) -> tuple[str, str]:
+    return _NOUNS.get(row.kind, ("queue", "queues"))
+
+
+def _adoptable(rows: Iterable[LimitRow]) -> dict[str, int]:
+    """By cluster: objects that GPU Ledger can take over."""
+    found = {
+        (row.cluster, row.kind, row.namespace, row.name) for row in rows if row.adopts
+    }
+    return dict(sorted(Counter(cluster for cluster, *_ in found).items()))

@@ -1,0 +1,272 @@
+"""The page of everything that limits GPUs: who sees what, its pages of rows, what is not known.
+
+Ana is an admin, Luis leads vision. The objects are stored as the observation stores them.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from accounting.models import Cluster
+from scheduler_view.domain.objects.stored_manifest import kept
+from scheduler_view.models import ChangeSet, Observation, ObservationRun, QuotaTarget
+from tests.integration.accounting.support import report, run
+from tests.integration.conftest import SignIn
+from tests.page_html import html_of
+from tests.story import Story
+
+GPU = "nvidia.com/gpu"
+SEEN = datetime(2026, 11, 20, 8, tzinfo=UTC)
+ADDRESS = "/quotas/limits"
+
+
+def write(kind: str, name: str, namespace: str = "", **parts: Any) -> None:
+    """An object that kubectl made, as last observed."""
+    cluster = Cluster.objects.get(name="north")
+    field = next(iter(parts))
+    managed = {
+        "manager": "kubectl-create",
+        "time": "2026-11-20T07:00:00Z",
+        "fieldsV1": {f"f:{field}": _fields(parts[field])},
+    }
+    meta = {
+        "name": name,
+        "namespace": namespace,
+        "uid": name,
+        "managedFields": [managed],
+    }
+    Observation.objects.create(
+        cluster=cluster,
+        kind=kind,
+        namespace=namespace,
+        name=name,
+        uid=name,
+        resource_version="1",
+        digest="",
+        manifest=kept(kind, {"metadata": meta, **parts}),
+        changed_at=SEEN,
+    )
+    ObservationRun.objects.update_or_create(
+        cluster=cluster, kind=kind, defaults={"seen_at": SEEN, "tried_at": SEEN}
+    )
+
+
+def _fields(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {f"f:{name}": _fields(one) for name, one in value.items()}
+
+
+def quota(namespace: str, gpus: object = 4, name: str = "compute", **more: Any) -> None:
+    spec = {"hard": {f"requests.{GPU}": str(gpus)}, **more}
+    write("ResourceQuota", name, namespace, spec=spec)
+
+
+def cluster_queue(name: str, nominal: int, used: int, waiting: int = 0) -> None:
+    resources = [{"name": GPU, "nominalQuota": nominal}]
+    flavor = {"name": "a100", "resources": resources}
+    total = [{"name": GPU, "total": used}]
+    write(
+        "ClusterQueue",
+        name,
+        spec={"cohortName": "all", "resourceGroups": [{"flavors": [flavor]}]},
+        status={
+            "flavorsReservation": [{"name": "a100", "resources": total}],
+            "pendingWorkloads": waiting,
+        },
+    )
+
+
+@pytest.fixture
+def limits(story: Story, db: None) -> None:
+    """Quotas of two teams, a LimitRange, two classes, and queues that lend."""
+    del story, db
+    quota("vision-prod", 16)
+    quota("search-prod", 12)
+    quota("vision-prod", "1500m", "half")
+    quota(
+        "vision-prod",
+        2,
+        "high-only",
+        scopeSelector={
+            "matchExpressions": [
+                {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
+            ]
+        },
+    )
+    write(
+        "LimitRange",
+        "ranges",
+        "vision-prod",
+        spec={"limits": [{"type": "Container", "max": {GPU: "4"}}]},
+    )
+    write("PriorityClass", "high", value=1000, globalDefault=True)
+    write("PriorityClass", "system-node-critical", value=2_000_001_000)
+    cluster_queue("vision-queue", 8, 4, waiting=3)
+    cluster_queue("search-queue", 4, 8)
+    for namespace, queue in (
+        ("vision-prod", "vision-queue"),
+        ("search-prod", "search-queue"),
+    ):
+        write("LocalQueue", "jobs", namespace, spec={"clusterQueue": queue})
+    write("KaiQueue", "search-kai", spec={"resources": {"gpu": {"quota": 8}}})
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[\w-]+", text)
+
+
+def rows(client: Any) -> dict[str, dict[str, Any]]:
+    found = client.get("/api/v1/limits").json()["rows"]
+    return {
+        f"{row['kind']} {row['namespace'] or ''}/{row['name']}": row for row in found
+    }
+
+
+def test_admins_see_all_with_a_sentence(limits: None, sign_in: SignIn) -> None:
+    page = html_of(sign_in("ana").get(ADDRESS))
+    text = " ".join(page.split())
+    assert "11 objects</strong> limit GPUs" not in text  # they are counted below
+    assert (
+        "4 quotas, 1 LimitRange, 2 priority classes, 6 queues. GPU Ledger sets "
+        "<strong>0</strong> of them, others set the rest: kubectl 12, not known 1."
+    ) in text
+    assert "search-prod/compute" in page
+    assert "3 workloads are not let in. 4 of its 8 are lent: search-queue 4" in page
+    assert "1500m is not a whole number of GPUs." in page
+    assert "It is Kubernetes&#x27; own." in page
+    assert "each container without a request gets 4" in page
+    assert "adopt its classes first" in page
+
+
+def test_leads_see_their_own_and_no_names_of_others(
+    limits: None, sign_in: SignIn
+) -> None:
+    luis = sign_in("luis")
+    page = html_of(luis.get(ADDRESS))
+    found = rows(luis)
+    for text in (page, str(found)):
+        assert not {"search-prod", "search-queue", "search-kai"} & set(words(text))
+        assert "Adopt" not in text
+    assert set(found) == {
+        "ResourceQuota vision-prod/compute",
+        "ResourceQuota vision-prod/half",
+        "ResourceQuota vision-prod/high-only",
+        "LimitRange vision-prod/ranges",
+        "PriorityClass /high",
+        "PriorityClass /system-node-critical",
+        "Cohort /all",
+        "ClusterQueue /vision-queue",
+        "LocalQueue vision-prod/jobs",
+    }
+    assert found["ClusterQueue /vision-queue"]["text"] == (
+        "3 workloads are not let in. 4 of its 8 are lent: other queues 4 above their quota."
+    )
+    lines = luis.get(f"{ADDRESS}?csv=limits").content.decode()
+    assert "search" not in lines
+    assert lines.count("\n") == len(found) + 1
+    assert (
+        luis.post(f"{ADDRESS}/adopt", {"cluster": "north", "all": "yes"}).status_code
+        == 403
+    )
+
+
+def test_nobody_says_that_nothing_is_limited(limits: None, sign_in: SignIn) -> None:
+    assert QuotaTarget.objects.count() == 0
+    for name, address in (
+        ("ana", "/quotas"),
+        ("luis", "/quotas"),
+        ("luis", "/teams/vision/quota"),
+    ):
+        page = html_of(sign_in(name).get(address))
+        assert "any number of GPUs" not in page
+        assert "vision-prod/compute 16 by kubectl" in page
+    assert report("quotas") == []
+    found = run("report", "limits")
+    assert re.search(
+        r"ResourceQuota +vision-prod +compute +vision .* 16 .* kubectl", found
+    )
+
+
+def test_before_an_observation_nothing_is_claimed(
+    story: Story, sign_in: SignIn
+) -> None:
+    del story
+    ana = sign_in("ana")
+    assert "was not observed yet: its limits are not known" in html_of(ana.get(ADDRESS))
+    for address in ("/quotas", "/teams/vision/quota"):
+        page = html_of(ana.get(address))
+        assert "any number of GPUs" not in page
+        assert "are not known before" in page
+    ObservationRun.objects.create(
+        cluster=Cluster.objects.get(name="north"),
+        kind="ResourceQuota",
+        seen_at=SEEN,
+        tried_at=SEEN,
+    )
+    assert "No quota and no LimitRange of GPUs" in html_of(ana.get(ADDRESS))
+    assert "Teams can use any number of GPUs" in html_of(ana.get("/quotas"))
+
+
+def test_kinds_that_may_not_be_listed_are_named_with_the_role(
+    limits: None, sign_in: SignIn
+) -> None:
+    for kind in ("ResourceQuota", "Cohort", "WorkloadPriorityClass"):
+        ObservationRun.objects.update_or_create(
+            cluster=Cluster.objects.get(name="north"),
+            kind=kind,
+            defaults={
+                "tried_at": SEEN,
+                "error": "forbidden",
+                "code": 403,
+                "is_allowed": False,
+            },
+        )
+    page = " ".join(html_of(sign_in("ana").get(ADDRESS)).split())
+    assert "does not let GPU Ledger list ResourceQuota:" in page
+    assert "kubectl apply -f deploy/rbac/reader.yaml" in page
+    assert "list Cohort, WorkloadPriorityClass:" in page
+    assert "kubectl apply -f deploy/rbac/schedulers/kueue.yaml" in page
+    assert "deploy/rbac" not in html_of(sign_in("luis").get(ADDRESS))
+
+
+def test_fifty_rows_a_page(limits: None, sign_in: SignIn) -> None:
+    for number in range(47):
+        quota(f"lab-{number:02d}")
+    ana = sign_in("ana")
+    first = html_of(ana.get(ADDRESS))
+    assert "1–50 of 52" in first
+    assert "vision-prod/ranges" not in first
+    assert "vision-prod/ranges" in html_of(ana.get(f"{ADDRESS}?namespaces=2"))
+    found = html_of(ana.get(f"{ADDRESS}?q=lab-07"))
+    assert "lab-07/compute" in found
+    assert "lab-08" not in found
+    assert "Namespace lab-07 has no team: add a rule to Attribution." in found
+
+
+def test_adopting_what_cannot_be_adopted_says_why(
+    limits: None, sign_in: SignIn
+) -> None:
+    ana = sign_in("ana")
+    place = {"cluster": "north", "kind": "ResourceQuota", "namespace": "vision-prod"}
+    page = html_of(ana.post(f"{ADDRESS}/adopt", {**place, "name": "half"}, follow=True))
+    assert "There is nothing to adopt. 1500m is not a whole number of GPUs." in page
+    assert ana.post(f"{ADDRESS}/adopt", {**place, "name": "none"}).status_code == 404
+    assert not ChangeSet.objects.exists()
+
+
+def test_the_lowest_of_two_quotas_is_adopted(limits: None, sign_in: SignIn) -> None:
+    quota("vision-prod", 10, "tighter")
+    ana = sign_in("ana")
+    answer = ana.post(f"{ADDRESS}/adopt", {"cluster": "north", "all": "yes"})
+    change = ChangeSet.objects.get(pk=answer.headers["Location"].rsplit("/")[-1])
+    edits = {edit["team"]: edit for edit in change.edits if edit["kind"] == "quota"}
+    assert edits["vision"]["weights"] == {"vision-prod": 10}
+    assert (edits["vision"]["gpus"], edits["vision"]["rule"]) == (10, "listed")
+    assert edits["search"]["weights"] == {"search-prod": 12}
+    tiers = [edit for edit in change.edits if edit["kind"] == "tier"]
+    assert [(one["name"], one["class_name"]) for one in tiers] == [("high", "high")]
+    assert change.forced == ["PriorityClass high"]
