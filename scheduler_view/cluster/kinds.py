@@ -6,6 +6,11 @@ from urllib.parse import quote
 
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.schedulers import queue_objects
+from scheduler_view.domain.waits.world.autoscaling import (
+    KARPENTER_KINDS,
+    NODE_CLAIM,
+    NODE_POOL,
+)
 from scheduler_view.domain.waits.world.queues import QUEUE_KINDS
 
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
@@ -42,7 +47,7 @@ _FRAMEWORKS = {
     "CoschedulingPodGroup": ("scheduling.x-k8s.io/v1alpha1", "podgroups"),
 }
 FRAMEWORKS = tuple(_FRAMEWORKS)
-READ_IF_ALLOWED = (*FRAMEWORKS, *QUEUE_KINDS)
+READ_IF_ALLOWED = (*FRAMEWORKS, *QUEUE_KINDS, *KARPENTER_KINDS)
 """Kinds that add to an explanation what other objects do not show; optional, no error."""
 OLD_CLAIM, OLD_SLICE = "ResourceClaim v1beta1", "ResourceSlice v1beta1"  # before 1.34
 
@@ -116,6 +121,15 @@ KINDS: Mapping[str, ObjectKind] = {
     VOLCANO_POD_GROUP: ObjectKind("scheduling.volcano.sh/v1beta1", "podgroups"),
     KAI_POD_GROUP: ObjectKind("scheduling.run.ai/v2alpha2", "podgroups"),
     **{kind: ObjectKind(*place) for kind, place in _FRAMEWORKS.items()},
+    **{
+        kind: ObjectKind(
+            "karpenter.sh/v1",
+            plural,
+            is_namespaced=False,
+            older=("karpenter.sh/v1beta1",),
+        )
+        for kind, plural in ((NODE_POOL, "nodepools"), (NODE_CLAIM, "nodeclaims"))
+    },
     OLD_CLAIM: ObjectKind("resource.k8s.io/v1beta1", "resourceclaims"),
     OLD_SLICE: ObjectKind(
         "resource.k8s.io/v1beta1", "resourceslices", is_namespaced=False

@@ -22,6 +22,8 @@ def details_of(cause: str, facts: Facts, at: At) -> list[str]:
     write = _BY_CAUSE.get(cause)
     first = write(facts, at) if write is not None else ""
     found = [first] if first else []
+    if "autoscaler" in facts:
+        found.append(_autoscaler(facts["autoscaler"], at))
     for name, of_node in _OF_NODES.items():
         found += [of_node(one) for one in facts.get(name, ())]
     return found
@@ -114,6 +116,26 @@ def _queue_check(facts: Facts, at: At) -> str:
     if "check" not in facts:
         return ""
     return f"The admission check {facts['check']} is {facts['state'].lower()}."
+
+
+def _autoscaler(one: Facts, at: At) -> str:
+    by = one["by"]
+    pool, claim = one.get("node_pool"), one.get("node_claim")
+    if pool:
+        reached = "; ".join(
+            f"{name} {used} of {most}"
+            for name, (used, most) in one.get("limits", {}).items()
+        )
+        used = f" ({reached})" if reached else ""
+        return (
+            f"{by} adds no node: the limits of the NodePool {pool} are reached{used}."
+        )
+    if one["verdict"] == "refuses":
+        for_claim = f": {claim} got no capacity" if claim else ""
+        return f"{by} adds no node{for_claim}."
+    step = f", which is not {one['step'].lower()} yet" if one.get("step") else ""
+    named = f" {claim}{step}" if claim else ""
+    return f"{by} has been adding a node{named} since {at(one['at_ms'])}."
 
 
 def _silent_node(one: Facts) -> str:

@@ -20,7 +20,6 @@ from scheduler_view.domain.waits.remedies.before_nodes import quota_facts
 from scheduler_view.domain.waits.remedies.free_behind import free_behind
 from scheduler_view.domain.waits.remedies.remedies import WaitCase
 from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.nodes import is_of_setup
 
 Found = dict[str, object]
 MOST_NODES = 32  # whose free units are named; the total is of all
@@ -150,7 +149,7 @@ def _taints(verdicts: Verdicts) -> list[Found]:
         one
         for node in known.values()
         for one in untolerated(spec, node)
-        if not is_of_setup(one.key)
+        if not one.is_of_setup
     }
     return [
         {"key": one.key, "value": one.value, "effect": one.effect}

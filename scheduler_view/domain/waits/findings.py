@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from scheduler_view.domain.waits.autoscalers import with_autoscaler
 from scheduler_view.domain.waits.cause import Stage, WaitCause
 from scheduler_view.domain.waits.explanation import Evidence
 from scheduler_view.domain.waits.finding import PodFinding
@@ -86,7 +87,8 @@ class Findings:
             return fault
         if pod.scheduled is None:
             return replace(base, cause=WaitCause.NOT_TRIED, name=pod.spec.scheduler)
-        return self._unschedulable(unit, replace(base, stage=Stage.UNSCHEDULABLE), pod)
+        base = replace(base, stage=Stage.UNSCHEDULABLE)
+        return with_autoscaler(self.index, pod, self._unschedulable(unit, base, pod))
 
     def of_missing(
         self, unit: WorkUnit, maker: ControllerObject, count: int

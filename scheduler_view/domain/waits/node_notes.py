@@ -12,7 +12,7 @@ from scheduler_view.domain.waits.placement.demand import (
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.verdicts import Verdicts
-from scheduler_view.domain.waits.world.nodes import LEAVING, is_of_setup
+from scheduler_view.domain.waits.world.nodes import LEAVING
 from scheduler_view.domain.waits.world.pods import PodObject
 
 MOST = 8  # nodes of each kind that are named
@@ -63,8 +63,8 @@ def _setup_rooms(verdicts: Verdicts) -> list[NodeRoom]:
 
 
 def _setup(verdicts: Verdicts, room: NodeRoom) -> dict[str, object]:
-    keys = [one.key for one in untolerated(verdicts.demand.spec, room.node)]
-    key = next(one for one in keys if is_of_setup(one) or one in LEAVING)
+    taints = untolerated(verdicts.demand.spec, room.node)
+    key = next(t.key for t in taints if t.is_of_setup or t.key in LEAVING)
     return {"node": room.node.name, "taint": key, "is_leaving": key in LEAVING}
 
 

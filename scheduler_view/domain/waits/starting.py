@@ -11,8 +11,10 @@ from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.units import WorkUnit
 from scheduler_view.domain.waits.world.container_states import INIT, ContainerState
 from scheduler_view.domain.waits.world.controllers import ControllerObject
+from scheduler_view.domain.waits.world.events import NO_SANDBOX, NOT_MOUNTED
 from scheduler_view.domain.waits.world.pods import PodObject
 
+REPEATED_WITHIN_MS = 600_000  # what lasts is reported again within this time
 JOB_RETRY_MS = 600_000  # the Job controller waits at most as long after a failure
 _PULL = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
 _CONFIG = frozenset(
@@ -60,6 +62,8 @@ def _of_pod(index: WorldIndex, pod: PodObject, held: int) -> PodFinding:
     cause, container = _cause(index, pod)
     facts: dict[str, object] = {"node": pod.node, "holds": held}
     evidence: tuple[Evidence, ...] = ()
+    if cause is WaitCause.STARTING:
+        evidence = _not_ready(index, pod)
     if container is not None:
         facts |= _facts(cause, container)
         evidence = _said(pod, cause, container)
@@ -72,6 +76,23 @@ def _of_pod(index: WorldIndex, pod: PodObject, held: int) -> PodFinding:
         evidence=evidence,
         facts=facts,
     )
+
+
+def _not_ready(index: WorldIndex, pod: PodObject) -> tuple[Evidence, ...]:
+    """What the kubelet says of volumes that it cannot mount, or of the network of the pod."""
+    found = [
+        event
+        for reason in (NOT_MOUNTED, NO_SANDBOX)
+        if (
+            event := index.newest_event(reason, "Pod", pod.namespace, pod.name, pod.uid)
+        )
+        and index.world.now_ms - event.at_ms < REPEATED_WITHIN_MS
+    ]
+    if not found:
+        return ()
+    event = max(found, key=lambda one: one.at_ms)
+    about = f"Event/Pod {pod.path} {event.reason}"
+    return (Evidence(about, "message", event.message, event.at_ms),)
 
 
 def _name(pod: PodObject, cause: WaitCause, container: ContainerState | None) -> str:

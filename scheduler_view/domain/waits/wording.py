@@ -160,6 +160,10 @@ def _ended(change: Change) -> str:
     return ", and ".join(parts)
 
 
+def _no_capital(by: str) -> str:
+    return by.replace("The ", "the ")
+
+
 def _stuck(pod: str, finalizers: Sequence[str]) -> str:
     """A pod that was deleted and does not go: to delete it again is of no use."""
     if not finalizers:
@@ -247,6 +251,12 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "delete_pod": lambda c: f"{c.get('pod') or 'the pod'} is deleted and made again",
     "uncordon": lambda c: f"{c['node']} is uncordoned",
     "repair_node": lambda c: f"{c['node']} is ready again",
+    "wait_for_node": lambda c: (
+        f"the node that {_no_capital(c['by'])} is adding is ready"
+    ),
+    "raise_node_pool": lambda c: (
+        f"the limits of the NodePool {c['node_pool']} are raised"
+    ),
     "finish_setup": lambda c: f"{c['node']} is set up and loses the taint {c['taint']}",
     "repair_plugin": lambda c: f"the device plugin of {c['node']} reports its GPUs",
     "repair_gpus": lambda c: f"the GPUs of {c['node']} are repaired",

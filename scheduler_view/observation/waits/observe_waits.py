@@ -25,7 +25,7 @@ from scheduler_view.cluster.kinds import (
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.world.events import READ_REASONS
+from scheduler_view.domain.waits.world.events import READ_FIELDS
 from scheduler_view.domain.waits.world.world import World, read_world
 from scheduler_view.models import ObservationRun, UnitWait
 from scheduler_view.models.observation import WAITS
@@ -87,8 +87,8 @@ def read_objects(
     try:
         found[EVENT] = [
             event
-            for reason in sorted(READ_REASONS)
-            for event in client.list(EVENT, fields=f"reason={reason}").objects
+            for fields in READ_FIELDS
+            for event in client.list(EVENT, fields=fields).objects
         ]
     except (NotFound, Forbidden) as error:
         note_error(cluster, [EVENT], error)

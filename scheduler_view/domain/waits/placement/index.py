@@ -12,6 +12,10 @@ from scheduler_view.domain.waits.placement.holders import Holders
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.node_table import NodeTable, Positions
 from scheduler_view.domain.waits.units import WorkUnit, find_units
+from scheduler_view.domain.waits.world.autoscaling import (
+    NodeClaimObject,
+    NodePoolObject,
+)
 from scheduler_view.domain.waits.world.budgets import BudgetObject
 from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.devices import DeviceClaim
@@ -167,6 +171,16 @@ class WorldIndex:
         for one in self.world.budgets:
             found[one.namespace].append(one)
         return found
+
+    @cached_property
+    def node_pools(self) -> Mapping[str, NodePoolObject]:
+        """Karpenter's pools of nodes by name."""
+        return {one.name: one for one in self.world.node_pools}
+
+    @cached_property
+    def node_claims(self) -> Mapping[str, NodeClaimObject]:
+        """Nodes that Karpenter makes, by name."""
+        return {one.name: one for one in self.world.node_claims}
 
     @cached_property
     def queues(self) -> Mapping[tuple[str, str, str], QueueObject]:

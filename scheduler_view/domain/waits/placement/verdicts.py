@@ -28,7 +28,6 @@ from scheduler_view.domain.waits.world.nodes import (
     LEAVING,
     NOT_READY,
     Taint,
-    is_of_setup,
 )
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
@@ -162,17 +161,15 @@ def _with_ports(table: NodeTable, spec: PodSpec) -> Flags:
 
 def _taint_mask(spec: PodSpec, taints: tuple[Taint, ...]) -> int:
     found = (
-        _mask_of_taint(one.key)
-        for one in taints
-        if not one.is_tolerated(spec.tolerations)
+        _mask_of_taint(one) for one in taints if not one.is_tolerated(spec.tolerations)
     )
     return reduce(int.__or__, found, 0)
 
 
-def _mask_of_taint(key: str) -> int:
-    if key in NOT_READY:
+def _mask_of_taint(taint: Taint) -> int:
+    if taint.key in NOT_READY:
         return _LOST
-    return _SETUP if is_of_setup(key) or key in LEAVING else _TAINT
+    return _SETUP if taint.is_of_setup or taint.key in LEAVING else _TAINT
 
 
 def _gpu_masks(table: NodeTable, name: str, need: int) -> Masks:

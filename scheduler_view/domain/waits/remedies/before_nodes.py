@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from scheduler_view.domain.quotas.quota_key import REQUESTS, resource_of
+from scheduler_view.domain.waits.autoscalers import ADDS
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explanation import Remedy, WaitChange, remedy
 from scheduler_view.domain.waits.finding import PodFinding
@@ -136,6 +137,16 @@ def lost_remedies(finding: PodFinding) -> list[Remedy]:
 
 def _unbound(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
     return _placed("provide_volume")(unit, finding) if finding.name else []
+
+
+def autoscaler_remedies(finding: PodFinding) -> list[Remedy]:
+    """A node that is on its way, or the limit that keeps one away."""
+    told = finding.facts.get("autoscaler")
+    if not isinstance(told, dict):
+        return []
+    if told.get("node_pool"):
+        return [remedy("raise_node_pool", node_pool=told["node_pool"])]
+    return [remedy("wait_for_node", by=told["by"])] if told["verdict"] == ADDS else []
 
 
 def plugin_remedies(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:

@@ -7,7 +7,7 @@ from scheduler_view.domain.waits.explanation import Remedy, WaitChange
 from scheduler_view.domain.waits.placement.demand import untolerated
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.verdicts import Verdicts
-from scheduler_view.domain.waits.world.nodes import LEAVING, NOT_READY, is_of_setup
+from scheduler_view.domain.waits.world.nodes import LEAVING, NOT_READY
 from scheduler_view.domain.waits.world.pods import PodObject
 from scheduler_view.domain.waits.world.selectors import NodeTerm
 
@@ -84,13 +84,12 @@ def _without_taints(verdicts: Verdicts, room: NodeRoom, cause: WaitCause) -> Cha
     Nothing helps on a node that is being removed.
     """
     taints = untolerated(verdicts.demand.spec, room.node)
-    keys = dict.fromkeys(one.key for one in taints)
     if cause is WaitCause.NODE_SETUP:
         name = room.node.name
         return tuple(
-            WaitChange("finish_setup", {"node": name, "taint": key})
-            for key in keys
-            if is_of_setup(key) and LEAVING.isdisjoint(keys)
+            WaitChange("finish_setup", {"node": name, "taint": one.key})
+            for one in taints
+            if one.is_of_setup and LEAVING.isdisjoint(t.key for t in taints)
         )
     return tuple(
         WaitChange(
@@ -98,7 +97,7 @@ def _without_taints(verdicts: Verdicts, room: NodeRoom, cause: WaitCause) -> Cha
             {"taint": {"key": t.key, "value": t.value, "effect": t.effect}},
         )
         for t in taints
-        if t.key not in NOT_READY | LEAVING and not is_of_setup(t.key)
+        if t.key not in NOT_READY | LEAVING and not t.is_of_setup
     )
 
 

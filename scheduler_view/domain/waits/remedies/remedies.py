@@ -25,6 +25,7 @@ from scheduler_view.domain.waits.placement.verdicts import (
     verdicts_of,
 )
 from scheduler_view.domain.waits.remedies.before_nodes import (
+    autoscaler_remedies,
     limit_remedies,
     lost_remedies,
     plugin_remedies,
@@ -73,6 +74,7 @@ def remedies_of(case: WaitCase) -> list[Remedy]:
 def _all(case: WaitCase) -> Iterator[Remedy]:
     finding, index = case.finding, case.findings.index
     cause, verdicts = finding.cause, finding.verdicts
+    yield from autoscaler_remedies(finding)
     if finding.stage is Stage.STARTING and cause is WaitCause.NODE_NOT_READY:
         yield from lost_remedies(finding)
     elif cause in _QUOTAS:

@@ -6,8 +6,33 @@ from scheduler_view.domain.waits.world.lenient import Manifest, instant_ms, part
 
 REFUSED = "FailedCreate"
 NO_CLAIM = "FailedResourceClaimCreation"
-READ_REASONS = frozenset({REFUSED, NO_CLAIM})
-"""Reasons of events that decide a cause; others are not read."""
+NODE_REFUSED, NODES_COME = "NotTriggerScaleUp", "TriggeredScaleUp"
+AUTOSCALER, KARPENTER = "cluster-autoscaler", "karpenter"
+NOMINATED, UNPLACED = "Nominated", "FailedScheduling"  # of Karpenter
+NO_CAPACITY = "InsufficientCapacityError"
+NOT_MOUNTED, NO_SANDBOX = "FailedMount", "FailedCreatePodSandBox"
+_READ = {
+    **dict.fromkeys((REFUSED, NO_CLAIM, NOT_MOUNTED, NO_SANDBOX), ""),
+    **dict.fromkeys((NODE_REFUSED, NODES_COME), AUTOSCALER),
+    **dict.fromkeys((NOMINATED, UNPLACED, NO_CAPACITY), KARPENTER),
+}
+"""Reasons of events that are read, and who must have reported them; empty for anyone."""
+READ_FIELDS = (
+    *(f"reason={reason}" for reason, source in _READ.items() if not source),
+    f"source={AUTOSCALER},involvedObject.kind=Pod",
+    f"source={KARPENTER}",
+)
+"""Selectors by which they are listed: each list reads all events of a cluster."""
+
+
+def is_read(manifest: Manifest) -> bool:
+    """Whether an event may decide or support a cause; others are not kept."""
+    source = _READ.get(text(manifest, "reason"))
+    return source is not None and source in ("", _source(manifest))
+
+
+def _source(manifest: Manifest) -> str:
+    return text(manifest, "source", "component") or text(manifest, "reportingComponent")
 
 
 @dataclass(frozen=True, slots=True)

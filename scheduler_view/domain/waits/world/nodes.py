@@ -72,11 +72,16 @@ def model_of(labels: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """A taint that keeps pods away."""
+    """A taint that keeps pods away.
+
+    Attributes:
+        is_of_setup: it goes when the node is in order, so that nobody has to tolerate it.
+    """
 
     key: str
     value: str
     effect: str
+    is_of_setup: bool = False
 
     def is_tolerated(self, tolerations: tuple[Toleration, ...]) -> bool:
         """Whether one of the tolerations matches."""
@@ -127,11 +132,22 @@ class ClusterNode:
         return None
 
 
-def node_object(manifest: Manifest) -> ClusterNode:
-    """A node from the API server's JSON."""
+def node_object(
+    manifest: Manifest, startup: frozenset[str] = frozenset()
+) -> ClusterNode:
+    """A node from the API server's JSON.
+
+    Args:
+        startup: keys of taints that NodePools of Karpenter declare for the setup of nodes.
+    """
     spec, status = part(manifest, "spec"), part(manifest, "status")
     taints = [
-        Taint(text(one, "key"), text(one, "value"), text(one, "effect"))
+        Taint(
+            (key := text(one, "key")),
+            text(one, "value"),
+            text(one, "effect"),
+            is_of_setup(key) or key in startup,
+        )
         for one in items(spec, "taints")
     ]
     ready = [

@@ -5,6 +5,14 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
+from scheduler_view.domain.waits.world.autoscaling import (
+    NODE_CLAIM,
+    NODE_POOL,
+    NodeClaimObject,
+    NodePoolObject,
+    node_claim_object,
+    node_pool_object,
+)
 from scheduler_view.domain.waits.world.budgets import BudgetObject, budget_object
 from scheduler_view.domain.waits.world.controllers import (
     REPLICA_SPECS,
@@ -21,9 +29,9 @@ from scheduler_view.domain.waits.world.devices import (
     published_devices,
 )
 from scheduler_view.domain.waits.world.events import (
-    READ_REASONS,
     EventObject,
     event_object,
+    is_read,
 )
 from scheduler_view.domain.waits.world.lenient import Manifest, labels, text
 from scheduler_view.domain.waits.world.limits import (
@@ -104,6 +112,8 @@ class World:
     budgets: tuple[BudgetObject, ...] = ()
     queues: tuple[QueueObject, ...] = ()
     events: tuple[EventObject, ...] = ()
+    node_pools: tuple[NodePoolObject, ...] = ()
+    node_claims: tuple[NodeClaimObject, ...] = ()
     unread: frozenset[str] = frozenset()
     free_since_ms: Mapping[str, int] = field(default_factory=dict)
     holds: Mapping[str, HoldFacts] = field(default_factory=dict)
@@ -140,10 +150,12 @@ def read_world(
 
     pods = with_shared_specs(pod_object(one, now_ms) for one in objects.get("Pod", ()))
     claims = read("PersistentVolumeClaim", volume_claim)
+    pools = read(NODE_POOL, node_pool_object)
+    of_setup = frozenset(key for pool in pools for key in pool.startup_taints)
     return World(
         now_ms=now_ms,
         pods=pods,
-        nodes=read("Node", node_object),
+        nodes=read("Node", lambda one: node_object(one, of_setup)),
         controllers=tuple(
             controller_object(kind, one, name)
             for kind in CONTROLLER_KINDS
@@ -174,10 +186,10 @@ def read_world(
             for one in objects.get(kind, ())
         ),
         events=tuple(
-            event_object(one)
-            for one in objects.get("Event", ())
-            if one.get("reason") in READ_REASONS
+            event_object(one) for one in objects.get("Event", ()) if is_read(one)
         ),
+        node_pools=pools,
+        node_claims=read(NODE_CLAIM, node_claim_object),
         unread=frozenset(unread) | {k for k in READ_WITH_CARE if k not in objects},
         added=added,
     )

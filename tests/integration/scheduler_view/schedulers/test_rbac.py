@@ -162,6 +162,7 @@ def test_none_of_it_is_given_by_the_folder_above() -> None:
     assert {path.name for path in Path(SCHEDULERS).iterdir()} == {
         "frameworks.yaml",
         "kai.yaml",
+        "karpenter.yaml",
         "kueue.yaml",
         "volcano.yaml",
     }

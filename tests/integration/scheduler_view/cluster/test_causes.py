@@ -1,0 +1,201 @@
+"""Causes that only objects of nodes, containers and events show, on a real control plane.
+
+Covered: an init container that fails, a Job in back-off, a finalizer, a node without a device
+plugin, one that is not set up, a budget that keeps a drain from ending, the words of an autoscaler.
+The finalizer is removed, and the work starts. The rules are tested by hand in
+`tests/unit/scheduler_view/domain/waits`.
+"""
+
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounting.access import EVERYTHING
+from scheduler_view.models import ObservationRun
+from scheduler_view.observation.watch import look_once
+from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
+from tests.control_plane.server import ControlPlane
+from tests.control_plane.world import World, world_of
+from tests.integration.scheduler_view.actions.conftest import office_of
+from tests.integration.scheduler_view.actions.office import Office
+from tests.processes import wait_until
+
+pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(180)]
+GPU = "nvidia.com/gpu"
+NODES = ("full", "other", "silent", "setup", "drained")
+MERGE = "application/merge-patch+json"
+COUNTED = {"nvidia.com/gpu.product": "H100", "nvidia.com/gpu.count": "1"}
+UNEXPECTED = {"reason": "UnexpectedAdmissionError", "message": "Allocate failed"}
+MAX_SIZE = "pod didn't trigger scale-up: 1 max node group size reached"
+
+
+@pytest.fixture
+def plane(request: pytest.FixtureRequest) -> ControlPlane:
+    found: ControlPlane = request.getfixturevalue("whole_cluster")
+    return found
+
+
+@pytest.fixture
+def office(plane: ControlPlane, tmp_path: Path, db: None) -> Iterator[Office]:
+    """A namespace, and nodes of one GPU that only its pods may have; one has no plugin."""
+    del db
+    world: World = world_of(plane, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
+    admin = world.admin
+    admin.delete_waiting_pods()
+    for name in NODES:
+        gpus = {} if name == "silent" else {"nvidia_com__gpu": 1}
+        admin.make_node(f"{world.name}-{name}", **gpus)
+        labels = {"own": world.name} | (COUNTED if name == "silent" else {})
+        admin.edit(node(world, name), {"metadata": {"labels": labels}})
+    yield office_of(world)
+    for name in NODES:
+        admin.delete(node(world, name))
+
+
+def node(world: World, name: str) -> str:
+    return f"/api/v1/nodes/{world.name}-{name}"
+
+
+def pod(world: World, name: str = "") -> str:
+    return f"/api/v1/namespaces/{world.name}/pods" + (f"/{name}" if name else "")
+
+
+def report(world: World, name: str, **status: Any) -> None:
+    """What a kubelet reports of a pod."""
+    world.admin.call("PATCH", f"{pod(world, name)}/status", {"status": status}, MERGE)
+
+
+def on(world: World, name: str) -> dict[str, Any]:
+    return {"nodeName": f"{world.name}-{name}"}
+
+
+def drain(world: World) -> None:
+    """A cordoned node with a pod that its budget keeps there."""
+    admin = world.admin
+    admin.make_pod(world.name, "kept", 1, **on(world, "drained"))
+    admin.edit(pod(world, "kept"), {"metadata": {"labels": {"app": "kept"}}})
+    budgets = f"/apis/policy/v1/namespaces/{world.name}/poddisruptionbudgets"
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "kept"}}}
+    admin.create(budgets, {"metadata": {"name": "kept"}, "spec": spec})
+    admin.edit(node(world, "drained"), {"spec": {"unschedulable": True}})
+    wait_until(
+        lambda: (
+            admin.get(pod(world, "kept"))["status"].get("phase") == "Running"
+            and bool(
+                admin.get(f"{budgets}/kept").get("status", {}).get("currentHealthy")
+            )
+        ),
+        60,
+    )
+
+
+def hold(world: World) -> None:
+    """A pod that was deleted, and that its finalizer keeps."""
+    admin = world.admin
+    admin.make_pod(world.name, "stuck", 1, **on(world, "full"))
+    kept = {"metadata": {"finalizers": ["example.com/x"]}}
+    admin.edit(pod(world, "stuck"), kept)
+
+
+def fail(world: World) -> None:
+    """A Job of which the kubelet rejected the pod."""
+    admin = world.admin
+    resources = {"limits": {GPU: "1"}}
+    containers = [{"name": "main", "image": "none", "resources": resources}]
+    spec = {"restartPolicy": "Never", "containers": containers, **on(world, "other")}
+    made = {"metadata": {"name": "job"}, "spec": {"template": {"spec": spec}}}
+    admin.create(f"/apis/batch/v1/namespaces/{world.name}/jobs", made)
+    path = f"{pod(world)}?labelSelector=job-name=job"
+    wait_until(lambda: bool(admin.get(path)["items"]), 30)
+    name = admin.get(path)["items"][0]["metadata"]["name"]
+    report(world, name, phase="Failed", **UNEXPECTED)
+
+
+def crash(world: World) -> None:
+    """A pod whose init container fails."""
+    init = [{"name": "prepare", "image": "none"}]
+    world.admin.make_pod(
+        world.name, "init", 1, initContainers=init, **on(world, "other")
+    )
+    waits = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}
+    last = {"terminated": {"exitCode": 1, "reason": "Error"}}
+    one = {"name": "prepare", "image": "none", "imageID": "", "ready": False}
+    one |= {"restartCount": 7, "state": waits, "lastState": last}
+    report(world, "init", phase="Pending", initContainerStatuses=[one])
+
+
+def tell(world: World) -> None:
+    """The cluster autoscaler's event about a pod."""
+    about = {"kind": "Pod", "namespace": world.name, "name": "waits"}
+    event = {
+        "metadata": {"name": "waits.1"},
+        "involvedObject": about | {"apiVersion": "v1"},
+        "reason": "NotTriggerScaleUp",
+        "message": MAX_SIZE,
+        "source": {"component": "cluster-autoscaler"},
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+    }
+    world.admin.create(f"/api/v1/namespaces/{world.name}/events", event)
+
+
+def rows(office: Office) -> dict[str, WaitingUnitRow]:
+    ObservationRun.objects.filter(kind="UnitWait").delete()  # once a minute else
+    look_once(office.cluster, now=office.now)
+    return {one.name: one for one in waiting_rows(EVERYTHING, office.now())}
+
+
+def test_nodes_containers_and_autoscalers_say_why_work_waits(
+    plane: ControlPlane, office: Office
+) -> None:
+    world, admin = office.world, office.world.admin
+    own = world.name
+    taint = {"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"}
+    admin.edit(node(world, "setup"), {"spec": {"taints": [taint]}})
+    drain(world)
+    hold(world)
+    wait_until(
+        lambda: admin.get(pod(world, "stuck"))["status"].get("phase") == "Running", 30
+    )
+    plane.freeze("kwok")  # whose kubelets end pods at once, and start all others
+    try:
+        crash(world)
+        admin.delete(pod(world, "stuck"))
+        admin.make_pod(own, "waits", 1, nodeSelector={"own": own}, tolerations=[])
+        tell(world)
+        wait_until(
+            lambda: bool(admin.get(pod(world, "waits"))["status"].get("conditions")), 30
+        )
+        fail(world)
+        office.ahead += timedelta(minutes=10)
+        wait_until(lambda: rows(office)["job"].cause == "back_off", 20)
+        found = rows(office)
+    finally:
+        plane.thaw("kwok")
+    assert (found["init"].stage, found["init"].cause) == ("starting", "crash_loop")
+    assert found["init"].details == [
+        "The init container prepare fails with exit code 1 (Error) and was restarted "  # noqa: ISC004
+        "7 times. It holds 1 GPU."
+    ]
+    assert found["job"].message == "UnexpectedAdmissionError: Allocate failed"
+    waits = found["waits"]
+    assert waits.cause == "no_free_gpu"
+    assert set(waits.contributing) == {"cordoned", "no_device_plugin", "node_setup"}
+    said = " ".join(waits.details)
+    assert "The cluster autoscaler adds no node." in said
+    assert f"{own}-setup is not set up yet" in said
+    assert f"{own}-silent show a node of 1 GPU" in said
+    assert f"the disruption budget {own}/kept allows no eviction of 1 pod" in said
+    (stuck,) = next(s for s in waits.holders if s[0].pod == f"{own}/stuck")
+    assert (stuck.ending_since is not None, list(stuck.finalizers)) == (
+        True,
+        ["example.com/x"],
+    )
+    named = {"change": "end_pod", "pod": f"{own}/stuck"}
+    assert named | {"stuck": {f"{own}/stuck": ["example.com/x"]}} in waits.starts_if
+
+    admin.edit(pod(world, "stuck"), {"metadata": {"finalizers": None}})
+    wait_until(lambda: bool(admin.get(pod(world, "waits"))["spec"].get("nodeName")), 60)
