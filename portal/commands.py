@@ -1,8 +1,10 @@
 """Runs one management command: services started, database migrated, errors as sentences."""
 
 import gc
+import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import django
 from django.core.management import execute_from_command_line, get_commands
@@ -95,4 +97,15 @@ def needs_database(arguments: Sequence[str]) -> bool:
     words = list(arguments[1:])
     if not words or words[0].startswith("-") or {"-h", "--help"} & set(words):
         return False
+    if words[0] == "simulate" and any(map(_is_trace, words[1:])):
+        return False
     return words[0] not in WITHOUT_DATABASE
+
+
+def _is_trace(word: str) -> bool:
+    """Whether it names a file of a trace to replay, which reads files only."""
+    try:
+        text = Path(word).read_text()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return re.search(r"^trace\s*:", text, re.MULTILINE) is not None

@@ -58,7 +58,8 @@ class _AnswerSerializer(serializers.Serializer[Any]):
     )
     change_high = serializers.CharField()
     clear = serializers.ChoiceField(
-        choices=("yes", "no"), help_text="`no`: the range of the change has both signs"
+        choices=("yes", "no", "cannot be computed"),
+        help_text="`no`: the range of the change has both signs",
     )
 
 

@@ -25,7 +25,7 @@ trace:
   loads: [50, 90, 100, 130]
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -172,20 +172,22 @@ class TraceFile(Section):
     trace: TraceSection
 
 
-def read_simulation(text: str, clusters: Collection[str]) -> WeeksFile | TraceFile:
+def read_simulation(
+    text: str, clusters: Callable[[], Collection[str]]
+) -> WeeksFile | TraceFile:
     """The file; one with `trace` is a trace.
 
     Args:
         text: YAML.
-        clusters: existing names.
+        clusters: reads the existing names; a trace needs none.
 
     Raises:
         DocumentError: all faults of the file, each with its line.
     """
     document = parse(text)
-    known = FileContext(ZoneInfo("UTC"), {"cluster": clusters})
     if "trace" in document.values:
-        return document.read(TraceFile, known)
+        return document.read(TraceFile, FileContext(ZoneInfo("UTC"), {}))
+    known = FileContext(ZoneInfo("UTC"), {"cluster": clusters()})
     return document.read(WeeksFile, known)
 
 

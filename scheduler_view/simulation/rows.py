@@ -40,6 +40,9 @@ def answer_rows(answer: ScenarioAnswer) -> Iterator[dict[str, Any]]:
     """A row for each measure, with its range and the range of its change."""
     for one in answer.ranges:
         text, unit = MEASURES[one.measure]
+        if not one.is_known:
+            yield _exact(answer, text, "") | {"clear": "cannot be computed"}
+            continue
         yield {
             "scenario": answer.scenario.name,
             "measure": text,

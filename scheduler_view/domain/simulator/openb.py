@@ -30,7 +30,8 @@ def gpu_nodes(rows: Iterable[Row]) -> list[ReplayNode]:
 def pod_of(row: Row) -> ReplayPod:
     """One pod, from `name`, `cpu_milli`, `num_gpu`, `gpu_milli` and `gpu_spec` (`A|B`).
 
-    `gpu_milli` is a part of one GPU and does not count otherwise.
+    `gpu_milli` is a part of one GPU and does not count otherwise. Published files may have no
+    `gpu_spec`: their pods accept every model.
 
     Raises:
         KeyError: if a column is missing.
@@ -43,6 +44,6 @@ def pod_of(row: Row) -> ReplayPod:
             cpu_milli=int(row["cpu_milli"]),
             gpus=gpus,
             gpu_milli=int(row["gpu_milli"]) if gpus == 1 else MILLI,
-            models=tuple(sorted({m for m in row["gpu_spec"].split("|") if m})),
+            models=tuple(sorted({m for m in row.get("gpu_spec", "").split("|") if m})),
         ),
     )

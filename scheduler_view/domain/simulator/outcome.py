@@ -16,16 +16,17 @@ class WeekOutcome:
 
     Attributes:
         gpu_hours: held in the week, on the nodes of the cluster.
-        wait_s: mean wait in seconds of the units that were created in it and bound before the end
-            of the replay; 0 without any.
-        longest_wait_s: the 95th percentile of the same units.
+        wait_s: mean wait in seconds of the units that were created in it; those that were not bound
+            before the end of the replay have waited until then. 0 without units; None if none
+            was bound: how long they wait cannot be computed.
+        longest_wait_s: the 95th percentile of the same waits.
         units: created in the week.
         unbound: units created in the week that were not bound before the end.
     """
 
     gpu_hours: float
-    wait_s: float
-    longest_wait_s: float
+    wait_s: float | None
+    longest_wait_s: float | None
     units: int
     unbound: int
 
@@ -75,24 +76,30 @@ def _outcome(
 ) -> WeekOutcome:
     units = [*found, *elsewhere]
     made = [one for one in units if week[0] <= one.unit.created_ms < week[1]]
-    waits = sorted(
-        (one.bound_ms - one.unit.created_ms) / 1000
-        for one in made
-        if one.bound_ms is not None
-    )
+    unbound = sum(1 for one in made if one.bound_ms is None)
+    mean: float | None = 0.0
+    longest: float | None = 0.0
+    if made and unbound == len(made):
+        mean = longest = None
+    elif made:
+        waits = sorted(_waited_s(one, end_ms) for one in made)
+        mean, longest = sum(waits) / len(waits), _quantile(waits, 95)
     return WeekOutcome(
         gpu_hours=held_hours(found, week, end_ms),
-        wait_s=sum(waits) / len(waits) if waits else 0.0,
-        longest_wait_s=_quantile(waits, 95),
+        wait_s=mean,
+        longest_wait_s=longest,
         units=len(made),
-        unbound=len(made) - len(waits),
+        unbound=unbound,
     )
+
+
+def _waited_s(one: ReplayedUnit, end_ms: int) -> float:
+    until = end_ms if one.bound_ms is None else one.bound_ms
+    return (until - one.unit.created_ms) / 1000
 
 
 def _quantile(ordered: Sequence[float], percent: int) -> float:
-    """The value that so many percent do not exceed; 0 without values."""
-    if not ordered:
-        return 0.0
+    """The value that so many percent do not exceed."""
     return ordered[-(-percent * len(ordered) // 100) - 1]
 
 

@@ -1,10 +1,11 @@
 """Pods arrive one by one and never leave: how much of the GPUs a policy can allocate (S34)."""
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from scheduler_view.domain.simulator.cluster import ReplayNode
 from scheduler_view.domain.simulator.placer import Placer
 from scheduler_view.domain.simulator.request import ReplayPod
 
@@ -35,6 +36,20 @@ def inflated(
         asked += pod.request.total_milli
     draws.shuffle(found)
     return found
+
+
+def drawn_order(nodes: Iterable[ReplayNode], seed: int) -> list[ReplayNode]:
+    """The same nodes with names in a drawn order: of equal scores the first one wins (S34).
+
+    The published runs do so. In the order of the trace, pods that score the same everywhere, as
+    those without GPUs do, would fill the nodes of one model.
+    """
+    ordered = sorted(nodes, key=lambda node: node.name)
+    numbers = random.Random(seed).sample(range(len(ordered)), len(ordered))
+    return [
+        replace(node, name=f"{number:06d}-{node.name}")
+        for number, node in zip(numbers, ordered, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

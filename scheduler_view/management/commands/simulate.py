@@ -30,7 +30,11 @@ from scheduler_view.domain.simulator.openb import node_of, pod_of
 from scheduler_view.domain.simulator.placer import Placer
 from scheduler_view.domain.simulator.policies.catalogue import policy_of
 from scheduler_view.domain.simulator.request import ReplayPod
-from scheduler_view.domain.simulator.saturation import inflated, saturate
+from scheduler_view.domain.simulator.saturation import (
+    drawn_order,
+    inflated,
+    saturate,
+)
 from scheduler_view.domain.simulator.what_ifs.scenario import ScenarioError
 from scheduler_view.domain.simulator.what_ifs.what_if import what_if
 from scheduler_view.queries.recorded_weeks import recorded_weeks
@@ -93,7 +97,7 @@ class Command(BaseCommand):
         except (OSError, UnicodeDecodeError) as error:
             raise WrongUse(f"{file} cannot be read: {error}") from None
         names = Cluster.objects.values_list("name", flat=True)
-        wanted = read_simulation(text, [*names])
+        wanted = read_simulation(text, lambda: [*names])
         with Progress(self.stderr) as progress:
             if isinstance(wanted, TraceFile):
                 found = _replay_trace(wanted.trace, file.parent, progress)
@@ -137,7 +141,7 @@ def _replay_trace(
         dropped = []
         done = 0  # pods of the seeds before; each seed draws another number
         for seed in range(trace.seeds):
-            cluster = ReplayCluster(nodes)
+            cluster = ReplayCluster(drawn_order(nodes, seed))
             order = inflated(pods, cluster.total_milli, seed)
             expected = done + (trace.seeds - seed) * len(order)
 

@@ -1,10 +1,11 @@
 """Which commands need a database or skip checks, how they begin, and the printed version."""
 
 import gc
+from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import get_commands, load_command_class
+from django.core.management import call_command, get_commands, load_command_class
 
 from portal.commands import OURS, needs_database, run, without_checks
 from portal.version import read_version
@@ -76,3 +77,22 @@ def test_changelog_without_a_version_is_a_mistake(tmp_path: Path) -> None:
     path.write_text("# Changelog\n")
     with pytest.raises(ValueError, match="no heading"):
         read_version(path)
+
+
+def test_a_published_trace_is_replayed_without_a_database(tmp_path: Path) -> None:
+    """As published: 310 nodes have no GPU, and files of whole GPUs have no `gpu_spec`."""
+    (tmp_path / "nodes.csv").write_text(
+        "sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,8,T4\nb,64000,262144,0,\n"
+    )
+    (tmp_path / "pods.csv").write_text(
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,88,16,1,1000\nq,88,16,2,1000\n"
+    )
+    file = tmp_path / "trace.yaml"
+    file.write_text("trace:\n  nodes: nodes.csv\n  pods: pods.csv\n  policies: [FGD]\n")
+    assert not needs_database(["manage.py", "simulate", str(file), "--format", "csv"])
+    out = StringIO()
+    call_command("simulate", str(file), "--format", "csv", stdout=out)
+    assert out.getvalue().splitlines()[1].startswith("FGD,50,50.00,")
+    file.write_text("cluster: north\nscenarios: [{name: more}]\n")
+    assert needs_database(["manage.py", "simulate", str(file)])
+    assert needs_database(["manage.py", "simulate", str(tmp_path / "missing.yaml")])

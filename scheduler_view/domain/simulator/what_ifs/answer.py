@@ -19,6 +19,7 @@ class AnswerRange:
         low, high: the lowest and highest of all weeks, widened by the error of that week: how far
             the replay of what happened is from what was recorded.
         change_low, change_high: the same of the difference.
+        is_known: False if a week of it cannot be computed; then all are 0.
         is_clear: the change has the same sign in the whole range.
     """
 
@@ -27,6 +28,7 @@ class AnswerRange:
     high: float
     change_low: float
     change_high: float
+    is_known: bool = True
 
     @property
     def is_clear(self) -> bool:
@@ -46,14 +48,14 @@ def ranges(
     """
     found = []
     for measure in MEASURES:
-        rows = [
-            (
-                float(getattr(was, measure)),
-                float(getattr(base, measure)),
-                float(getattr(new, measure)),
-            )
-            for was, base, new in zip(recorded, baseline, changed, strict=True)
+        weeks = [
+            tuple(getattr(one, measure) for one in week)
+            for week in zip(recorded, baseline, changed, strict=True)
         ]
+        if any(value is None for week in weeks for value in week):
+            found.append(AnswerRange(measure, 0, 0, 0, 0, is_known=False))
+            continue
+        rows = [(float(was), float(base), float(new)) for was, base, new in weeks]
         errors = [abs(base - was) for was, base, _ in rows]
         values = [new for _, _, new in rows]
         changes = [new - base for _, base, new in rows]

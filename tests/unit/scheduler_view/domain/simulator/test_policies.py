@@ -1,5 +1,6 @@
 """Scores of the policies and fragments, with the numbers of scheduling.md S34 and S35."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,11 @@ from scheduler_view.domain.simulator.policies.gpu_clustering import GpuClusterin
 from scheduler_view.domain.simulator.policies.gpu_packing import GpuPacking
 from scheduler_view.domain.simulator.policy import PlacementPolicy
 from scheduler_view.domain.simulator.request import ReplayPod, ReplayRequest
-from scheduler_view.domain.simulator.saturation import inflated, saturate
+from scheduler_view.domain.simulator.saturation import (
+    drawn_order,
+    inflated,
+    saturate,
+)
 
 ONE = ReplayRequest(8_000, 1)
 PART = ReplayRequest(4_000, 1, 300)
@@ -163,3 +168,14 @@ def test_a_request_out_of_range_is_refused(wrong: tuple[int, int, int]) -> None:
 def test_two_nodes_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="same name"):
         ReplayCluster([ReplayNode("a", 1, 1), ReplayNode("a", 1, 1)])
+
+
+def test_each_seed_draws_an_order_of_the_nodes() -> None:
+    """Pods that score the same everywhere do not fill the nodes of the first model."""
+    nodes = [ReplayNode(f"n{at:02}", 1000, 1, "AB"[at // 10]) for at in range(20)]
+    first, again, other = (drawn_order(nodes, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert [n.name for n in first] != [n.name for n in other]
+    assert [replace(n, name=n.name[7:]) for n in first] == nodes
+    models = {node.model for node in ReplayCluster(first).nodes[:10]}
+    assert models == {"A", "B"}
