@@ -208,7 +208,7 @@ def test_more_gpus_shorten_waits_and_cost_money() -> None:
 
 
 def test_units_that_never_start_are_worse_and_not_left_out() -> None:
-    """K12: without them, 4 GPUs fewer had a mean wait of 9 hours less."""
+    """Without them, 4 GPUs fewer had a mean wait of 9 hours less."""
     units = [unit("a", 0, 10, gpus=4), unit("b", 1, 10, bound_h=10, team="x")]
     recorded = weeks([node("n1")], units)
     scenarios = [
