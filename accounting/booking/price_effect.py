@@ -4,7 +4,6 @@ Of the time whose price changes, the lines at the old and at the new price are c
 bookings compute them: with conversions, the method of each month and what it spreads.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -163,16 +162,35 @@ def price_effect(new: NewRate, places: int) -> PriceEffect:
     Raises:
         PriceMeetsError: the rate has an end and meets another one that sets the same.
     """
+    return list_effect([new], places)
+
+
+def list_effect(rates: Iterable[NewRate], places: int) -> PriceEffect:
+    """The effects of several rates together: the lines of all their changes, computed once.
+
+    Where two of them match the same time, both differences count: the booking takes the more
+    specific one.
+
+    Args:
+        rates: at most as many as a page may wait for: the changes of each are gathered apart.
+        places: as for `price_effect`.
+
+    Raises:
+        PriceMeetsError: as `price_effect`.
+    """
     with transaction.atomic():
-        values = _gather(new)
+        with connection.cursor() as cursor:
+            cursor.execute(price_change_sql.TABLES)
         compute.prepare()
+        for number, new in enumerate(rates, start=1):
+            _gather(new, price_change_sql.NO_PRICE - number)
         closed = {one.period: one for one in closed_revisions()}
         for (period,) in _fetched(_MONTHS, {}):
             revision = closed.get(period)
             terms = PeriodTerms.booked(revision) if revision else PeriodTerms.of(period)
             own_lines.insert(terms, period, _LINES)
-        raw = {(row[0], row[1]): row[2] for row in _fetched(_AMOUNTS, values)}
-        [(days, newly_priced_ms, unconverted_ms)] = _fetched(_TIMES, values)
+        raw = {(row[0], row[1]): row[2] for row in _fetched(_AMOUNTS, {})}
+        [(days, newly_priced_ms, unconverted_ms)] = _fetched(_TIMES, {})
         with connection.cursor() as cursor:
             cursor.execute(price_change_sql.DROP)
             cursor.execute("DROP TABLE booking_line, booking_statement")
@@ -183,34 +201,6 @@ def price_effect(new: NewRate, places: int) -> PriceEffect:
         raw=raw,
     )
     return _split(found, places)
-
-
-def list_effect(rates: Iterable[NewRate], places: int) -> PriceEffect:
-    """The effects of several rates together, as sums of their own.
-
-    Where two of them match the same time, both differences count: the booking takes the more
-    specific one. `days` is that of the rate that changes most.
-
-    Args:
-        rates: at most as many as a page may wait for: each takes as long as `price_effect`.
-        places: as for `price_effect`.
-    """
-    raw: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
-    days = newly_priced_ms = unconverted_ms = 0
-    for rate in rates:
-        found = price_effect(rate, places)
-        for key, amount in (found.raw or {}).items():
-            raw[key] += amount
-        days = max(days, found.days)
-        newly_priced_ms += found.newly_priced_ms
-        unconverted_ms += found.unconverted_ms
-    together = PriceEffect(
-        days=days,
-        newly_priced_ms=newly_priced_ms,
-        unconverted_ms=unconverted_ms,
-        raw=raw,
-    )
-    return _split(together, places)
 
 
 def _split(found: PriceEffect, places: int) -> PriceEffect:
@@ -256,25 +246,25 @@ def _months(amounts: Amounts, closed: frozenset[str]) -> tuple[MonthEffect, ...]
     )
 
 
-def _gather(new: NewRate) -> dict[str, Any]:
-    """Fill the table of changes; returns the parameters of the rate."""
+def _gather(new: NewRate, number: int) -> None:
+    """Add what a rate changes to the table of changes, as that of a price with this id."""
     sets = {name: getattr(new, name) for name in ("model", "profile", "lifecycle")}
     sets |= {"cluster_id": new.cluster_id, "tier": new.tier}
     same = UnitPrice.objects.filter(kind=PriceKind.RATE, **sets)
     placed = place(same, new.valid_from, new.valid_to)
     replaced = placed.replaced
     values = sets | {
+        "id": number,
         "rate": new.rate,
         "price_currency": new.currency,
         "replaced": replaced.pk if replaced else price_change_sql.NO_PRICE,
     }
     with connection.cursor() as cursor:
-        cursor.execute(price_change_sql.TABLES, values)
+        cursor.execute(price_change_sql.NEW_PRICE, values)
     _insert(values | {"applies": True}, new.valid_from, placed.valid_to)
     until = placed.valid_to
     if replaced and until and (replaced.valid_to is None or until < replaced.valid_to):
         _insert(values | {"applies": False}, until, replaced.valid_to)
-    return values
 
 
 def _insert(values: dict[str, Any], since: datetime, until: datetime | None) -> None:

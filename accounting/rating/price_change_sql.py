@@ -14,8 +14,7 @@ from accounting.rating.price_sql import (
 )
 
 TABLE, BOOK = "price_change", "price_change_book"
-NEW_PRICE = -1  # the id of a price that is not saved
-NO_PRICE = -2  # an id that no row has
+NO_PRICE = -1  # an id that no row has; prices that are not saved have lower ones
 
 _KEY = (
     *("cluster_id", "billing_on", "namespace_id", "team_id", "workload_id"),
@@ -26,14 +25,15 @@ _PRICE = ("price_id", "rate", "gpu_price_id", "gpu_rate")
 TABLES = f"""
 DROP TABLE IF EXISTS {TABLE}, {BOOK};
 CREATE TEMPORARY TABLE {BOOK} ON COMMIT DROP AS
-    SELECT id, profile, currency FROM accounting_unitprice
-    WHERE model = %(model)s AND kind = 'rate'
-    UNION ALL SELECT {NEW_PRICE}, %(profile)s, %(price_currency)s;
+    SELECT id, profile, currency FROM accounting_unitprice WHERE kind = 'rate';
 CREATE TEMPORARY TABLE {TABLE} ON COMMIT DROP AS
     SELECT {", ".join(_KEY + _PRICE)}, {", ".join(f"{name}_ms" for name in STATES)}
     FROM usage_day LIMIT 0
 """
-"""Creates both tables, without rows. Parameters: model, profile, price_currency."""
+"""Creates both tables: the price book, and no change."""
+
+NEW_PRICE = f"INSERT INTO {BOOK} VALUES (%(id)s, %(profile)s, %(price_currency)s)"
+"""Adds a price that is not saved. Parameters: id, profile, price_currency."""
 
 DROP = f"DROP TABLE {TABLE}, {BOOK}"
 
@@ -52,7 +52,7 @@ def _takes(old: str) -> str:
 def _now(name: str, takes: str, other: str) -> str:
     """What becomes of a price of a row: the new one, another one, or the same."""
     return f"""
-        CASE WHEN {takes} THEN {NEW_PRICE} WHEN s.{name}_id = %(replaced)s
+        CASE WHEN {takes} THEN %(id)s WHEN s.{name}_id = %(replaced)s
              THEN coalesce({other}.id, 0) ELSE s.{name}_id END"""
 
 
@@ -120,7 +120,7 @@ WITH span AS (SELECT %(since)s::timestamptz AS since, %(until)s::timestamptz AS 
 
 Hours do not distinguish profiles: time of a price by profile had this profile.
 
-Parameters: model, cluster_id, profile, lifecycle, tier, rate (of the new price), applies (false
+Parameters: id, model, cluster_id, profile, lifecycle, tier, rate (of the new price), applies (false
 beyond its end), replaced (id of the price that it replaces, or NO_PRICE), since, until.
 """
 

@@ -2,8 +2,8 @@
 
 Shown here: the preview is exactly what bookings then correct and what they book in open months,
 with conversions, a method that spreads and a change within an hour; a correction that ends
-earlier; that nothing is stored. Random price books: `test_price_match.py`; the page:
-`views/test_price_pages.py`.
+earlier; several rates together; that nothing is stored. Random price books:
+`test_price_match.py`; the page: `views/test_price_pages.py`.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -11,11 +11,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounting.actions.finance.conversions import set_conversion_rate
 from accounting.actions.finance.prices import set_unit_price
 from accounting.booking.close import close_period
-from accounting.booking.price_effect import NewRate, price_effect
+from accounting.booking.price_effect import NewRate, list_effect, price_effect
 from accounting.booking.running import book_running
 from accounting.models import BillingPeriod, PeriodRevision, UnitPrice
 from tests.integration.accounting.rating.books import MODEL, TEN, Books
@@ -164,3 +166,36 @@ def test_a_correction_that_ends_earlier_gives_its_time_back(two_months: Books) -
     assert {team: now[team] - before[team] for team in ("vision", "platform")} == {
         team: raw["2026-10", team] for team in ("vision", "platform")
     }
+
+
+def test_rates_of_a_list_add_up(two_months: Books) -> None:
+    """Also two that match the same time, and one without a conversion."""
+    del two_months
+    rates = [
+        NewRate(MODEL, Decimal("2.70"), "EUR", TEN + HOUR / 2),
+        NewRate(MODEL, Decimal("0.70"), "EUR", TEN, tier="low"),
+        NewRate(MODEL, Decimal(3), "USD", NOVEMBER, lifecycle="on-demand"),
+    ]
+    together = list_effect(rates, 2)
+    alone = [price_effect(rate, 2) for rate in rates]
+    assert together.raw
+    for key, amount in together.raw.items():
+        assert amount == sum((one.raw or {}).get(key, Decimal(0)) for one in alone)
+    assert together.newly_priced_ms == sum(one.newly_priced_ms for one in alone)
+    assert together.unconverted_ms == sum(one.unconverted_ms for one in alone)
+    assert list_effect([], 2).total == 0
+
+
+def test_each_rate_of_a_list_takes_few_statements(two_months: Books) -> None:
+    """The lines of all are computed once; a page waits for 20 rates."""
+    del two_months
+    rates = [
+        NewRate(MODEL, Decimal(n), "EUR", TEN + HOUR / 2, tier=f"tier-{n}")
+        for n in range(1, 12)
+    ]
+    taken = []
+    for some in (rates[:1], rates):
+        with CaptureQueriesContext(connection) as seen:
+            list_effect(some, 2)
+        taken.append(len(seen))
+    assert taken[1] - taken[0] <= 8 * (len(rates) - 1)
