@@ -32,6 +32,7 @@ from scheduler_view.domain.plan.warnings import (
     object_warnings,
     second_default,
 )
+from scheduler_view.domain.quotas.headroom import limited_by
 from scheduler_view.domain.quotas.quantity import gpus_or_none
 from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.domain.quotas.spend import UnitRates
@@ -151,17 +152,36 @@ def _facts(
         currency=currency,
         split=plan.desired.rules.get(edit.key, ""),
         parts=after.split if after else {},
-        found=_units_of_others(edit, plan) if before is None else {},
+        found=_units_of_others(edit, plan) if None in (before, after) else {},
         given_back=_units_given_back(edit, plan) if after is None else {},
     )
 
 
 def _units_of_others(edit: QuotaEdit, plan: Computed) -> dict[str, int]:
-    """What objects with the name of ours have before they become ours."""
-    after = plan.desired.after.targets.get(edit.key)
-    keys = [quota_key_of(place, edit.tier) for place in (after.split if after else ())]
-    objects = plan.sight.observed(keys).objects
-    return _units({key.namespace: one for key, one in objects.items()}, edit)
+    """What quotas of others allow in the namespaces of a quota: the lowest applies.
+
+    Of a quota that is removed, its own objects are left out: they go, or are given back.
+    """
+    state = plan.desired.before if edit.gpus is None else plan.desired.after
+    target = state.targets.get(edit.key)
+    found = {}
+    for place in target.split if target else ():
+        own = quota_key_of(place, edit.tier).name
+        quotas = [
+            limited_by(one, plan.sight.added)
+            for one in plan.sight.quotas.get(place, ())
+        ]
+        units = [
+            one.hard[edit.resource]
+            for one in quotas
+            if edit.resource in one.hard
+            and bool(one.selector) == bool(edit.tier)
+            and (edit.gpus is not None or one.name != own)
+            and all(map(one.counts, _classes(edit.tier, plan)))
+        ]
+        if units:
+            found[place] = min(units)
+    return found
 
 
 def _units_given_back(edit: QuotaEdit, plan: Computed) -> dict[str, int]:

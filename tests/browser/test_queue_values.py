@@ -52,7 +52,7 @@ def values(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
                 name="vision-and-speech",
                 uid=kind,
                 digest=kind,
-                manifest=manifest,
+                manifest={"metadata": {"name": "vision-and-speech"}, **manifest},
                 changed_at=now,
             )
         place = {"cluster": story.cluster, "kind": "ClusterQueue"}

@@ -54,7 +54,7 @@ class QuotaFacts:
         idle_percent: of held and observed time in 30 days; None if not observed.
         split: the rule of the division, as text; empty without a division.
         parts: units by namespace.
-        found: units that quotas of others, which the change takes over, have by namespace.
+        found: units that quotas of others allow, by namespace.
         given_back: units that come back to such quotas, by namespace.
     """
 
@@ -174,6 +174,8 @@ def _within(facts: QuotaFacts, after: int) -> str:
 def _afterwards(facts: QuotaFacts) -> str:
     """What limits a team without a quota of GPU Ledger."""
     if not facts.given_back:
+        if facts.found:
+            return f"Quotas of others still limit it: {_listed(facts.found)}."
         return "After this change, the number is not limited."
     return (
         f"The quota that was there before comes back: {_listed(facts.given_back)}. GPU Ledger "

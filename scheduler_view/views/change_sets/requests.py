@@ -39,7 +39,9 @@ def request_form(
             value = SEPARATOR.join((cluster.name, resource, ""))
             if value not in known:
                 place = f" on {cluster.name}" if names else ""
-                choices.append((value, f"{units(resource)}{place}: no quota now"))
+                choices.append(
+                    (value, f"{units(resource)}{place}: no quota of GPU Ledger now")
+                )
     numbers = {_value(row): row.gpus for row in rows}
     return RequestForm(posted, choices=choices, numbers=numbers)
 

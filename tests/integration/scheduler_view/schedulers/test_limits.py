@@ -17,7 +17,7 @@ from tests.control_plane.admin import GPU, class_path, quota_path
 from tests.control_plane.world import GPU_KEY
 from tests.integration.accounting.support import report, run
 from tests.integration.scheduler_view.actions.agreement import rest, somebody
-from tests.integration.scheduler_view.actions.office import EPOCH, quota
+from tests.integration.scheduler_view.actions.office import EPOCH, quota, said
 from tests.integration.scheduler_view.schedulers.queues import (
     QueueOffice,
     groups,
@@ -135,9 +135,9 @@ def by_name(fresh: QueueOffice, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def test_one_observation_lists_what_others_made(fresh: QueueOffice) -> None:
     name = fresh.office.world.name
-    said = run("observe", "--cluster", name)
+    told = run("observe", "--cluster", name)
     assert re.search(
-        rf"{name}: \d+ limits of GPUs that GPU Ledger does not manage: ", said
+        rf"{name}: \d+ limits of GPUs that GPU Ledger does not manage: ", told
     )
     rows = report("limits", cluster=name)
     found = by_name(fresh, rows)
@@ -239,7 +239,8 @@ def test_one_adopted_quota_is_raised_where_it_was(
     office, name = fresh.office, fresh.office.world.name
     fresh.look()
     with somebody() as client:
-        adopt(client, kind="ResourceQuota", namespace=name, name="compute")
+        one = adopt(client, kind="ResourceQuota", namespace=name, name="compute")
+    assert f"it had 16 in {name}. In use now: 0" in said(one)
     office.applied(quota(20))
     assert office.hard()[GPU_KEY] == "20"
     assert not office.has_quota(f"{name}-v")
@@ -249,3 +250,5 @@ def test_one_adopted_quota_is_raised_where_it_was(
         "GPU Ledger allows 20 here; 16 applies, the lower one."
     )
     assert found["ResourceQuota compute"]["adopts"]
+    removed = office.applied(quota(None))
+    assert f"Quotas of others still limit it: 16 in {name}." in said(removed)
