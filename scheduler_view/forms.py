@@ -25,6 +25,7 @@ class Asked:
     ends_at: datetime | None = None
     into: int | None = None  # an open change set that the edits join; None: a new one
     forced: Sequence[str] = ()  # objects of others that a person selected
+    split: Mapping[str, int] | None = None  # the division of a quota that keeps its own
 
 
 class ReasonForm(AccessibleForm):

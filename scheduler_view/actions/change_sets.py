@@ -4,7 +4,7 @@ Nothing here calls a cluster: workers find requested work in Postgres. Each chan
 conditional update on the version that the person saw; of two, one succeeds (I15).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,7 +21,7 @@ from scheduler_view.domain.plan.approval import (
     is_expired,
     refusal_of_approval,
 )
-from scheduler_view.domain.plan.edit import Edit, edit_fields, stored_edit
+from scheduler_view.domain.plan.edit import Edit, QuotaEdit, edit_fields, stored_edit
 from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
 from scheduler_view.planning.base_versions import (
     with_versions,
@@ -242,8 +242,18 @@ def again(
     if change_set.state not in ENDED or change_set.state == ChangeState.UNDONE:
         raise ChangeRefused(f"{change_set} is {change_set.get_state_display()}")
     edits = [replace(stored_edit(one), version=None) for one in change_set.edits]
+    if change_set.state == ChangeState.PARTLY_APPLIED:
+        splits = {tuple(key): parts for *key, parts in change_set.plan["splits"]}
+        edits = [_as_planned(one, splits) for one in edits]
     draft = Draft(edits, reason, tuple(change_set.forced), None, change_set.ends_at)
     return create(cluster=change_set.cluster, draft=draft, actor=actor, at=at)
+
+
+def _as_planned(one: Edit, splits: Mapping[tuple[str, ...], Mapping[str, int]]) -> Edit:
+    """With the division of the plan, a part of which is applied: it is kept."""
+    if isinstance(one, QuotaEdit) and one.gpus is not None:
+        return replace(one, split=splits.get(one.key, one.split))
+    return one
 
 
 def move(

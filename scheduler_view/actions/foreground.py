@@ -1,12 +1,13 @@
 """A change made at once by a command: the steps that pages and workers do."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from accounting.audit import Actor
 from accounting.models import Cluster
 from scheduler_view.actions.apply import Now, apply
 from scheduler_view.actions.change_sets import (
+    ChangeRefused,
     Draft,
     approve,
     create,
@@ -14,6 +15,7 @@ from scheduler_view.actions.change_sets import (
     request_plan,
     undo,
 )
+from scheduler_view.actions.ending import discard
 from scheduler_view.actions.joining import join
 from scheduler_view.actions.store_plan import plan
 from scheduler_view.cluster.access import AccessRole
@@ -85,11 +87,36 @@ def join_to(
     return replaced
 
 
-def take_back(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> ChangeSet:
-    """Undo an applied change set at once."""
+def take_back(
+    change_set: ChangeSet,
+    *,
+    actor: Actor,
+    now: Now,
+    say: Say,
+    forced: Sequence[str] = (),
+) -> ChangeSet:
+    """Undo an applied change set at once.
+
+    Args:
+        change_set: applied.
+        actor: who undoes it.
+        now: the clock.
+        say: called with what happens.
+        forced: objects that others changed since, and that are set anyway.
+
+    Raises:
+        ChangeRefused: others changed an object since; the undo is discarded, so that it can be
+            repeated with this object in `forced`.
+    """
     reason = f"undo {change_set}: {change_set.reason}"[:200]
-    back = undo(change_set, actor=actor, reason=reason, at=now())
-    return carry_out(back, actor=actor, now=now, say=say)
+    back = undo(change_set, actor=actor, reason=reason, at=now(), forced=forced)
+    try:
+        return carry_out(back, actor=actor, now=now, say=say)
+    except ChangeRefused:
+        if back.steps.exclude(blocked="").exists():
+            text = f"{back} cannot be applied"
+            discard(back, version=back.version, actor=actor, reason=text, at=now())
+        raise
 
 
 def carry_out(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> ChangeSet:

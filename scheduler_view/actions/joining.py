@@ -15,8 +15,20 @@ from scheduler_view.actions.change_sets import (
     Draft,
     edit,
 )
-from scheduler_view.domain.plan.edit import MOST_EDITS, Edit, same_request, stored_edit
-from scheduler_view.models import ChangeSet
+from scheduler_view.domain.objects.desired import (
+    ObjectKey,
+    class_key_of,
+    quota_key_of,
+)
+from scheduler_view.domain.plan.edit import (
+    MOST_EDITS,
+    Edit,
+    QueueEdit,
+    TierEdit,
+    same_request,
+    stored_edit,
+)
+from scheduler_view.models import ChangeSet, QuotaTarget
 
 
 def join(
@@ -81,6 +93,58 @@ def leave_out(
     left = edits.pop(index)
     _write(change_set, edits, "", version, actor, at)
     return left
+
+
+def leave_out_blocked(
+    change_set: ChangeSet, *, version: int, actor: Actor, at: datetime
+) -> list[Edit]:
+    """Take the edits out whose objects cannot be changed, so that the rest can be applied.
+
+    Raises:
+        ChangedMeanwhile, ChangeRefused: see `join`; also if no edit or every edit is one.
+    """
+    _check_open(change_set, version)
+    edits = [stored_edit(one) for one in change_set.edits]
+    gone = blocked_edits(change_set)
+    if not gone or len(gone) == len(edits):
+        which = "every edit" if gone else "no edit"
+        raise ChangeRefused(f"{which} of {change_set} has an object that is blocked")
+    left = [one for index, one in enumerate(edits) if index not in gone]
+    _write(change_set, left, "", version, actor, at)
+    return [edits[index] for index in gone]
+
+
+def blocked_edits(change_set: ChangeSet) -> list[int]:
+    """Positions of the edits of which the plan cannot change an object."""
+    steps = change_set.steps.exclude(blocked="")
+    blocked = {str(step) for step in steps}
+    if not blocked:
+        return []
+    edits = [stored_edit(one) for one in change_set.edits]
+    return [
+        index
+        for index, edit in enumerate(edits)
+        if blocked.intersection(map(str, _objects_of(edit, change_set)))
+    ]
+
+
+def _objects_of(edit: Edit, change_set: ChangeSet) -> list[ObjectKey]:
+    """The objects that an edit changes by the plan."""
+    if isinstance(edit, QueueEdit):
+        return [ObjectKey(edit.object, "", edit.name)]
+    if isinstance(edit, TierEdit):
+        names = change_set.plan.get("classes", {}).get(edit.spec.name, [])
+        return [class_key_of(name) for name in names]
+    splits = {tuple(key): parts for *key, parts in change_set.plan.get("splits", [])}
+    places = set(splits.get(edit.key, ()))
+    before = QuotaTarget.objects.filter(
+        cluster=change_set.cluster_id,
+        team__slug=edit.team,
+        resource=edit.resource,
+        tier=edit.tier,
+    )
+    places.update(*before.values_list("split", flat=True))
+    return [quota_key_of(place, edit.tier) for place in places]
 
 
 def _check_open(change_set: ChangeSet, version: int) -> None:

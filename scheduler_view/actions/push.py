@@ -158,11 +158,16 @@ def _send_queue(pusher: ClusterClient, step: PlanStep, reader: ClusterClient) ->
 
 def _is_done(step: PlanStep, live: Manifest | None) -> bool:
     if step.former is not None:
-        is_rest_done = step.body is None or matches(step.body, live)
-        return is_given_back(step.former, live) and is_rest_done
+        return is_given_back(step.former, live) and _is_rest_done(step, live)
     if step.key.kind in QUEUE_FIELDS:
         return is_done(step, live)
     return matches(step.body, live)
+
+
+def _is_rest_done(step: PlanStep, live: Manifest | None) -> bool:
+    if step.key.kind in QUEUE_FIELDS:
+        return is_done(step, live)
+    return step.body is None or matches(step.body, live)
 
 
 def _stale(why: str) -> PushResult:

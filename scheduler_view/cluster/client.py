@@ -160,15 +160,22 @@ class ClusterClient:
         return _live(kind, self._call("PATCH", path, query, sent, _APPLY))
 
     def apply_fields(
-        self, kind: str, body: Manifest, *, uid: str, dry_run: bool = False
+        self,
+        kind: str,
+        body: Manifest,
+        *,
+        uid: str,
+        dry_run: bool = False,
+        force: bool = False,
     ) -> LiveObject:
-        """Server-side apply of the fields that we own in another person's object, never forced.
+        """Server-side apply of the fields that we own in another person's object.
 
         Args:
             kind: in stored rows.
             body: all our fields; one that we applied before and leave out is removed.
             uid: of the object; without it, the call would create one.
             dry_run: everything except the write, including admission.
+            force: take over fields of other managers.
 
         Raises:
             FieldConflict: other managers have fields that we would change.
@@ -176,7 +183,7 @@ class ClusterClient:
         """
         path = patched(kind, body["apiVersion"]).path("", body["metadata"]["name"])
         sent = {**body, "metadata": {**body["metadata"], "uid": uid}}
-        query = _write_query(dry_run=dry_run) | {"force": "false"}
+        query = _write_query(dry_run=dry_run) | {"force": str(force).lower()}
         return _live(kind, self._call("PATCH", path, query, sent, _APPLY))
 
     def patch(

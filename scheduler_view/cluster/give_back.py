@@ -4,15 +4,19 @@ from collections.abc import Callable
 
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import Invalid
+from scheduler_view.cluster.queues import send_queue
 from scheduler_view.domain.objects.former import (
     manager_operations,
     value_operations,
     whole_body,
 )
 from scheduler_view.domain.objects.manifest import CLASS, Manifest
+from scheduler_view.domain.plan.queue_steps import is_done
 from scheduler_view.domain.plan.steps import PlanStep
+from scheduler_view.domain.schedulers import QUEUE_FIELDS
 
 MANAGERS_TRIED = 5  # others write the status of the object at the same time
+_HEAD = {"apiVersion", "kind", "metadata"}
 _IMMUTABLE = {"value", "preemptionPolicy"}
 
 
@@ -42,7 +46,10 @@ def give_back(
             return
         client.delete(key.kind, key.name, key.namespace, uid=step.pin.uid)
         live = None
-    if live is None:
+    if live is not None and step.key.kind in QUEUE_FIELDS:
+        _queue(client, step, live, dry_run=dry_run)
+        made = read() if read else live
+    elif live is None:
         body = whole_body(former, step.body)
         made = client.apply(body, dry_run=dry_run, force=True).manifest
     else:
@@ -53,8 +60,34 @@ def give_back(
     if read is None:
         return
     _managers(client, step, made, read)
-    if live is not None and step.body is not None:
-        client.apply(step.body, force=step.force, uid=step.pin.uid)
+    if live is not None:
+        _apply_rest(client, step)
+
+
+def _apply_rest(client: ClusterClient, step: PlanStep) -> None:
+    """What stays managed, without what is given back."""
+    kind, body, uid = step.key.kind, step.body, step.pin.uid
+    if body is None:
+        return
+    if kind not in QUEUE_FIELDS:
+        client.apply(body, force=step.force, uid=uid)
+    elif QUEUE_FIELDS[kind].is_applied and body.keys() - _HEAD:
+        client.apply_fields(kind, body, uid=uid, force=step.force)
+
+
+def _queue(
+    client: ClusterClient, step: PlanStep, live: Manifest, *, dry_run: bool
+) -> None:
+    """The values of a queue."""
+    kind, former = step.key.kind, step.former
+    if former is None:
+        return
+    if not QUEUE_FIELDS[kind].is_applied:
+        if not is_done(step, live):
+            send_queue(client, step, live, dry_run=dry_run)
+        return
+    if values := value_operations(former, live):
+        client.patch(kind, live, values, dry_run=dry_run)
 
 
 def is_recreated(step: PlanStep) -> bool:

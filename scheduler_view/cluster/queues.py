@@ -25,6 +25,8 @@ def send_queue(
     kind = step.key.kind
     if QUEUE_FIELDS[kind].is_applied:
         body = step.body or {}
-        client.apply_fields(kind, body, uid=step.pin.uid, dry_run=dry_run)
+        client.apply_fields(
+            kind, body, uid=step.pin.uid, dry_run=dry_run, force=step.force
+        )
     else:
         client.patch(kind, live, patch_of(step, live), dry_run=dry_run)

@@ -32,11 +32,11 @@ def listed(names: Sequence[str]) -> str:
 SHOWN = 3  # names in a text; a team may have hundreds of namespaces
 
 
-def few(texts: Sequence[str], noun: str = "more") -> str:
+def few(texts: Sequence[str], noun: str = "more", between: str = ", ") -> str:
     """The first three and the number of the others: `a, b, c and 499 more`."""
     rest = len(texts) - SHOWN
     end = f" and {rest} {noun}" if rest > 0 else ""
-    return ", ".join(texts[:SHOWN]) + end
+    return between.join(texts[:SHOWN]) + end
 
 
 def whose(name: str) -> str:

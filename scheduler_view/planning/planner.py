@@ -133,7 +133,9 @@ def compute(
         _classes(edits, classes),
         values_to_restore(edits, live_queues),
     )
-    queues = plan_queues(edits, desired, live_queues)
+    queues = plan_queues(
+        edits, desired, live_queues, set(request.forced), request.before
+    )
     wanted = _wanted(request, desired, classes)
     about = {one.key.namespace for one in wanted if one.key.namespace}
     sight = see(reader, places, classes, about, added_names())

@@ -1,7 +1,7 @@
 """The part of a plan that is about queues: reads their objects, checks edits, makes steps."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import NotFound
@@ -71,14 +71,33 @@ def values_to_restore(edits: Iterable[Edit], live: Live) -> dict[QueueKey, str |
 
 
 def plan_queues(
-    edits: Sequence[Edit], desired: DesiredChange, live: Live
+    edits: Sequence[Edit],
+    desired: DesiredChange,
+    live: Live,
+    forced: Collection[str] = (),
+    before: Live | None = None,
 ) -> QueuePlans:
     """The steps of queue edits, object by object.
+
+    Args:
+        edits: of all kinds.
+        desired: the change.
+        live: every object of the kinds of the edits.
+        forced: objects in which a person lets fields of others be overwritten.
+        before: for an undo, the objects as they were before the change that is undone.
 
     Raises:
         EditsRefused: an object or a field does not exist, or a rule would be broken.
     """
-    wanted = _wanted(edits, desired)
+    wanted = {
+        key: replace(
+            one,
+            made=_fields_of(key, desired.before.queues),
+            force=str(key) in forced,
+            before=(before or {}).get(key),
+        )
+        for key, one in _wanted(edits, desired).items()
+    }
     faults = _missing(edits, live)
     if faults:
         raise EditsRefused(faults)
@@ -122,24 +141,28 @@ def _wanted(
             continue
         key = ObjectKey(edit.object, "", edit.name)
         if key not in found:
-            values = {
-                field: value
-                for (kind, name, field), value in desired.after.queues.items()
-                if (kind, name) == (key.kind, key.name)
-            }
-            found[key] = DesiredQueue(key, values)
+            found[key] = DesiredQueue(key, _fields_of(key, desired.after.queues))
         if edit.release:
             found[key] = _released(found[key], edit)
     return found
 
 
+def _fields_of(
+    key: ObjectKey, queues: Mapping[QueueKey, str | None]
+) -> dict[str, str | None]:
+    return {
+        field: value
+        for (kind, name, field), value in queues.items()
+        if (kind, name) == (key.kind, key.name)
+    }
+
+
 def _released(wanted: DesiredQueue, edit: QueueEdit) -> DesiredQueue:
     """Without a field that is no longer managed; a patch still sets its last value."""
+    found = replace(wanted, given_up=wanted.given_up | {edit.field})
     if QUEUE_FIELDS[edit.object].is_applied:
-        given_up = wanted.given_up | {edit.field}
-        return DesiredQueue(wanted.key, wanted.values, given_up)
-    values = dict(wanted.values) | {edit.field: edit.value}
-    return DesiredQueue(wanted.key, values, wanted.given_up)
+        return found
+    return replace(found, values=dict(wanted.values) | {edit.field: edit.value})
 
 
 def _missing(edits: Sequence[Edit], live: Live) -> list[EditFault]:

@@ -48,6 +48,8 @@ class QuotaRow:
         rooms: units that the next pod may request, by namespace, the largest first: the
             minimum over all quotas that count it, including those of other managers. Empty if
             not observed.
+        lefts: units of the quota that are left in each namespace, the largest first: never more
+            than its part, also if the cluster has a larger number now.
         lent: units that queues of its namespaces borrow and hold back.
         peak: the most units held at once in 30 days.
         version: the change set that wrote it; edits name it.
@@ -70,6 +72,7 @@ class QuotaRow:
     pending: int = 0
     used: int | None = None
     rooms: Mapping[str, int] = field(default_factory=dict)
+    lefts: Mapping[str, int] = field(default_factory=dict)
     lent: QueueBorrowing = field(default_factory=QueueBorrowing)
     live: Mapping[str, int | None] = field(default_factory=dict)
     sync: SyncRow | None = None
@@ -159,7 +162,8 @@ def quota_rows(
                 version=row.version,
                 pending=units_of(waiting, row.resource, row.split, ask.classes),
                 used=_used(live, row),
-                rooms=_rooms(live, row, ask.classes),
+                rooms=(rooms := _rooms(live, row, ask.classes)),
+                lefts=_lefts(live, row, rooms),
                 lent=(
                     QueueBorrowing()
                     if row.tier  # a queue does not distinguish tiers
@@ -240,6 +244,15 @@ def among(rows: Iterable[Row], filters: Mapping[str, Sequence[str]]) -> list[Row
         for row in rows
         if all(getattr(row, name) in wanted for name, wanted in filters.items())
     ]
+
+
+def _lefts(live: Live, row: QuotaTarget, rooms: Mapping[str, int]) -> dict[str, int]:
+    found = {}
+    for place, room_there in rooms.items():
+        ours = _ours(live, quota_key_of(place, row.tier))
+        used = ours.used.get(row.resource, 0) if ours else 0
+        found[place] = min(room_there, max(0, row.split.get(place, 0) - used))
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _keys(row: QuotaTarget) -> list[ObjectKey]:

@@ -1,13 +1,14 @@
 """The state of desired objects in their clusters at the last observation."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import QUOTA
 from scheduler_view.domain.quotas.headroom import LimitedBy, limited_by
+from scheduler_view.domain.wording import few
 from scheduler_view.models import Drift, Observation, ObservationRun
 from scheduler_view.queries.resources import added_names
 
@@ -79,13 +80,37 @@ def observation_rows() -> dict[str, ObservationRow]:
 def worst(
     found: Mapping[ObjectKey, SyncRow], keys: Iterable[ObjectKey]
 ) -> SyncRow | None:
-    """The most urgent state of several objects; None if none was compared."""
-    rows: Sequence[SyncRow] = [found[key] for key in keys if key in found]
+    """The most urgent state of several objects; None if none was compared.
+
+    If several objects have it, all are named, the message and the changes by namespace.
+    """
+    asked = list(keys)
+    rows: Sequence[SyncRow] = [found[key] for key in asked if key in found]
     for state in _WORST_FIRST:
-        for row in rows:
-            if row.state == state:
-                return row
+        alike = [row for row in rows if row.state == state]
+        if alike and len(asked) > 1:
+            return _together(alike)
+        if alike:
+            return alike[0]
     return rows[0] if rows else None
+
+
+def _together(rows: Sequence[SyncRow]) -> SyncRow:
+    """Several objects of one state as one row."""
+    said = [f"{row.key.namespace}: {row.message}".rstrip(".") for row in rows]
+    names = dict.fromkeys(name for row in rows for name in row.who.split(", ") if name)
+    return replace(
+        rows[0],
+        since=min(row.since for row in rows),
+        changes=tuple(
+            (f"{row.key.namespace}: {field}", wanted, there)
+            for row in rows
+            for field, wanted, there in row.changes
+        ),
+        who=", ".join(names),
+        by_at=max((row.by_at for row in rows if row.by_at), default=None),
+        message=f"{few(said, 'more namespaces', '; ')}.",
+    )
 
 
 def live_quotas(cluster_id: int) -> dict[str, list[LimitedBy]]:

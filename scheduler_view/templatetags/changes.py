@@ -276,17 +276,18 @@ def room_message(row: QuotaRow) -> str:
     """The remaining quota by namespace: a pod uses the part of its own namespace."""
     if row.room is None or row.is_over:
         return ""
-    if len(row.rooms) == 1:
-        text = f"{row.room:,} left"
-        less = row.room < row.left
+    lefts = {n: min(units, row.left) for n, units in (row.lefts or row.rooms).items()}
+    if len(lefts) == 1:
+        (units,) = lefts.values()
+        text = f"{units:,} left"
     else:
-        shown = list(row.rooms.items())[:SHOWN_PARTS]
+        shown = list(lefts.items())[:SHOWN_PARTS]
         parts = [f"{units:,} in {name}" for name, units in shown]
-        rest = list(row.rooms.values())[SHOWN_PARTS:]
+        rest = list(lefts.values())[SHOWN_PARTS:]
         if any(rest):
             parts.append(f"{sum(rest):,} in {len(rest)} more")
         text = f"{row.left:,} left: {', '.join(parts)}"
-        less = sum(row.rooms.values()) < row.left
+    less = sum(lefts.values()) < row.left
     return f"{text}; another quota allows less" if less else text
 
 

@@ -39,7 +39,8 @@ def former_of(
         paths = set(leaves(before)) - kept
         comes_back = bool(paths)
     else:
-        paths = (_ours(live) | set(leaves(made or {}))) - kept - _CONTAINERS
+        there = {p for p in leaves(made or {}) if at_path(before, p) is not None}
+        paths = (_ours(live) | there) - kept - _CONTAINERS
         comes_back = body is None or any(
             at_path(before, path) is not None for path in paths
         )

@@ -1,12 +1,13 @@
 """The steps of queues: which fields of an object change, and how they are sent.
 
-Objects of queues belong to other people: nothing is created or deleted, and no field of another
-manager is taken over. `spec.resourceGroups` of a ClusterQueue changes hands as a whole with one
-number (measured on Kubernetes 1.34.4), so it is refused if another manager applies it.
+Objects of queues belong to other people: nothing is created or deleted, and a number that another
+manager set is taken over only if a person selects the object; an undo gives it back.
+`spec.resourceGroups` of a ClusterQueue changes hands as a whole with one number (measured on
+Kubernetes 1.34.4), so it is refused if another manager applies it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scheduler_view.domain.json_operations import (
@@ -17,6 +18,7 @@ from scheduler_view.domain.json_operations import (
 )
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.difference import FieldChange
+from scheduler_view.domain.objects.former import Former, is_given_back
 from scheduler_view.domain.objects.manifest import (
     MANAGER,
     Manifest,
@@ -24,11 +26,13 @@ from scheduler_view.domain.objects.manifest import (
     owners,
     pin_of,
 )
+from scheduler_view.domain.plan.give_back import conflict_message, written_since
 from scheduler_view.domain.plan.steps import Action, PlanStep
 from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.domain.schedulers.queue_fields import (
     QueueFields,
     Values,
+    shown,
 )
 
 
@@ -40,11 +44,17 @@ class DesiredQueue:
         key: its kind is in `QUEUE_FIELDS`.
         values: every field that is set; None for one that must not be set.
         given_up: fields that are no longer managed: they are left out of what we apply.
+        made: our fields as they are desired now.
+        force: overwrite what others have set, as selected by a person.
+        before: for an undo, the object as it was before the change that is undone.
     """
 
     key: ObjectKey
     values: Values
     given_up: frozenset[str] = frozenset()
+    made: Values | None = None
+    force: bool = False
+    before: Manifest | None = None
 
 
 class StalePatch(Exception):
@@ -55,7 +65,9 @@ def queue_step(wanted: DesiredQueue, live: Manifest) -> PlanStep:
     """The step of one object that exists."""
     fields = QUEUE_FIELDS[wanted.key.kind]
     step = _applied if fields.is_applied else _patched
-    return step(wanted, live, fields)
+    found = replace(step(wanted, live, fields), force=wanted.force)
+    former = _former(wanted, live, fields)
+    return found if former is None else _given_back(found, former, live, fields)
 
 
 def removed_step(key: ObjectKey) -> PlanStep:
@@ -69,7 +81,11 @@ def _patched(wanted: DesiredQueue, live: Manifest, fields: QueueFields) -> PlanS
     body = _head(live) | {"spec": {"resourceGroups": at_path(changed, _GROUPS)}}
     theirs = sorted(appliers(live, _GROUPS) - {MANAGER})
     action = Action.CHANGE if changes else Action.KEEP
-    blocked = ""
+    since = _written_since(wanted, changes, live, fields)
+    blocked = "" if wanted.force else conflict_message(changes, since)
+    others = dict(since)
+    if theirs:
+        others = {".".join(_GROUPS): tuple(theirs)}
     if changes and theirs:
         blocked = (
             f"{', '.join(theirs)} applies spec.resourceGroups as a whole; a changed number would "
@@ -81,8 +97,66 @@ def _patched(wanted: DesiredQueue, live: Manifest, fields: QueueFields) -> PlanS
         body,
         pin_of(live),
         changes,
-        others={".".join(_GROUPS): tuple(theirs)} if theirs else {},
+        others=others,
         blocked=blocked,
+    )
+
+
+def _written_since(
+    wanted: DesiredQueue,
+    changes: Iterable[FieldChange],
+    live: Manifest,
+    fields: QueueFields,
+) -> dict[str, tuple[str, ...]]:
+    """Fields that a patch would overwrite although others set them after us; by whom."""
+    managers, made = owners(live), wanted.made or {}
+    return {
+        change.field: tuple(sorted(managers.get(fields.owned(change.field), set())))
+        for change in changes
+        if change.field in made
+        and not fields.same(change.field, made[change.field], change.before)
+    }
+
+
+def _former(wanted: DesiredQueue, live: Manifest, fields: QueueFields) -> Former | None:
+    """What the object gets back; None if nothing that was there comes back."""
+    if wanted.before is None:
+        return None
+    managers = owners(live)
+    if not fields.is_applied:
+        is_over = not (wanted.made or {}).keys() - wanted.given_up
+        is_ours = wanted.force or managers.get(_GROUPS) == {MANAGER}
+        return Former(wanted.before, (), (_GROUPS,)) if is_over and is_ours else None
+    paths = [
+        path
+        for path in map(fields.owned, sorted(wanted.given_up))
+        if MANAGER in managers.get(path, ()) or at_path(wanted.before, path) is not None
+    ]
+    if all(at_path(wanted.before, path) is None for path in paths):
+        return None
+    return Former(wanted.before, tuple(paths), tuple(paths))
+
+
+def _given_back(
+    step: PlanStep, former: Former, live: Manifest, fields: QueueFields
+) -> PlanStep:
+    """The step of an undo: values as they were, then the managers of the fields."""
+    back = [f for f in fields.names(live, ()) if fields.owned(f) in former.paths]
+    then: Values = {field: fields.value(former.manifest, field) for field in back}
+    kept = tuple(change for change in step.changes if change.field not in back)
+    changes = (*kept, *_changes(then, live, fields))
+    written = written_since(former, live)
+    names = {field: ".".join(fields.owned(field)) for field in back}
+    since = {field: written[name] for field, name in names.items() if name in written}
+    blocked = "" if step.force else conflict_message(changes, since)
+    is_done = is_given_back(former, live) and not changes
+    return replace(
+        step,
+        action=Action.KEEP if is_done else Action.RESTORE,
+        changes=changes,
+        others={**step.others, **since},
+        blocked=step.blocked or blocked,
+        former=former,
     )
 
 
@@ -166,15 +240,19 @@ def patch_of(step: PlanStep, live: Manifest) -> list[dict[str, Any]]:
                 f"{change.field} is {now}, not {change.before} as in this plan"
             )
         tests.append(operation("test", path, at_path(live, path)))
-        writes.append(_write(fields, change, path))
+        writes.append(write(path, change.before, _raw(step, fields, change)))
     return [*tests, *writes]
 
 
-def _write(
-    fields: QueueFields, change: FieldChange, path: Sequence[str | int]
-) -> dict[str, Any]:
-    raw = None if change.after is None else fields.raw(change.field, change.after)
-    return write(path, change.before, raw)
+def _raw(step: PlanStep, fields: QueueFields, change: FieldChange) -> Any:
+    """The value of a field as JSON; one that is given back has its former type."""
+    if change.after is None:
+        return None
+    former = step.former.manifest if step.former else {}
+    path = fields.path(change.field, former)
+    then = None if path is None else at_path(former, path)
+    is_same = then is not None and shown(then) == change.after
+    return then if is_same else fields.raw(change.field, change.after)
 
 
 def _changes(

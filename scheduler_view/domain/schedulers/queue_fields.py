@@ -28,7 +28,7 @@ class SentAs(StrEnum):
 
     # JSON patch of single values inside an atomic list
     PATCH = "patch"
-    # server-side apply of the fields that we own, never forced
+    # server-side apply of the fields that we own
     APPLY = "apply"
 
 

@@ -54,12 +54,22 @@ class Command(BaseCommand):
             metavar="CS-N",
             help="the change set to add the edits to",
         )
+        parser.add_argument(
+            "--force",
+            action="append",
+            default=[],
+            metavar="OBJECT",
+            help='for undo: an object that others changed since, such as "ClusterQueue vision"; '
+            "its values are overwritten",
+        )
         parser.add_argument("--format", choices=FORMATS, default="table")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read the file, then run the action."""
         if (options["verb"] == "join") != (options["to"] is not None):
             self._wrong("change_set: join requires --to CS-N, and --to requires join")
+        if options["force"] and options["verb"] != "undo":
+            self._wrong("change_set: --force is for undo; a file has its own 'force'")
         wanted = self._read(options["file"])
         cluster = Cluster.objects.get(name=wanted.cluster)
         try:
@@ -70,7 +80,7 @@ class Command(BaseCommand):
             elif options["verb"] == "join":
                 self._join(cluster, wanted, options["to"], options["format"])
             else:
-                self._undo(cluster, wanted, options["format"])
+                self._undo(cluster, wanted, options["format"], options["force"])
         except EditsRefused as error:
             self._wrong(*(f"{fault.field}: {fault.text}" for fault in error.faults))
         except LostUpdate as error:
@@ -125,11 +135,15 @@ class Command(BaseCommand):
         )
         self._result(done, kind)
 
-    def _undo(self, cluster: Cluster, wanted: ChangeFile, kind: str) -> None:
+    def _undo(
+        self, cluster: Cluster, wanted: ChangeFile, kind: str, forced: list[str]
+    ) -> None:
         before = made_from(cluster, wanted.draft)
         if before is None:
             self._found(f"no applied change of {cluster} has the edits of this file")
-        done = take_back(before, actor=SYSTEM, now=timezone.now, say=self._say)
+        done = take_back(
+            before, actor=SYSTEM, now=timezone.now, say=self._say, forced=forced
+        )
         self._result(done, kind)
 
     def _join(

@@ -160,6 +160,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
             for step in row.steps
             if _may_tick(step, row)
         ],
+        "may_leave_out": row.is_blocked and len(row.edits) > 1,
         "moving": sum(step.action != Action.KEEP for step in row.steps),
         "done": done,
         "progress": round(100 * done / max(steps.count, 1)),
@@ -227,13 +228,18 @@ _DIFFS = {"unified": diffs.unified, "side": diffs.side_by_side}
 def _may_tick(step: StepRow, change: ChangeRow) -> bool:
     """Only a conflict over fields can be forced; a missing namespace cannot.
 
-    Nothing is taken over in a queue, which belongs to other people.
+    A list of a queue that another manager applies is never taken over.
     """
-    return step.title in change.forced or (
-        bool(step.blocked)
-        and (bool(step.others or step.former) or step.before is not None)
-        and step.kind not in QUEUE_FIELDS
-    )
+    if step.title in change.forced:
+        return True
+    if step.kind in QUEUE_FIELDS:
+        return bool(step.blocked) and bool(step.others.keys() & _fields(step))
+    can_force = step.others or step.former or step.before is not None
+    return bool(step.blocked) and bool(can_force)
+
+
+def _fields(step: StepRow) -> set[str]:
+    return {field for field, _, _ in step.changes}
 
 
 def _line(step: StepRow, change: ChangeRow, form: str) -> PlanStepLine:

@@ -1,6 +1,7 @@
 """Edits of a form: they become a draft or join an open one, and a plan is requested."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -15,7 +16,7 @@ from scheduler_view.actions.change_sets import (
     request_plan,
 )
 from scheduler_view.actions.joining import join
-from scheduler_view.domain.plan.edit import Edit, EditsRefused
+from scheduler_view.domain.plan.edit import Edit, EditsRefused, QuotaEdit
 from scheduler_view.domain.plan.given_edit import edits_from
 from scheduler_view.domain.wording import units
 from scheduler_view.forms import Asked
@@ -52,6 +53,8 @@ def propose(
     """
     try:
         edits = edits_from([dict(edit) for edit in asked.edits], added_names())
+        if asked.split is not None:
+            edits = [_divided(edit, asked.split) for edit in edits]
         with transaction.atomic():
             if asked.into is None:
                 times = asked.starts_at, asked.ends_at
@@ -83,6 +86,10 @@ def propose(
     if plans:
         ring(cluster.pk)
     return made
+
+
+def _divided(edit: Edit, split: Mapping[str, int]) -> Edit:
+    return replace(edit, split=split) if isinstance(edit, QuotaEdit) else edit
 
 
 def _joined(

@@ -42,7 +42,9 @@ def settle(request: HttpRequest) -> HttpResponse:
     row = worst(sync_rows(cluster.name), keys)
     who = f" by {row.who}" if row and row.who else ""
     reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[:LONGEST]
-    return _proposed(request, cluster, Asked([asked(target)], reason))
+    # Also after the team got another namespace, only those with a quota keep one.
+    split = target.split if posted["verb"] == "restore" else _there(target)
+    return _proposed(request, cluster, Asked([asked(target)], reason, split=split))
 
 
 @posted(ADMINISTRATION, belongs_to="quotas")
@@ -91,12 +93,15 @@ def _restored(target: QuotaTarget) -> dict[str, Any]:
 
 
 def _adopted(target: QuotaTarget) -> dict[str, Any]:
-    """The quota as in the cluster; for a namespace without one, as desired."""
-    live = {
-        place: gpus for place, gpus in live_split(target).items() if gpus is not None
-    }
-    there = dict(target.split) | live
+    """The quota as in the cluster."""
+    there = _there(target)
     edit = _restored(target) | {"gpus": sum(there.values())}
     if len(there) > 1:
         edit |= {"rule": SplitRule.WEIGHTS.value, "weights": there}
     return edit
+
+
+def _there(target: QuotaTarget) -> dict[str, int]:
+    """What the cluster has by namespace; for a namespace without a number, as desired."""
+    live = live_split(target).items()
+    return dict(target.split) | {place: n for place, n in live if n is not None}

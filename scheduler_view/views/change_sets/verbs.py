@@ -14,7 +14,7 @@ from accounting.rights import SIGNED_IN
 from accounting.web.permissions import Visitor, posted, visitor_of
 from scheduler_view.actions import change_sets, ending
 from scheduler_view.actions.change_sets import ChangeRefused, Draft
-from scheduler_view.actions.joining import leave_out
+from scheduler_view.actions.joining import leave_out, leave_out_blocked
 from scheduler_view.domain.plan.edit import EditsRefused, stored_edit
 from scheduler_view.forms import ReasonForm
 from scheduler_view.models import ChangeSet, ChangeState
@@ -116,16 +116,17 @@ def _decline(
 def _leave_out(
     change_set: ChangeSet, version: int, request: HttpRequest, visitor: Visitor
 ) -> ChangeSet:
-    """Remove one edit; an admin's change set is planned again, a lead's request still waits."""
+    """Remove one edit, or those of objects that cannot be changed.
+
+    An admin's change set is planned again, a lead's request still waits.
+    """
     given = request.POST.get("edit", "")
-    index = int(given) if given.isdecimal() and len(given) < 6 else -1
-    leave_out(
-        change_set,
-        index=index,
-        version=version,
-        actor=_actor(request),
-        at=visitor.now,
-    )
+    actor, at = _actor(request), visitor.now
+    if given == "blocked":
+        leave_out_blocked(change_set, version=version, actor=actor, at=at)
+    else:
+        index = int(given) if given.isdecimal() and len(given) < 6 else -1
+        leave_out(change_set, index=index, version=version, actor=actor, at=at)
     if not visitor.scope.is_admin:
         return change_set
     return _plan(change_set, change_set.version, request, visitor)

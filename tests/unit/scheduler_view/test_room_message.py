@@ -1,6 +1,7 @@
 """What a page says is left of a quota: a pod takes from the part of its own namespace."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -49,3 +50,9 @@ def test_what_is_left_is_named_for_each_namespace(
     in_use: int, rooms: Mapping[str, int], message: str
 ) -> None:
     assert room_message(row(in_use, rooms)) == message
+
+
+def test_no_namespace_has_more_left_than_the_quota() -> None:
+    drifted = replace(row(16, {"a": 99, "b": 5}), gpus=56, lefts={"a": 35, "b": 5})
+    assert room_message(drifted) == "40 left: 35 in a, 5 in b"
+    assert room_message(replace(drifted, lefts={})) == "40 left: 40 in a, 5 in b"

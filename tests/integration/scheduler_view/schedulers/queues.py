@@ -96,10 +96,14 @@ class QueueOffice:
         """How an object differs, as last seen."""
         return Drift.objects.filter(kind=kind, name=name).first()
 
-    def undone(self, change_set: ChangeSet) -> ChangeSet:
+    def undone(self, change_set: ChangeSet, *forced: str) -> ChangeSet:
         """Undone, planned, approved and applied."""
         draft = undo(
-            change_set, actor="ana", reason="It was too much.", at=self.office.now()
+            change_set,
+            actor="ana",
+            reason="It was too much.",
+            at=self.office.now(),
+            forced=forced,
         )
         planned = self.office.plan(draft)
         assert planned.state == "planned", planned.error

@@ -52,12 +52,13 @@ def test_a_key_of_volcano_goes_to_the_cluster_and_back(queues: QueueOffice) -> N
     assert not QueueTarget.objects.exists()
 
 
-def test_a_key_of_another_manager_is_never_taken_over(queues: QueueOffice) -> None:
+def test_a_key_of_another_manager_is_taken_over_only_if_selected(
+    queues: QueueOffice,
+) -> None:
     name, office = queues.name("v"), queues.office
     queues.make(VOLCANO, name, spec={"capability": {GPU: "8"}})
     before = queues.live(VOLCANO, name)
-    forced = (f"{VOLCANO} {name}",)
-    change_set = office.planned(edit(VOLCANO, name, CAPABILITY, 9), forced=forced)
+    change_set = office.planned(edit(VOLCANO, name, CAPABILITY, 9))
     step = change_set.steps.get()
     assert step.code == 409
     assert "conflict with kubectl-create over .spec.capability" in step.blocked

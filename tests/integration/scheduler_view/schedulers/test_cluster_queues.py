@@ -68,8 +68,8 @@ def test_a_number_goes_from_an_edit_to_the_cluster_and_back(
     assert (drift.state, drift.who) == ("differs", "kubectl-edit")
     assert drift.changes == [[NOMINAL, "12", "9"]]
 
-    queues.undone(change_set)
-    assert queues.live(KIND, name)["spec"]["resourceGroups"] == groups("4")
+    queues.undone(change_set, f"ClusterQueue {name}")  # a person selected it
+    assert queues.live(KIND, name)["spec"]["resourceGroups"] == groups(4)
     assert not QueueTarget.objects.exists()
     queues.look()
     assert queues.drift(KIND, name) is None

@@ -101,6 +101,11 @@ def test_an_admin_edits_a_number_on_the_page_and_sees_it_arrive(
         answer = client.post("/quotas/settle-queue", place | {"verb": "restore"})
         office.work()
         restored = ChangeSet.objects.get(pk=int(answer["Location"].split("/")[-1]))
+        assert "set to 1 by kubectl-edit" in restored.steps.get().blocked
+        body = {"version": restored.version, "force": f"{KIND} {name}"}
+        client.post(f"/changes/{restored.pk}/force", body)
+        office.work()
+        restored.refresh_from_db()
         office.apply(office.approve(restored))
         assert queues.live(KIND, name)["spec"]["resourceGroups"] == groups("9")
         assert client.post("/quotas/settle-queue", place).status_code == 404
@@ -234,7 +239,7 @@ def test_a_change_file_is_planned_applied_and_undone(
     call_command("change_set", "plan", str(path))
     assert "1 object unchanged" in capsys.readouterr().out
     call_command("change_set", "undo", str(path))
-    assert queues.live(KIND, name)["spec"]["resourceGroups"] == groups("4")
+    assert queues.live(KIND, name)["spec"]["resourceGroups"] == groups(4)
     assert not QueueTarget.objects.exists()
 
 
@@ -245,7 +250,7 @@ def test_a_loan_of_a_queues_quota_ends_by_itself(queues: QueueOffice) -> None:
     office.ahead = queues.hours(3)
     office.work()
     office.work()
-    assert queues.live(KIND, name)["spec"]["resourceGroups"] == groups("4")
+    assert queues.live(KIND, name)["spec"]["resourceGroups"] == groups(4)
 
 
 def test_a_big_change_needs_a_second_person(queues: QueueOffice) -> None:

@@ -122,3 +122,48 @@ def test_an_object_that_was_removed_is_restored(desk: Office, sign_in: SignIn) -
     press(desk, ana, change, "apply")
     assert limits(desk) == ("12", "12")
     assert states(desk) == {"in_sync"}
+
+
+@pytest.mark.parametrize("verb", ["restore", "adopt"])
+def test_a_new_namespace_of_the_team_gets_no_part(
+    desk: Office, sign_in: SignIn, verb: str
+) -> None:
+    ana = sign_in("ana")
+    edit(desk, "vision-lab", 2)
+    desk.world.admin.make_namespace("vision-new")
+    Binding.objects.create(
+        kind=BindingKind.NAMESPACE,
+        glob="vision-new",
+        team=Team.objects.get(slug="vision"),
+        position=100,
+        valid_from=EPOCH,
+    )
+    change = settle(ana, verb)
+    desk.work()
+    change.refresh_from_db()
+    blocked = change.steps.exclude(blocked="").values_list("namespace", flat=True)
+    if verb == "restore":
+        press(desk, ana, change, "force", force=["ResourceQuota vision-lab/gpu-ledger"])
+    assert list(blocked) == []
+    press(desk, ana, change, "apply")
+    assert change.state == "applied", change.error
+    assert limits(desk) == (("12", "12") if verb == "restore" else ("12", "2"))
+    assert not desk.has_quota("vision-new")
+    assert QuotaTarget.objects.get(team__slug="vision").split.keys() == {
+        "vision-prod",
+        "vision-lab",
+    }
+
+
+def test_a_difference_in_two_namespaces_shows_each(
+    desk: Office, sign_in: SignIn
+) -> None:
+    ana = sign_in("ana")
+    edit(desk, "vision-prod", 99)
+    edit(desk, "vision-lab", 5)
+    page = html_of(ana.get("/quotas?cluster=north"))
+    text = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert f"vision-prod: {KEY} is 99, wanted 12. Changed by kubectl-edit" in text
+    assert f"vision-lab: {KEY} is 5, wanted 12. Changed by kubectl-edit" in text
+    # of 24, 17 are held: no namespace has more left than the quota
+    assert "7 left: 7 in vision-prod, 5 in vision-lab" in text
