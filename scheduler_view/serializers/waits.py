@@ -43,6 +43,16 @@ class HolderRowSerializer(RowSerializer):
     )
 
 
+class ReportSerializer(RowSerializer):
+    """The words of one object or event."""
+
+    source = serializers.CharField(
+        allow_blank=True, help_text="such as `Pod/lab/train-0`"
+    )
+    text = serializers.CharField()
+    at = SecondsField(allow_null=True)
+
+
 class WaitingUnitRowSerializer(RowSerializer):
     """One work unit that waits, as last explained."""
 
@@ -87,6 +97,10 @@ class WaitingUnitRowSerializer(RowSerializer):
     )
     message = serializers.CharField(
         allow_blank=True, help_text="message of the scheduler or the API server"
+    )
+    reports = ReportSerializer(
+        many=True,
+        help_text="all words that support the cause; `message` is the first",
     )
     seen_at = SecondsField(allow_null=True)
     from_metrics = serializers.BooleanField(

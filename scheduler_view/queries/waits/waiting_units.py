@@ -56,6 +56,19 @@ class HolderRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Report:
+    """The words of one object or event.
+
+    Attributes:
+        source: such as `Pod/lab/train-0`, `Event/Pod lab/train-0 NotTriggerScaleUp`.
+    """
+
+    source: str
+    text: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class WaitingUnitRow:
     """One work unit that waits.
 
@@ -73,6 +86,7 @@ class WaitingUnitRow:
         lower: pods of lower priority that alone hold enough for it (S11).
         starts_if: changes of which each is enough.
         message: of the scheduler or the API server.
+        reports: what every object or event says that supports the cause; the message is the first.
         seen_at: as of when.
         number: of its page; None before its wait was recorded.
         is_from_metrics: the objects are not observed; `holders` and `starts_if` are not known.
@@ -106,6 +120,7 @@ class WaitingUnitRow:
     cluster_queue: str = ""
     let_in: Sequence[HolderRow] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    reports: Sequence[Report] = ()
 
     @property
     def details(self) -> list[str]:
@@ -235,6 +250,12 @@ class _Reader:
             cluster_queue=content.get("cluster_queue", ""),
             let_in=[self._holder(held) for held in content.get("let_in", ())],
             lower=[self._holder(held) for held in content.get("inverted", ())],
+            reports=[
+                Report(
+                    said.get("object", ""), said["text"], _instant(said.get("at_ms"))
+                )
+                for said in content["evidence"]
+            ],
             facts=self._facts(content.get("facts", {})),
         )
 

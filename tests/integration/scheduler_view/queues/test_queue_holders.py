@@ -75,7 +75,10 @@ def number(story: Story, sign_in: SignIn) -> int:
                 | {"object": "ClusterQueue", "field": FIELD}
                 | GPUS,
             ],
-            "evidence": [],
+            "evidence": [
+                {"object": "Workload/vision-prod/train", "text": "8 more needed"},
+                {"object": "Event/Pod x", "text": "max size reached", "at_ms": 0},
+            ],
             "facts": {"queue": "l"},
             "priority_class": "",
             "cluster_queue": "large",
@@ -116,6 +119,8 @@ def test_who_holds_the_quota_of_a_queue_is_named(number: int, sign_in: SignIn) -
     assert "What its queue large has let in" in page
     assert re.search("search-prod/index ?: 16 GPUs", page)
     assert "nominalQuota 24" in page
+    assert "Reported: 8 more needed" in page
+    assert re.search("All 2 reports .* Event/Pod x, .*: max size reached", page)
     assert "borrowingLimit 8" in page
     assert "admits it" not in page, "that is a circle"
     assert "enough of the work in the queue large ends: 8 GPUs more" in page
