@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import date
-from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 from django.contrib import messages
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.actions.finance.prices import PriceError, set_unit_price
+from accounting.actions.finance.entries import Preview
+from accounting.actions.finance.previewed_prices import price_seen, set_previewed_price
+from accounting.actions.finance.prices import PriceError
 from accounting.booking.price_effect import NewRate, PriceEffect, price_effect
 from accounting.domain.billing.price_doubts import DatedPrice
 from accounting.domain.core.billing_calendar import midnight
@@ -44,11 +47,15 @@ def price_add(request: HttpRequest) -> HttpResponse:
             form.add_error("is_sure", "Confirm the price, or correct it.")
         effect = _effect(visitor, form.cleaned_data)
         return _form(request, visitor, form, effect, doubts)
+    author: Any = request.user
+    preview = Preview(request.POST.get("preview", ""), request.POST.get("seen", ""))
     try:
-        _save(visitor, form.cleaned_data, request)
+        set_previewed_price(_price(visitor, form.cleaned_data), author, preview)
     except PriceError as error:
         form.add_error(error.field, str(error))
-        return _form(request, visitor, form)
+        is_other = error.field == NON_FIELD_ERRORS
+        anew = _effect(visitor, form.cleaned_data) if is_other else None
+        return _form(request, visitor, form, anew, doubts)
     messages.success(
         request,
         f"The price of {form.cleaned_data['model']} is saved. The affected hours are recomputed "
@@ -129,23 +136,16 @@ def _price_doubts(visitor: Visitor, chosen: dict[str, Any]) -> list[tuple[str, s
     return found
 
 
-def _save(visitor: Visitor, chosen: dict[str, Any], request: HttpRequest) -> None:
-    cost: Decimal | None = chosen["cost_per_gpu_hour"]
-    set_unit_price(
-        model=chosen["model"],
-        rate_per_gpu_hour=chosen["rate_per_gpu_hour"],
-        cost_per_gpu_hour=cost,
-        currency=_currency(visitor, chosen),
-        price_list=chosen["price_list"],
-        valid_from=midnight(chosen["valid_from"], visitor.billing.zone),
-        profile=chosen["profile"],
-        lifecycle=chosen["lifecycle"],
-        cluster=chosen["cluster"],
-        tier=chosen["tier"],
-        source_note=chosen["source_note"],
-        actor=request.user,  # type: ignore[arg-type]  # the gate lets nobody else in
-        reason=chosen["reason"],
+def _price(visitor: Visitor, chosen: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `set_unit_price`."""
+    as_chosen = (
+        *("model", "rate_per_gpu_hour", "cost_per_gpu_hour", "price_list", "profile"),
+        *("lifecycle", "cluster", "tier", "source_note", "reason"),
     )
+    return {name: chosen[name] for name in as_chosen} | {
+        "currency": _currency(visitor, chosen),
+        "valid_from": midnight(chosen["valid_from"], visitor.billing.zone),
+    }
 
 
 def _form(
@@ -160,6 +160,8 @@ def _form(
     context = {
         "form": form,
         "effect": effect,
+        "seen": price_seen(_price(visitor, form.cleaned_data)) if effect else "",
+        "preview_key": uuid4().hex,
         "price_doubts": price_doubts,
         "currency": visitor.billing.currency,
         "models": models,

@@ -18,6 +18,7 @@ from accounting.models import (
     UnitPrice,
 )
 from accounting.templatetags.units import gpu_hours
+from tests.integration.accounting.views.previewed_price import previewed, save_price
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import ZONE, Story
@@ -56,7 +57,7 @@ def test_a_price_is_shown_before_it_is_saved(sign_in: SignIn, story: Story) -> N
     assert effect.newly_priced_ms > 0
     assert UnitPrice.objects.count() == before
 
-    saved = client.post("/prices/new", values | {"confirm": "yes"}, follow=True)
+    saved = save_price(client, values, follow=True)
     assert "is saved" in html_of(saved)
     price = UnitPrice.objects.get(model="NVIDIA-A10")
     assert str(price.rate_per_gpu_hour) == "0.850000"
@@ -64,6 +65,30 @@ def test_a_price_is_shown_before_it_is_saved(sign_in: SignIn, story: Story) -> N
     event = pghistory.models.Events.objects.tracks(price).get()
     assert event.pgh_context["reason"] == REASON
     assert event.pgh_context["actor"] == "ana"
+
+
+def test_what_is_saved_is_the_price_that_was_previewed(
+    sign_in: SignIn, story: Story
+) -> None:
+    """Another rate could be typed after the preview, and a second click saved once more."""
+    client = sign_in("ana")
+    values = PRICE | {"valid_from": f"{story.until + timedelta(days=2):%Y-%m-%d}"}
+    sent = previewed(client, values)
+    for wrong in ({"rate_per_gpu_hour": "8.5"}, {"preview": ""}, {"seen": ""}):
+        refused = client.post("/prices/new", sent | wrong)
+        assert refused.status_code == 422
+        assert "has changed since the preview" in html_of(refused)
+        assert refused.context["effect"] is not None
+    assert not UnitPrice.objects.filter(model="NVIDIA-A10").exists()
+    for _ in range(2):  # a double click
+        assert client.post("/prices/new", sent).status_code == 302
+    price = UnitPrice.objects.get(model="NVIDIA-A10")
+    assert pghistory.models.Events.objects.tracks(price).count() == 1
+    stale = previewed(client, values | {"rate_per_gpu_hour": "0.9"})
+    save_price(client, values | {"rate_per_gpu_hour": "0.95"})
+    assert client.post("/prices/new", stale).status_code == 422
+    found = UnitPrice.objects.get(model="NVIDIA-A10")
+    assert str(found.rate_per_gpu_hour) == "0.950000"
 
 
 def test_a_price_far_from_the_one_before_it_has_to_be_confirmed(
@@ -80,7 +105,7 @@ def test_a_price_far_from_the_one_before_it_has_to_be_confirmed(
     assert refused.status_code == 422
     assert "Confirm the price, or correct it." in html_of(refused)
     assert not UnitPrice.objects.filter(rate_per_gpu_hour=98).exists()
-    client.post("/prices/new", values | {"confirm": "yes", "is_sure": "on"})
+    save_price(client, values | {"is_sure": "on"})
     assert UnitPrice.objects.filter(rate_per_gpu_hour=98).exists()
 
 
@@ -141,8 +166,8 @@ def test_a_price_is_changed_with_all_that_it_matches(
     }
     rates = {"rate_per_gpu_hour": "1.25"}
     tomorrow = f"{story.until + timedelta(days=2):%Y-%m-%d}"
-    values = PRICE | matched | rates | {"confirm": "yes", "source_note": "List 7"}
-    client.post("/prices/new", values | {"valid_from": tomorrow, "profile": "1G.10GB"})
+    values = PRICE | matched | rates | {"source_note": "List 7"}
+    save_price(client, values | {"valid_from": tomorrow, "profile": "1G.10GB"})
     price = UnitPrice.objects.get(tier="urgent")
     assert (price.profile, price.cluster) == ("1g.10gb", story.cluster)
 
@@ -159,8 +184,8 @@ def test_a_price_is_changed_with_all_that_it_matches(
         "rate_per_gpu_hour": "1.250000",
         "source_note": "List 7",
     }
-    again = {"confirm": "yes", "valid_from": tomorrow, "rate_per_gpu_hour": "1.5"}
-    client.post("/prices/new", values | again)
+    again = {"valid_from": tomorrow, "rate_per_gpu_hour": "1.5"}
+    save_price(client, values | again)
     changed = UnitPrice.objects.get(tier="urgent")
     assert (str(changed.rate_per_gpu_hour), changed.profile) == ("1.500000", "1g.10gb")
 

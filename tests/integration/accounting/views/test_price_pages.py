@@ -14,6 +14,7 @@ from django.test import Client
 
 from accounting.booking.price_effect import NewRate, price_effect
 from accounting.models import DraftState, PriceDraft, PriceList, UnitPrice
+from tests.integration.accounting.views.previewed_price import save_price
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 
@@ -75,11 +76,10 @@ def test_a_list_is_made_renamed_and_gives_prices_its_currency(sign_in: SignIn) -
         "rate_per_gpu_hour": "1.5",
         "price_list": str(made.pk),
         "reason": REASON,
-        "confirm": "yes",
     }
     wrong = client.post("/prices/new", values | {"cost_per_gpu_hour": "1"})
     assert "has prices of the kind rate only" in html_of(wrong)
-    client.post("/prices/new", values)
+    save_price(client, values)
     price = UnitPrice.objects.get(price_list=made)
     assert (price.currency, price.kind) == ("USD", "rate")
     form = client.get(f"/prices/new?price={price.pk}").context["form"]
