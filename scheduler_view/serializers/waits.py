@@ -46,7 +46,7 @@ class HolderRowSerializer(RowSerializer):
 class ReportSerializer(RowSerializer):
     """The words of one object or event."""
 
-    source = serializers.CharField(
+    about = serializers.CharField(
         allow_blank=True, help_text="such as `Pod/lab/train-0`"
     )
     text = serializers.CharField()

@@ -60,10 +60,10 @@ class Report:
     """The words of one object or event.
 
     Attributes:
-        source: such as `Pod/lab/train-0`, `Event/Pod lab/train-0 NotTriggerScaleUp`.
+        about: such as `Pod/lab/train-0`, `Event/Pod lab/train-0 NotTriggerScaleUp`.
     """
 
-    source: str
+    about: str
     text: str
     at: datetime | None
 

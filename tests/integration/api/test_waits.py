@@ -119,7 +119,7 @@ def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
         "holders": [[holder]],
         "starts_if": [{"change": "end_pod", "count": 1, "teams": ["search"]}],
         "message": MESSAGE,
-        "reports": [{"source": "", "text": MESSAGE, "at": None}],
+        "reports": [{"about": "", "text": MESSAGE, "at": None}],
         "seen_at": None,
         "from_metrics": False,
         "lower_holders": [],
