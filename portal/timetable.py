@@ -27,8 +27,9 @@ TIMETABLE: dict[str, dict[str, Any]] = {
     # What waits for GPUs, and what is free: samples of queues. A little more than a minute, so that
     # the limit of once a minute does not skip every other one.
     "look_at_waits": _started("scheduler_view.tasks.observe_waits", 61.0, expires_s=60),
-    # Change sets to plan, apply, end or expire, if a wakeup was lost or a time was reached.
-    "find_changes": _started("scheduler_view.tasks.find_changes", 15.0, expires_s=15),
+    # Change sets to plan, apply, end or expire, if a wakeup was lost, a time was reached or a
+    # worker was killed: with its lease of 15 s, another one goes on within 30 s.
+    "find_changes": _started("scheduler_view.tasks.find_changes", 10.0, expires_s=10),
     # Wasted GPU time: days whose facts, holds, teams or prices changed.
     "find_waste": _started(
         "scheduler_view.tasks.find_waste", crontab(minute="3,18,33,48"), expires_s=900

@@ -35,7 +35,7 @@ WASTE_S = 300  # of one task: the remaining days are computed by the next one
     name="scheduler_view.tasks.find_changes", soft_time_limit=SOFT_S, time_limit=HARD_S
 )
 def find_changes() -> None:
-    """Start a task for each cluster with due change sets (beat: every 15 s)."""
+    """Start a task for each cluster with due change sets (beat: every 10 s)."""
     forget_keys(timezone.now())
     for cluster_id in due_work.clusters_with_work(timezone.now()):
         work.apply_async((cluster_id,), expires=60)

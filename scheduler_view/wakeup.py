@@ -8,6 +8,6 @@ WORK = "scheduler_view.tasks.work"
 def ring(cluster_id: int) -> None:
     """Wake a worker for a cluster's change sets when this transaction has committed.
 
-    Without Redis, beat finds the work within 15 seconds.
+    Without Redis, beat finds the work within 10 seconds.
     """
     wake_worker(WORK, cluster_id)

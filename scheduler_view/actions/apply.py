@@ -57,7 +57,8 @@ def apply(change_set: ChangeSet, *, now: Now, connect: Connect = connect_to) -> 
         change_set.refresh_from_db()
         return False
     try:
-        _run(held, now, connect)
+        with held.kept(now):
+            _run(held, now, connect)
     except ApplyLeaseLostError:
         log.warning("taken over", change_set=change_set.pk)
         return False
@@ -156,14 +157,14 @@ def _record(
         row.message, row.code = outcome.message, outcome.code
         row.save(update_fields=["state", "done_at", "message", "code"])
         if row.state in _DONE:
-            _store_once(held)
+            _store_once(held, at)
 
 
-def _store_once(held: ApplyLease) -> None:
+def _store_once(held: ApplyLease, at: datetime) -> None:
     """The first applied object makes the edits the desired state."""
     change_set = held.change_set
     change_set.refresh_from_db()
-    if change_set.applied_at is not None:
+    if change_set.stored_at or change_set.applied_at:  # the latter by older versions
         return
     try:
         store(change_set)
@@ -171,9 +172,7 @@ def _store_once(held: ApplyLease) -> None:
         note = f"Applied, but changed since: {error}"
         ChangeSet.objects.filter(pk=change_set.pk).update(error=note)
         return
-    ChangeSet.objects.filter(pk=change_set.pk).update(
-        applied_at=change_set.apply_wanted_at
-    )
+    ChangeSet.objects.filter(pk=change_set.pk).update(stored_at=at)
 
 
 def _progress(held: ApplyLease, at: datetime) -> datetime:
@@ -219,7 +218,7 @@ def _finish(held: ApplyLease, at: datetime) -> None:
         states = set(change_set.steps.values_list("state", flat=True))
         if StepState.REFUSED not in states:
             state = ChangeState.APPLIED
-            _store_once(held)
+            _store_once(held, at)
         elif states & set(_DONE):
             state = ChangeState.PARTLY_APPLIED
         else:
@@ -227,6 +226,7 @@ def _finish(held: ApplyLease, at: datetime) -> None:
         change_set.refresh_from_db()
         ChangeSet.objects.filter(pk=change_set.pk).update(
             state=state,
+            applied_at=None if state == ChangeState.REFUSED else at,
             lease_until=None,
             retry_at=None,
             error=_why(change_set, state),

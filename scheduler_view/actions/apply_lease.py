@@ -1,12 +1,18 @@
 """Which worker applies a change set: one for each cluster, for a lease, with a fence.
 
-After a worker is killed, its lease expires and another one continues at the same step. A worker
-that was only paused finds that its fence is not the row's and writes nothing (I13).
+A worker renews its lease while it lives. After it is killed, its lease expires and another one
+continues at the same step. A worker that was only paused finds that its fence is not the row's and
+writes nothing (I13).
 """
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import structlog
+from django.db import DatabaseError, connections
 from django.db.models import F, Q
 
 from accounting.locks import lock
@@ -17,7 +23,12 @@ from scheduler_view.planning.base_versions import (
     lost_updates,
 )
 
-LEASE = timedelta(seconds=90)  # longer than the longest call; renewed with each object
+LEASE = timedelta(
+    seconds=15
+)  # docs/operations.md says how long a killed worker is waited for
+BEAT_S = 4.0  # between two renewals by a worker that lives
+END_S = 5.0  # for the last renewal to end
+log = structlog.get_logger(__name__)
 
 
 class ApplyLeaseLostError(RuntimeError):
@@ -42,6 +53,35 @@ class ApplyLease:
         ).update(lease_until=at + LEASE)
         if not held:
             raise ApplyLeaseLostError(f"{self.change_set} was taken over")
+
+    @contextmanager
+    def kept(self, now: Callable[[], datetime]) -> Iterator[None]:
+        """Renew the lease while the block runs: calls to a cluster may last longer than it."""
+        ending = threading.Event()
+        thread = threading.Thread(target=self._beat, args=(now, ending), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ending.set()
+            thread.join(END_S)
+
+    def _beat(self, now: Callable[[], datetime], ending: threading.Event) -> None:
+        """A lease that was taken over, or that its worker has ended, is not renewed."""
+        mine = ChangeSet.objects.filter(
+            pk=self.change_set.pk,
+            fence=self.fence,
+            state=ChangeState.APPLYING,
+            lease_until__isnull=False,
+        )
+        while not ending.wait(BEAT_S):
+            try:
+                if not mine.update(lease_until=now() + LEASE):
+                    return
+            except DatabaseError as error:
+                log.warning("cannot renew the lease", error=str(error))
+            finally:
+                connections.close_all()  # this thread's own
 
 
 def claim(change_set: ChangeSet, at: datetime) -> ApplyLease | None:

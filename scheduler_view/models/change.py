@@ -1,6 +1,7 @@
 """Change sets: edits, decisions, and the result for each object."""
 
 import pghistory
+import pgtrigger
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -35,7 +36,12 @@ CAME_TO_NOTHING = (
 )
 
 
-@pghistory.track()
+@pghistory.track(
+    pghistory.InsertEvent(),
+    # a worker renews its lease every few seconds
+    pghistory.UpdateEvent(condition=pgtrigger.AnyChange(exclude=["lease_until"])),
+    pghistory.DeleteEvent(),
+)
 class ChangeSet(models.Model):
     """One reviewed set of edits to the quotas and tiers of one cluster.
 
@@ -82,7 +88,9 @@ class ChangeSet(models.Model):
     apply_wanted_by = models.CharField(
         max_length=150, blank=True, default="", db_default=""
     )
-    applied_at = models.DateTimeField(null=True, blank=True)
+    # its edits became the desired state, with its first object
+    stored_at = models.DateTimeField(null=True, blank=True)
+    applied_at = models.DateTimeField(null=True, blank=True)  # the end of applying
     retry_at = models.DateTimeField(null=True, blank=True)  # earliest start
     error = models.TextField(blank=True)  # why it waits or was refused
     # who declined or discarded it

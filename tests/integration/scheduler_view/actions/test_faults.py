@@ -79,6 +79,10 @@ def test_a_temporary_fault_is_waited_for(
     office.work()
     change_set.refresh_from_db()
     assert (change_set.state, change_set.error) == ("applied", "")
+    assert change_set.applied_at is not None
+    assert change_set.apply_wanted_at is not None
+    took = change_set.applied_at - change_set.apply_wanted_at
+    assert took >= timedelta(seconds=rest_s), "it is the end, not the beginning"
     assert office.hard() == {GPU_KEY: "4"}
 
 

@@ -4,20 +4,25 @@ The worker is `manage.py change_set apply` in a process of its own that dies at 
 """
 
 import signal
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import pghistory.models
 import pytest
 
 from accounting.failpoints import PLAN_NAMES, PUSH_NAMES
 from accounting.models import Billing, Binding, Cluster, Team
+from scheduler_view.actions import apply_lease
+from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.models import ChangeSet, QuotaTarget, Tier
 from tests.control_plane.admin import class_path
 from tests.control_plane.world import GPU_KEY, World
 from tests.integration.faults.support import environment, process
 from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office, tier
+from tests.integration.scheduler_view.actions.office import Office, quota, tier
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -56,20 +61,20 @@ tiers:
 
 
 @pytest.mark.parametrize(
-    ("failpoint", "time"),
-    [(name, time) for name in PUSH_NAMES for time in TIMES.get(name, (1, 2, 3))],
+    ("failpoint", "count"),
+    [(name, count) for name in PUSH_NAMES for count in TIMES.get(name, (1, 2, 3))],
 )
 def test_killed_anywhere_the_next_worker_ends_it(
-    place: Office, tmp_path: Path, redis_url: str, failpoint: str, time: int
+    place: Office, tmp_path: Path, redis_url: str, failpoint: str, count: int
 ) -> None:
     path = change_file(place, tmp_path / "change.yaml")
-    seen = environment(redis_url, f"{failpoint}:kill:{time}")
+    seen = environment(redis_url, f"{failpoint}:kill:{count}")
     done = process(seen, "change_set", "apply", path)
     assert done.returncode == -signal.SIGKILL, done.stderr
     change_set = ChangeSet.objects.latest("pk")
     assert change_set.state == "applying"
     assert place.work() == 0  # the dead one's lease still runs
-    place.ahead = timedelta(minutes=2)
+    place.ahead = timedelta(seconds=16)
     place.work()
     change_set.refresh_from_db()
     assert change_set.state == "applied", change_set.error
@@ -82,6 +87,29 @@ def test_killed_anywhere_the_next_worker_ends_it(
     assert Tier.objects.get().value == 20
     states = set(change_set.steps.values_list("state", flat=True))
     assert states == {"applied"}
+
+
+def test_a_worker_that_lives_keeps_its_lease_in_a_long_call(
+    place: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apply_lease, "LEASE", timedelta(seconds=1))
+    monkeypatch.setattr(apply_lease, "BEAT_S", 0.2)
+    seen, apply = [], ClusterClient.apply
+
+    def slow(*given: Any, **more: Any) -> Any:
+        if not more.get("dry_run"):
+            time.sleep(2)
+            seen.append(ChangeSet.objects.filter(apply_lease.due(place.now())).count())
+        return apply(*given, **more)
+
+    monkeypatch.setattr(ClusterClient, "apply", slow)
+    change_set = place.applied(quota(4))
+    assert seen == [0], "another worker would take it over"
+    change_set.refresh_from_db()
+    assert change_set.lease_until is None
+    lease = pghistory.models.Events.objects.tracks(change_set)
+    labels = [one.pgh_diff or {} for one in lease if one.pgh_label == "update"]
+    assert not any(set(diff) == {"lease_until"} for diff in labels)
 
 
 def test_killed_while_planning_the_next_worker_plans(
