@@ -38,6 +38,7 @@ class WaitCause(StrEnum):
     VOLUME_MISSING = "volume_missing"
     DEVICE_CLASS_MISSING = "device_class_missing"
     CLAIM_UNALLOCATABLE = "claim_unallocatable"
+    CLAIM_ELSEWHERE = "claim_elsewhere"
     RESOURCE_UNKNOWN = "resource_unknown"
     NO_DEVICE_PLUGIN = "no_device_plugin"
     NO_MATCHING_NODE = "no_matching_node"

@@ -5,7 +5,7 @@ from typing import Any
 
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.wording import amount_text, queue_text
-from scheduler_view.domain.wording import counted
+from scheduler_view.domain.wording import counted, listed
 
 Facts = Mapping[str, Any]
 At = Callable[[int], str]
@@ -167,12 +167,24 @@ _OF_NODES: Mapping[str, Callable[[Facts], str]] = {
     "setup_nodes": _setup_node,
     "drains": _drain,
 }
+
+
+def _claim_elsewhere(facts: Facts, at: At) -> str:
+    nodes = facts.get("claim_nodes")
+    if nodes is None:
+        return ""
+    if not nodes:
+        return f"The claim {facts['claim']} is allocated on a node that is gone."
+    return f"The claim {facts['claim']} is allocated on {listed(nodes)}."
+
+
 _BY_CAUSE: Mapping[str, Callable[[Facts, At], str]] = {
     WaitCause.CRASH_LOOP.value: _crash_loop,
     WaitCause.INIT_CONTAINER.value: _init_container,
     WaitCause.IMAGE_PULL.value: _of_container,
     WaitCause.CONTAINER_CONFIG.value: _of_container,
     WaitCause.BACK_OFF.value: _back_off,
+    WaitCause.CLAIM_ELSEWHERE.value: _claim_elsewhere,
     WaitCause.QUEUE.value: _queue,
     WaitCause.QUEUE_CHECK.value: _queue_check,
     WaitCause.QUEUE_LIMIT.value: _queue_limit,

@@ -9,6 +9,7 @@ from scheduler_view.domain.waits.placement.holders import HolderSet
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.remedies.on_nodes import ended
+from scheduler_view.domain.waits.world.devices import DeviceClaim, DeviceRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,8 @@ def device_wait(
     claim = index.world.claims.get((pod.namespace, finding.name)) if pod else None
     if claim is None or not claim.requests:
         return DeviceWait([], [], {})
-    request = claim.requests[0]
-    known = index.world.device_classes.get(request.device_class)
-    driver = (known.driver if known else "") or request.device_class
+    request = _short_request(index, claim)
+    driver = _driver(index, request)
     offered = _offered(index, driver)
     if not offered:
         cause = remedy("publish_devices", device_class=request.device_class)
@@ -62,6 +62,20 @@ def device_wait(
     if most > 0:
         found.append(remedy("shrink_request", units=most))
     return DeviceWait(sets, found, devices)
+
+
+def _driver(index: WorldIndex, request: DeviceRequest) -> str:
+    known = index.world.device_classes.get(request.device_class)
+    return (known.driver if known else "") or request.device_class
+
+
+def _short_request(index: WorldIndex, claim: DeviceClaim) -> DeviceRequest:
+    """The first request of a claim for which no node has enough free devices; else the first."""
+    for one in claim.requests:
+        offered = _offered(index, _driver(index, one))
+        if max((total - taken for _, total, taken in offered), default=0) < one.count:
+            return one
+    return claim.requests[0]
 
 
 def _offered(index: WorldIndex, driver: str) -> list[tuple[NodeRoom, int, int]]:

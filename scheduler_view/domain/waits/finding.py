@@ -14,6 +14,7 @@ _BEFORE_NODES = frozenset(
     {
         *(WaitCause.VOLUME_MISSING, WaitCause.DEVICE_CLASS_MISSING),
         *(WaitCause.CLAIM_UNALLOCATABLE, WaitCause.RETRY_PENDING),
+        WaitCause.CLAIM_ELSEWHERE,
     }
 )
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from scheduler_view.domain.waits.autoscalers import with_autoscaler
 from scheduler_view.domain.waits.cause import Stage, WaitCause
+from scheduler_view.domain.waits.claim_nodes import claim_elsewhere
 from scheduler_view.domain.waits.explanation import Evidence
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.instants import held_group
@@ -244,6 +245,9 @@ class Findings:
                         name=named,
                         facts=facts,
                     )
+        elsewhere = claim_elsewhere(self.index, base, claims, verdicts)
+        if elsewhere is not None:
+            return elsewhere
         short = next((one for one in claims if not one.is_allocated), None)
         message = pod.scheduled.message if pod.scheduled else ""
         if short is not None and (

@@ -30,6 +30,7 @@ _NOT_BY_NODE = frozenset(
         WaitCause.VOLUME_MISSING,
         WaitCause.DEVICE_CLASS_MISSING,
         WaitCause.CLAIM_UNALLOCATABLE,
+        WaitCause.CLAIM_ELSEWHERE,
     }
 )
 

@@ -29,6 +29,7 @@ CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.VOLUME_MISSING: "Its volume claim does not exist",
     WaitCause.DEVICE_CLASS_MISSING: "Its device class does not exist",
     WaitCause.CLAIM_UNALLOCATABLE: "No node has the devices of its claim",
+    WaitCause.CLAIM_ELSEWHERE: "Its claim is allocated on a node that cannot take it",
     WaitCause.RESOURCE_UNKNOWN: "No node has this kind of GPU resource",
     WaitCause.NO_DEVICE_PLUGIN: "The device plugin of a GPU node reports no GPUs",
     WaitCause.NO_MATCHING_NODE: "No node matches its selector or affinity",
@@ -160,6 +161,14 @@ def _ended(change: Change) -> str:
     return ", and ".join(parts)
 
 
+def _claim_freed(change: Change) -> str:
+    claim, pods = change["claim"], change["pods"]
+    if not pods:
+        return f"the claim {claim} is allocated again"
+    verb = "ends" if len(pods) == 1 else "end"
+    return f"{listed(pods)} {verb}, so that the claim {claim} is allocated again"
+
+
 def _no_capital(by: str) -> str:
     return by.replace("The ", "the ")
 
@@ -283,6 +292,7 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "create_claim_template": lambda c: f"the claim template {c['name']} is created",
     "create_device_class": lambda c: f"the device class {c['name']} is created",
     "publish_devices": lambda c: f"a driver publishes devices of {c['device_class']}",
+    "free_claim": _claim_freed,
     "provide_volume": lambda c: f"a volume for {c['name']} is provided",
     "move_volume": lambda c: f"the volume of {c['name']} moves to another zone",
     "relax_spread": lambda c: f"its spread over {c['key']} is relaxed",

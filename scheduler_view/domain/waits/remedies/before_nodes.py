@@ -119,6 +119,11 @@ def _claim(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
     return _placed(kind)(unit, finding)
 
 
+def _freed_claim(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
+    facts = finding.facts
+    return [remedy("free_claim", claim=facts["claim"], pods=facts["claim_pods"])]
+
+
 def _victims(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
     victims = finding.facts.get("victims")
     count = len(victims) if isinstance(victims, list) else 0
@@ -190,6 +195,7 @@ _SIMPLE: Mapping[WaitCause, Callable[[WorkUnit, PodFinding], list[Remedy]]] = {
     WaitCause.NO_DEVICE_PLUGIN: plugin_remedies,
     WaitCause.VOLUME_MISSING: _placed("create_claim"),
     WaitCause.VOLUME_UNBOUND: _unbound,
+    WaitCause.CLAIM_ELSEWHERE: _freed_claim,
     WaitCause.DEVICE_CLASS_MISSING: _named("create_device_class"),
     WaitCause.RETRY_PENDING: lambda _, __: [remedy("wait", at_most_ms=SWEEP_MS)],
     WaitCause.IMAGE_PULL: _named("repair_image", "image"),

@@ -12,6 +12,7 @@ from scheduler_view.domain.waits.world.lenient import (
     whole,
 )
 from scheduler_view.domain.waits.world.pods import ControllerRef, controller_of
+from scheduler_view.domain.waits.world.selectors import NodeTerm, node_terms
 
 _DRIVER = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 
@@ -32,6 +33,7 @@ class DeviceClaim:
     Attributes:
         devices: allocated ones, as (driver, pool, name).
         pods: uids of pods for which it is reserved.
+        nodes: where an allocated claim may be used; None for any.
     """
 
     namespace: str
@@ -41,6 +43,7 @@ class DeviceClaim:
     is_allocated: bool = False
     devices: tuple[tuple[str, str, str], ...] = ()
     pods: frozenset[str] = frozenset()
+    nodes: tuple[NodeTerm, ...] | None = None
 
     @property
     def count(self) -> int:
@@ -82,6 +85,7 @@ def device_claim(manifest: Manifest) -> DeviceClaim:
             if not is_true(one, "adminAccess")
         ),
         frozenset(text(one, "uid") for one in items(status, "reservedFor")),
+        node_terms(part(status, "allocation").get("nodeSelector")),
     )
 
 
