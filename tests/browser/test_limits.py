@@ -73,7 +73,7 @@ def limits(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
         for (kind, namespace, name), parts in OBJECTS.items():
             fields = {f"f:{n}": fields_of(v) for n, v in parts.items() if n != "status"}
             entry = {"manager": "kubectl-create", "time": now.isoformat()}
-            meta = {"name": name, "namespace": namespace, "uid": name}
+            meta: dict[str, Any] = {"name": name, "namespace": namespace, "uid": name}
             meta["managedFields"] = [entry | {"fieldsV1": fields}]
             Observation.objects.create(
                 cluster=story.cluster,

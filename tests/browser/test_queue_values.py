@@ -4,6 +4,7 @@ How they are planned and applied: `tests/integration/scheduler_view/schedulers`.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -18,7 +19,7 @@ from tests.story import Story
 PHONE = 320
 GPU = "nvidia.com/gpu"
 NOMINAL = f"a100/{GPU}/nominalQuota"
-OBJECTS = {
+OBJECTS: dict[str, dict[str, Any]] = {
     "ClusterQueue": {
         "spec": {
             "resourceGroups": [

@@ -38,7 +38,13 @@ from accounting.models import (
     Workload,
 )
 from scheduler_view.domain.plan.edit import QuotaEdit, edit_fields
-from scheduler_view.models import ChangeSet, ChangeStep, WasteFinding, WhatIfRun
+from scheduler_view.models import (
+    ChangeSet,
+    ChangeStep,
+    Observation,
+    WasteFinding,
+    WhatIfRun,
+)
 from tests.browser.bills import import_two
 from tests.browser.waits import store_waits
 from tests.story import FOREVER, PASSWORD, Story
@@ -58,6 +64,7 @@ def fill(story: Story, rows: int = MANY) -> None:
         book(period)
     _findings(story)
     _prices(rows)
+    _limits(story, rows)
     import_two(story)
     store_waits(story)
     create_budget(
@@ -201,6 +208,28 @@ def _prices(rows: int) -> None:
                 rate_per_gpu_hour=Decimal("0.30"),
                 valid_from=OPENED,
             )
+
+
+def _limits(story: Story, rows: int) -> None:
+    """Quotas of a namespace that its team, leads, finance and admins read; a queue."""
+    hard = {"requests.nvidia.com/gpu": "1"}
+    objects = [
+        *(("ResourceQuota", f"quota-{n:02d}", {"hard": hard}) for n in range(rows)),
+        ("LocalQueue", "jobs", {"clusterQueue": "vision"}),
+    ]
+    Observation.objects.bulk_create(
+        Observation(
+            cluster=story.cluster,
+            kind=kind,
+            namespace="vision-prod",
+            name=name,
+            uid=name,
+            digest=name,
+            manifest={"kind": kind, "metadata": {"name": name}, "spec": spec},
+            changed_at=OPENED,
+        )
+        for kind, name, spec in objects
+    )
 
 
 def _contests(story: Story, lead: User, rows: int) -> None:
