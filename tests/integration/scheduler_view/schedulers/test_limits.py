@@ -74,6 +74,11 @@ def fresh(queues: QueueOffice) -> Iterator[QueueOffice]:
         reserved = [{"name": "a100", "resources": [{"name": GPU, "total": used}]}]
         status = {"flavorsReservation": reserved, "pendingWorkloads": waiting}
         queues.write_status("ClusterQueue", queue, status)
+    more = {"capability": {GPU: "8"}, "deserved": {GPU: "4"}, "weight": 3}
+    queues.make("VolcanoQueue", name, spec=more)
+    gpu = {"quota": 4, "limit": 8, "overQuotaWeight": 2}
+    queues.make("KaiQueue", name, spec={"resources": {"gpu": gpu}})
+    queues.make("WorkloadPriorityClass", f"high-{name}", value=100)
     queues.admin.create(
         f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{name}/localqueues",
         {
@@ -98,6 +103,9 @@ def objects(fresh: QueueOffice) -> dict[str, Any]:
         class_path(f"high-{name}"),
         fresh.path("ClusterQueue", f"{name}-lender"),
         fresh.path("ClusterQueue", f"{name}-taker"),
+        fresh.path("VolcanoQueue", name),
+        fresh.path("KaiQueue", name),
+        fresh.path("WorkloadPriorityClass", f"high-{name}"),
     ]
     found = {}
     for path in paths:

@@ -247,6 +247,23 @@ def test_fifty_rows_a_page(limits: None, sign_in: SignIn) -> None:
     assert "Namespace lab-07 has no team: add a rule to Attribution." in found
 
 
+def test_a_quota_over_hundreds_of_namespaces_names_three(
+    story: Story, sign_in: SignIn
+) -> None:
+    QuotaTarget.objects.create(
+        cluster=story.cluster,
+        team=story.teams["vision"],
+        resource=GPU,
+        gpus=1004,
+        split={f"lab-{number:03d}": 2 for number in range(502)},
+        version=1,
+    )
+    for address in ("/quotas", "/teams/vision/quota"):
+        page = html_of(sign_in("ana").get(address))
+        assert "lab-000 2, lab-001 2, lab-002 2, 998 in 499 more" in page
+        assert "lab-003" not in page
+
+
 def test_adopting_what_cannot_be_adopted_says_why(
     limits: None, sign_in: SignIn
 ) -> None:
