@@ -59,7 +59,7 @@ class Hit:
 
     Attributes:
         kind: team, workload, workloads (all of a team, if there are more than are listed), gpu,
-            model, node, unit, change.
+            model, node, unit, change, entry, person.
         key: what its address needs.
         more: what distinguishes it from others of the same name.
         team: the slug it belongs to; empty if it has none.
@@ -72,7 +72,7 @@ class Hit:
     team: str = ""
 
 
-def pattern_of(words: str) -> str:
+def _pattern_of(words: str) -> str:
     """The pattern of ILIKE for names that contain these words."""
     text = words.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
     return f"%{text}%"
@@ -84,7 +84,7 @@ def find(scope: Scope, words: str) -> list[Hit]:
         return []
     teams = None if scope.team_ids is None else sorted(scope.team_ids)
     values = {
-        "words": pattern_of(words),
+        "words": _pattern_of(words),
         "typed": words,
         "teams": teams,
         "most": MOST,

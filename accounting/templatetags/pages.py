@@ -141,6 +141,12 @@ def lower_first(text: str) -> str:
 
 
 @register.filter
+def quoted(text: str) -> str:
+    """The end of a sentence: a text in quotation marks with one stop, its own or that after it."""
+    return f"“{text}”" if text.rstrip().endswith((".", "!", "?")) else f"“{text}”."
+
+
+@register.filter
 def entry(table: Mapping[str, Any], key: str) -> Any:
     """The value of a table for a key that is only known in the template."""
     return table.get(key) if table else None

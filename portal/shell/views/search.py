@@ -1,4 +1,4 @@
-"""Search: pages, teams, workloads, pending and running work, GPUs, nodes and change sets."""
+"""Search: pages, teams, workloads, work, GPUs, nodes, change sets, entries and people."""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode
@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from accounting.access import Scope
 from accounting.queries.search import Hit, find
+from accounting.queries.search_entries import find_entry, find_people
 from accounting.web.permissions import signed_in, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem
 from scheduler_view.queries.search import find_change, find_work
@@ -20,6 +21,8 @@ _ICONS = {
     "node": "cpu",
     "unit": "clock",
     "change": "file-diff",
+    "entry": "table",
+    "person": "users",
 }
 _OTHERS = (  # pages without an entry in the navigation
     NavItem("recommendations", "Recommendations", "trash-2", needs="lead"),
@@ -64,8 +67,10 @@ def find_anything(request: HttpRequest) -> HttpResponse:
     scope = visitor.scope
     hits = [
         *find_change(scope, words),
+        *find_entry(scope, words),
         *find_work(scope, visitor.now, words),
         *find(scope, words),
+        *find_people(scope, words),
     ]
     context = {
         "words": words,
@@ -91,4 +96,11 @@ def _hit_url(hit: Hit) -> str:
         return reverse(routes[hit.kind], args=[hit.key])
     if hit.kind in ("node", "model"):
         return f"{reverse('gpus')}?{urlencode({'q': hit.key})}"
+    if hit.kind == "entry":
+        at = [hit.team, hit.key]
+        return reverse("statement", args=at) if hit.key else reverse("months")
+    if hit.kind == "person":
+        if hit.team:
+            return f"{reverse('team-rules', args=[hit.team])}#members-title"
+        return f"{reverse('audit')}?{urlencode({'actor': hit.key})}"
     return f"{reverse('team-workloads', args=[hit.team])}?{urlencode({'q': hit.key})}"

@@ -14,6 +14,11 @@ from accounting.domain.reports.comparison import change
 from accounting.templatetags import pages, units
 
 
+def test_a_quoted_sentence_has_one_stop() -> None:
+    assert pages.quoted("the yearly renewal.") == "“the yearly renewal.”"
+    assert pages.quoted("renewal") == "“renewal”."
+
+
 def test_time_without_a_team_has_a_name_and_not_a_slug() -> None:
     assert pages.named({}, "unmapped") == "Unmapped"
     assert pages.named({}, "platform") == "Platform"

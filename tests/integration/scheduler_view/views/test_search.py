@@ -4,12 +4,17 @@ The address of every person is tests/integration/access's.
 """
 
 import re
+from decimal import Decimal
+from unittest.mock import ANY
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.db.models import F
 from django.test import Client
 
-from accounting.models import GpuPresence, Node, PodAttribution, PodHold, Workload
+from accounting.actions.finance.entries import add_entry
+from accounting.booking.running import book_running
+from accounting.models import GpuPresence, Node, PodAttribution, PodHold, Team, Workload
 from scheduler_view.models import ChangeSet, WaitRecord
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import Office
@@ -55,6 +60,35 @@ def test_jobs_are_found_whether_they_wait_or_run(desk: Office, sign_in: SignIn) 
     assert f"/queues/{theirs.pk}" in links(sign_in("ana"), "segmenter")
     for url in lead:
         assert sign_in("luis").get(url).status_code == 200
+
+
+def test_entries_are_found_by_their_number(desk: Office, sign_in: SignIn) -> None:
+    ana = get_user_model().objects.get(username="ana")
+    vision = Team.objects.get(slug="vision")
+    day = desk.now().date()
+    add_entry("credit", vision, day, Decimal("-12.50"), "agreed in a review", ana)
+    assert links(sign_in("ana"), "e-1")["/months"].startswith("E-1 Credit")
+    assert links(sign_in("luis"), "E-1") == {}  # no statement has it yet
+    month = f"{day:%Y-%m}"
+    book_running(month)
+    text = f"E-1 Credit, EUR -12.50 Vision, {day:%-d %b %Y}"
+    for name in ("ana", "fin", "luis"):
+        found = links(sign_in(name), "E-1")
+        assert found[f"/statements/vision/{month}"] == text
+    for name in ("mia", "omar"):  # a viewer, and nobody's member
+        assert "E-1" not in " ".join(links(sign_in(name), "E-1").values())
+
+
+def test_people_are_found_in_the_teams_that_one_sees(
+    desk: Office, sign_in: SignIn
+) -> None:
+    del desk
+    rules = "/teams/vision/rules#members-title"
+    assert "leads Vision" in links(sign_in("ana"), "luis")[rules]
+    assert "leads Vision" in links(sign_in("mia"), "luis")[rules]
+    assert links(sign_in("ana"), "omar") == {"/audit?actor=omar": ANY}
+    for name in ("luis", "omar"):
+        assert not [url for url in links(sign_in(name), "omar") if "audit" in url]
 
 
 def test_own_work_is_found_behind_a_lot_of_others(
