@@ -21,7 +21,7 @@ class Scraper(models.Model):
     is_kube_state = models.BooleanField(default=False)
     interval_ms = models.PositiveIntegerField(null=True)  # as its source declares (N4)
     # By name of whole percentages, what it ever showed (N8): [its first fractions as
-    # [time in ms, GPU], values above 1, such with decimal places].
+    # [time in ms, GPU], values above 1, such with decimal places, values of exactly 1].
     scales = models.JSONField(default=dict, db_default={})
 
     class Meta:

@@ -30,11 +30,13 @@ class ShownScale(NamedTuple):
         fractions: its first samples between 0 and 1, ascending; at most `WRONG_SAMPLES`.
         is_above: it showed values above 1 that count as data.
         is_averaged: some of these had decimal places.
+        has_ones: it showed values of exactly 1.
     """
 
     fractions: tuple[Sample, ...] = ()
     is_above: bool = False
     is_averaged: bool = False
+    has_ones: bool = False
 
     @property
     def is_ratio(self) -> bool:
@@ -45,6 +47,11 @@ class ShownScale(NamedTuple):
     def kind(self) -> tuple[int, bool, bool]:
         """What of it decides how a window is read."""
         return len(self.fractions), self.is_above, self.is_averaged
+
+    @property
+    def is_open(self) -> bool:
+        """True if some of its values can be read in more than one way; 0 is 0 on every scale."""
+        return self.has_ones or bool(self.fractions)
 
     def joined(self, every: Sequence[Series], period: Interval) -> "ShownScale":
         """This, and what samples of a period show.
@@ -70,6 +77,7 @@ class ShownScale(NamedTuple):
             tuple(sorted(fractions)[:WRONG_SAMPLES]),
             self.is_above or bool(are_above(values).any()),
             self.is_averaged or bool(are_averages(values).any()),
+            self.has_ones or bool((values == ONE_PERCENT).any()),
         )
 
 

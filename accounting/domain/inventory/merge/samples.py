@@ -47,6 +47,7 @@ def observe(
         The changed records.
     """
     touched = ChangedRecords()
+    known = frozenset(inventory.scrapers)
     shown = {name for name, node in inventory.nodes.items() if node.spans}
     everything = [
         (series, reading)
@@ -57,7 +58,7 @@ def observe(
     _objects(inventory, everything, period, touched)
     _show_claims(inventory, touched)
     observe_gpus(inventory, everything, period, touched)
-    observe_scales(inventory, everything, period, touched)
+    observe_scales(inventory, everything, period, touched, known)
     touched.nodes |= note_partitions(inventory)
     touched.nodes |= note_divided(inventory, touched.pods)
     touched.pods |= note_named(inventory)

@@ -1,6 +1,7 @@
 """Merges what scrapers show under names of whole percentages (rules.md N8)."""
 
 from collections import defaultdict
+from collections.abc import Container
 
 from accounting.domain.core.interval import Interval
 from accounting.domain.inventory.merge.operations import (
@@ -11,7 +12,9 @@ from accounting.domain.inventory.merge.operations import (
 from accounting.domain.inventory.records import Inventory
 from accounting.domain.samples.metric_scales import WHOLE_PERCENT
 from accounting.domain.samples.series import ScraperIdentity, Series
-from accounting.domain.samples.shown_scales import NOTHING
+from accounting.domain.samples.shown_scales import NOTHING, ShownScale
+
+UNKNOWN = ShownScale(has_ones=True)
 
 
 def observe_scales(
@@ -19,10 +22,17 @@ def observe_scales(
     everything: Everything,
     period: Interval,
     touched: ChangedRecords,
+    known: Container[ScraperIdentity],
 ) -> None:
     """Merge the samples of a period under names whose scale their source does not declare.
 
-    A scraper is `rescaled` if fractions are known under the name: nothing else is doubtful.
+    A scraper is `rescaled` where fractions of any scraper are known under the name, and it showed
+    values that are open: nothing else is read otherwise than before. What a known scraper showed
+    before this was kept, or while the name was declared, may be open.
+
+    Args:
+        inventory, everything, period, touched: as of every merge.
+        known: the scrapers of earlier merges.
     """
     those: dict[tuple[ScraperIdentity, str], list[Series]] = defaultdict(list)
     for series, reading in everything:
@@ -33,12 +43,12 @@ def observe_scales(
     changed: list[tuple[ScraperIdentity, str]] = []
     for (scraper, name), found in those.items():
         record = scraper_record(inventory, scraper)
-        before = record.scales.get(name, NOTHING)
+        before = record.scales.get(name, UNKNOWN if scraper in known else NOTHING)
         now = before.joined(found, period)
-        if now != before:
+        if now != record.scales.get(name):
             record.scales[name] = now
             touched.scrapers.add(scraper)
-        if now.kind != before.kind:
+        if before.is_open and now.kind != before.kind:
             changed.append((scraper, name))
     odd = {
         name

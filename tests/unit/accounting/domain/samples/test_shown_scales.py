@@ -32,7 +32,7 @@ def test_parts_in_any_order_give_the_same() -> None:
     parts = [of({at: value}) for at, value in PERCENT.items()]
     whole = NOTHING.joined([of(PERCENT)], EVER)
     first = ((ms(0), "G"), (ms(30), "G"), (ms(60), "G"))
-    assert whole == ShownScale(first, is_above=True, is_averaged=True)
+    assert whole == ShownScale(first, is_above=True, is_averaged=True, has_ones=True)
     for order in list(permutations(parts))[::97]:
         found = NOTHING
         for part in [*order, order[0]]:  # one of them twice
@@ -52,7 +52,7 @@ def test_ratios_need_three_fractions_and_nothing_above_one() -> None:
 
 def test_only_data_of_the_period_show_a_scale() -> None:
     """250, NaN, infinity and negative values are no data; the end does not belong to it."""
-    odd: Values = {0: 2.5, 30: np.nan, 60: np.inf, 90: -0.005, 120: 0.0, 150: 0.01}
+    odd: Values = {0: 2.5, 30: np.nan, 60: np.inf, 90: -0.005, 120: 0.0}
     assert NOTHING.joined([of(odd)], EVER) == NOTHING
     period = Interval(ms(30), ms(60))
     found = NOTHING.joined([of({0: 0.5, 30: 0.005, 60: 0.125})], period)
