@@ -140,10 +140,10 @@ class ChangeBodySerializer(_Base):
 
     An edit is `{kind: quota, team, resource, gpus, tier, rule, weights, version}`, `gpus` null to
     remove the quota, without `rule` and `weights` to keep those that it has; or `{kind: tier, name,
-    value, preempts, is_default, description, in_place, remove, version}`; or `{kind: queue, object,
-    name, field, value, release, version}`, `value` null for a field that must not be set. `version`
-    is of the quota, tier or field that was read; 0 if there was none; without it, it is not
-    checked.
+    value, preempts, is_default, description, in_place, class_name, remove, version}`, `class_name`
+    for a new tier that takes over a class; or `{kind: queue, object, name, field, value, release,
+    version}`, `value` null for a field that must not be set. `version` is of the quota, tier or
+    field that was read; 0 if there was none; without it, it is not checked.
     """
 
     edits = serializers.ListField(child=_AnyObject(), allow_empty=False)

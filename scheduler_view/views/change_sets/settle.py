@@ -93,11 +93,11 @@ def _restored(target: QuotaTarget) -> dict[str, Any]:
 
 
 def _adopted(target: QuotaTarget) -> dict[str, Any]:
-    """The quota as in the cluster."""
+    """The quota as in the cluster; a later number keeps which namespaces have one."""
     there = _there(target)
     edit = _restored(target) | {"gpus": sum(there.values())}
     if len(there) > 1:
-        edit |= {"rule": SplitRule.WEIGHTS.value, "weights": there}
+        edit |= {"rule": SplitRule.LISTED.value, "weights": there}
     return edit
 
 

@@ -167,3 +167,47 @@ def test_a_difference_in_two_namespaces_shows_each(
     assert f"vision-lab: {KEY} is 5, wanted 12. Changed by kubectl-edit" in text
     # of 24, 17 are held: no namespace has more left than the quota
     assert "7 left: 7 in vision-prod, 5 in vision-lab" in text
+
+
+def objects(*places: str) -> list[str]:
+    """What a person selects: kubectl still manages these numbers, too."""
+    return [f"ResourceQuota {place}/gpu-ledger" for place in places]
+
+
+def test_adopting_nothing_everywhere_is_a_quota_of_0(
+    desk: Office, sign_in: SignIn
+) -> None:
+    ana = sign_in("ana")
+    for place in ("vision-prod", "vision-lab"):
+        edit(desk, place, 0)
+    change = settle(ana, "adopt")
+    desk.work()
+    press(desk, ana, change, "apply")
+    assert change.state == "applied", change.error
+    assert QuotaTarget.objects.get(team__slug="vision").gpus == 0
+    assert limits(desk) == ("0", "0")
+    desk.applied(quota(8), forced=objects("vision-prod", "vision-lab"))
+    assert limits(desk) == ("4", "4")
+
+
+def test_adopting_leaves_namespaces_without_a_quota_without_one(
+    desk: Office, sign_in: SignIn
+) -> None:
+    desk.world.admin.make_namespace("vision-new")
+    Binding.objects.create(
+        kind=BindingKind.NAMESPACE,
+        glob="vision-new",
+        team=Team.objects.get(slug="vision"),
+        position=100,
+        valid_from=EPOCH,
+    )
+    edit(desk, "vision-prod", 20)
+    ana = sign_in("ana")
+    change = settle(ana, "adopt")
+    desk.work()
+    press(desk, ana, change, "apply")
+    assert change.state == "applied", change.error
+    assert limits(desk) == ("20", "12")
+    desk.applied(quota(64), forced=objects("vision-prod"))
+    assert limits(desk) == ("40", "24")
+    assert not desk.has_quota("vision-new")
