@@ -31,10 +31,13 @@ from scheduler_view.planning.cluster_connection import Connect, connect_to
 
 PATIENCE = timedelta(minutes=15)  # without progress; then the rest is refused
 RETURN_PATIENCE = timedelta(days=1)  # for the return of a loan, which no person repeats
+TOKEN_PATIENCE = timedelta(days=1)  # for a person who renews a token
 # a change set whose workers die each time is stopped
 MOST_CLAIMS, LONGEST = 20, timedelta(hours=1)
 REST = timedelta(seconds=5)  # after a temporary error without a time from the server
 LONGEST_REST = timedelta(minutes=2)
+CHANGED_SINCE = "Applied, but changed since"
+WAITING = "Waits for a token: "
 _OPEN = (StepState.WAITING, StepState.SENT)
 _DONE = (StepState.APPLIED, StepState.UNCHANGED)
 _STATES = {
@@ -93,7 +96,9 @@ def _stumbled(held: ApplyLease, outcome: PushResult, at: datetime) -> bool:
 
 
 def _run(held: ApplyLease, now: Now, connect: Connect) -> None:
-    if held.fence > MOST_CLAIMS and now() - _progress(held, now()) >= LONGEST:
+    waits = held.change_set.error.startswith(WAITING)  # it has not died
+    is_long = now() - _progress(held, now()) >= LONGEST
+    if held.fence > MOST_CLAIMS and is_long and not waits:
         text = f"given up: {held.fence} attempts began and did not end"
         _refuse_rest(held, PushResult(Fate.STOPPED, text), now())
         _finish(held, now())
@@ -143,9 +148,16 @@ def _mark(held: ApplyLease, row: ChangeStep, at: datetime) -> None:
     """Before an object is sent: from here on the outcome is unknown until it is stored."""
     with _acting(held):
         held.renew(at)
+        _clear_error(held)
         if row.state != StepState.SENT:
             row.state = StepState.SENT
             row.save(update_fields=["state"])
+
+
+def _clear_error(held: ApplyLease) -> None:
+    """It no longer rests; what an object's result says stays."""
+    rows = ChangeSet.objects.filter(pk=held.change_set.pk).exclude(error="")
+    rows.exclude(error__startswith=CHANGED_SINCE).update(error="")
 
 
 def _record(
@@ -169,7 +181,7 @@ def _store_once(held: ApplyLease, at: datetime) -> None:
     try:
         store(change_set)
     except LostUpdate as error:
-        note = f"Applied, but changed since: {error}"
+        note = f"{CHANGED_SINCE}: {error}"
         ChangeSet.objects.filter(pk=change_set.pk).update(error=note)
         return
     ChangeSet.objects.filter(pk=change_set.pk).update(stored_at=at)
@@ -185,6 +197,9 @@ def _progress(held: ApplyLease, at: datetime) -> datetime:
 def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> None:
     """Wait for the server's time; give up after a limit, and store the state."""
     patience = RETURN_PATIENCE if is_return(held.change_set) else PATIENCE
+    waits = ""
+    if outcome.waits_for_token:
+        patience, waits = TOKEN_PATIENCE, WAITING
     if at - _progress(held, at) >= patience:
         _refuse_rest(held, outcome, at)
         _finish(held, at)
@@ -195,7 +210,7 @@ def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> No
         ChangeSet.objects.filter(pk=held.change_set.pk).update(
             retry_at=at + min(rest, LONGEST_REST),
             lease_until=None,
-            error=f"{where}{outcome.message}",
+            error=f"{waits}{where}{outcome.message}",
             version=F("version") + 1,
         )
 
@@ -240,7 +255,7 @@ def _finish(held: ApplyLease, at: datetime) -> None:
 
 
 def _why(change_set: ChangeSet, state: str) -> str:
-    if change_set.error.startswith("Applied, but changed since"):
+    if change_set.error.startswith(CHANGED_SINCE):
         return change_set.error
     if state == ChangeState.APPLIED:
         return ""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from accounting.audit import Actor
 from accounting.models import Cluster
-from scheduler_view.actions.apply import Now, apply
+from scheduler_view.actions.apply import PATIENCE, Now, apply
 from scheduler_view.actions.change_sets import (
     ChangeRefused,
     Draft,
@@ -135,7 +135,11 @@ def carry_out(change_set: ChangeSet, *, actor: Actor, now: Now, say: Say) -> Cha
         return change_set
     request_apply(change_set, version=change_set.version, actor=actor, at=now())
     apply(change_set, now=now)
-    while change_set.state in (ChangeState.APPROVED, ChangeState.APPLYING):
+    until = now() + PATIENCE  # then a worker goes on
+    while (
+        change_set.state in (ChangeState.APPROVED, ChangeState.APPLYING)
+        and now() < until
+    ):
         say(f"{change_set} waits: {change_set.error or 'the cluster is being changed'}")
         rest_s = 1.0
         if change_set.retry_at is not None:

@@ -28,9 +28,9 @@ from scheduler_view.planning.cluster_snapshot import get_or_none
 HOPELESS = (
     NotConfigured,
     TlsFailure,
-    Unauthorized,
     WriteConflict,
 )  # the next object would fail in the same way
+TOKEN_REST_S = 60.0  # before a token that was not accepted is tried again
 PATCHES_TRIED = 3  # of an object that others write at the same time
 READ_BACK = "found in the cluster when it was read back"
 
@@ -47,12 +47,17 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """An outcome with the server's message."""
+    """An outcome with the server's message.
+
+    Attributes:
+        waits_for_token: a person must renew a token.
+    """
 
     fate: Fate
     message: str = ""
     code: int | None = None
     retry_after_s: float | None = None
+    waits_for_token: bool = False
 
 
 def settled(
@@ -107,7 +112,7 @@ def outcome_of(error: ClusterError) -> PushResult:
     if isinstance(error, HOPELESS):
         return PushResult(Fate.STOPPED, error.message, error.code)
     if error.is_temporary:
-        return PushResult(Fate.LATER, error.message, error.code, error.retry_after_s)
+        return _later(error)
     if isinstance(error, FieldConflict):
         text = f"Conflict with {error.owner}: {error.message}"
         return PushResult(Fate.REFUSED, text, error.code)
@@ -182,8 +187,14 @@ def _read_back(
         if _is_done(step, get_or_none(reader, step.key)):
             return PushResult(Fate.APPLIED, READ_BACK, error.code)
     except ClusterError as unread:
-        return PushResult(Fate.LATER, unread.message, unread.code, unread.retry_after_s)
-    return PushResult(Fate.LATER, error.message, error.code, error.retry_after_s)
+        return _later(unread)
+    return _later(error)
+
+
+def _later(error: ClusterError) -> PushResult:
+    is_token = isinstance(error, Unauthorized)
+    rest_s = error.retry_after_s or (TOKEN_REST_S if is_token else None)
+    return PushResult(Fate.LATER, error.message, error.code, rest_s, is_token)
 
 
 def _pin(reader: ClusterClient, step: PlanStep, live: Manifest | None) -> Pin:

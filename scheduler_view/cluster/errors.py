@@ -37,7 +37,9 @@ class NotConfigured(ClusterError):
 
 
 class Unauthorized(ClusterError):
-    """401: the identity is not valid: the credentials must change."""
+    """401: the identity is not valid: until its token is renewed."""
+
+    is_temporary = True
 
 
 class Forbidden(ClusterError):

@@ -5,6 +5,7 @@ library. Nothing is retried here: the caller knows whether a retry is safe.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from urllib3.exceptions import HTTPError
 from scheduler_view.cluster import transport
 from scheduler_view.cluster.access import ClusterAccess
 from scheduler_view.cluster.answers import error_of
-from scheduler_view.cluster.errors import NotConfigured
+from scheduler_view.cluster.errors import ClusterError, NotConfigured, Unauthorized
+from scheduler_view.cluster.tokens import named
 
 POOL = 16  # connections in the pool of one server
 
@@ -57,13 +59,18 @@ class Session:
             raw = self._send(method, path, query, body, content_type, timeout_s)
             if not 200 <= raw.status < 300:
                 text = transport.read(raw, deadline, timeout_s)
-                raise error_of(raw.status, text, raw.headers)
+                raise self._error(error_of(raw.status, text, raw.headers))
             yield raw
         except (HTTPError, OSError) as error:
             raise transport.failure(error, timeout_s) from error
         finally:
             if raw is not None:
                 _give_back(raw)
+
+    def _error(self, error: ClusterError) -> ClusterError:
+        if isinstance(error, Unauthorized):
+            return named(error, self.access, datetime.now(UTC))
+        return error
 
     def _send(
         self,

@@ -34,6 +34,7 @@ from scheduler_view.observation.observe import (
 )
 from scheduler_view.observation.preemptions import note_preemptions
 from scheduler_view.observation.resource_claims import observe_devices
+from scheduler_view.observation.tokens import note_tokens
 from scheduler_view.observation.waits.observe_waits import observe_waits
 from scheduler_view.planning.cluster_connection import Connect, connect_to
 
@@ -88,6 +89,8 @@ def look_once(
     If a cluster does not respond, its stored objects are kept; its observation runs have the
     reason.
     """
+    if kinds == KINDS:
+        note_tokens(cluster, now())
     try:
         with connect(cluster, AccessRole.READER) as client:
             listed = [kind for kind in kinds if kind not in QUEUE_FIELDS]

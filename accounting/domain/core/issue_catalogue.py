@@ -230,6 +230,11 @@ TEXTS: Mapping[str, Text] = {
         "for the import.",
         "the time in both clusters, which is booked twice",
     ),
+    "cluster_token": Text(
+        "Token of a cluster expires",
+        "Without it, workers cannot read the cluster, or apply changes. Create a new token and "
+        "write it to the same file; nothing is restarted.",
+    ),
     # hardware
     "gpu_xid": Text(
         "GPU error (XID)",
@@ -263,7 +268,7 @@ OF_WINDOWS = frozenset(TEXTS) - {
     *("source_failed", "source_warning", "target_down", "clock_went_back"),
     *("unpriced_gpu", "unmapped_namespace", "unknown_metric"),
     *("cluster_silent", "sampled_after_retired", "gpu_in_two_clusters"),
-    *("hold_without_gpus", "gpu_never_sampled"),
+    *("hold_without_gpus", "gpu_never_sampled", "cluster_token"),
 }
 
 # Codes whose time at stake adds up over findings; others report the total each time.

@@ -4,8 +4,10 @@ Aspects: 429 with Retry-After, hang, reset, 5xx, refused connections, wrong cred
 killed between two objects, one of three clusters down, patience that ends.
 """
 
+import base64
+import json
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from tests.control_plane.faulty import failing, response
 from tests.control_plane.server import control_plane
 from tests.control_plane.world import GPU_KEY, world_of
 from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office, quota
+from tests.integration.scheduler_view.actions.office import EPOCH, Office, quota
 
 pytestmark = [pytest.mark.django_db, pytest.mark.control_plane]
 BUSY = response(429, b"busy", "Retry-After: 60")
@@ -98,10 +100,53 @@ def test_patience_ends_and_the_last_words_stay(office: Office) -> None:
     assert "down for repair" in change_set.error
 
 
-def test_wrong_credentials_are_said_in_the_servers_words(
-    office: Office, tmp_path: Path
+def jwt(expires: datetime, issued: datetime = EPOCH) -> str:
+    """A token of a service account; its signature is wrong."""
+    claims = {"iat": int(issued.timestamp()), "exp": int(expires.timestamp())}
+    text = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    return f"e30.{text}.c2ln"
+
+
+@pytest.mark.parametrize("role", ["reader", "pusher"])
+@pytest.mark.parametrize("is_jwt", [True, False])
+def test_a_token_that_expired_is_named_and_waited_for(
+    office: Office, tmp_path: Path, role: str, *, is_jwt: bool
 ) -> None:
     change_set = office.agreed(quota(4), quota(2, "speech"))
+    old = tmp_path / "old.token"
+    ended = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    old.write_text(jwt(ended) if is_jwt else "no such token")
+    settings = dict(office.world.settings)
+    good = Path(settings[role]["token_file"]).read_text()
+    office.cluster.kubernetes = settings | {
+        role: settings[role] | {"token_file": str(old)}
+    }
+    office.cluster.save()
+    asked(office, change_set)
+    assert change_set.state == "applying"
+    assert "Unauthorized" in change_set.error
+    words = "expired at 2026-01-02 03:04 UTC" if is_jwt else "does not accept the token"
+    assert words in change_set.error
+    assert str(old) in change_set.error
+    assert not office.has_quota()
+    office.ahead = timedelta(hours=20)  # nobody was at work
+    for _ in range(25):
+        office.work()
+        office.ahead += timedelta(seconds=61)
+    change_set.refresh_from_db()
+    assert change_set.state == "applying", change_set.error
+    old.write_text(good)
+    office.work()
+    change_set.refresh_from_db()
+    assert (change_set.state, change_set.error) == ("applied", "")
+    assert change_set.approved_by == "luis"
+    assert office.hard() == {GPU_KEY: "4"}
+
+
+def test_a_token_that_nobody_renews_ends_it_after_a_day(
+    office: Office, tmp_path: Path
+) -> None:
+    change_set = office.agreed(quota(4))
     wrong = tmp_path / "wrong"
     wrong.write_text("no such token")
     settings = dict(office.world.settings)
@@ -110,9 +155,12 @@ def test_wrong_credentials_are_said_in_the_servers_words(
     }
     office.cluster.save()
     asked(office, change_set)
+    office.ahead = timedelta(hours=25)
+    office.work()
+    change_set.refresh_from_db()
     assert change_set.state == "refused"
     assert {step.code for step in change_set.steps.all()} == {401}
-    assert "Unauthorized" in change_set.error
+    assert str(wrong) in change_set.error
 
 
 def test_a_cluster_that_cannot_be_read_leaves_a_draft_that_says_so(
