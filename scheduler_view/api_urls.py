@@ -26,6 +26,7 @@ urlpatterns = [
         ("waiting", "waiting", waits.WaitingView.as_view()),
         ("queued-units", "queued-units", queues.QueuedUnitsView.as_view()),
         ("resource-pools", "resource-pools", queues.ResourcePoolsView.as_view()),
+        ("node-notes", "node-notes", waits.NodeNotesView.as_view()),
         ("wait-times", "wait-times", queues.WaitTimesView.as_view()),
         ("preemptions", "preemptions", waits.PreemptionsView.as_view()),
         ("waste", "waste", waste.WasteView.as_view()),

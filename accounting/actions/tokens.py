@@ -34,6 +34,7 @@ SCOPES = (
     "read:waiting",
     "read:queued-units",
     "read:resource-pools",
+    "read:node-notes",
     "read:wait-times",
     "read:preemptions",
     "read:waste",

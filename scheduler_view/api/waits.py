@@ -13,11 +13,13 @@ from accounting.rights import WHOLE_FLEET
 from accounting.serializers.queues import QueueRowSerializer
 from scheduler_view.queries.queue_values import value_rows
 from scheduler_view.queries.quotas import among
+from scheduler_view.queries.waits.node_notes import node_note_rows
 from scheduler_view.queries.waits.preempted import preempted_key, preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
 from scheduler_view.serializers.quotas import QueueValueRowSerializer
 from scheduler_view.serializers.waits import (
+    NodeNoteRowSerializer,
     PreemptionRowSerializer,
     WaitingUnitRowSerializer,
 )
@@ -63,6 +65,20 @@ class WaitingView(RowsView):
         found = waiting_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
         return self.listed(request, rows, WaitingUnitRowSerializer)
+
+
+class NodeNotesView(RowsView):
+    """Nodes that are not in order."""
+
+    subject = "node-notes"
+    parameters = ("cluster",)
+
+    @lists(NodeNoteRowSerializer, parameters)
+    def get(self, request: Request) -> Response:
+        """List nodes with GPUs that report none, are not set up, or cannot be drained."""
+        found = node_note_rows(scope_of(request.user), timezone.now())
+        rows = among(found, self.selection(request).filters)
+        return self.listed(request, rows, NodeNoteRowSerializer)
 
 
 class PreemptionsView(RowsView):

@@ -25,6 +25,8 @@ class ObservationRun(models.Model):
     error = models.TextField(blank=True)
     code = models.PositiveSmallIntegerField(null=True)  # HTTP status of the error
     is_allowed = models.BooleanField(default=True)  # by RBAC
+    # of waits: nodes that are not in order, each with `since_ms` (domain `node_notes`)
+    notes = models.JSONField(default=list)
 
     class Meta:
         constraints = [

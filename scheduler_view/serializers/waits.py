@@ -115,6 +115,21 @@ class WaitingUnitRowSerializer(RowSerializer):
     )
 
 
+class NodeNoteRowSerializer(RowSerializer):
+    """One node with GPUs that is not in order."""
+
+    cluster = serializers.CharField()
+    node = serializers.CharField()
+    kind = serializers.CharField(
+        help_text="`silent_nodes`: its device plugin reports nothing; `setup_nodes`: it is not set "
+        "up, or is being removed; `drains`: a disruption budget keeps pods on it while it is "
+        "cordoned; `zero_pods`: pods that request 0 GPUs wait for it",
+    )
+    text = serializers.CharField()
+    since = SecondsField(help_text="when it was first observed")
+    seen_at = SecondsField()
+
+
 class PreemptionRowSerializer(RowSerializer):
     """One pod that the scheduler preempted for another."""
 

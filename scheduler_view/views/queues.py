@@ -40,6 +40,7 @@ from scheduler_view.queries.queues.queued_units import (
     queued_unit,
 )
 from scheduler_view.queries.queues.wait_times import wait_time_rows
+from scheduler_view.queries.waits.node_notes import node_note_rows
 from scheduler_view.queries.waits.waiting_units import waiting_row
 from scheduler_view.views.parameters import parameter
 
@@ -78,6 +79,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         "rows": found.rows[:MOST],
         "has_more": len(found.rows) > MOST,
         "most": MOST,
+        "notes": node_note_rows(scope, now, cluster=cluster),
         "waits": wait_time_rows(scope, now, cluster=cluster),
         "clusters": _clusters() if scope.sees_any else {},
         "teams": _by_name({slug: one.name for slug, one in teams.items()}),

@@ -162,10 +162,28 @@ def _drain(one: Facts) -> str:
     )
 
 
+def _zero(one: Facts) -> str:
+    waits = "waits" if one["pods"] == 1 else "wait"
+    whose = f" of {one['namespace']}" if one["namespace"] else " of another team"
+    taint = (
+        f", whose taint {one['taint']} they do not tolerate" if "taint" in one else ""
+    )
+    return (
+        f"{counted(one['pods'], 'pod')}{whose} that request 0 GPUs {waits} for "
+        f"{one['node']}{taint}."
+    )
+
+
+def note_text(note: Facts) -> str:
+    """A note of a node (`node_notes.notes_of_cluster`) as a sentence."""
+    return _OF_NODES[note["kind"]](note)
+
+
 _OF_NODES: Mapping[str, Callable[[Facts], str]] = {
     "silent_nodes": _silent_node,
     "setup_nodes": _setup_node,
     "drains": _drain,
+    "zero_pods": _zero,
 }
 
 

@@ -18,6 +18,7 @@ from scheduler_view.queries.queues.queued_units import queued_rows
 from scheduler_view.queries.queues.wait_times import wait_time_rows
 from scheduler_view.queries.quotas import among, quota_rows
 from scheduler_view.queries.tiers import tier_rows
+from scheduler_view.queries.waits.node_notes import node_note_rows
 from scheduler_view.queries.waits.preempted import preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
@@ -36,6 +37,7 @@ from scheduler_view.serializers.quotas import (
     TierRowSerializer,
 )
 from scheduler_view.serializers.waits import (
+    NodeNoteRowSerializer,
     PreemptionRowSerializer,
     WaitingUnitRowSerializer,
 )
@@ -52,6 +54,7 @@ FILTERS = {
     "preemptions": ("cluster", "team"),
     "queued-units": ("cluster", "team"),
     "resource-pools": ("cluster",),
+    "node-notes": ("cluster",),
     "wait-times": ("cluster",),
 }
 IN_TABLES = (  # of limits; JSON and CSV have all columns
@@ -157,6 +160,10 @@ _ROWS: dict[str, tuple[_Read, type[RowSerializer]]] = {
     "resource-pools": (
         lambda: pool_rows(EVERYTHING, timezone.now()),
         PoolRowSerializer,
+    ),
+    "node-notes": (
+        lambda: node_note_rows(EVERYTHING, timezone.now()),
+        NodeNoteRowSerializer,
     ),
     "wait-times": (
         lambda: wait_time_rows(EVERYTHING, timezone.now()),

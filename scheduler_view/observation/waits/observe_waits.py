@@ -25,6 +25,7 @@ from scheduler_view.cluster.kinds import (
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explain import Explainer
+from scheduler_view.domain.waits.node_notes import notes_of_cluster
 from scheduler_view.domain.waits.world.events import READ_FIELDS
 from scheduler_view.domain.waits.world.world import World, read_world
 from scheduler_view.models import ObservationRun, UnitWait
@@ -124,6 +125,22 @@ def _with_history(cluster: Cluster, world: World) -> World:
     return replace(world, free_since_ms=since, holds=holds)
 
 
+Note = Mapping[str, Any]
+
+
+def kept_notes(
+    old: Iterable[Note], new: Iterable[Note], now_ms: int
+) -> list[dict[str, Any]]:
+    """Notes of nodes with since when each has been seen; numbers of pods may change."""
+    since = {_key(one): one["since_ms"] for one in old}
+    return [{**one, "since_ms": since.get(_key(one), now_ms)} for one in new]
+
+
+def _key(note: Note) -> tuple[Any, ...]:
+    names = ("kind", "node", "taint", "budget", "namespace")
+    return tuple(note.get(name) for name in names)
+
+
 def store_waits(cluster: Cluster, world: World, now: datetime) -> int:
     """Explain and store; returns how many rows changed."""
     with transaction.atomic():
@@ -141,5 +158,8 @@ def store_waits(cluster: Cluster, world: World, now: datetime) -> int:
         store_queues(cluster, explainer, found, now)
         run.seen_at = run.tried_at = now
         run.error, run.code, run.is_allowed = "", None, True
+        run.notes = kept_notes(
+            run.notes, notes_of_cluster(explainer.index), world.now_ms
+        )
         run.save()
     return changed

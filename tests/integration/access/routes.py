@@ -208,6 +208,7 @@ REST: dict[str, Route] = {
     "queue-values": Route(f"{API}queue-values", ROWS),
     "waiting": Route(f"{API}waiting", ALL),
     "queued-units": Route(f"{API}queued-units", ALL),
+    "node-notes": Route(f"{API}node-notes", ALL),
     "resource-pools": Route(f"{API}resource-pools", ALL),
     "wait-times": Route(f"{API}wait-times", ALL),
     "preemptions": Route(f"{API}preemptions", ALL),

@@ -117,6 +117,19 @@ class WorldIndex:
             if room.node.maker and name not in known | with_devices
         ]
 
+    @cached_property
+    def zero_pods(self) -> list[PodObject]:
+        """Pods that wait, request 0 of a GPU resource and no GPUs, and choose their nodes."""
+        added = self.world.added
+        return [
+            pod
+            for pod in self.world.pods
+            if pod.waits
+            and any(is_gpu(name, added) for name in pod.spec.zeros)
+            and not any(is_gpu(name, added) for name, _ in pod.spec.requests)
+            and (pod.spec.node_selector or pod.spec.node_terms is not None)
+        ]
+
     def candidates(self, resources: Iterable[str]) -> Candidates:
         """Nodes that have all these GPU resources; all nodes if none is named (S6)."""
         key = tuple(resources)

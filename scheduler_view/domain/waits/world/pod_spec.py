@@ -78,6 +78,7 @@ class PodSpec:
 
     Attributes:
         requests: effective ones in thousandths, by resource, sorted.
+        zeros: resources of which a container requests 0, sorted.
         node_terms: None without a required node affinity.
         host_ports: number and protocol.
         volumes: names of PersistentVolumeClaims.
@@ -86,6 +87,7 @@ class PodSpec:
     """
 
     requests: tuple[tuple[str, int], ...] = ()
+    zeros: tuple[str, ...] = ()
     node_selector: tuple[tuple[str, str], ...] = ()
     node_terms: tuple[NodeTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
@@ -116,6 +118,9 @@ def pod_spec(spec: Manifest) -> PodSpec:
     containers = items(spec, "containers")
     return PodSpec(
         requests=tuple(sorted(effective_requests_of(spec).items())),
+        zeros=tuple(
+            sorted({n for one in containers for n, a in _asked(one).items() if not a})
+        ),
         node_selector=tuple(
             sorted(
                 (key, value)

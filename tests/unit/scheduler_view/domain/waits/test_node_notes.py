@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.details import details_of
+from scheduler_view.domain.waits.details import details_of, note_text
+from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.domain.waits.node_notes import notes_of_cluster
+from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.wording import change_text
 from tests.unit.scheduler_view.domain.waits.worlds import (
     GPU,
@@ -17,6 +20,7 @@ from tests.unit.scheduler_view.domain.waits.worlds import (
     node,
     owned,
     pod,
+    world_of,
 )
 
 PRODUCT = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
@@ -205,3 +209,59 @@ def test_some_pods_end_and_one_does_not_go() -> None:
         "example.com/x"
     )
     assert GPU in found.resource
+
+
+def notes(**objects: Any) -> list[dict[str, Any]]:
+    return notes_of_cluster(WorldIndex(world_of(**objects)))
+
+
+def zero(name: str, **spec: Any) -> dict[str, Any]:
+    """A pod that requests 0 GPUs and selects the nodes of zone a."""
+    spec = {"nodeSelector": {"zone": "a"}} | spec
+    return pod(name, 0, spec=spec, meta={"name": name, "namespace": "lab", "uid": name})
+
+
+TAINTED = [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]
+
+
+def test_pods_that_request_no_gpus_of_a_node_are_said_once() -> None:
+    """They are not units of GPUs, and wait for nodes with GPUs all the same."""
+    world: dict[str, Any] = {
+        "Node": [node("g0", taints=TAINTED), node("cpu", None)],
+        "Pod": [zero("a"), zero("b"), zero("c", nodeSelector={"zone": "z"}),
+                pod("d", None, spec={"nodeSelector": {"zone": "a"}})],
+    }  # fmt: skip
+    (one,) = notes(**world)
+    assert one == {
+        "kind": "zero_pods", "node": "g0", "namespace": "lab", "pods": 2,
+        "taint": "nvidia.com/gpu",
+    }  # fmt: skip
+    assert note_text(one) == (
+        "2 pods of lab that request 0 GPUs wait for g0, whose taint nvidia.com/gpu they "
+        "do not tolerate."
+    )
+    assert list(Explainer(world_of(**world)).waiting()) == []
+
+
+def test_nodes_are_noted_although_nothing_waits_for_them() -> None:
+    startup = [{"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"}]
+    leaving = [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]
+    found = notes(
+        Node=[
+            node("g0", None, labels=COUNTED),
+            node("g1", taints=startup),
+            node("g2", taints=leaving),
+            node("g3", taints=TAINTED),
+            node("cpu", None, taints=startup),
+        ]
+    )
+    assert [(one["kind"], one["node"]) for one in found] == [
+        ("silent_nodes", "g0"),
+        ("setup_nodes", "g1"),
+        ("setup_nodes", "g2"),
+    ]
+    assert [note_text(one) for one in found] == [
+        "The labels of g0 show a node of 8 GPUs, its device plugin reports none.",
+        "g1 is not set up yet: it has the taint node.cilium.io/agent-not-ready.",
+        "g2 is being removed: it has the taint karpenter.sh/disrupted.",
+    ]
