@@ -62,7 +62,10 @@ def _work(ending: Event) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/months", "/months/2026-11", "/statements/vision/2026-11", "/charges"],
+    [
+        *("/months", "/months/2026-11", "/statements/vision/2026-11", "/charges"),
+        *("/charges?by=workload", "/charges?by=correction", "/charges?by=namespace"),
+    ],
 )
 def test_amounts_are_beside_their_names_on_a_phone(sign_in: SignIn, path: str) -> None:
     """What a month comes to is read without scrolling sideways."""

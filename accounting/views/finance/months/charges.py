@@ -126,8 +126,10 @@ def _rounded(rows: Sequence[ChargeRow], currency: str) -> dict[int, Decimal]:
 def _line(
     row: ChargeRow, names: dict[str, Payer], charge: Decimal
 ) -> dict[str, object]:
+    fields = [_text(names, name, value) for name, value in row.fields.items()]
     return {
-        "fields": [_text(names, name, value) for name, value in row.fields.items()],
+        "fields": fields,
+        "rest": " · ".join(one for one in fields[1:] if one),  # on a phone
         "ms": row.ms,
         "charge": charge,
         "without_money_ms": row.without_money_ms,
