@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from django.db import connection
 
+from accounting.domain.core.interval import to_ms
 from accounting.domain.units.gpu_units import NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import Cluster, GpuPresence, NodeFact
@@ -15,6 +17,7 @@ from accounting.queries.resources import added_resources
 from scheduler_view.domain.simulator.cluster import ReplayNode
 from scheduler_view.domain.simulator.recorded import (
     WEEK_MS,
+    OpenRange,
     RecordedNode,
     RecordedPod,
     RecordedUnit,
@@ -91,11 +94,17 @@ def recorded_weeks(cluster: Cluster, count: int) -> FoundWeeks | None:
         return None
     end = cluster.data_end_ms
     start = end - count * WEEK_MS
-    nodes = {one.node.name: one for one in _nodes(cluster, start, end)}
+    holds = _holds(cluster, start, end)
+    binds: dict[str, list[int]] = {}
+    for hold in sorted(holds, key=lambda one: one.bound_ms):
+        binds.setdefault(hold.node, []).append(hold.bound_ms)
+    nodes = {
+        one.node.name: _open_for(one, binds.get(name, ()))
+        for name, one in _nodes(cluster, start, end)
+    }
     priorities = _priorities(cluster)
     units: list[RecordedUnit] = []
     left_out = 0
-    holds = _holds(cluster, start, end)
     eligible = spot_eligible(cluster, holds, end)
     for group in _groups(holds):
         pods = [pod for hold in group if (pod := _pod(hold, nodes)) is not None]
@@ -125,8 +134,10 @@ def _priorities(cluster: Cluster) -> dict[str, int]:
     return found
 
 
-def _nodes(cluster: Cluster, start: int, end: int) -> Iterator[RecordedNode]:
-    """A node for each resource, with its latest capacity before the end."""
+def _nodes(
+    cluster: Cluster, start: int, end: int
+) -> Iterator[tuple[str, RecordedNode]]:
+    """Names, and a node for each resource, with its latest capacity before the end."""
     present: dict[int, list[tuple[int, int | None]]] = {}
     gpus: dict[int, set[int]] = {}
     names: dict[int, str] = {}
@@ -140,6 +151,7 @@ def _nodes(cluster: Cluster, start: int, end: int) -> Iterator[RecordedNode]:
     added = added_resources()
     spellings = {sanitised(resource): resource for resource in added}
     facts = _facts(cluster, end)
+    cordoned = _cordoned(cluster)
     for node, name in sorted(names.items(), key=lambda item: item[1]):
         fact = facts.get(node)
         capacity = {
@@ -155,9 +167,13 @@ def _nodes(cluster: Cluster, start: int, end: int) -> Iterator[RecordedNode]:
                 shown = ReplayNode(
                     node_name(name, resource), 0, units, f"{resource} {model}"
                 )
-                yield RecordedNode(
-                    *(shown, resource, model, unit.share, _union(present[node])),
-                    is_spot=fact is not None and fact.lifecycle == _SPOT,
+                yield (
+                    name,
+                    RecordedNode(
+                        *(shown, resource, model, unit.share, _union(present[node])),
+                        is_spot=fact is not None and fact.lifecycle == _SPOT,
+                        cordoned=cordoned.get(node, ()),
+                    ),
                 )
 
 
@@ -168,6 +184,42 @@ def _facts(cluster: Cluster, end: int) -> dict[int, NodeFact]:
     return {
         fact.node_id: fact for fact in facts if fact.valid_from.timestamp() * 1000 < end
     }
+
+
+def _open_for(one: RecordedNode, binds: Sequence[int]) -> RecordedNode:
+    """A node that takes pods at the latest when it took one: samples show it later."""
+
+    def opened(since: int | None, until: int | None) -> int | None:
+        within = (
+            at
+            for at in binds
+            if (since is None or since < at) and (until is None or at < until)
+        )
+        return next(within, until)
+
+    before = [None, *(end for _, end in one.present)]
+    present = tuple(
+        (opened(last, begin) or begin, end)
+        for last, (begin, end) in zip(before, one.present, strict=False)
+    )
+    cordoned = tuple((since, opened(since, until)) for since, until in one.cordoned)
+    return replace(one, present=present, cordoned=cordoned)
+
+
+def _cordoned(cluster: Cluster) -> dict[int, tuple[OpenRange, ...]]:
+    """Ranges in which nodes were cordoned, by node, as far as samples show."""
+    found: dict[int, list[OpenRange]] = {}
+    rows = NodeFact.objects.filter(node__cluster=cluster)
+    facts = rows.order_by("node_id", "valid_from").values_list(
+        "node_id", "valid_from", "labels__unschedulable"
+    )
+    for node, of_node in groupby(facts, key=itemgetter(0)):
+        changes = [(to_ms(at), state == "true") for _, at, state in of_node]
+        ends = [*(at for at, _ in changes[1:]), None]
+        for (at, is_cordoned), end in zip(changes, ends, strict=True):
+            if is_cordoned:
+                found.setdefault(node, []).append((at, end))
+    return {node: tuple(ranges) for node, ranges in found.items()}
 
 
 def _union(ranges: list[tuple[int, int | None]]) -> tuple[tuple[int, int | None], ...]:

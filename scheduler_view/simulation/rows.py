@@ -27,7 +27,8 @@ def calibration_line(one: Calibration) -> str:
         f"what happened, replayed with {one.policy}: {one.near:,} of {one.units:,} units "
         f"({one.near_share:.1%}) bound within 60 s of the recorded bind, "
         f"{one.hours:,.1f} GPU-hours instead of {one.recorded_hours:,.1f} "
-        f"({one.hours_error:.2%} off)"
+        f"({one.hours_error:.2%} off); {one.held:,} ({one.held_share:.1%}) waited for something "
+        "other than GPUs, and do so in the replay"
     )
 
 

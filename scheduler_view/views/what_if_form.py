@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from accounting.forms import AccessibleForm
-from scheduler_view.domain.simulator.policies.catalogue import POLICIES
+from scheduler_view.domain.simulator.policies.catalogue import OFFERED
 
 Choices = Sequence[tuple[str, str]]
 _AS_NOW = ("", "As it was")
@@ -29,7 +29,7 @@ class WhatIfForm(AccessibleForm):
     )
     policy = forms.ChoiceField(
         required=False,
-        choices=[_AS_NOW, *((name, name) for name in POLICIES)],
+        choices=[_AS_NOW, *((name, name) for name in OFFERED)],
         label="Placement",
     )
     team = forms.ChoiceField(required=False, label="Team with another quota")

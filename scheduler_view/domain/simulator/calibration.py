@@ -11,6 +11,7 @@ from scheduler_view.domain.simulator.replay import ReplayedUnit
 NEAR_MS = 60_000
 BINDS, HOURS = 0.95, 0.01  # calibrated: at least, at most
 REFUSED_BINDS, REFUSED_HOURS = 0.5, 0.1  # no answer: below, above
+HELD, REFUSED_HELD = 0.1, 0.5  # of the units: calibrated at most, no answer above
 
 
 class Trust(StrEnum):
@@ -30,6 +31,7 @@ class Calibration:
         units: created and bound in the weeks.
         near: of these, those that the replay bound within 60 s of the recorded bind.
         hours, recorded_hours: GPU-hours of the replay and as recorded.
+        held: of the units, those that something other than GPUs held back.
     """
 
     policy: str
@@ -37,6 +39,12 @@ class Calibration:
     near: int
     hours: float
     recorded_hours: float
+    held: int = 0
+
+    @property
+    def held_share(self) -> float:
+        """0 without units."""
+        return self.held / self.units if self.units else 0.0
 
     @property
     def near_share(self) -> float:
@@ -52,10 +60,12 @@ class Calibration:
 
     @property
     def trust(self) -> Trust:
-        """By S36: 95% of binds within 60 s and GPU-hours within 1%."""
-        if self.near_share >= BINDS and self.hours_error <= HOURS:
+        """By S36: 95% of binds within 60 s, GPU-hours within 1%, at most 10% held back."""
+        is_near = self.near_share >= BINDS and self.hours_error <= HOURS
+        if is_near and self.held_share <= HELD:
             return Trust.CALIBRATED
-        if self.near_share < REFUSED_BINDS or self.hours_error > REFUSED_HOURS:
+        is_far = self.near_share < REFUSED_BINDS or self.hours_error > REFUSED_HOURS
+        if is_far or self.held_share > REFUSED_HELD:
             return Trust.REFUSED
         return Trust.INEXACT
 
@@ -74,6 +84,7 @@ def calibrate(
         near=sum(1 for ms in distances if ms is not None and ms <= NEAR_MS),
         hours=held_hours(found, within, weeks.end_ms),
         recorded_hours=held_hours(recorded, within, weeks.end_ms),
+        held=sum(1 for one in new if one.unit.held_until_ms),
     )
 
 

@@ -1,12 +1,13 @@
 """Recorded weeks of a cluster: which work requested GPUs, when, and which nodes there were."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from scheduler_view.domain.simulator.cluster import ReplayNode
 from scheduler_view.domain.simulator.request import ReplayRequest
 
+OpenRange = tuple[int, int | None]  # in ms; None: it has not ended
 WEEK_MS = 7 * 24 * 3_600_000
 
 
@@ -45,6 +46,7 @@ class RecordedUnit:
         workload_type: empty if unknown.
         priority: a larger one goes first.
         may_run_on_spot: it may be interrupted (S31), and was on no spot node.
+        held_until_ms: until when something other than GPUs held it back; 0 if nothing did.
     """
 
     name: str
@@ -55,6 +57,7 @@ class RecordedUnit:
     workload_type: str = ""
     priority: int = 0
     may_run_on_spot: bool = False
+    held_until_ms: int = 0
 
     @property
     def bound_ms(self) -> int:
@@ -76,14 +79,24 @@ class RecordedNode:
         resource, model: of its units; `node.model` names both.
         present: ranges in ms, in order; the last end is None if it is still there.
         is_spot: by its labels, as last recorded.
+        cordoned: ranges in which it took no new pods.
     """
 
     node: ReplayNode
     resource: str
     model: str
     share: Fraction
-    present: tuple[tuple[int, int | None], ...]
+    present: tuple[OpenRange, ...]
     is_spot: bool = False
+    cordoned: tuple[OpenRange, ...] = ()
+
+    @property
+    def open_ranges(self) -> list[OpenRange]:
+        """When it was there and took new pods."""
+        found = [*self.present]
+        for closed in self.cordoned:
+            found = [part for one in found for part in _without(one, closed)]
+        return found
 
 
 @dataclass(frozen=True)
@@ -120,5 +133,15 @@ class RecordedWeeks:
         )
 
 
-def _lasts(present: tuple[int, int | None], end_ms: int) -> bool:
+def _without(one: OpenRange, closed: OpenRange) -> Iterator[OpenRange]:
+    """The parts of a range before and after another one."""
+    begin, end = one
+    since, until = closed
+    if since > begin:
+        yield begin, since if end is None else min(since, end)
+    if until is not None and (end is None or until < end):
+        yield max(begin, until), end
+
+
+def _lasts(present: OpenRange, end_ms: int) -> bool:
     return present[1] is None or present[1] >= end_ms

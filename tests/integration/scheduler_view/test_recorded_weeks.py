@@ -194,6 +194,30 @@ def test_weeks_are_read_with_nodes_gangs_quotas_and_priorities(
     assert {unit.team for unit in weeks.units} == {"search"}
 
 
+def test_a_node_is_closed_while_it_is_cordoned_until_a_pod_is_bound_there(
+    recorded: Recorded,
+) -> None:
+    """Samples show a cordon from 20 to 30 and from 50 on, and the node itself from 5 on."""
+    for hour, state in ((20, "true"), (30, ""), (50, "true")):
+        NodeFact.objects.create(
+            node=recorded.node,
+            valid_from=END - timedelta(days=14) + timedelta(hours=hour),
+            capacity={"nvidia_com_gpu": 8},
+            labels={"unschedulable": state} if state else {},
+            model=MODEL,
+        )
+    GpuPresence.objects.update(start_ms=START_MS + 5 * HOUR)
+    recorded.hold(60, 61, 1)
+    found = recorded_weeks(recorded.cluster, 2)
+    assert found is not None
+    [node] = found.weeks.nodes
+    hours = [
+        tuple(None if at is None else (at - START_MS) / HOUR for at in one)
+        for one in node.open_ranges
+    ]
+    assert hours == [(0, 20), (30, 50), (61, None)]
+
+
 def test_the_command_calibrates_and_answers(recorded: Recorded, tmp_path: Path) -> None:
     file = tmp_path / "what-if.yaml"
     file.write_text(
@@ -249,7 +273,7 @@ def test_a_replay_that_is_too_far_off_gives_no_answer(
     )
     ended = run("simulate", str(file), "--format=json")
     assert (ended.code, json.loads(ended.out)) == (1, {"rows": []})
-    assert "4 of 14 units" in ended.err
+    assert "; 10 (71.4%) waited for something other than GPUs" in ended.err
     assert "no answer" in ended.err
 
 

@@ -30,6 +30,10 @@ POLICIES: Mapping[str, _Make] = {
 """How to make each policy: of a cluster, a seed, and the requests that usually come."""
 
 
+OFFERED = ("BestFit", "FGD", "GpuClustering", "GpuPacking")
+"""Those that people choose from; the others are for comparison."""
+
+
 def policy_of(
     name: str, cluster: ReplayCluster, seed: int, classes: Classes
 ) -> PlacementPolicy:

@@ -10,12 +10,13 @@ from scheduler_view.domain.simulator.calibration import (
     calibrate,
     nearest,
 )
+from scheduler_view.domain.simulator.held_back import held_back
 from scheduler_view.domain.simulator.outcome import (
     WeekOutcome,
     outcomes,
     recorded_outcomes,
 )
-from scheduler_view.domain.simulator.policies.catalogue import POLICIES
+from scheduler_view.domain.simulator.policies.catalogue import OFFERED
 from scheduler_view.domain.simulator.recorded import RecordedWeeks
 from scheduler_view.domain.simulator.replay import ReplayedUnit, replay
 from scheduler_view.domain.simulator.what_ifs.answer import (
@@ -87,11 +88,15 @@ def what_if(
     Raises:
         ScenarioError: for a scenario that these weeks cannot be changed to.
     """
+    weeks = held_back(
+        weeks, lambda done, total: on_progress("what happened, waits", done, total)
+    )
     changed = [(scenario, _parted(weeks, scenario)) for scenario in scenarios]
     replays: dict[str, list[ReplayedUnit]] = {}
     calibrations = []
-    for name in [policy] if policy else list(POLICIES):
-        replays[name] = _replayed(weeks, name, f"what happened, {name}", on_progress)
+    for name in [policy] if policy else OFFERED:
+        step = f"what happened, {name}"
+        replays[name] = _replayed(weeks, name, step, on_progress, keeps_nodes=True)
         calibrations.append(calibrate(weeks, name, replays[name]))
     chosen = nearest(calibrations)
     if chosen.trust is Trust.REFUSED:
@@ -128,7 +133,11 @@ def _answer(
 ) -> ScenarioAnswer:
     after, chosen, rate = parted.weeks, happened.chosen, happened.rate
     replayed = _replayed(
-        after, scenario.policy or chosen.policy, scenario.name, on_progress
+        after,
+        scenario.policy or chosen.policy,
+        scenario.name,
+        on_progress,
+        keeps_nodes=not scenario.policy,
     )
     elsewhere = [ReplayedUnit(unit, unit.bound_ms) for unit in parted.moved]
     found = outcomes(after, replayed, elsewhere)
@@ -153,10 +162,16 @@ def _parted(weeks: RecordedWeeks, scenario: Scenario) -> WorkOnSpot:
 
 
 def _replayed(
-    weeks: RecordedWeeks, policy: str, step: str, on_progress: OnProgress
+    weeks: RecordedWeeks,
+    policy: str,
+    step: str,
+    on_progress: OnProgress,
+    *,
+    keeps_nodes: bool,
 ) -> list[ReplayedUnit]:
     return replay(
         weeks,
         policy,
         on_progress=lambda done, total: on_progress(step, done, total),
+        keeps_nodes=keeps_nodes,
     )
