@@ -93,6 +93,7 @@ def wait_content(one: WaitExplanation) -> dict[str, Any]:
             {name: value for name, value in found.as_value().items() if name != "image"}
             for found in one.starts_if
         ],
+        "not_enough": [found.as_value() for found in one.not_enough],
         "evidence": [asdict(said) for said in one.evidence],
         "facts": dict(one.facts),
         "priority": one.priority,

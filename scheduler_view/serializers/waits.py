@@ -93,7 +93,12 @@ class WaitingUnitRowSerializer(RowSerializer):
         help_text="sets of pods; if all pods of one set end, a waiting pod fits",
     )
     starts_if = serializers.ListField(
-        child=serializers.DictField(), help_text="changes of which each is enough"
+        child=serializers.DictField(),
+        help_text="changes of which each is enough, as tried on the observed objects",
+    )
+    not_enough = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="changes that are not enough alone, with what `remains` after each",
     )
     message = serializers.CharField(
         allow_blank=True, help_text="message of the scheduler or the API server"

@@ -15,6 +15,7 @@ from accounting.templatetags.units import clock
 from scheduler_view.domain.queues.start_wording import NO_ESTIMATE, start_texts
 from scheduler_view.domain.queues.starts import ENDS_BY_ITSELF
 from scheduler_view.domain.schedulers import adapter_of
+from scheduler_view.domain.waits.number_wording import partial_text
 from scheduler_view.domain.waits.wording import (
     cause_text,
     change_text,
@@ -178,6 +179,12 @@ def wait_change(change: Mapping[str, Any]) -> str:
 def wait_free(free: Mapping[str, Any]) -> str:
     """GPUs that are free where one constraint of waiting work excludes them."""
     return free_behind_text(free)
+
+
+@register.filter
+def wait_partial(partial: Mapping[str, Any]) -> str:
+    """A change that is not enough alone, with what then remains."""
+    return partial_text(partial)
 
 
 @register.filter

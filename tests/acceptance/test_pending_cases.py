@@ -25,7 +25,11 @@ FACTS = (
     *("gates", "queue", "missing", "volume", "limit", "taints", "short", "devices"),
     *("selector", "node", "scheduler"),
 )
-NOT_NAMED = {("fragmented", "move_pod")}  # bound by a selector: decision 34
+NOT_NAMED = {
+    ("fragmented", "move_pod"),  # bound by a selector: decision 34
+    ("bound-node-lost", "delete_pod"),  # it would find no other node: decision 40
+    ("equal-priority", "raise_tier"),  # no class is higher: decision 40
+}
 
 
 def _expected() -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.queues.packing import Packing, Placed
 from scheduler_view.domain.queues.pools import (
     Pools,
     ResourcePool,
@@ -13,6 +12,7 @@ from scheduler_view.domain.queues.pools import (
 from scheduler_view.domain.queues.queued import QueuedUnit
 from scheduler_view.domain.waits.cause import Stage, WaitCause
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
+from scheduler_view.domain.waits.placement.packing import Packing, Placed
 
 NOT_LET_IN = frozenset({Stage.REFUSED, Stage.HELD_BACK})
 

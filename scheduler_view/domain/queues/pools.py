@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from scheduler_view.domain.waits.placement.demand import matches_node
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.world.nodes import MODEL_LABELS, ClusterNode, model_of
+from scheduler_view.domain.waits.world.nodes import MODEL_LABELS, model_of
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 
 
@@ -61,17 +61,12 @@ def _named(spec: PodSpec) -> list[str]:
     return [value for key, value in spec.node_selector if key in MODEL_LABELS]
 
 
-def is_available(node: ClusterNode) -> bool:
-    """Whether a node's free units count: it is ready and not cordoned (S16)."""
-    return node.is_ready and not node.is_cordoned
-
-
 def available_of(rooms: list[NodeRoom], resource: str) -> int:
     """Whole free units on nodes that are ready and not cordoned."""
     return sum(
         max(0, room.free.get(resource, 0)) // 1000
         for room in rooms
-        if is_available(room.node)
+        if room.node.is_available
     )
 
 

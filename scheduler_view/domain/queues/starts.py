@@ -10,7 +10,6 @@ from heapq import heapify, heappop, heappush
 from itertools import groupby
 
 from scheduler_view.domain.queues.accuracy import EstimatedStart
-from scheduler_view.domain.queues.packing import Amounts, Packing, Shape
 from scheduler_view.domain.queues.queued import QueuedUnit, Subject
 from scheduler_view.domain.queues.remaining import (
     HIGH,
@@ -22,6 +21,7 @@ from scheduler_view.domain.queues.remaining import (
 from scheduler_view.domain.queues.shortages import QuotaShortage
 from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
+from scheduler_view.domain.waits.placement.packing import Amounts, Packing, Shape
 
 ESTIMATED = frozenset(
     {

@@ -68,12 +68,12 @@ class Blockers:
         """
         own = self._gang_nodes()
         key = id(verdicts), below
-        known = self._holders.known.get(key) if not len(own) else None
-        if known is None:
-            known = self._found(verdicts, below, own)
-            if not len(own):
-                self._holders.known[key] = known
-        return known
+        if len(own):
+            return self._found(verdicts, below, own)
+        if key not in self._holders.known:  # with its verdicts: their id stays theirs
+            found = self._found(verdicts, below, own)
+            self._holders.known[key] = verdicts, found
+        return self._holders.known[key][1]
 
     def _gang_nodes(self) -> Positions:
         """Where members of its own gang are: they are in no set."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scheduler_view.domain.waits.cause import WaitCause
+from scheduler_view.domain.waits.number_wording import numbers_text
 from scheduler_view.domain.waits.wording import amount_text, queue_text
 from scheduler_view.domain.wording import counted, listed
 
@@ -21,6 +22,8 @@ def details_of(cause: str, facts: Facts, at: At) -> list[str]:
     """
     write = _BY_CAUSE.get(cause)
     first = write(facts, at) if write is not None else ""
+    numbers = numbers_text(cause, facts)
+    first = first or (f"{numbers}." if numbers else "")
     found = [first] if first else []
     if "autoscaler" in facts:
         found.append(_autoscaler(facts["autoscaler"], at))

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from scheduler_view.domain.waits.blockers import Blockers
 from scheduler_view.domain.waits.explanation import Remedy, remedy
 from scheduler_view.domain.waits.finding import PodFinding
+from scheduler_view.domain.waits.placement.devices import (
+    driver_of,
+    offered_devices,
+    short_request,
+)
 from scheduler_view.domain.waits.placement.holders import HolderSet
 from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.remedies.on_nodes import ended
-from scheduler_view.domain.waits.world.devices import DeviceClaim, DeviceRequest
+from scheduler_view.domain.waits.remedies.ends import ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,9 @@ def device_wait(
     claim = index.world.claims.get((pod.namespace, finding.name)) if pod else None
     if claim is None or not claim.requests:
         return DeviceWait([], [], {})
-    request = _short_request(index, claim)
-    driver = _driver(index, request)
-    offered = _offered(index, driver)
+    request = short_request(index, claim)
+    driver = driver_of(index, request)
+    offered = offered_devices(index, driver)
     if not offered:
         cause = remedy("publish_devices", device_class=request.device_class)
         return DeviceWait([], [cause], {})
@@ -62,36 +65,3 @@ def device_wait(
     if most > 0:
         found.append(remedy("shrink_request", units=most))
     return DeviceWait(sets, found, devices)
-
-
-def _driver(index: WorldIndex, request: DeviceRequest) -> str:
-    known = index.world.device_classes.get(request.device_class)
-    return (known.driver if known else "") or request.device_class
-
-
-def _short_request(index: WorldIndex, claim: DeviceClaim) -> DeviceRequest:
-    """The first request of a claim for which no node has enough free devices; else the first."""
-    for one in claim.requests:
-        offered = _offered(index, _driver(index, one))
-        if max((total - taken for _, total, taken in offered), default=0) < one.count:
-            return one
-    return claim.requests[0]
-
-
-def _offered(index: WorldIndex, driver: str) -> list[tuple[NodeRoom, int, int]]:
-    """Nodes with devices of a driver: how many there are, and how many are allocated."""
-    taken = [
-        device
-        for claim in index.world.claims.values()
-        for device in claim.devices
-        if device[0] == driver
-    ]
-    names: dict[str, set[tuple[str, str]]] = {}
-    for one in index.world.devices:
-        if one.driver == driver and one.node in index.rooms:
-            known = names.setdefault(one.node, set())
-            known |= {(one.pool, name) for name in one.names}
-    return [
-        (index.rooms[node], len(own), sum((d[1], d[2]) in own for d in taken))
-        for node, own in sorted(names.items())
-    ]

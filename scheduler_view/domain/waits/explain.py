@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from scheduler_view.domain.quotas.quota_key import resource_of
 from scheduler_view.domain.waits.blockers import Blockers
-from scheduler_view.domain.waits.cause import Stage, WaitCause
+from scheduler_view.domain.waits.cause import PreemptionOutcome, Stage, WaitCause
 from scheduler_view.domain.waits.device_waits import DeviceWait, device_wait
 from scheduler_view.domain.waits.explanation import PodCounts, WaitExplanation
 from scheduler_view.domain.waits.facts import facts_of
@@ -22,7 +22,9 @@ from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.preemption import preemption_of
 from scheduler_view.domain.waits.queue_holders import queue_holders
 from scheduler_view.domain.waits.refusals import refusal_of_maker
-from scheduler_view.domain.waits.remedies.remedies import WaitCase, remedies_of
+from scheduler_view.domain.waits.remedies.case import WaitCase
+from scheduler_view.domain.waits.remedies.remedies import Remedies, remedies_of
+from scheduler_view.domain.waits.trial.trial import Trial
 from scheduler_view.domain.waits.units import WorkUnit
 from scheduler_view.domain.waits.world.world import World
 
@@ -37,6 +39,7 @@ class Explainer:
     def __init__(self, world: World) -> None:
         self.index = WorldIndex(world)
         self.findings = Findings(self.index)
+        self._known: dict[tuple[int, WaitCause, PreemptionOutcome, int], Remedies] = {}
 
     def waiting(self) -> Iterator[WaitExplanation]:
         """An explanation of every unit with GPUs that waits or is starting."""
@@ -107,11 +110,13 @@ class Explainer:
             blockers,
             preemption,
             overlays,
+            Trial(self.findings, unit, main),
             partners,
             tuple(claims.remedies),
         )
         queue = str(main.facts.get("cluster_queue", ""))
         is_held = queue and main.cause is WaitCause.QUEUE
+        remedies = self._remedies(case)
         return WaitExplanation(
             subject=unit.subject,
             kind=unit.subject.partition("/")[0],
@@ -127,7 +132,8 @@ class Explainer:
             preemption=preemption,
             blockers=tuple(blockers.shown(one) for one in sets[:MOST_SETS]),
             blocker_sets=found.count or len(sets),
-            starts_if=tuple(remedies_of(case)),
+            starts_if=remedies.enough,
+            not_enough=remedies.partial,
             evidence=main.evidence,
             facts=facts_of(case, findings, claims.devices, inverted),
             since_ms=_since(unit),
@@ -137,6 +143,18 @@ class Explainer:
             cluster_queue=queue,
             let_in=queue_holders(index, queue) if is_held else (),
         )
+
+    def _remedies(self, case: WaitCase) -> Remedies:
+        """Pods that are alike in all that decides have the same remedies."""
+        unit, verdicts = case.unit, case.finding.verdicts
+        if unit.gang_size is not None or unit.bound or case.overlays or not verdicts:
+            return remedies_of(case)
+        key = id(verdicts), case.finding.cause, case.preemption, len(unit.waiting)
+        if not case.finding.is_by_nodes:
+            return remedies_of(case)
+        if key not in self._known:
+            self._known[key] = remedies_of(case)
+        return self._known[key]
 
 
 def _others(findings: list[PodFinding]) -> set[WaitCause]:

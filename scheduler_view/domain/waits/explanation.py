@@ -43,6 +43,22 @@ class Remedy:
         return {"change": "together", "changes": [c.as_value() for c in self.changes]}
 
 
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """Changes that are not enough alone.
+
+    Attributes:
+        remains: what still keeps the unit, as plain values: its cause and numbers.
+    """
+
+    remedy: Remedy
+    remains: tuple[Facts, ...]
+
+    def as_value(self) -> dict[str, object]:
+        """As a plain value."""
+        return {**self.remedy.as_value(), "remains": [dict(o) for o in self.remains]}
+
+
 def remedy(kind: str, **details: object) -> Remedy:
     """A remedy of one change."""
     return Remedy((WaitChange(kind, details),))
@@ -129,7 +145,8 @@ class WaitExplanation:
         units_per_pod: None if it is not known.
         blockers: sufficient sets, best first; the first ones only.
         blocker_sets: how many sets there are.
-        starts_if: each is enough.
+        starts_if: each is enough, as it was tried.
+        not_enough: each removes something, and says what remains.
         facts: numbers and names that belong to the cause.
         since_ms: when the unit was made, of a service when its pods were; None if unknown.
         inverted: the best sufficient set of lower priority only; None without one.
@@ -153,6 +170,7 @@ class WaitExplanation:
     blockers: tuple[BlockerSet, ...] = ()
     blocker_sets: int = 0
     starts_if: tuple[Remedy, ...] = ()
+    not_enough: tuple[Partial, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     facts: Facts = field(default_factory=dict)
     since_ms: int | None = None

@@ -7,6 +7,7 @@ from scheduler_view.domain.quotas.quota_key import is_mig
 from scheduler_view.domain.waits.blockers import Blockers
 from scheduler_view.domain.waits.cause import BIT, QUEUES, WaitCause
 from scheduler_view.domain.waits.finding import PodFinding
+from scheduler_view.domain.waits.numbers import numbers_of
 from scheduler_view.domain.waits.placement.demand import untolerated
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
 from scheduler_view.domain.waits.placement.holders import HolderSet
@@ -16,9 +17,9 @@ from scheduler_view.domain.waits.placement.verdicts import (
     free_of,
     short_of,
 )
-from scheduler_view.domain.waits.remedies.before_nodes import quota_facts
+from scheduler_view.domain.waits.remedies.at_the_door import quota_facts
+from scheduler_view.domain.waits.remedies.case import WaitCase
 from scheduler_view.domain.waits.remedies.free_behind import free_behind
-from scheduler_view.domain.waits.remedies.remedies import WaitCase
 from scheduler_view.domain.waits.units import WorkUnit
 
 Found = dict[str, object]
@@ -59,6 +60,8 @@ def facts_of(
     if main.verdicts is not None:
         resource = case.gpus.resource if case.gpus else ""
         found |= _of_nodes(index, main.cause, main.verdicts, resource)
+        if main.is_by_nodes and (numbers := numbers_of(main.verdicts)):
+            found["numbers"] = numbers
         if free := free_behind(main.verdicts):
             found["free_behind"] = free
     return found

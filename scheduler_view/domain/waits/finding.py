@@ -7,6 +7,7 @@ from scheduler_view.domain.waits.cause import Stage, WaitCause
 from scheduler_view.domain.waits.explanation import Evidence
 from scheduler_view.domain.waits.placement.verdicts import Verdicts
 from scheduler_view.domain.waits.refusals import AdmissionRefusal
+from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
 
@@ -26,6 +27,7 @@ class PodFinding:
     Attributes:
         votes: pods with this finding.
         spec: what these pods require; None if it is not known.
+        maker: the object that could not make these pods; None if there is a pod.
         name: of what is missing: a claim, class, volume, queue or gate.
     """
 
@@ -35,6 +37,7 @@ class PodFinding:
     contributing: frozenset[WaitCause] = frozenset()
     spec: PodSpec | None = None
     pod: PodObject | None = None
+    maker: ControllerObject | None = None
     verdicts: Verdicts | None = None
     refusal: AdmissionRefusal | None = None
     name: str = ""

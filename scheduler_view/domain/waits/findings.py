@@ -27,9 +27,11 @@ from scheduler_view.domain.waits.starting import findings_of_starting, of_failed
 from scheduler_view.domain.waits.units import STILL_TRIES_MS, WorkUnit, queue_of
 from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.events import NO_CLAIM
-from scheduler_view.domain.waits.world.pod_spec import DEFAULT_SCHEDULER
+from scheduler_view.domain.waits.world.pod_spec import DEFAULT_SCHEDULER, PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
 
+MOST_TRIED = 512  # specs of trials whose verdicts are kept
+_Key = tuple[str, int, tuple[tuple[str, str], ...]]
 RETRY_MS = 360_000  # the scheduler tries everything again within this time
 _QUEUE_GATES = ("kueue.x-k8s.io/", "scheduling.volcano.sh/")
 _CLAIMS = "cannot allocate all claims"
@@ -41,15 +43,30 @@ class Findings:
     def __init__(self, index: WorldIndex) -> None:
         self.index = index
         self._notes: dict[int, Notes] = {}
-        self._known: dict[tuple[str, int, tuple[tuple[str, str], ...]], Verdicts] = {}
+        self._specs: dict[PodSpec, PodSpec] = {}  # of trials, each once
+        self._tried: dict[_Key, Verdicts] = {}
+        self._tried_specs: set[int] = set()
+        self._known: dict[_Key, Verdicts] = {}
 
     def verdicts(self, pod: PodObject) -> Verdicts:
         """The verdicts of a pod; pods of a world share their specs, so identity is enough."""
         demand = demand_of(self.index, pod)
         key = demand.namespace, id(demand.spec), demand.labels
-        if key not in self._known:
-            self._known[key] = verdicts_of(self.index, demand)
-        return self._known[key]
+        known = self._tried if id(demand.spec) in self._tried_specs else self._known
+        if key not in known:
+            known[key] = verdicts_of(self.index, demand)
+        return known[key]
+
+    def with_spec(self, pod: PodObject, spec: PodSpec) -> PodObject:
+        """A pod as it would be with another spec; equal ones share their verdicts for a while."""
+        if spec is pod.spec or spec == pod.spec:
+            return pod
+        if len(self._specs) >= MOST_TRIED:
+            for one in (self._specs, self._tried, self._tried_specs):
+                one.clear()
+        spec = self._specs.setdefault(spec, spec)
+        self._tried_specs.add(id(spec))
+        return replace(pod, spec=spec)
 
     def _notes_of(self, verdicts: Verdicts) -> Notes:
         if id(verdicts) not in self._notes:
@@ -95,7 +112,9 @@ class Findings:
         self, unit: WorkUnit, maker: ControllerObject, count: int
     ) -> PodFinding | None:
         """Why a controller has not made some of its pods; None if they are not due yet."""
-        base = PodFinding(Stage.HELD_BACK, WaitCause.OTHER, count, spec=maker.template)
+        base = PodFinding(
+            Stage.HELD_BACK, WaitCause.OTHER, count, spec=maker.template, maker=maker
+        )
         if maker.is_suspended:
             queue = queue_of(unit)
             if queue:

@@ -72,11 +72,13 @@ def inverted_sets(
 
 
 def _is_own_rollout(unit: WorkUnit, finding: PodFinding) -> bool:
+    """Whether it may not end an old pod first, and the new one waits for its node or quota."""
     top = unit.top
+    by_quota = finding.refusal is not None and finding.refusal.amounts
     return (
-        finding.stage is Stage.UNSCHEDULABLE
+        (finding.stage is Stage.UNSCHEDULABLE or bool(by_quota))
         and top is not None
         and top.kind == "Deployment"
-        and len(unit.pods) > (top.replicas or 0)
+        and len(unit.pods) + unit.missing_count > (top.replicas or 0)
         and top.max_unavailable == 0
     )

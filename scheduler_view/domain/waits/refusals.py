@@ -19,12 +19,16 @@ _EXCEEDED = re.compile(
     r"exceeded quota: (?P<name>[^,\s]+), requested: (?P<requested>.*?), "
     r"used: (?P<used>.*?), limited: (?P<limited>.*)"
 )
-_MUST = re.compile(r"failed quota: (?P<name>[^:\s]+): must specify (?P<keys>[^:;\s]+)")
+_MUST = re.compile(r"failed quota: (?P<name>[^:\s]+): must specify (?P<keys>.+)")
+_MUST_KEY = re.compile(r"(?:^|; ?)(?P<keys>[^:;\s]+)")
 _CLASS = re.compile(r"no PriorityClass with name (?P<name>\S+) was found")
 _LIMIT = re.compile(
-    r"(?:maximum|minimum) (?P<resource>\S+) usage per (?P<type>\w+) is "
-    r"(?P<most>[^\s,]+)(?:, but (?:limit|request) is (?P<asked>[^\s,.\]]+))?"
+    r"(?:(?P<bound>maximum|minimum) (?P<resource>\S+) usage"
+    r"|(?P<ratio>\S+) max limit to request ratio)"
+    r" per (?P<type>\w+) is (?P<most>[^\s,]*[^\s,.])"
+    r"(?:, but (?:limit|request|provided ratio) is (?P<asked>[\w.]*\w))?"
 )
+_BOUNDS = {"maximum": "max", "minimum": "min", None: "ratio"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,9 @@ class AdmissionRefusal:
         name: of the quota, limit range or class that refused it.
         key: of the quota that is short; or the limited resource.
         requested, used, hard: thousandths of that key; `hard` is also the limit of a range.
-        must_specify: the requests that a quota demands and the pod does not have.
+        amounts: requested, used and limited by key, as the sentence has them.
+        must_specify: the keys of a quota that the pod has no request or limit for.
+        limit: of a range: `min`, `max` or `ratio`.
     """
 
     cause: WaitCause
@@ -49,7 +55,9 @@ class AdmissionRefusal:
     used: int = 0
     hard: int = 0
     type: str = ""
-    must_specify: str = ""
+    amounts: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    must_specify: tuple[str, ...] = ()
+    limit: str = ""
     classes: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -92,22 +100,25 @@ def read_refusal(
             at_ms,
             subject,
             found["name"],
-            found["keys"].split(",")[0],
-            must_specify=found["keys"].split(",")[0],
+            _keys(found["keys"])[0],
+            must_specify=_keys(found["keys"]),
         )
     if found := _LIMIT.search(text):
         most, asked = milli(found["most"]) or 0, milli(found["asked"] or "") or 0
-        name = _limit_range(index, namespace, found["type"], found["resource"], most)
+        resource = found["resource"] or found["ratio"]
+        bound = _BOUNDS[found["bound"]]
+        name = _limit_range(index, namespace, found["type"], resource, bound, most)
         return AdmissionRefusal(
             WaitCause.LIMIT_RANGE,
             message,
             at_ms,
             subject,
             name,
-            found["resource"],
+            resource,
             requested=asked,
             hard=most,
             type=found["type"],
+            limit=bound,
         )
     if found := _CLASS.search(text):
         return AdmissionRefusal(
@@ -137,7 +148,7 @@ def _of_quota(
         iter((*short, *gpu, *requested)), ""
     )
     cause = WaitCause.QUOTA if key in gpu else WaitCause.QUOTA_OTHER
-    if cause is WaitCause.QUOTA and live is not None and live.is_scoped:
+    if cause is WaitCause.QUOTA and live is not None and live.scopes:
         cause = WaitCause.SCOPE_QUOTA
     return AdmissionRefusal(
         cause,
@@ -150,6 +161,10 @@ def _of_quota(
         _now(live.used if live else {}, key, used),
         _now(live.hard if live else {}, key, limited),
         classes=live.classes if live else frozenset(),
+        amounts={
+            key: (amount, used.get(key, 0), limited.get(key, 0))
+            for key, amount in requested.items()
+        },
     )
 
 
@@ -177,13 +192,20 @@ def _pairs(text: str) -> dict[str, int]:
     return found
 
 
+def _keys(text: str) -> tuple[str, ...]:
+    """`cpu for: main; memory for: main` or `cpu,memory`: the keys, each once."""
+    found = (one["keys"].split(",") for one in _MUST_KEY.finditer(text))
+    return tuple(dict.fromkeys(key for keys in found for key in keys if key))
+
+
 def _limit_range(
-    index: WorldIndex, namespace: str, kind: str, resource: str, most: int
+    index: WorldIndex, namespace: str, kind: str, resource: str, bound: str, value: int
 ) -> str:
-    """The limit range with this maximum; empty if none is known."""
+    """The limit range with this bound; empty if none is known."""
     for one in index.world.limit_ranges:
         if one.namespace == namespace and any(
-            type_ == kind and limits.get(resource) == most for type_, limits in one.most
+            item.type == kind and item.bound(bound).get(resource) == value
+            for item in one.items
         ):
             return one.name
     return ""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from scheduler_view.domain.quotas.quota_key import LIMITS, resource_of
 from scheduler_view.domain.waits.cause import Overlay, Stage, WaitCause
 from scheduler_view.domain.wording import counted, listed, units
 
@@ -69,6 +70,7 @@ OVERLAY_TEXTS: Mapping[Overlay, str] = {
 _TEXTS_BY_CAUSE = {one.value: text for one, text in CAUSE_TEXTS.items()}
 
 Change = Mapping[str, Any]
+LONGEST_RETRY_MS = 360_000  # of the scheduler; controllers take longer
 
 
 def cause_text(cause: str) -> str:
@@ -192,6 +194,56 @@ def _request(change: Change) -> str:
     return f"each pod requests {change['to']} of {change['resource']}"
 
 
+def _at_least(change: Change) -> str:
+    whose = (
+        "each pod requests" if change["type"] == "Pod" else "each container requests"
+    )
+    return f"{whose} at least {change['to']} of {change['resource']}"
+
+
+def _limit(change: Change) -> str:
+    whose = "each pod has" if change["type"] == "Pod" else "each container has"
+    return f"{whose} a limit of {change['resource']}, up to {change['to']}"
+
+
+def _added(change: Change) -> str:
+    if change.get("key", "").startswith(LIMITS):
+        return f"its containers have a limit of {change['resource']}"
+    return f"its containers request {change['resource']}"
+
+
+def _quota(change: Change) -> str:
+    raised = f"the quota {change['quota']} is raised to {change['to']}"
+    key = change.get("key", "")
+    is_other = key and resource_of(key) is None
+    return f"{raised} for {key}" if is_other else raised
+
+
+def _range(change: Change) -> str:
+    name = f"the LimitRange {change['name']}" if change["name"] else "its LimitRange"
+    of = f" of {change['resource']}" if change.get("resource") else ""
+    if change.get("limit") == "ratio":
+        return f"{name} allows a limit that is {change['to']} times the request{of}"
+    word = "as little as " if change.get("limit") == "min" else ""
+    return f"{name} allows {word}{change['to']}{of}"
+
+
+def _lower(change: Change) -> str:
+    if change.get("name"):
+        return f"it has a lower priority class{_called(change)}"
+    return "it has no priority class"
+
+
+def _called(change: Change) -> str:
+    return f", {change['name']}" if change.get("name") else ""
+
+
+def _wait(change: Change) -> str:
+    if change["at_most_ms"] > LONGEST_RETRY_MS:
+        return "its controller tries again, within 20 minutes"
+    return "the scheduler tries again, within six minutes"
+
+
 def _taint(change: Change) -> str:
     taint = change["taint"]
     value = f"={taint['value']}" if taint["value"] else ""
@@ -201,10 +253,16 @@ def _taint(change: Change) -> str:
 def _node(change: Change) -> str:
     labels = change.get("labels") or {}
     named = ", ".join(f"{key}={value}" for key, value in sorted(labels.items()))
-    units = (
-        f" with {counted(change['units'], 'free GPU')}" if change.get("units") else ""
-    )
-    return f"a node{' of ' + named if named else ''}{units} is added"
+    count = change.get("nodes", 1)
+    has = [counted(change["units"], "free GPU")] if change.get("units") else []
+    if change.get("resource") and has:
+        has = [f"{change['units']} of {change['resource']}"]
+    has += [f"{to} of {name}" for name, to in sorted(change.get("also", {}).items())]
+    what = f" with {listed(has)}" if has else ""
+    nodes = "a node" if count == 1 else f"{count} nodes"
+    each = " each" if count > 1 and has else ""
+    verb = "is" if count == 1 else "are"
+    return f"{nodes}{' of ' + named if named else ''}{what}{each} {verb} added"
 
 
 def _become_free(units: int) -> str:
@@ -278,14 +336,16 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "change_claim_selector": lambda c: "the selector of its claim matches a device",
     "add_gpus": lambda c: f"{_become_free(c['units'])} on a matching node",
     "add_node": _node,
-    "add_request": lambda c: f"its pods request {c['resource']}",
+    "add_request": _added,
+    "grow_request": _at_least,
+    "set_limit": _limit,
     "scale_down": lambda c: f"it is scaled down to {c['to']}",
     "allow_unavailable": lambda c: f"its rollout may end {c['to']} pod first",
     "allow_preemption": lambda c: "its priority class may preempt",
-    "raise_tier": lambda c: "it has a higher tier",
-    "lower_tier": lambda c: "it has a lower tier",
-    "raise_quota": lambda c: f"the quota {c['quota']} is raised to {c['to']}",
-    "raise_limit_range": lambda c: f"the LimitRange {c['name']} allows {c['to']}",
+    "raise_tier": lambda c: f"it has a higher priority class{_called(c)}",
+    "lower_tier": _lower,
+    "raise_quota": _quota,
+    "raise_limit_range": _range,
     "create_priority_class": lambda c: f"the priority class {c['name']} is created",
     "create_claim": lambda c: f"the volume claim {c['name']} is created",
     "create_resource_claim": lambda c: f"the resource claim {c['name']} is created",
@@ -323,7 +383,7 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "remove_gate": lambda c: f"the gate {c['gate']} is removed",
     "start_scheduler": lambda c: f"the scheduler {c['scheduler']} runs",
     "wait_for_end": lambda c: _have_ended(c["pods"]),
-    "wait": lambda c: "the scheduler tries again, within six minutes",
+    "wait": _wait,
     "repair_container": _container_runs,
     "wait_for_init": lambda c: f"its init container {c['container']} ends",
     "retry_failed": _retried,

@@ -85,6 +85,7 @@ class WaitingUnitRow:
         free: GPUs that are free, where one constraint of it excludes them.
         lower: pods of lower priority that alone hold enough for it (S11).
         starts_if: changes of which each is enough.
+        not_enough: changes that remove something, with what then remains.
         message: of the scheduler or the API server.
         reports: what every object or event says that supports the cause; the message is the first.
         seen_at: as of when.
@@ -111,6 +112,7 @@ class WaitingUnitRow:
     preemption: str
     holders: list[list[HolderRow]]
     starts_if: list[Change]
+    not_enough: list[Change]
     message: str
     seen_at: datetime | None = None
     number: int | None = None
@@ -129,12 +131,15 @@ class WaitingUnitRow:
 
     @property
     def queue_values(self) -> list[Change]:
-        """Changes of a value of a queue that a change set can make."""
-        return [
-            one
-            for one in self.starts_if
-            if one["change"] == "raise_queue_value" and "to" in one
-        ]
+        """Changes of a value of a queue that a change set can make, alone or with others."""
+        found: list[Change] = []
+        for one in (*self.starts_if, *self.not_enough):
+            for change in one.get("changes", [one]):
+                is_meant = change["change"] == "raise_queue_value" and "to" in change
+                known = {k: v for k, v in change.items() if k != "remains"}
+                if is_meant and known not in found:
+                    found.append(known)
+        return found
 
     @property
     def is_cause_later(self) -> bool:
@@ -242,6 +247,7 @@ class _Reader:
                 for found in content["blockers"]
             ],
             starts_if=[self._shown(change) for change in content["starts_if"]],
+            not_enough=[self._shown(c) for c in content.get("not_enough", ())],
             message=next((said["text"] for said in content["evidence"]), ""),
             seen_at=self._seen_at.get(METRIC_WAITS if is_from_metrics else WAITS),
             number=self._numbers.get((wait.kind, wait.namespace, wait.name)),
@@ -312,7 +318,8 @@ class _Reader:
             hides = is_hidden and not self._scope.sees_all  # limits of queues
             return {k: v for k, v in change.items() if not (hides and k == "to")}
         teams = sorted({self._team(_namespace(one)) for one in named})
-        return {"change": change["change"], "count": len(named), "teams": teams}
+        shown = {"change": change["change"], "count": len(named), "teams": teams}
+        return shown | ({"remains": change["remains"]} if "remains" in change else {})
 
 
 def _held(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

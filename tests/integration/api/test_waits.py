@@ -118,6 +118,7 @@ def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
         "preemption": "no_victims",
         "holders": [[holder]],
         "starts_if": [{"change": "end_pod", "count": 1, "teams": ["search"]}],
+        "not_enough": [],
         "message": MESSAGE,
         "reports": [{"about": "", "text": MESSAGE, "at": None}],
         "seen_at": None,

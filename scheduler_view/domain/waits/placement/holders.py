@@ -110,7 +110,7 @@ class Holders:
         self._sets: dict[tuple[str, str, int, int | None], HolderSet | None] = {}
         self._several: dict[_Several, HolderSet | None] = {}
         self._orders: dict[tuple[str, int, int | None], Positions] = {}
-        self.known: dict[tuple[int, int | None], HolderSets] = {}  # by id of verdicts
+        self.known: dict[tuple[int, int | None], tuple[object, HolderSets]] = {}
 
     def _rank(self, pod: PodObject, held: int) -> tuple[int, int, int, str]:
         """Larger first, then longer idle, then lower priority, then the larger uid."""

@@ -20,9 +20,11 @@ from scheduler_view.domain.waits.world.budgets import BudgetObject
 from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.devices import DeviceClaim
 from scheduler_view.domain.waits.world.events import EventObject
+from scheduler_view.domain.waits.world.limits import LimitRangeObject, QuotaObject
 from scheduler_view.domain.waits.world.pod_spec import PodSpec, PodTerm
 from scheduler_view.domain.waits.world.pods import PodObject
 from scheduler_view.domain.waits.world.queues import QueueObject
+from scheduler_view.domain.waits.world.selectors import LabelSelector
 from scheduler_view.domain.waits.world.world import World
 
 
@@ -60,6 +62,7 @@ class WorldIndex:
         self.table = NodeTable(list(self.rooms.values()))
         self.holders = Holders(world, self.table)
         self._candidates: dict[tuple[str, ...], Candidates] = {}
+        self._labelled: dict[tuple[str, str], dict[str, list[PodObject]]] = {}
 
     @cached_property
     def pods_in(self) -> Mapping[str, list[PodObject]]:
@@ -76,6 +79,23 @@ class WorldIndex:
         for pod in self.placed:
             found[pod.namespace].append(pod)
         return found
+
+    def placed_matching(
+        self, namespace: str, selector: LabelSelector
+    ) -> list[PodObject]:
+        """Pods on nodes of a namespace that a selector matches."""
+        exact = next((one for one in selector.requirements if one.is_exact), None)
+        found: Iterable[PodObject] = self.placed_in.get(namespace, ())
+        if exact is not None:
+            key = namespace, exact.key
+            if key not in self._labelled:
+                by_value: dict[str, list[PodObject]] = defaultdict(list)
+                for pod in found:
+                    if exact.key in pod.labels:
+                        by_value[pod.labels[exact.key]].append(pod)
+                self._labelled[key] = by_value
+            found = self._labelled[key].get(exact.values[0], ())
+        return [pod for pod in found if selector.matches(pod.labels)]
 
     @cached_property
     def lowest_priority(self) -> int:
@@ -94,7 +114,33 @@ class WorldIndex:
         return {pod.uid: unit for unit in self.units for pod in unit.pods}
 
     @cached_property
-    def rooms_with(self) -> Mapping[str, list[NodeRoom]]:
+    def pod_at(self) -> Mapping[str, PodObject]:
+        """Pods by `namespace/name`."""
+        return {pod.path: pod for pod in self.world.pods}
+
+    @cached_property
+    def unit_named(self) -> Mapping[str, WorkUnit]:
+        """Units by their subject."""
+        return {unit.subject: unit for unit in self.units}
+
+    @cached_property
+    def quotas_in(self) -> Mapping[str, list[QuotaObject]]:
+        """Quotas by their namespace."""
+        found: dict[str, list[QuotaObject]] = defaultdict(list)
+        for quota in self.world.quotas:
+            found[quota.namespace].append(quota)
+        return found
+
+    @cached_property
+    def limit_ranges_in(self) -> Mapping[str, list[LimitRangeObject]]:
+        """Limit ranges by their namespace."""
+        found: dict[str, list[LimitRangeObject]] = defaultdict(list)
+        for one in self.world.limit_ranges:
+            found[one.namespace].append(one)
+        return found
+
+    @cached_property
+    def rooms_with(self) -> dict[str, list[NodeRoom]]:
         """Nodes whose capacity or allocatable has a GPU resource, by resource."""
         found: dict[str, list[NodeRoom]] = defaultdict(list)
         for room in self.rooms.values():
@@ -270,11 +316,7 @@ class WorldIndex:
         found: dict[tuple[str, str], list[tuple[PodTerm, str]]] = defaultdict(list)
         for term, namespace in self.kept_away:
             selects = term.selector.requirements if term.selector else ()
-            exact = (
-                (one.key, one.values[0])
-                for one in selects
-                if one.operator == "In" and len(one.values) == 1
-            )
+            exact = ((one.key, one.values[0]) for one in selects if one.is_exact)
             found[next(exact, ("", ""))].append((term, namespace))
         return found
 

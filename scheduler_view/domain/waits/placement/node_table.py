@@ -4,9 +4,10 @@ Every column has one value for each node, in the order of their names. Amounts a
 larger ones than 2**60 count as that.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,13 @@ class LabelColumn:
 
     def among(self, values: Collection[str]) -> Flags:
         """The nodes that have one of the values."""
-        return self.where(lambda value: value in values)
+        found = np.zeros(len(self.values) + 1, dtype=np.bool_)
+        found[[self._places[one] for one in values if one in self._places]] = True
+        return found[self.codes]
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {value: place for place, value in enumerate(self.values)}
 
     def spread(self, by_value: Sequence[bool]) -> Flags:
         """By node what is known by value; the last one is for nodes without the label."""
@@ -57,13 +64,45 @@ def column_of(found: Sequence[str | None]) -> LabelColumn:
 class NodeTable:
     """The nodes of a cluster, in the order of their names."""
 
-    def __init__(self, rooms: Sequence[NodeRoom]) -> None:
+    def __init__(
+        self, rooms: Sequence[NodeRoom], before: "NodeTable | None" = None
+    ) -> None:
         self.rooms = list(rooms)
+        self._before = before
         self._free: dict[str, Amounts] = {}
         self._allocatable: dict[str, Amounts] = {}
         self._capacity: dict[str, Amounts] = {}
         self._labels: dict[str, LabelColumn] = {}
         self._required: dict[LabelRequirement, Flags] = {}
+        self._places: list[int] = []  # where it differs from `before`
+
+    def patched(self, rooms: Mapping[str, NodeRoom]) -> "NodeTable":
+        """These nodes, some with other amounts, pods or taints but the same labels; new ones last.
+
+        What does not differ is copied from this table.
+        """
+        found = NodeTable(self.rooms, self)
+        for name, room in rooms.items():
+            place = self.position.get(name, len(found.rooms))
+            found._places.append(place)
+            found.rooms[place : place + 1] = [room]
+        if len(found.rooms) == len(self.rooms):
+            found._labels, found._required = self._labels, self._required
+            found.position = self.position
+        return found
+
+    def _patch(
+        self, before: NDArray[Any], of: Callable[[NodeRoom], float]
+    ) -> NDArray[Any]:
+        """A column of the table before, with the values of nodes that differ."""
+        found = (
+            np.resize(before, len(self.rooms))
+            if len(before)
+            else np.zeros(len(self.rooms), dtype=before.dtype)
+        )
+        for place in self._places:
+            found[place] = of(self.rooms[place])
+        return found
 
     def __len__(self) -> int:
         return len(self.rooms)
@@ -79,27 +118,43 @@ class NodeTable:
 
     def free(self, name: str) -> Amounts:
         """What is free of a resource; below 0 if more is reserved than there is."""
-        return _column(self._free, name, (room.free for room in self.rooms))
+        return self.column("_free", name, lambda room: room.free)
 
     def allocatable(self, name: str) -> Amounts:
         """What nodes offer of a resource."""
-        found = (room.node.allocatable for room in self.rooms)
-        return _column(self._allocatable, name, found)
+        return self.column("_allocatable", name, lambda room: room.node.allocatable)
 
     def capacity(self, name: str) -> Amounts:
         """What nodes have of a resource, the ill parts included."""
-        found = (room.node.capacity for room in self.rooms)
-        return _column(self._capacity, name, found)
+        return self.column("_capacity", name, lambda room: room.node.capacity)
+
+    def column(
+        self, kind: str, name: str, of: Callable[[NodeRoom], Mapping[str, int]]
+    ) -> Amounts:
+        """The amounts of one kind of a resource."""
+        known: dict[str, Amounts] = getattr(self, kind)
+        if name not in known and self._before is None:
+            found = [_bounded(of(room).get(name, 0)) for room in self.rooms]
+            known[name] = np.array(found, dtype=np.int64)
+        elif name not in known and self._before is not None:
+            known[name] = self._patch(
+                self._before.column(kind, name, of),
+                lambda room: _bounded(of(room).get(name, 0)),
+            )
+        return known[name]
 
     @cached_property
     def slots(self) -> Amounts:
         """Pods that still fit by their number."""
-        found = [max(-LARGEST, min(LARGEST, room.slots)) for room in self.rooms]
-        return np.array(found, dtype=np.int64)
+        if self._before is not None:
+            return self._patch(self._before.slots, lambda r: _bounded(r.slots))
+        return np.array([_bounded(room.slots) for room in self.rooms], dtype=np.int64)
 
     @cached_property
     def is_cordoned(self) -> Flags:
         """Nodes that are cordoned."""
+        if self._before is not None:
+            return self._patch(self._before.is_cordoned, lambda r: r.node.is_cordoned)
         return np.array([room.node.is_cordoned for room in self.rooms], dtype=np.bool_)
 
     @cached_property
@@ -113,7 +168,15 @@ class NodeTable:
     @cached_property
     def _taints(self) -> tuple[NDArray[np.int32], list[tuple[Taint, ...]]]:
         places: dict[tuple[Taint, ...], int] = {}
-        codes = [places.setdefault(r.node.taints, len(places)) for r in self.rooms]
+
+        def code(room: NodeRoom) -> int:
+            return places.setdefault(room.node.taints, len(places))
+
+        if self._before is not None:
+            known, values = self._before._taints  # noqa: SLF001
+            places |= {value: n for n, value in enumerate(values)}
+            return self._patch(known, code), list(places)
+        codes = [code(room) for room in self.rooms]
         return np.array(codes, dtype=np.int32), list(places)
 
     def by_taints(self, of: Callable[[tuple[Taint, ...]], int]) -> NDArray[np.int32]:
@@ -123,9 +186,18 @@ class NodeTable:
 
     def label(self, key: str) -> LabelColumn:
         """The values of a label, or of the field `metadata.name`."""
-        if key not in self._labels:
+        if key not in self._labels and self._before is None:
             self._labels[key] = column_of(
                 [room.node.labels.get(key) for room in self.rooms]
+            )
+        elif key not in self._labels and self._before is not None:
+            known = self._before.label(key)
+            values = list(known.values)
+            self._labels[key] = LabelColumn(
+                self._patch(
+                    known.codes, lambda r: _code(values, r.node.labels.get(key))
+                ),
+                values,
             )
         return self._labels[key]
 
@@ -167,12 +239,14 @@ def _names_meet(one: LabelRequirement, name: str | None) -> bool:
     return one.matches({} if name is None else {NAME: name})
 
 
-def _column(
-    known: dict[str, Amounts], name: str, found: Iterable[Mapping[str, int]]
-) -> Amounts:
-    if name not in known:
-        known[name] = np.array(
-            [max(-LARGEST, min(LARGEST, one.get(name, 0))) for one in found],
-            dtype=np.int64,
-        )
-    return known[name]
+def _code(values: list[str], value: str | None) -> int:
+    """The place of a value, which is added if it is new."""
+    if value is None:
+        return -1
+    if value not in values:
+        values.append(value)
+    return values.index(value)
+
+
+def _bounded(amount: int) -> int:
+    return max(-LARGEST, min(LARGEST, amount))

@@ -87,9 +87,9 @@ class TopologyRules:
         own, index = self._demand.namespace, self._index
         if term.selector is None:
             return
-        for namespace, pods in index.placed_in.items():
+        for namespace in index.placed_in:
             if index.in_namespaces(term, own, namespace):
-                yield from (pod for pod in pods if term.selector.matches(pod.labels))
+                yield from index.placed_matching(namespace, term.selector)
 
     def _values(self, term: PodTerm) -> set[str]:
         """Values of the topology key where a matching pod runs."""
@@ -114,7 +114,10 @@ class TopologyRules:
         column, counted = table.label(rule.topology_key), self._counted_nodes(rule)
         domains = {column.values[code] for code in set(column.codes[counted].tolist())}
         counts: Counter[str] = Counter(dict.fromkeys(domains, 0))
-        for pod in self._index.placed_in.get(demand.namespace, ()):
+        selector = rule.selector
+        for pod in (
+            self._index.placed_matching(demand.namespace, selector) if selector else ()
+        ):
             place = table.position.get(pod.node)
             if place is not None and counted[place] and self._is_counted(rule, pod):
                 counts[column.values[column.codes[place]]] += 1
@@ -126,14 +129,9 @@ class TopologyRules:
         return column.where(lambda value: value is None or counts[value] > most)
 
     def _is_counted(self, rule: SpreadRule, pod: PodObject) -> bool:
-        return (
-            pod.is_live
-            and rule.selector is not None
-            and rule.selector.matches(pod.labels)
-            and all(
-                pod.labels.get(key) == self._demand.label_map.get(key)
-                for key in rule.match_keys
-            )
+        return pod.is_live and all(
+            pod.labels.get(key) == self._demand.label_map.get(key)
+            for key in rule.match_keys
         )
 
     def _counted_nodes(self, rule: SpreadRule) -> Flags:

@@ -114,7 +114,7 @@ def verdicts_of(index: WorldIndex, demand: Demand) -> Verdicts:
     gpus = gpus_of(demand.spec, index.world.added)
     candidates = index.candidates(sorted(gpus))
     topology, volumes = TopologyRules(index, demand), VolumeRules(index, demand)
-    masks = _node_masks(index.table, demand.spec, gpus)
+    masks = node_masks(index.table, demand.spec, gpus)
     if not topology.is_empty:
         masks |= topology.masks
     if not volumes.is_empty:
@@ -130,7 +130,7 @@ def _firsts(masks: Masks) -> frozenset[WaitCause | None]:
     return found if masks.all() else found | {None}
 
 
-def _node_masks(table: NodeTable, spec: PodSpec, gpus: dict[str, int]) -> Masks:
+def node_masks(table: NodeTable, spec: PodSpec, gpus: dict[str, int]) -> Masks:
     """The causes that need nothing but the node and the pods on it."""
     found = table.by_taints(lambda taints: _taint_mask(spec, taints))
     if spec.node_selector or spec.node_terms is not None:

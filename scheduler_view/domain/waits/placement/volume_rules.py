@@ -73,6 +73,11 @@ class VolumeRules:
             self._everywhere |= _IN_USE
 
     @property
+    def zones(self) -> list[NodeTerm]:
+        """The first term of each volume that only some nodes can use."""
+        return [terms[0] for _, terms in self._zones if terms]
+
+    @property
     def is_empty(self) -> bool:
         """Whether no node is affected."""
         return not (self._zones or self._choices or self._everywhere)

@@ -7,6 +7,7 @@ from scheduler_view.domain.waits.explanation import Remedy, WaitChange
 from scheduler_view.domain.waits.placement.demand import untolerated
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.verdicts import Verdicts
+from scheduler_view.domain.waits.remedies.ends import ended
 from scheduler_view.domain.waits.world.nodes import LEAVING, NOT_READY
 from scheduler_view.domain.waits.world.pods import PodObject
 from scheduler_view.domain.waits.world.selectors import NodeTerm
@@ -31,15 +32,16 @@ def minimal_masks(masks: Iterable[int]) -> set[int]:
     return {m for m in known if not any(o != m and o & m == o for o in known)}
 
 
-def node_remedies(verdicts: Verdicts, ends: Ends) -> list[Remedy]:
+def node_remedies(verdicts: Verdicts, ends: Ends, most: int = 1) -> list[Remedy]:
     """For each minimal set of causes, the changes that leave none, node by node.
 
     Args:
         ends: pods of a node whose end frees what is short there; none if they may not end.
+        most: nodes that are needed at most, if they are more than pages show.
     """
     found: list[Remedy] = []
     for mask in sorted(minimal_masks(verdicts.kinds), reverse=True):
-        nodes = verdicts.positions_with(mask)[: MOST_NODES if mask else 0]
+        nodes = verdicts.positions_with(mask)[: max(MOST_NODES, most) if mask else 0]
         for room in verdicts.table.at(nodes):
             parts = [change_of(verdicts, room, c) for c in causes_of(mask & ~_HELD)]
             if mask & _HELD:
@@ -48,16 +50,6 @@ def node_remedies(verdicts: Verdicts, ends: Ends) -> list[Remedy]:
             if all(parts):
                 found.append(Remedy(tuple(c for part in parts for c in part)))
     return found
-
-
-def ended(pods: Iterable[PodObject]) -> WaitChange:
-    """The change that ends some pods."""
-    pods = list(pods)
-    stuck = {pod.path: list(pod.finalizers) for pod in pods if pod.is_stuck}
-    more = {"stuck": stuck} if stuck else {}
-    if len(pods) == 1:
-        return WaitChange("end_pod", {"pod": pods[0].path, **more})
-    return WaitChange("end_pods", {"pods": sorted(p.path for p in pods), **more})
 
 
 def change_of(verdicts: Verdicts, room: NodeRoom, cause: WaitCause) -> Changes:

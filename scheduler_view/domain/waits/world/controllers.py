@@ -3,6 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from scheduler_view.domain.waits.world.containers import (
+    ContainerAsk,
+    container_asks,
+)
 from scheduler_view.domain.waits.world.entries import (
     SCHEDULERS,
     condition,
@@ -52,6 +56,7 @@ class ControllerObject:
         is_indexed: a Job whose pods have an index.
         is_suspended: it makes no pods until it is resumed.
         template: what its pods will require; None without one.
+        asks: what each container of the template requests.
         max_unavailable: pods that a rollout may end first; None for other kinds.
         failure: why a Deployment's pods were not made; empty without a failure.
         queue: that it waits in; empty if its kind names none.
@@ -83,6 +88,7 @@ class ControllerObject:
     is_indexed: bool = False
     is_suspended: bool = False
     template: PodSpec | None = None
+    asks: tuple[ContainerAsk, ...] = ()
     template_labels: Mapping[str, str] = field(default_factory=dict)
     replicas: int | None = None
     max_unavailable: int | None = None
@@ -131,6 +137,7 @@ def controller_object(
         is_suspended=not ended
         and (is_true(spec, "suspend") or is_true(part(spec, "runPolicy"), "suspend")),
         template=pod_spec(part(template, "spec")) if has_template else None,
+        asks=container_asks(part(template, "spec")) if has_template else (),
         template_labels=labels(template, "metadata", "labels"),
         replicas=1 if replicas is None else max(0, replicas),
         max_unavailable=_max_unavailable(spec, replicas)

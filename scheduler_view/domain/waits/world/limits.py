@@ -1,7 +1,7 @@
 """Quotas, limit ranges and priority classes as observed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scheduler_view.domain.waits.world.lenient import (
     Manifest,
@@ -13,6 +13,30 @@ from scheduler_view.domain.waits.world.lenient import (
     texts,
     whole,
 )
+from scheduler_view.domain.waits.world.pod_spec import PodSpec
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaScope:
+    """Which pods a quota counts; operators other than In and NotIn are about having a value."""
+
+    name: str
+    operator: str = "Exists"
+    values: frozenset[str] = frozenset()
+
+    def counts(self, spec: PodSpec, priority_class: str) -> bool:
+        """Whether a pod is in the scope."""
+        if self.name == "PriorityClass":
+            if self.operator in ("In", "NotIn"):
+                return (priority_class in self.values) == (self.operator == "In")
+            return bool(priority_class) == (self.operator == "Exists")
+        if self.name in ("Terminating", "NotTerminating"):
+            return (spec.deadline_s is not None) == (self.name == "Terminating")
+        if self.name in ("BestEffort", "NotBestEffort"):
+            amounts = dict((*spec.requests, *spec.limits))
+            is_best_effort = not amounts.keys() & {"cpu", "memory"}
+            return is_best_effort == (self.name == "BestEffort")
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,25 +45,63 @@ class QuotaObject:
 
     Attributes:
         hard, used: thousandths by key.
-        is_scoped: it counts some pods only.
-        classes: priority classes of the pods that it counts; empty for any.
+        scopes: it counts only pods that are in all of them.
     """
 
     namespace: str
     name: str
     hard: Mapping[str, int]
     used: Mapping[str, int]
-    is_scoped: bool = False
-    classes: frozenset[str] = frozenset()
+    scopes: tuple[QuotaScope, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """Priority classes of the pods that it counts; empty for any."""
+        named = (one.values for one in self.scopes if one.operator == "In")
+        return frozenset().union(*named)
+
+    def counts(self, spec: PodSpec, priority_class: str) -> bool:
+        """Whether it counts a pod."""
+        return all(one.counts(spec, priority_class) for one in self.scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitItem:
+    """What a LimitRange says of one type of object: thousandths by resource.
+
+    Attributes:
+        ratio: the largest limit / request, in thousandths.
+    """
+
+    type: str
+    least: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    requests: Mapping[str, int] = field(default_factory=dict)
+    ratio: Mapping[str, int] = field(default_factory=dict)
+
+    def bound(self, name: str) -> Mapping[str, int]:
+        """`min`, `max` or `ratio`."""
+        return {"min": self.least, "max": self.most}.get(name, self.ratio)
 
 
 @dataclass(frozen=True, slots=True)
 class LimitRangeObject:
-    """A LimitRange: the maximum of each resource in thousandths, by type of object."""
+    """A LimitRange."""
 
     namespace: str
     name: str
-    most: tuple[tuple[str, Mapping[str, int]], ...]
+    items: tuple[LimitItem, ...]
+
+    @property
+    def path(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +117,38 @@ class PriorityClassObject:
 def quota_object(manifest: Manifest) -> QuotaObject:
     """A ResourceQuota from the API server's JSON."""
     spec = part(manifest, "spec")
-    scopes = items(spec, "scopeSelector", "matchExpressions")
-    classes = {
-        value
-        for one in scopes
-        if text(one, "scopeName") == "PriorityClass" and text(one, "operator") == "In"
-        for value in texts(one, "values")
-    }
+    scopes = [QuotaScope(one) for one in texts(spec, "scopes")]
+    scopes += [
+        QuotaScope(
+            text(one, "scopeName"),
+            text(one, "operator"),
+            frozenset(texts(one, "values")),
+        )
+        for one in items(spec, "scopeSelector", "matchExpressions")
+    ]
     return QuotaObject(
         text(manifest, "metadata", "namespace"),
         text(manifest, "metadata", "name"),
         amounts(spec, "hard"),
         amounts(manifest, "status", "used"),
-        bool(scopes or texts(spec, "scopes")),
-        frozenset(classes),
+        tuple(scopes),
     )
 
 
 def limit_range_object(manifest: Manifest) -> LimitRangeObject:
-    """A LimitRange from the API server's JSON."""
+    """A LimitRange from the API server's JSON, which has filled in its defaults."""
     return LimitRangeObject(
         text(manifest, "metadata", "namespace"),
         text(manifest, "metadata", "name"),
         tuple(
-            (text(one, "type"), amounts(one, "max"))
+            LimitItem(
+                text(one, "type"),
+                amounts(one, "min"),
+                amounts(one, "max"),
+                amounts(one, "default"),
+                amounts(one, "defaultRequest"),
+                amounts(one, "maxLimitRequestRatio"),
+            )
             for one in items(manifest, "spec", "limits")
         ),
     )

@@ -113,6 +113,11 @@ class ClusterNode:
     capacity: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def is_available(self) -> bool:
+        """Whether its free units count: it is ready and not cordoned (S16)."""
+        return self.is_ready and not self.is_cordoned
+
+    @property
     def maker(self) -> str:
         """Whose GPUs it has by its labels, as resources begin: `nvidia.com/`; empty without."""
         found = next(

@@ -3,9 +3,14 @@
 Values are hashable, so that pods with the same requirements are explained once.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
+from scheduler_view.domain.waits.world.containers import (
+    ContainerAsk,
+    container_asks,
+    reserved,
+)
 from scheduler_view.domain.waits.world.lenient import (
     Manifest,
     amounts,
@@ -79,6 +84,7 @@ class PodSpec:
     Attributes:
         requests: effective ones in thousandths, by resource, sorted.
         zeros: resources of which a container requests 0, sorted.
+        limits: the same of limits; empty without any.
         node_terms: None without a required node affinity.
         host_ports: number and protocol.
         volumes: names of PersistentVolumeClaims.
@@ -103,6 +109,7 @@ class PodSpec:
     never_preempts: bool = False
     scheduler: str = DEFAULT_SCHEDULER
     deadline_s: int | None = None
+    limits: tuple[tuple[str, int], ...] = ()
 
     def request(self, resource: str) -> int:
         """Thousandths of a resource."""
@@ -115,12 +122,11 @@ def pod_spec(spec: Manifest) -> PodSpec:
     required = part(affinity, "nodeAffinity").get(
         "requiredDuringSchedulingIgnoredDuringExecution"
     )
-    containers = items(spec, "containers")
+    containers, asks = items(spec, "containers"), container_asks(spec)
+    has_limits = any(one.limits for one in asks)
     return PodSpec(
-        requests=tuple(sorted(effective_requests_of(spec).items())),
-        zeros=tuple(
-            sorted({n for one in containers for n, a in _asked(one).items() if not a})
-        ),
+        requests=tuple(sorted(_of_pod(spec, asks, "requests").items())),
+        zeros=tuple(sorted({n for one in asks for n, a in one.requests if not a})),
         node_selector=tuple(
             sorted(
                 (key, value)
@@ -162,46 +168,27 @@ def pod_spec(spec: Manifest) -> PodSpec:
         never_preempts=text(spec, "preemptionPolicy") == "Never",
         scheduler=text(spec, "schedulerName") or DEFAULT_SCHEDULER,
         deadline_s=whole(spec, "activeDeadlineSeconds"),
+        limits=tuple(sorted(_of_pod(spec, asks, "limits").items()))
+        if has_limits
+        else (),
     )
 
 
-def effective_requests_of(spec: Manifest) -> dict[str, int]:
-    """What Kubernetes reserves for a pod, in thousandths, by resource.
+def _of_pod(
+    spec: Manifest, asks: tuple[ContainerAsk, ...], name: str
+) -> dict[str, int]:
+    """What Kubernetes reserves for a pod, or its limits, in thousandths, by resource.
 
-    max(main containers + sidecars, each init container + the sidecars before it), then the
-    overhead; requests of the whole pod replace the sum.
+    That of its containers (`containers.reserved`), and the overhead; requests of the whole pod
+    replace the sum.
     """
-    need = _sum(_asked(one) for one in items(spec, "containers"))
-    before: dict[str, int] = {}
-    peak: dict[str, int] = {}
-    for one in items(spec, "initContainers"):
-        asked = _asked(one)
-        if text(one, "restartPolicy") == "Always":
-            before = _sum((before, asked))
-            peak = _largest(peak, before)
-        else:
-            peak = _largest(peak, _sum((before, asked)))
-    need = _largest(_sum((need, before)), peak)
-    need |= _asked(spec)
-    need = _sum((need, amounts(spec, "overhead")))
+    need = reserved(asks, attrgetter(name))
+    of_pod = part(spec, "resources")
+    need |= amounts(of_pod, "limits")
+    need |= amounts(of_pod, name)
+    for resource, amount in amounts(spec, "overhead").items():
+        need[resource] = need.get(resource, 0) + amount
     return {name: amount for name, amount in need.items() if amount}
-
-
-def _asked(container: Manifest) -> dict[str, int]:
-    found = part(container, "resources")
-    return amounts(found, "limits") | amounts(found, "requests")
-
-
-def _sum(parts: Iterable[dict[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for one in parts:
-        for name, amount in one.items():
-            found[name] = found.get(name, 0) + amount
-    return found
-
-
-def _largest(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    return {n: max(one.get(n, 0), other.get(n, 0)) for n in {**one, **other}}
 
 
 def _toleration(one: Manifest) -> Toleration:

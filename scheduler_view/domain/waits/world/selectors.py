@@ -19,6 +19,11 @@ class LabelRequirement:
     operator: str
     values: tuple[str, ...] = ()
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is met by one value only."""
+        return self.operator == "In" and len(self.values) == 1
+
     def matches(self, found: Labels) -> bool:
         """Whether labels match."""
         value = found.get(self.key)

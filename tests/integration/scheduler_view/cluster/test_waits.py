@@ -30,13 +30,13 @@ RESOURCE = "nvidia.com/gpu"
 def office(
     request: pytest.FixtureRequest, tmp_path: Path, db: None
 ) -> Iterator[Office]:
-    """Two namespaces and a node of one GPU that only this test's pods may have."""
+    """Two namespaces and a node of two GPUs that only this test's pods may have."""
     del db
     server = request.getfixturevalue("whole_cluster")
     world: World = world_of(server, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
     node = f"{world.name}-n"
     world.admin.delete_waiting_pods()
-    world.admin.make_node(node, nvidia_com__gpu=1)
+    world.admin.make_node(node, nvidia_com__gpu=2)
     yield office_of(world)
     world.admin.delete(f"/api/v1/nodes/{node}")
 
@@ -103,7 +103,7 @@ def test_each_reason_comes_from_the_cluster_itself(office: Office) -> None:
     assert [row.name for row in waiting_rows(speech, office.now())] == ["nightly"]
     assert waiting_rows(Scope(frozenset()), office.now()) == []
     assert nightly.starts_if[0] == {
-        "change": "raise_quota", "quota": f"{other}/theirs", "to": 2,
+        "change": "raise_quota", "quota": f"{other}/theirs", "key": GPU_KEY, "to": 2,
     }  # fmt: skip
     before = UnitWait.objects.get(name="gated")
     again = rows()["gated"]

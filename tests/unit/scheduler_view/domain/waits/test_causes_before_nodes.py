@@ -23,10 +23,18 @@ EXCEEDED = (
     f"used: requests.{GPU}=6, limited: requests.{GPU}=8"
 )
 
+KEY = f"requests.{GPU}"
 OF_CPU = (
     "exceeded quota: c, requested: requests.cpu=16, used: requests.cpu=0, "
     "limited: requests.cpu=4"
 )
+
+
+OF_HIGH = {
+    "matchExpressions": [
+        {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
+    ]
+}
 
 
 def quota(**spec: Any) -> dict[str, Any]:
@@ -41,14 +49,15 @@ def quota(**spec: Any) -> dict[str, Any]:
     ("message", "quotas", "cause", "change"),
     [
         (EXCEEDED, [quota()], "quota",
-         {"change": "raise_quota", "quota": "lab/gpu", "to": 10}),
-        (EXCEEDED, [], "quota", {"change": "raise_quota", "quota": "lab/gpu", "to": 10}),
+         {"change": "raise_quota", "quota": "lab/gpu", "key": KEY, "to": 10}),
+        (EXCEEDED, [], "quota",
+         {"change": "raise_quota", "quota": "lab/gpu", "key": KEY, "to": 10}),
         (f"(combined from similar events): {EXCEEDED}", [quota()], "quota",
-         {"change": "raise_quota", "quota": "lab/gpu", "to": 10}),
-        (EXCEEDED, [quota(scopes=["NotBestEffort"])], "scope_quota",
+         {"change": "raise_quota", "quota": "lab/gpu", "key": KEY, "to": 10}),
+        (EXCEEDED, [quota(scopeSelector=OF_HIGH)], "scope_quota",
          {"change": "lower_tier"}),
         (f"{FORBIDDEN}{OF_CPU}", [], "quota_other",
-         {"change": "raise_quota", "quota": "lab/c", "to": "16"}),
+         {"change": "raise_quota", "quota": "lab/c", "key": "requests.cpu", "to": "16"}),
         (f"{FORBIDDEN}failed quota: c: must specify requests.memory for: main", [],
          "quota_other", {"change": "add_request", "resource": "memory"}),
         (f"{FORBIDDEN}maximum {GPU} usage per Container is 2, but limit is 4", [],
@@ -60,9 +69,11 @@ def quota(**spec: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_a_refusal(message: str, quotas: list[Any], cause: str, change: Any) -> None:
+    work = job("j", gpus=4)
+    work["spec"]["template"]["spec"]["priorityClassName"] = "high"
     found = explained(
         Node=[node("n")],
-        Job=[job("j", gpus=4)],
+        Job=[work],
         ResourceQuota=quotas,
         Event=[refused("Job", "j", message)],
     )
@@ -135,7 +146,8 @@ QUEUE = {"labels": {"kueue.x-k8s.io/queue-name": "batch"}}
 )
 def test_a_suspended_job(meta: Any, cause: str, change: Any) -> None:
     found = explained(
-        Job=[job("j", suspend=True, parallelism=3, completions=3, meta=meta)]
+        Node=[node("n")],
+        Job=[job("j", suspend=True, parallelism=3, completions=3, meta=meta)],
     )
     assert (found.stage, found.cause) == ("held_back", cause)
     assert found.pods.waiting == 3

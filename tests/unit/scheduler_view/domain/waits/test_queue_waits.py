@@ -68,6 +68,7 @@ def entry(gpus: int = 8, message: str = "", **more: Any) -> dict[str, Any]:
 def waits(gpus: int = 8, **objects: Any) -> WaitExplanation:
     """Of the Job j, which waits in the LocalQueue batch."""
     world: dict[str, Any] = {
+        "Node": [node("n", 32)],
         "Namespace": [named("lab")],
         "Job": [job("j", suspend=True, gpus=gpus, meta=LABEL)],
         "LocalQueue": [local()],
@@ -222,7 +223,7 @@ def test_how_much_more_is_needed_and_who_uses_it() -> None:
     holder = entry() | {"status": {"admission": {"clusterQueue": "large"}}}
     holder["metadata"] = {"name": "job-h", "namespace": "lab"} | owned("Job", "h")
     more: dict[str, Any] = {
-        "Node": [node("n")],
+        "Node": [node("n", 16)],
         "ClusterQueue": [cluster(8, used=5)],
     }
     held = [pod("h", 5, "n", meta=owned("Job", "h"))]
@@ -280,7 +281,7 @@ def in_volcano(queues: Any, gpus: int = 8, **spec: Any) -> WaitExplanation:
         for name in ("v-0", "v-1")
     ]  # fmt: skip
     more = {} if queues is None else {"VolcanoQueue": queues}
-    return explained(Node=[node("n")], Pod=pods, VolcanoPodGroup=[group], **more)
+    return explained(Node=[node("n", 64)], Pod=pods, VolcanoPodGroup=[group], **more)
 
 
 def research(capability: int, used: int = 0, **status: Any) -> dict[str, Any]:

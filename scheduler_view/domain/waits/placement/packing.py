@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from scheduler_view.domain.queues.pools import is_available
 from scheduler_view.domain.waits.cause import WaitCause, mask_of
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.verdicts import Verdicts
@@ -56,7 +55,7 @@ def shape_of(verdicts: Verdicts, resource: str) -> Shape:
         frozenset(
             room.node.name
             for room in verdicts.table.at(nodes)
-            if is_available(room.node)
+            if room.node.is_available
         ),
     )
 
@@ -67,8 +66,9 @@ class Packing:
     def __init__(
         self, rooms: Mapping[str, NodeRoom], shapes: Iterable[Shape] = ()
     ) -> None:
-        self._free = {name: dict(room.free) for name, room in rooms.items()}
-        self._slots = {name: room.slots for name, room in rooms.items()}
+        self._rooms = rooms
+        self._changed: dict[str, dict[str, int]] = {}  # free amounts by node
+        self._slots: dict[str, int] = {}
         self._order: dict[int, list[tuple[int, str]]] = {}
         self._shapes: dict[int, Shape] = {}
         self._using: dict[str, list[int]] = {}
@@ -88,15 +88,22 @@ class Packing:
 
     def _offer(self, number: int, name: str) -> None:
         shape = self._shapes[number]
-        free = self._free[name].get(shape.resource, 0)
+        free = self._free(name).get(shape.resource, 0)
         if free >= shape.need:
             heappush(self._order[number], (free, name))
 
+    def _free(self, name: str) -> Mapping[str, int]:
+        return self._changed[name] if name in self._changed else self._rooms[name].free
+
+    def _left(self, name: str) -> int:
+        """Pods that still fit by their number."""
+        return self._slots.get(name, self._rooms[name].slots)
+
     def fits(self, shape: Shape, name: str) -> bool:
         """Whether a pod has place on a node now."""
-        if name not in shape.nodes or self._slots[name] < 1:
+        if name not in shape.nodes or self._left(name) < 1:
             return False
-        free = self._free[name]
+        free = self._free(name)
         return all(free.get(key, 0) >= amount for key, amount in shape.requests)
 
     def place(self, shape: Shape) -> str | None:
@@ -104,7 +111,7 @@ class Packing:
         order = self._add(shape)
         while order:
             free, name = order[0]
-            is_current = self._free[name].get(shape.resource, 0) == free
+            is_current = self._free(name).get(shape.resource, 0) == free
             if is_current and self.fits(shape, name):
                 self._change(shape.requests, name, -1)
                 return name
@@ -113,14 +120,16 @@ class Packing:
 
     def end(self, requests: Amounts, name: str) -> None:
         """A pod on a node has ended; unknown nodes are ignored."""
-        if name in self._free:
+        if name in self._rooms:
             self._change(requests, name, 1)
 
     def _change(self, requests: Amounts, name: str, sign: int) -> None:
-        free = self._free[name]
+        if name not in self._changed:
+            self._changed[name] = dict(self._rooms[name].free)
+        free = self._changed[name]
         for key, amount in requests:
             free[key] = free.get(key, 0) + sign * amount
-        self._slots[name] += sign
+        self._slots[name] = self._left(name) + sign
         for number in self._using.get(name, ()):
             self._offer(number, name)
 

@@ -1,0 +1,184 @@
+"""Whether waiting work has place on nodes after changes, all members of a gang together (S13)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from scheduler_view.domain.waits.blockers import Blockers
+from scheduler_view.domain.waits.cause import WaitCause
+from scheduler_view.domain.waits.numbers import numbers_of
+from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
+from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.placement.node_room import NodeRoom
+from scheduler_view.domain.waits.placement.node_table import NodeTable
+from scheduler_view.domain.waits.placement.packing import Packing, Shape
+from scheduler_view.domain.waits.placement.verdicts import (
+    Verdicts,
+    demand_of,
+    node_masks,
+    verdicts_of,
+)
+from scheduler_view.domain.waits.placement.volume_rules import volume_fault
+from scheduler_view.domain.waits.trial.changed import Changed
+from scheduler_view.domain.waits.trial.obstacle import Obstacle
+from scheduler_view.domain.waits.trial.rooms import ChangedIndex
+from scheduler_view.domain.waits.world.pod_spec import PodSpec
+from scheduler_view.domain.waits.world.pods import PodObject
+
+MOST_IN_ORDER = (
+    64  # members that are placed one by one, where rules between pods matter
+)
+
+
+@dataclass(frozen=True)
+class Seeker:
+    """Pods that are alike and look for nodes, as changes leave them.
+
+    Attributes:
+        is_new: no scheduler has tried it: it may still preempt for it.
+    """
+
+    pod: PodObject
+    count: int
+    is_new: bool = False
+
+
+class Places:
+    """Looks for nodes for all pods of one trial."""
+
+    def __init__(self, changed: Changed, seekers: Sequence[Seeker]) -> None:
+        self._changed, self._seekers = changed, seekers
+        self._findings, self._index = changed.work.findings, changed.work.index
+
+    def fault(self) -> Obstacle | None:
+        """A volume that keeps the pods off every node; None if there is none."""
+        index: WorldIndex = self._index
+        if self._changed.volumes or self._changed.volume_claims:
+            index = ChangedIndex(self._changed)
+        for one in self._seekers:
+            if one.pod.spec.volumes:
+                fault = volume_fault(index, demand_of(index, one.pod))
+                if fault is not None:
+                    return Obstacle(fault.cause, {"volume": fault.name})
+        return None
+
+    def fit(self) -> bool:
+        """Whether all pods have place, or the scheduler can preempt until they have."""
+        return self._placed(self._changed) or self._preempt()
+
+    def obstacle(self, *, is_described: bool) -> Obstacle:
+        """Why not all pods have place."""
+        changed, pod = self._changed, self._seekers[0].pod
+        if not (self._index.rooms or changed.rooms):
+            return Obstacle(WaitCause.NO_NODES, is_of_nodes=True)
+        if changed.rooms or changed.volumes:
+            index = ChangedIndex(changed)
+            found = verdicts_of(index, demand_of(index, pod))
+        else:
+            found = self._findings.verdicts(pod)
+        if found.cause is WaitCause.RETRY_PENDING:  # for one, but not for all of a gang
+            facts: dict[str, object] = {"pods": self._total, "placed": self._count()}
+            return Obstacle(WaitCause.NO_FREE_GPU, facts, is_of_nodes=True)
+        facts = numbers_of(found) if is_described else {}
+        return Obstacle(found.cause, facts, is_of_nodes=True)
+
+    def _count(self) -> int:
+        """Pods that have place."""
+        packed = self._shapes(self._changed)
+        return 0 if packed is None else len(Packing(packed[0]).place_some(packed[1]))
+
+    def _placed(self, changed: Changed) -> bool:
+        if not all(
+            self._is_plain(changed, self._findings.verdicts(one.pod))
+            for one in self._seekers
+        ):
+            return self._placed_in_order(changed)
+        packed = self._shapes(changed)
+        if packed is None:
+            return False
+        rooms, shapes = packed
+        return self._total == 1 or Packing(rooms).place_all(shapes) is not None
+
+    def _shapes(
+        self, changed: Changed
+    ) -> tuple[dict[str, NodeRoom], list[tuple[Shape, int]]] | None:
+        """Nodes that are open, and the pods that look for them; None if some find none."""
+        shapes: list[tuple[Shape, int]] = []
+        rooms: dict[str, NodeRoom] = {}
+        for one in self._seekers:
+            verdicts = self._findings.verdicts(one.pod)
+            found = dict(self._open(changed, verdicts, self._total))
+            if not found:
+                return None
+            rooms |= found
+            gpus = max(verdicts.resources, default="")
+            requests = verdicts.demand.spec.requests
+            shapes.append((Shape(gpus, requests, frozenset(found)), one.count))
+        return rooms, shapes
+
+    @property
+    def _total(self) -> int:
+        return sum(one.count for one in self._seekers)
+
+    def _is_plain(self, changed: Changed, verdicts: Verdicts) -> bool:
+        """Whether the place of a pod depends on nothing but the node and what is free there."""
+        return (
+            verdicts.topology.is_empty
+            and verdicts.volumes.is_empty
+            and not changed.volume_claims
+            and (self._total == 1 or not verdicts.demand.spec.host_ports)
+        )
+
+    def _open(
+        self, changed: Changed, verdicts: Verdicts, most: int
+    ) -> Iterator[tuple[str, NodeRoom]]:
+        """Nodes where one pod has place: those that changed first, then as many as are needed."""
+        touched = changed.rooms
+        if touched:
+            table, spec = NodeTable(list(touched.values())), verdicts.demand.spec
+            gpus = gpus_of(spec, self._index.world.added)
+            masks = node_masks(table, spec, gpus)
+            for (name, room), mask in zip(touched.items(), masks, strict=True):
+                if not mask:
+                    yield name, room
+        for place in verdicts.positions_with(0)[: most + len(touched)].tolist():
+            room = verdicts.table.rooms[place]
+            if room.node.name not in touched:
+                yield room.node.name, room
+
+    def _placed_in_order(self, changed: Changed) -> bool:
+        """One pod after another, each with those before it in sight of rules between pods."""
+        placed: list[tuple[str, PodObject]] = []
+        for one in self._seekers:
+            for number in range(min(one.count, MOST_IN_ORDER)):
+                index = ChangedIndex(changed, placed)
+                verdicts = verdicts_of(index, demand_of(index, one.pod))
+                rooms = verdicts.with_mask(0)
+                if not rooms:
+                    return False
+                gpus = max(verdicts.resources, default="")
+                best = min(rooms, key=lambda r: (r.free.get(gpus, 0), r.node.name))
+                uid = f"placed-{len(placed)}-{number}"
+                placed.append((best.node.name, replace(one.pod, uid=uid)))
+        return True
+
+    def _preempt(self) -> bool:
+        """Whether all would have place if the scheduler ended pods of lower priority."""
+        changed, index = self._changed, self._index
+        blockers = Blockers(index, changed.work.unit)
+        ended = dict(changed.ended)
+        for one in self._seekers:
+            if not (changed.may_preempt or one.is_new) or not self._may(one.pod.spec):
+                return False
+            own = index.world.priority_of(one.pod.spec)
+            if own <= index.lowest_priority:
+                return False
+            sets = blockers.on_nodes(self._findings.verdicts(one.pod), own).best
+            theirs = [s for s in sets if not any(map(blockers.is_own, s.pods))]
+            ended |= {pod.uid: pod for found in theirs for pod in found.pods}
+        more = replace(changed, ended=ended)
+        return len(ended) > len(changed.ended) and self._placed(more)
+
+    def _may(self, spec: PodSpec) -> bool:
+        known = self._index.world.classes.get(spec.priority_class)
+        is_never = known is not None and known.never_preempts
+        return self._changed.may_preempt or not (spec.never_preempts or is_never)
