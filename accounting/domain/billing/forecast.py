@@ -18,6 +18,7 @@ MICROS = 10**6
 WINDOW_DAYS = 28  # M36
 LEAST_DAYS = 14  # M36
 WEEKS, WEEK_DAYS = 4, 7  # M38
+LEAST_SHIFT = Fraction(1, 4)  # M37: from which pages say that a week was another one
 SPREAD_SQUARED = Fraction(1606, 1000) ** 2  # M38: of mean absolute errors, for 80%
 
 Days = Mapping[date, int]
@@ -151,6 +152,23 @@ def forecast(period: DayRange, basis: Basis, entries: int = 0) -> Forecast:
         len(others),
         past_error(basis.window, basis.errors),
     )
+
+
+def shift_of(basis: Basis) -> Decimal | None:
+    """How much the last week differs from what is expected of one, four places (M37).
+
+    None below a quarter, without all seven days, and where nothing is expected.
+    """
+    week = [basis.last - n * DAY for n in range(WEEK_DAYS)]
+    if not all(day in basis.window for day in week):
+        return None
+    usual = sum(expected(basis.window, day) for day in week)
+    if not usual:
+        return None
+    share = Fraction(sum(basis.window[day] for day in week), usual) - 1
+    if abs(share) < LEAST_SHIFT:
+        return None
+    return Decimal(round(share * 10**4)).scaleb(-4)
 
 
 def past_error(window: Days, errors: Days) -> Decimal | None:

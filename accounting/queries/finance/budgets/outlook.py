@@ -12,6 +12,7 @@ from accounting.domain.billing.forecast import (
     NotEnoughHistory,
     basis_of,
     forecast,
+    shift_of,
     units_of,
 )
 from accounting.domain.core.billing_calendar import DAY, DayRange
@@ -52,6 +53,7 @@ class Outlook:
         history_days: complete days that the forecast is, or would be, made from.
         without_money_ms: held time without an amount: the actual is a lower bound.
         extras: the entries and corrections in `actual`; 0 for GPU-hours.
+        shift: how much the last week differs from what the forecast expects of one, if it is much.
     """
 
     period: DayRange
@@ -60,6 +62,12 @@ class Outlook:
     history_days: int
     without_money_ms: int
     extras: Decimal = Decimal(0)
+    shift: Decimal | None = None
+
+    @property
+    def shift_size(self) -> float | None:
+        """`shift` without its sign."""
+        return None if self.shift is None else abs(float(self.shift))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,7 @@ def outlook(
         days,
         sum(one.without_money_ms for one in inside.values()) if is_money else 0,
         extra,
+        shift_of(basis) if basis else None,
     )
 
 

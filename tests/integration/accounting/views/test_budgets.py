@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
@@ -282,6 +282,24 @@ def test_the_team_page_has_the_month(sign_in: SignIn) -> None:
     viewer = text_of(sign_in("mia"), "/teams/vision?range=last-7-days")
     assert units.money_round(found.outlook.actual, "EUR") in viewer
     assert "€20,000" not in viewer
+
+
+def test_a_forecast_says_that_the_last_week_was_another_one(sign_in: SignIn) -> None:
+    budget(30_000)
+    said = "less than it expects of a week. It follows a lasting change within three weeks."
+    addresses = (f"/budgets/{Budget.objects.get().pk}", "/teams/vision")
+    for address in addresses:
+        assert said not in text_of(sign_in("fin"), address)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE usage_day SET busy_ms = busy_ms / 4, idle_ms = idle_ms / 4,
+                                    unknown_ms = unknown_ms / 4
+               WHERE billing_on >= %s
+                 AND team_id = (SELECT id FROM accounting_team WHERE slug = 'vision')""",
+            [NOW.date() - timedelta(days=8)],
+        )
+    for address in addresses:
+        assert said in text_of(sign_in("fin"), address)
 
 
 def test_half_of_a_budget_within_its_pace_is_no_warning(sign_in: SignIn) -> None:

@@ -22,6 +22,7 @@ from accounting.domain.billing.forecast import (
     forecast,
     micros_of,
     residuals,
+    shift_of,
     units_of,
     window_to,
 )
@@ -121,6 +122,23 @@ def test_the_range_does_not_fall_below_what_is_spent() -> None:
 def test_entries_move_forecast_and_range_alike() -> None:
     plain, moved = of(X9), of(X9, entries=-5 * MICROS)
     assert plain.amount - moved.amount == plain.low - moved.low == 5 * MICROS
+
+
+def test_a_week_that_fell_below_what_is_expected_is_told() -> None:
+    """Medians of 28 days follow a lasting fall after two to three weeks, without a word."""
+
+    def shift(*amounts: int) -> Decimal | None:
+        return shift_of(basis_of(days(date(2026, 6, 1), *amounts), {}, FIRST))
+
+    assert shift(*[10] * 21, *[4] * 7) == Decimal("-0.6")
+    assert shift(*[10] * 14, *[4] * 14) == Decimal("-0.4286")  # 7 are expected by now
+    assert shift(*[10] * 7, *[4] * 21) is None  # it has followed
+    assert shift(*[10] * 21, *[13] * 7) == Decimal("0.3")
+    assert shift(*[10] * 21, *[8] * 7) is None  # less than a quarter
+    assert shift(*[0] * 21, *[4] * 7) is None  # a share of nothing
+    gap = days(date(2026, 6, 1), *[10] * 21, *[4] * 7)
+    del gap[date(2026, 6, 24)]
+    assert shift_of(basis_of(gap, {}, FIRST)) is None
 
 
 def test_days_before_the_ledger_cost_nothing() -> None:
