@@ -165,6 +165,9 @@ def _lay_tier(edit: TierEdit, tiers: dict[str, TierState], classes: Classes) -> 
     if known is not None and is_kept:
         tiers[name] = TierState(edit.spec, known.classes)
         return
+    if known is None and edit.classes:
+        tiers[name] = TierState(edit.spec, edit.classes)
+        return
     if known is None and edit.class_name:
         tiers[name] = TierState(edit.spec, [edit.class_name])
         return
@@ -237,12 +240,7 @@ def _reverse(
             continue
         if isinstance(edit, TierEdit):
             known = before.tiers.get(edit.spec.name)
-            spec = known.spec if known else edit.spec
-            found.append(
-                TierEdit(spec, remove=known is None, in_place=edit.in_place)
-                if known is not None or not edit.remove
-                else edit
-            )
+            found.append(_reverse_tier(edit, known))
             continue
         row = rows.get(edit.key)
         if row is None:
@@ -259,6 +257,13 @@ def _reverse(
                 )
             )
     return found
+
+
+def _reverse_tier(edit: TierEdit, known: TierState | None) -> TierEdit:
+    if known is None:
+        return edit if edit.remove else TierEdit(edit.spec, remove=True)
+    classes = tuple(known.classes) if edit.remove else ()
+    return TierEdit(known.spec, in_place=edit.in_place, classes=classes)
 
 
 def _reverse_queue(

@@ -25,7 +25,7 @@ from scheduler_view.domain.plan.edit import Edit, QueueEdit, QuotaEdit, TierEdit
 from scheduler_view.domain.plan.steps import Action, DesiredObject, PlanStep, plan_steps
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.domain.tiers.tier import version_of
+from scheduler_view.domain.tiers.tier import TierSpec, version_of
 from scheduler_view.planning.cluster_snapshot import (
     ClusterSnapshot,
     Namespaces,
@@ -257,25 +257,43 @@ def _classes_wanted(
                 before=request.before.get(key),
             )
             for one in (old.classes if old else ())
-            if old and one in live
+            if old and (one in live or class_key_of(one) in request.before)
         ]
     key = class_key_of(new.class_name)
     body = desired_class(new.class_name, new.spec, is_current=True)
     found = [
-        DesiredObject(key, body, str(key) in request.forced, replace=edit.in_place)
+        DesiredObject(
+            key,
+            body,
+            str(key) in request.forced,
+            replace=edit.in_place,
+            before=request.before.get(key),
+        )
     ]
     for earlier in new.classes[1:]:
         one = live.get(earlier)
+        if one is None and (former := request.before.get(class_key_of(earlier))):
+            found.append(_made_again(earlier, new.spec, former))
         if one is not None and is_ours(one) and one.get("globalDefault"):
-            spec = replace(
-                new.spec,
-                value=int(one["value"]),
-                preempts=one.get("preemptionPolicy") != "Never",
-                description=str(one.get("description", "")),
-            )
-            unset = desired_class(earlier, spec, is_current=False)
+            unset = desired_class(earlier, _spec_of(one, new.spec), is_current=False)
             found.append(DesiredObject(class_key_of(earlier), unset))
     return found
+
+
+def _made_again(name: str, spec: TierSpec, former: Manifest) -> DesiredObject:
+    """An earlier class of a tier whose removal is undone."""
+    body = desired_class(name, _spec_of(former, spec), is_current=False)
+    return DesiredObject(class_key_of(name), body, before=former)
+
+
+def _spec_of(one: Manifest, spec: TierSpec) -> TierSpec:
+    """A tier with the values of one of its classes."""
+    return replace(
+        spec,
+        value=int(one["value"]),
+        preempts=one.get("preemptionPolicy") != "Never",
+        description=str(one.get("description", "")),
+    )
 
 
 def _try_all(

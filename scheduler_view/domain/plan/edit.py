@@ -1,6 +1,6 @@
 """The edits of a change set: quotas, tiers and queues of schedulers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -72,12 +72,14 @@ class TierEdit:
             new version; disruptive, so a person must request it.
         class_name: of a new tier that takes over a class of this name; empty for a class of its
             own.
+        classes: all of its classes, the current first, if its removal is undone.
     """
 
     spec: TierSpec
     remove: bool = False
     in_place: bool = False
     class_name: str = ""
+    classes: Sequence[str] = ()
     version: int | None = None
 
     @property
@@ -121,6 +123,7 @@ def edit_fields(edit: Edit) -> dict[str, Any]:
         values = {"kind": "tier", **asdict(edit.spec)}
         extra: dict[str, Any] = {"in_place": edit.in_place, "remove": edit.remove}
         extra |= {"class_name": edit.class_name} if edit.class_name else {}
+        extra |= {"classes": list(edit.classes)} if edit.classes else {}
         return values | extra | {"version": edit.version}
     if isinstance(edit, QueueEdit):
         return {"kind": "queue", **asdict(edit)}
@@ -134,7 +137,7 @@ def stored_edit(values: Mapping[str, Any]) -> Edit:
     """The edit from the output of `edit_fields`."""
     rest = {key: value for key, value in values.items() if key != "kind"}
     if values["kind"] == "tier":
-        names = ("in_place", "remove", "version", "class_name")
+        names = ("in_place", "remove", "version", "class_name", "classes")
         outer = {name: rest.pop(name) for name in names if name in rest}
         return TierEdit(TierSpec(**rest), **outer)
     if values["kind"] == "queue":
@@ -151,7 +154,7 @@ def same_request(first: Iterable[Edit], second: Iterable[Edit]) -> bool:
 
 
 def _same(first: Edit, second: Edit) -> bool:
-    left_out = {"version", "split"}
+    left_out = {"version", "split", "classes"}
     if any(_takes_any_rule(edit) for edit in (first, second)):
         left_out |= {"rule", "weights"}
     one, other = edit_fields(first), edit_fields(second)

@@ -14,8 +14,8 @@ from scheduler_view.actions.change_sets import request_apply, undo
 from scheduler_view.actions.ending import discard
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import Unreachable
-from scheduler_view.models import ChangeSet, QuotaTarget
-from tests.control_plane.admin import quota_path
+from scheduler_view.models import ChangeSet, QuotaTarget, Tier
+from tests.control_plane.admin import class_path, quota_path
 from tests.control_plane.world import GPU_KEY
 from tests.integration.scheduler_view.actions.office import (
     REASON,
@@ -23,6 +23,7 @@ from tests.integration.scheduler_view.actions.office import (
     quota,
     said,
     steps,
+    tier,
 )
 
 real_only = pytest.mark.control_plane
@@ -244,3 +245,42 @@ def test_killed_between_values_and_managers_the_next_worker_ends_it(
     planned.refresh_from_db()
     assert planned.state == "applied", planned.error
     assert content(live(office)) == before
+
+
+def test_classes_of_a_removed_tier_come_back_by_name_and_value(both: Office) -> None:
+    """Pods name a class: under its name, it has its value again."""
+    name = f"{both.world.name}-t"
+    both.applied(tier(name, 1000, description="first"))
+    both.applied(tier(name, 2000, description="second"))
+    path = class_path(f"{name}-v1")
+    both.world.admin.edit(path, {"metadata": {"labels": {"team": "a"}}})
+    before = [classes(both, f"{name}-{version}") for version in ("v1", "v2")]
+    removal = both.applied(tier(name, 2000, remove=True))
+    undone(both, removal)
+    after = [classes(both, f"{name}-{version}") for version in ("v1", "v2")]
+    assert after == before
+    row = Tier.objects.get(name=name)
+    assert (row.class_name, row.old_classes) == (f"{name}-v2", [f"{name}-v1"])
+
+
+def test_a_class_of_others_comes_back(both: Office) -> None:
+    """`kubectl create priorityclass`, labelled, becomes that of a tier."""
+    name = f"{both.world.name}-t"
+    body = {"metadata": {"name": f"{name}-v1"}, "value": 1000, "description": "mine"}
+    admin, path = both.world.admin, class_path(f"{name}-v1")
+    admin.create(class_path(), body, fieldManager="kubectl-create")
+    admin.edit(path, {"metadata": {"labels": LABELS}}, "kubectl-label")
+    before = content(admin.get(path))
+    forced = (f"PriorityClass {name}-v1",)
+    change_set = both.applied(tier(name, 1000, description="ours"), forced=forced)
+    assert both.priority_class(f"{name}-v1")["description"] == "ours"
+    undone(both, change_set)
+    assert content(admin.get(path)) == before
+
+
+def classes(office: Office, name: str) -> Manifest:
+    """A class without what differs after it was created again."""
+    found = json.loads(content(office.priority_class(name)))
+    for part in ("uid", "creationTimestamp", "generation", "managedFields"):
+        found["metadata"].pop(part, None)
+    return dict(found)
