@@ -1,7 +1,7 @@
 """Everything that limits GPUs, also what others set, and the action that takes it over."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib import messages
@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
+from accounting.access import Scope
 from accounting.models import Cluster
 from accounting.rights import ADMINISTRATION
 from accounting.web.downloads import csv_answer
@@ -16,7 +17,9 @@ from accounting.web.paging import ListPage, page_of, size_of
 from accounting.web.permissions import posted, signed_in, visitor_of
 from scheduler_view.domain.wording import few
 from scheduler_view.forms import Asked
-from scheduler_view.queries.limits.adopting import adoption
+from scheduler_view.queries.changes.change_row import UNDER_WAY, ChangeRow
+from scheduler_view.queries.changes.change_sets import change_rows
+from scheduler_view.queries.limits.adopting import adopted_by, adoption
 from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
 from scheduler_view.queries.limits.observed import observed_limits
 from scheduler_view.queries.limits.rows import (
@@ -86,7 +89,8 @@ def limits(request: HttpRequest) -> HttpResponse:
         "classes": _page(rows, LimitGroup.CLASSES, request),
         "queues": _page(rows, LimitGroup.QUEUES, request),
         "is_admin": visitor.scope.is_admin,
-        "adoptable": _adoptable(found) if visitor.scope.is_admin else {},
+        "pending": (pending := _pending(visitor.scope)),
+        "adoptable": _adoptable(found, pending) if visitor.scope.is_admin else {},
     }
     return render(request, "scheduler_view/limits.html", context)
 
@@ -99,10 +103,12 @@ def adopt(request: HttpRequest) -> HttpResponse:
     seen = observed_limits(cluster, visitor.scope, visitor.now)
     place = tuple(parameter(asked, name) for name in ("kind", "namespace", "name"))
     is_all = asked.get("all") == "yes"
+    pending = _pending(visitor.scope) if is_all else {}
     rows = [
         row
         for row in rows_of(seen)
-        if is_all or (row.kind, row.namespace, row.name) == place
+        if (is_all and row.edit_key not in pending)
+        or (row.kind, row.namespace, row.name) == place
     ]
     if not rows and not is_all:
         raise Http404("no such limit")
@@ -169,9 +175,23 @@ def _noun_of(row: LimitRow) -> tuple[str, str]:
     return _NOUNS.get(row.kind, ("queue", "queues"))
 
 
-def _adoptable(rows: Iterable[LimitRow]) -> dict[str, int]:
-    """By cluster: objects that GPU Ledger can take over."""
+def _pending(scope: Scope) -> dict[str, ChangeRow]:
+    """The change set in progress that takes over a limit, by the key of the limit."""
+    return {
+        key: change
+        for change in change_rows(scope)
+        if change.state in UNDER_WAY
+        for key in adopted_by(change)
+    }
+
+
+def _adoptable(
+    rows: Iterable[LimitRow], pending: Mapping[str, ChangeRow]
+) -> dict[str, int]:
+    """By cluster: objects that GPU Ledger can take over, and no open change set does."""
     found = {
-        (row.cluster, row.kind, row.namespace, row.name) for row in rows if row.adopts
+        (row.cluster, row.kind, row.namespace, row.name)
+        for row in rows
+        if row.adopts and row.edit_key not in pending
     }
     return dict(sorted(Counter(cluster for cluster, *_ in found).items()))

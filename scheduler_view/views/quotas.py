@@ -17,7 +17,7 @@ from accounting.rights import ADMINISTRATION
 from accounting.web.downloads import csv_answer
 from accounting.web.permissions import posted, signed_in, visitor_of
 from scheduler_view.forms import PlanForm
-from scheduler_view.queries.changes.change_row import ChangeRow
+from scheduler_view.queries.changes.change_row import UNDER_WAY, ChangeRow
 from scheduler_view.queries.changes.change_sets import change_rows
 from scheduler_view.queries.changes.drafts import OpenDraft, default_draft, open_drafts
 from scheduler_view.queries.limits.limit_row import LimitRow
@@ -46,7 +46,6 @@ from scheduler_view.views.queue_lines import (
     queue_lines,
 )
 
-UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
 COLUMNS = (
     "cluster",
     "team",

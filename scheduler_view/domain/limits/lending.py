@@ -82,7 +82,9 @@ def _of(one: QueueNode, tree: Sequence[QueueNode]) -> Lending:
         above = [(node.name.name, node.borrowed) for node in others if node.borrowed]
         holders = tuple(sorted(above, key=lambda item: (-item[1], item[0])))
     left = one.left or Fraction(0)  # a limit of lending does not bind the queue itself
-    return Lending(one.borrowed, least, most, holders, left + rest <= borrowed)
+    has_any = any(node.quota for node in tree)
+    is_full = has_any and left + rest <= borrowed
+    return Lending(one.borrowed, least, most, holders, is_full)
 
 
 def waiting_text(one: QueueNode, found: Lending, *, names: bool) -> str:

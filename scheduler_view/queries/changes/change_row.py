@@ -7,6 +7,9 @@ from typing import Any
 
 from scheduler_view.models import StepState
 
+UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
+"""States of change sets that may still have an effect."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepRow:

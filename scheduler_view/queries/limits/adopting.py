@@ -19,7 +19,8 @@ from scheduler_view.domain.quotas.quantity import gpus_or_none
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.domain.tiers.tier import NEVER
-from scheduler_view.queries.limits.limit_row import LimitRow
+from scheduler_view.queries.changes.change_row import ChangeRow
+from scheduler_view.queries.limits.limit_row import LimitRow, edit_key
 from scheduler_view.queries.limits.namespace_limits import tier_of_quota
 from scheduler_view.queries.limits.observed import Manifest, Observed
 
@@ -72,6 +73,24 @@ def adoption(seen: Observed, rows: Iterable[LimitRow]) -> Adoption:
         sorted(forced),
         list(dict.fromkeys(row.set_by for row in asked if row.set_by)),
     )
+
+
+def adopted_by(change: ChangeRow) -> set[str]:
+    """The keys of the limits that a change set takes over, or sets anyway (`edit_key`)."""
+    found = set()
+    for edit in change.edits:
+        kind, cluster = edit.get("kind"), change.cluster
+        if kind == "quota":
+            resource = str(edit.get("resource"))
+            places = edit.get("weights") or {}
+            found |= {edit_key(cluster, QUOTA, place, resource) for place in places}
+        elif kind == "queue":
+            place = str(edit.get("object")), "", str(edit.get("name"))
+            found.add(edit_key(cluster, *place))
+        else:
+            name = edit.get("class_name") or edit.get("name")
+            found.add(edit_key(cluster, CLASS, "", str(name)))
+    return found
 
 
 def _quota_edits(

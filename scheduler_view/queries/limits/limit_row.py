@@ -5,6 +5,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from scheduler_view.domain.drift_state import DriftState
+from scheduler_view.domain.objects.manifest import QUOTA
+
+
+def edit_key(cluster: str, kind: str, namespace: str, what: str) -> str:
+    """`north ResourceQuota vision-a nvidia.com/gpu`."""
+    return f"{cluster} {kind} {namespace} {what}"
 
 
 class LimitGroup(StrEnum):
@@ -78,6 +84,12 @@ class LimitRow:
     def is_class(self) -> bool:
         """It orders pods, and limits no number."""
         return self.group == LimitGroup.CLASSES
+
+    @property
+    def edit_key(self) -> str:
+        """What an edit that adopts it is about; quotas are adopted by namespace and resource."""
+        what = self.resource if self.kind == QUOTA else self.name
+        return edit_key(self.cluster, self.kind, self.namespace, what)
 
     @property
     def summary(self) -> str:

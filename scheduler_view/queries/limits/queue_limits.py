@@ -1,6 +1,7 @@
 """Queues of Kueue, Volcano and KAI as rows in the order of their tree."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.limits.lending import (
@@ -45,11 +46,17 @@ def queue_limits(seen: Observed) -> Iterator[LimitRow]:
     nodes = queue_nodes([(*name, live) for name, live in objects.items()], seen.added)
     found = lending(nodes)
     targets = _targets(seen)
+    told: set[QueueName] = set()
     for line in in_order(_readable(seen, nodes)):
         one = line.node
         key = (one.name, one.flavor, one.resource)
         shared = found.get(key, Lending(one.borrowed))
-        yield _row(seen, line, shared, objects.get(one.name), targets)
+        row = _row(seen, line, shared, objects.get(one.name), targets)
+        # What waits is said once, and for other flavors only what holds it there.
+        is_new = bool(shared.holders) or shared.is_full or one.name not in told
+        told.add(one.name)
+        is_told = row.is_managed or is_new
+        yield row if is_told else replace(row, text="")
 
 
 def _readable(seen: Observed, nodes: Sequence[QueueNode]) -> list[QueueNode]:

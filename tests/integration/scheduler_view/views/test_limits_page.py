@@ -287,3 +287,9 @@ def test_the_lowest_of_two_quotas_is_adopted(limits: None, sign_in: SignIn) -> N
     tiers = [edit for edit in change.edits if edit["kind"] == "tier"]
     assert [(one["name"], one["class_name"]) for one in tiers] == [("high", "high")]
     assert change.forced == ["PriorityClass high"]
+    page = html_of(ana.get(ADDRESS))
+    assert page.count(f"CS-{change.pk} in progress") == len(change.edits) + 1
+    again = ana.post(
+        f"{ADDRESS}/adopt", {"cluster": "north", "all": "yes"}, follow=True
+    )
+    assert "There is nothing to adopt." in html_of(again)
