@@ -30,7 +30,7 @@ class WasteView(RowsView):
 
     @lists(WasteRowSerializer, parameters)
     def get(self, request: Request) -> Response:
-        """List wasted GPU time by rule and work unit, largest amount first.
+        """List wasted GPU time by rule and family of work, largest amount first.
 
         Of all teams, or of those that one leads. Without `from` and `to`: the last 28 days.
         """

@@ -29,6 +29,9 @@ class WasteRowSerializer(RowSerializer):
     workload = TextOrNullField()
     node = TextOrNullField(help_text="null for held time and free time of a pool")
     pool = TextOrNullField(help_text="resource and model, for free time of a pool")
+    works = serializers.IntegerField(
+        help_text="work units of one family: `workload` is their name without generated suffixes"
+    )
     findings = serializers.IntegerField()
     pods = serializers.IntegerField()
     first_from = MomentField(

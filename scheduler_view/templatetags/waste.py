@@ -7,7 +7,6 @@ from django import template
 
 from accounting.domain.core.money import minor_places
 from scheduler_view.domain.waste.evidence_wording import evidence_text
-from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.wording import rule_text
 from scheduler_view.queries.waste.bridge import bridges
 from scheduler_view.queries.waste.rows import waste_report
@@ -15,8 +14,6 @@ from scheduler_view.queries.waste.rows import waste_report
 register = template.Library()
 
 SHOWN = 5  # rows on the page of a team
-ENDURED = frozenset({WasteRule.INVERSION, WasteRule.STARVED, WasteRule.PREEMPTED})
-"""What the scheduler did to a team: nothing to give back."""
 
 
 @register.filter
@@ -37,11 +34,7 @@ def give_back(context: Mapping[str, Any]) -> dict[str, Any]:
         read_team=team.id,
     )
     scope = state.visitor.scope
-    rows = [
-        row
-        for row in report.rows
-        if not row.is_at_risk and WasteRule(row.rule) not in ENDURED
-    ]
+    rows = [row for row in report.rows if row.is_in_totals]
     return {
         "state": state,
         "team": team,

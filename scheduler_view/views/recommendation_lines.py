@@ -61,7 +61,11 @@ def family_lines(rows: Iterable[RecommendationRow], places: int) -> list[FamilyL
         line for family in families(rows) if (line := _line(family, places)) is not None
     ]
     return sorted(
-        found, key=lambda one: (not one.saving.is_steady, -(one.high or Decimal(0)))
+        found,
+        key=lambda one: (
+            *(one.high is None, not one.saving.is_steady),
+            -(one.high or Decimal(0)),
+        ),
     )
 
 

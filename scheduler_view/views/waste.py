@@ -19,10 +19,8 @@ from scheduler_view.domain.waste.wording import NEEDS_API, RuleText, rule_text
 from scheduler_view.queries.waste.bridge import bridges, led_selection
 from scheduler_view.queries.waste.evidence import EvidenceRow, evidence_of
 from scheduler_view.queries.waste.observed import clusters_not_observed
-from scheduler_view.queries.waste.rows import (
-    WasteRow,
-    waste_report,
-)
+from scheduler_view.queries.waste.row import WasteRow
+from scheduler_view.queries.waste.rows import waste_report
 from scheduler_view.queries.waste.setting_limits import limits_of_days
 
 
@@ -108,7 +106,7 @@ def with_evidence(lines: Sequence[WasteLine], state: PageState) -> list[WasteLin
 
 def _source_url(row: WasteRow, state: PageState) -> str:
     """The explanation of the idle cost of a row's work on these days."""
-    if row.node or row.pool or not row.gpu_ms:
+    if row.node or row.pool or row.more or not row.gpu_ms:
         return ""
     query = {
         "what": "idle_charge",

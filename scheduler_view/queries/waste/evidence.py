@@ -11,7 +11,8 @@ from django.db import connection
 
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import to_instant
-from scheduler_view.queries.waste.rows import KEY, WasteRow
+from scheduler_view.queries.waste.row import WasteRow
+from scheduler_view.queries.waste.rows import KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,10 @@ RowKey = tuple[str, str, tuple[int, ...]]
 def evidence_of(
     rows: Sequence[WasteRow], days: DayRange
 ) -> dict[RowKey, list[EvidenceRow]]:
-    """The largest findings of rows, by rule, currency and key; one query."""
-    workloads, pods, nodes = ([row.key[n] for row in rows] for n in (1, 2, 3))
-    others = [row.key[4] for row in rows]
+    """The largest findings of rows, by rule, currency and first key; one query."""
+    first = {(row.rule, row.currency, key): row.key for row in rows for key in row.keys}
+    keys = [key for _, _, key in first]
+    workloads, pods, nodes, others = ([key[n] for key in keys] for n in (1, 2, 3, 4))
     values: dict[str, Any] = {
         "first": days.first,
         "after": days.after,
@@ -78,5 +80,11 @@ def evidence_of(
             one = EvidenceRow(
                 pod, to_instant(start), to_instant(end), gpu_ms, rate, json.loads(text)
             )
-            found.setdefault((rule, currency, tuple(key)), []).append(one)
-    return found
+            of_row = first.get((rule, currency, tuple(key)))
+            if of_row is not None:
+                found.setdefault((rule, currency, of_row), []).append(one)
+    return {key: _largest(several) for key, several in found.items()}
+
+
+def _largest(several: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+    return sorted(several, key=lambda one: -one.gpu_ms)[:SHOWN_FINDINGS]

@@ -35,7 +35,8 @@ from scheduler_view.models import (
     WasteDay,
 )
 from scheduler_view.queries.waste.ended_work import RUNS_AGAIN, without_holds
-from scheduler_view.queries.waste.rows import WasteReport, WasteRow, waste_report
+from scheduler_view.queries.waste.row import WasteRow
+from scheduler_view.queries.waste.rows import WasteReport, waste_report
 
 RESOURCE = "nvidia.com/gpu"
 Subject = tuple[int, str, int, int, int]  # cluster, rule, team, workload, node; 0: none
@@ -165,7 +166,7 @@ class _SavingsReader:
         ]
         latest: dict[tuple[Subject, str], WasteRow] = {}
         for report in reversed(weeks):
-            latest |= {(self._subject(row), row.currency): row for row in report.rows}
+            latest |= {(self._subject(row), row.currency): row for row in report.each}
         for (subject, currency), row in latest.items():
             rule = WasteRule(row.rule)
             if rule not in EFFORTS or not (subject[3] or subject[4]):
@@ -177,7 +178,7 @@ class _SavingsReader:
     def _week(self, report: WasteReport, subject: Subject, currency: str) -> WeekWaste:
         rows = [
             row
-            for row in report.rows
+            for row in report.each
             if self._subject(row) == subject and row.currency == currency
         ]
         raw = sum((Fraction(row.raw) for row in rows), Fraction(0))

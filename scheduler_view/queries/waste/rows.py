@@ -15,97 +15,11 @@ from accounting.domain.core.interval import to_instant
 from accounting.domain.core.money import NOTHING, Money
 from accounting.domain.reports.rows import UNMAPPED
 from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.wording import (
-    AT_RISK,
-    NOT_IN_TOTALS,
-    Division,
-    rule_text,
-)
+from scheduler_view.domain.waste.wording import Division
 from scheduler_view.queries.waste.divisions import divisions
+from scheduler_view.queries.waste.family_rows import family_rows
 from scheduler_view.queries.waste.measured_days import measured_days
-
-
-@dataclass(frozen=True, slots=True)
-class WasteRow:
-    """The findings of one rule about one work unit, or about one node.
-
-    Attributes:
-        team: slug; `unmapped` for held time without a team, empty for free time.
-        kind, workload: of the work unit; empty for free time.
-        pool: resource and model, for free time of a pool; then `node` is empty.
-        findings, pods: how many.
-        start, end: of the first and the last finding; they may reach beyond the days.
-        gpu_ms, amount: of the chosen days only; `amount` is None without a price.
-        unpriced_ms: the part of `gpu_ms` that no amount includes.
-        raw: of the same time, milliseconds x rate, exact.
-        raw_low, amount_low: the least that it may come to; the same as `raw` and `amount` where
-            the rule gives no range.
-        key: numbers of team, workload, pod (without a workload), node, and unit or pool; 0 for
-            none.
-        days: measured ones of its cluster.
-        division: how the GPUs of its node are divided.
-        is_at_risk: no saving is claimed.
-    """
-
-    rule: str
-    cluster: str
-    team: str
-    team_name: str
-    team_slot: int
-    namespace: str
-    kind: str
-    workload: str
-    node: str
-    pool: str
-    findings: int
-    pods: int
-    start: datetime
-    end: datetime
-    gpu_ms: int
-    unpriced_ms: int
-    amount: Decimal | None
-    amount_low: Decimal | None
-    raw: Decimal
-    raw_low: Decimal
-    currency: str
-    days: int
-    key: tuple[int, ...]
-    division: Division = Division.WHOLE
-
-    @property
-    def number(self) -> str:
-        """Of the rule: S28."""
-        return rule_text(self.rule).number
-
-    @property
-    def advice(self) -> str:
-        """What to do about it."""
-        return rule_text(self.rule).advice_for(self.division)
-
-    @property
-    def is_at_risk(self) -> bool:
-        """True if no saving is claimed."""
-        return self.rule in AT_RISK
-
-    @property
-    def is_in_totals(self) -> bool:
-        """False if its time may be in other rows as well, or no saving is claimed."""
-        return WasteRule(self.rule) not in NOT_IN_TOTALS
-
-    @property
-    def subject(self) -> str:
-        """The work, node or pool that it is about."""
-        return self.workload or self.node or self.pool
-
-    @property
-    def has_range(self) -> bool:
-        """True if the amount is the most that it may come to."""
-        return self.amount_low != self.amount
-
-    @property
-    def amount_per_day(self) -> Decimal | None:
-        """The amount divided by the measured days."""
-        return None if self.amount is None else self.amount / max(self.days, 1)
+from scheduler_view.queries.waste.row import WasteRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +27,8 @@ class WasteReport:
     """Wasted time of some days.
 
     Attributes:
-        rows: largest amount first.
+        rows: of families of work, largest amount first.
+        each: the same of each work unit.
         days: of the range, whose findings are computed, in order.
         totals: of all rows that are in totals, one for each currency.
         gpu_ms, unpriced_ms: of the same rows; no amount includes `unpriced_ms`.
@@ -121,6 +36,7 @@ class WasteReport:
     """
 
     rows: Sequence[WasteRow]
+    each: Sequence[WasteRow]
     days: Sequence[date]
     totals: Sequence[Money]
     gpu_ms: int
@@ -218,6 +134,7 @@ def waste_report(
             known = sums.get(row.currency, NOTHING)
             sums[row.currency] = known + Money(row.amount, row.currency)
     return WasteReport(
+        family_rows(rows),
         rows,
         sorted({day for of_cluster in measured.values() for day in of_cluster}),
         tuple(sums.values()),

@@ -17,6 +17,7 @@ from accounting.models import NodeFact
 from accounting.queries.selection import Selection
 from scheduler_view.models import KeptNode, WasteDay
 from scheduler_view.queries.waste.bridge import Bridge, bridges
+from scheduler_view.queries.waste.evidence import evidence_of
 from scheduler_view.queries.waste.rows import waste_report
 from scheduler_view.waste.compute import compute_due
 from tests.integration.conftest import SignIn
@@ -155,6 +156,38 @@ def test_advice_fits_how_the_gpus_of_a_node_are_divided(
     assert row.advice.startswith(advice)
     assert report.gpu_ms == 0, "it is no saving"
     assert report.totals == ()
+
+
+def test_work_of_one_family_is_one_row_for_each_rule(fleet: Fleet) -> None:
+    # never busy: 2 GPUs x 1 h, 1 GPU x 2 h and 1 GPU x 1 h at 2.50; tail: 20 minutes
+    fleet.hold("video-bcdf", "i" * 12, "i" * 12)
+    fleet.hold("video-x9kq", "i" * 24)
+    fleet.hold("video-zzzz", "bbbbbbiiii")
+    fleet.hold("video-qqqq", "i" * 12, team="search")
+    fleet.hold("audio", "i" * 12)
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    days = DayRange(DAY, DAY + ONE_DAY)
+    report = waste_report(EVERYTHING, days, 2)
+    assert [
+        (row.rule, row.workload, row.team, row.works, row.amount) for row in report.rows
+    ] == [
+        ("never_busy", "video", "vision", 2, Decimal("10.00")),
+        ("never_busy", "video-qqqq", "search", 1, Decimal("2.50")),
+        ("never_busy", "audio", "vision", 1, Decimal("2.50")),
+        ("tail", "video-zzzz", "vision", 1, Decimal("0.83")),
+    ]
+    assert {row.works for row in report.each} == {1}
+    assert len(report.each) == 5
+    total = sum(row.amount or 0 for row in report.rows)
+    assert [one.amount for one in report.totals] == [total]
+    found = evidence_of(report.rows, days)
+    of_first = found["never_busy", "USD", report.rows[0].key]
+    assert [(one.pod, one.gpu_ms) for one in of_first] == [
+        ("video-bcdf", 7_200_000),
+        ("video-x9kq", 7_200_000),
+    ]
+    assert len(found) == 4
 
 
 def test_a_cost_per_day_is_divided_by_the_measured_days_of_its_cluster(

@@ -33,7 +33,8 @@ from scheduler_view.models import (
     WasteFinding,
 )
 from scheduler_view.queries.waste.recommendations import recommendation_rows
-from scheduler_view.queries.waste.rows import WasteRow, waste_report
+from scheduler_view.queries.waste.row import WasteRow
+from scheduler_view.queries.waste.rows import waste_report
 from scheduler_view.queries.waste.setting_limits import (
     LimitsOfDays,
     limits_of_days,

@@ -1,0 +1,56 @@
+"""Rows of waste about work of one family, as one (scheduling.md "Waste")."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import chain
+
+from scheduler_view.domain.waste.families import families_of
+from scheduler_view.queries.waste.row import WasteRow
+
+
+def family_rows(rows: Sequence[WasteRow]) -> list[WasteRow]:
+    """One row for each rule, team and family of work; other rows stay, largest amount first."""
+    places: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        if row.workload:
+            place = row.cluster, row.namespace
+            places.setdefault(place, set()).add(row.workload)
+    stems = {place: families_of(names) for place, names in places.items()}
+    found: dict[tuple[object, ...], list[WasteRow]] = {}
+    for row in rows:
+        name = row.workload
+        if name:
+            name = stems[row.cluster, row.namespace][name]
+        of_team = row.rule, row.cluster, row.team, row.currency
+        work = row.namespace, row.kind, name, row.node, row.pool
+        found.setdefault((*of_team, *work), []).append(row)
+    made = [
+        same[0] if len(same) == 1 else _together(same, str(work[6]))
+        for work, same in found.items()
+    ]
+    return sorted(made, key=lambda row: (-row.raw, -row.gpu_ms))
+
+
+def _together(rows: Sequence[WasteRow], name: str) -> WasteRow:
+    first = rows[0]
+    has_price = first.amount is not None
+    return replace(
+        first,
+        workload=name,
+        findings=sum(row.findings for row in rows),
+        pods=sum(row.pods for row in rows),
+        start=min(row.start for row in rows),
+        end=max(row.end for row in rows),
+        gpu_ms=sum(row.gpu_ms for row in rows),
+        unpriced_ms=sum(row.unpriced_ms for row in rows),
+        amount=_sum(row.amount for row in rows) if has_price else None,
+        amount_low=_sum(row.amount_low for row in rows) if has_price else None,
+        raw=_sum(row.raw for row in rows),
+        raw_low=_sum(row.raw_low for row in rows),
+        more=tuple(chain.from_iterable(row.keys[bool(row is first) :] for row in rows)),
+    )
+
+
+def _sum(amounts: Iterable[Decimal | None]) -> Decimal:
+    return sum((one for one in amounts if one is not None), Decimal(0))
