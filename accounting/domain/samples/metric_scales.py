@@ -108,7 +108,7 @@ def _scale_of(name: str, those: Sequence[Series], shown: ShownScales) -> _Scale 
 
 
 @dataclass(slots=True)
-class _Shown:
+class _ShownValues:
     """What one window shows of a name of whole percentages.
 
     Attributes:
@@ -124,9 +124,9 @@ class _Shown:
     is_averaged: bool = False
 
 
-def _shown_in_windows(those: Sequence[Series]) -> dict[int, _Shown]:
+def _shown_in_windows(those: Sequence[Series]) -> dict[int, _ShownValues]:
     """What each window shows, by its start."""
-    found: dict[int, _Shown] = defaultdict(_Shown)
+    found: dict[int, _ShownValues] = defaultdict(_ShownValues)
     for series in map(once, those):
         values, who = series.values, series.scraper
         starts = series.times_ms - series.times_ms % WINDOW_MS
