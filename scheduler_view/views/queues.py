@@ -39,6 +39,7 @@ from scheduler_view.queries.queues.queued_units import (
     queue_now,
     queued_unit,
 )
+from scheduler_view.queries.queues.reasons import reason_rows
 from scheduler_view.queries.queues.wait_times import wait_time_rows
 from scheduler_view.queries.waits.node_notes import node_note_rows
 from scheduler_view.queries.waits.waiting_units import waiting_row
@@ -75,6 +76,9 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         "is_measured": any(one.error_ms is not None for one in pools),
         "chart": chosen
         and _chart(pool_hours(chosen, now, hours=HOURS), chosen, visitor.zone),
+        "reasons": reason_rows(
+            scope, now, teams.values(), cluster=cluster, team=team
+        ),
         "groups": found.groups,
         "rows": found.rows[:MOST],
         "has_more": len(found.rows) > MOST,

@@ -145,7 +145,7 @@ def _sum(one: QueueGroupRow | None, other: QueueGroupRow) -> QueueGroupRow:
     )
 
 
-_WAITING = ~Q(stage="") & ~Q(stage=Stage.STARTING.value)
+WAITING = ~Q(stage="") & ~Q(stage=Stage.STARTING.value)
 """Units that hold no node yet; those that start have one."""
 
 
@@ -213,7 +213,7 @@ class _QueueReading:
             if slug != OTHERS and team in ("", slug)
         ]
         waits = WaitRecord.objects.filter(
-            _WAITING, cluster_id=number, namespace__in=names
+            WAITING, cluster_id=number, namespace__in=names
         )
         waits = waits.order_by(F("waits_since").asc(nulls_last=True), "pk")
         return waits.values_list(*_SHOWN)
@@ -242,7 +242,7 @@ class _QueueReading:
 
 def _counts(cluster: str) -> list[_Counted]:
     """What waits by cluster, namespace, tier and pool; of one cluster if it is named."""
-    waits = WaitRecord.objects.filter(_WAITING)
+    waits = WaitRecord.objects.filter(WAITING)
     if cluster:
         waits = waits.filter(cluster__name=cluster)
     grouped = waits.values_list(*_GROUP)

@@ -184,6 +184,29 @@ def waiting_row(
     return reader.row(found) if reader.may_read(namespace) else None
 
 
+def oldest_rows(
+    scope: Scope, now: datetime, numbers: Sequence[int]
+) -> dict[int, WaitingUnitRow]:
+    """Units by the numbers of their pages, without those that the person may not read."""
+    records = WaitRecord.objects.filter(pk__in=numbers).select_related("cluster")
+    keys = {(r.cluster_id, r.kind, r.namespace, r.name): r for r in records}
+    slugs = dict(Team.objects.values_list("pk", "slug"))
+    found: dict[int, WaitingUnitRow] = {}
+    for cluster in {record.cluster for record in records}:
+        own = [key[1:] for key in keys if key[0] == cluster.pk]
+        waits = UnitWait.objects.filter(
+            cluster=cluster, name__in=[name for *_, name in own]
+        )
+        meant = [w for w in waits if (w.kind, w.namespace, w.name) in own]
+        reader = _Reader(scope, cluster, meant, slugs, now)
+        found |= {
+            keys[cluster.pk, w.kind, w.namespace, w.name].pk: reader.row(w)
+            for w in meant
+            if reader.may_read(w.namespace)
+        }
+    return found
+
+
 class _Reader:
     """Rows of one cluster, as one person may see them."""
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounting.charts.queues import LINES
 from accounting.templatetags.units import short_day
-from scheduler_view.models import PoolSample, StartEstimate, WaitRecord
+from scheduler_view.models import PoolSample, StartEstimate, UnitWait, WaitRecord
 from scheduler_view.observation.waits.summaries import store_summaries
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
@@ -18,6 +18,17 @@ from tests.story import Story
 
 RESOURCE, MODEL = "nvidia.com/gpu", "NVIDIA-H100-80GB-HBM3"
 MINUTE = timedelta(minutes=1)
+CONTENT = {  # of an explanation
+    "resource": RESOURCE,
+    "units_per_pod": 4,
+    "pods": {"wanted": 1, "bound": 0, "waiting": 1},
+    "priority_class": "batch",
+    "contributing": [],
+    "overlays": [],
+    "preemption": "no_victims",
+    "blockers": [],
+    "evidence": [],
+}
 POOL = {"resource": RESOURCE, "model": MODEL}
 
 
@@ -302,3 +313,46 @@ def test_a_page_takes_few_queries_however_much_waits(
         record(story, "vision", f"more-{number}")
     with django_assert_max_num_queries(33):
         assert sign_in("luis").get("/queues").status_code == 200
+
+
+@pytest.mark.usefixtures("db")
+def test_work_that_waits_for_the_same_is_one_row(story: Story, sign_in: SignIn) -> None:
+    for number in range(40):
+        record(story, "search", f"full-{number}", units=2)
+    oldest = record(
+        story, "search", "oldest", waits_since=timezone.now() - 600 * MINUTE
+    )
+    record(story, "search", "quota", cause="quota", stage="refused", units=1)
+    record(story, "vision", "other", units=9)
+    change = {"change": "end_pod", "pod": "search-prod/holder-0"}
+    UnitWait.objects.create(
+        cluster=story.cluster,
+        kind="Job",
+        namespace="search-prod",
+        name="oldest",
+        stage="unschedulable",
+        cause="no_free_gpu",
+        cause_since=timezone.now(),
+        changed_at=timezone.now(),
+        digest="x",
+        content={**CONTENT, "starts_if": [change]},
+    )
+    page = html_of(sign_in("ana").get("/queues"))
+    card = page[page.index('id="reasons-title"') : page.index('id="queued-title"')]
+    found = [
+        [
+            " ".join(re.sub(r"<[^>]+>", " ", cell).split())
+            for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+        ]
+        for row in re.findall(r"<tr>(.*?)</tr>", card, re.DOTALL)[1:]
+    ]
+    assert [(row[1], row[3], row[4]) for row in found] == [
+        ("Search", "41", "84"),
+        ("Vision", "1", "9"),
+        ("Search", "1", "1"),
+    ]
+    assert "search-prod/holder-0 ends" in found[0][6]
+    assert f"/queues/{oldest.pk}" in card
+    assert found[2][0] == "The quota is used up"
+    lead = html_of(sign_in("luis").get("/queues"))
+    assert "holder-0" not in lead
