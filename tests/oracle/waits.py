@@ -62,8 +62,14 @@ class PlainLoop:
             if causes in ({"no_free_gpu"}, {"fragmented"}, {"cpu_memory"}):
                 pods = self._enough(node, pod)
                 if pods:
-                    found.append((len(pods), node["metadata"]["name"], pods))
-        return len(found), min(found)[2] if found else []
+                    place = node["metadata"]["name"]
+                    gpus = sum(
+                        requests(other).get(GPU, Fraction(0))
+                        for other in self.on[place]
+                        if _path(other) in pods
+                    )
+                    found.append((len(pods), gpus, place, pods))
+        return len(found), min(found)[3] if found else []
 
     def _sets(self, pod: Manifest) -> list[tuple[Manifest, set[str]]]:
         need = requests(pod)[GPU]
@@ -173,7 +179,11 @@ class PlainLoop:
             rest = [one for one in taken if one is not other]
             if _covers(rest, lack):
                 taken = rest
-        return [f"{o['metadata']['namespace']}/{o['metadata']['name']}" for o in taken]
+        return [_path(other) for other in taken]
+
+
+def _path(pod: Manifest) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 def _gpu_causes(need: Fraction, free: Fraction, status: Manifest) -> set[str]:

@@ -160,12 +160,18 @@ class Blockers:
     def of_quota(
         self, namespace: str, refusal: AdmissionRefusal, below: int | None = None
     ) -> HolderSets:
-        """Pods that a quota counts, until one more fits; its own pods are counted too."""
+        """Pods that a quota counts, until one more fits; its own pods are counted too.
+
+        Args:
+            below: only pods on nodes, as what waits itself holds no GPU.
+        """
         resource = refusal.key.removeprefix(REQUESTS)
         need = refusal.used + refusal.requested - refusal.hard
         if need <= 0 or refusal.requested > refusal.hard or refusal.must_specify:
             return HolderSets()
         self._counted = self.counted(namespace, refusal)
+        if below is not None:
+            self._counted = [one for one in self._counted if one[0].node]
         pods = covering(self._counted, need, below)
         if not pods:
             return HolderSets()

@@ -17,7 +17,7 @@ from scheduler_view.domain.waits.overlays import (
     overlays_of,
 )
 from scheduler_view.domain.waits.placement.gpu_requests import GpuRequest, gpu_request
-from scheduler_view.domain.waits.placement.holders import HolderSets
+from scheduler_view.domain.waits.placement.holders import HolderSet, HolderSets
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.preemption import preemption_of
 from scheduler_view.domain.waits.queue_holders import queue_holders
@@ -95,7 +95,7 @@ class Explainer:
             if main.cause is WaitCause.CLAIM_UNALLOCATABLE
             else DeviceWait([], [], {})
         )
-        found = _sets(unit, main, blockers)
+        found = _sets(index, unit, main, blockers)
         sets = claims.sets or found.best
         preemption = preemption_of(index, main)
         partners = deadlocked_with(self.findings, unit, sets)
@@ -167,7 +167,14 @@ def _others(findings: list[PodFinding]) -> set[WaitCause]:
     return found - {main.cause}
 
 
-def _sets(unit: WorkUnit, main: PodFinding, blockers: Blockers) -> HolderSets:
+def _sets(
+    index: WorldIndex, unit: WorkUnit, main: PodFinding, blockers: Blockers
+) -> HolderSets:
+    victims = main.facts.get("victims")
+    if main.cause is WaitCause.PREEMPTING and isinstance(victims, list):
+        pods = tuple(index.pod_at[path] for path in victims)
+        need = main.verdicts.resources if main.verdicts else {}
+        return HolderSets([HolderSet(str(main.facts["nominated"]), pods, need)], 1)
     if main.refusal is not None:
         return blockers.of_quota(unit.namespace, main.refusal)
     if main.verdicts is not None and main.is_by_nodes:

@@ -87,7 +87,7 @@ def _inversion(
     priority = index.world.priority_of
     own = priority(main.spec) if main.spec else 0
     pods = [pod for one in inverted for pod in (*one.pods, *blockers.equals(one))]
-    pods = [pod for pod in pods if priority(pod.spec) < own]
+    pods = [pod for pod in pods if pod.node and priority(pod.spec) < own]
     return {
         "waiting": own,
         "holding": {pod.path: priority(pod.spec) for pod in pods[:16]},

@@ -56,7 +56,10 @@ def overlays_of(
 def inverted_sets(
     findings: Findings, unit: WorkUnit, finding: PodFinding
 ) -> list[HolderSet]:
-    """Sufficient sets whose pods all have a lower priority than the unit."""
+    """Sufficient sets whose pods all hold something with a lower priority than the unit's.
+
+    Sets with a pod of the same class are left out, whatever its value was when the pod was made.
+    """
     if finding.spec is None or finding.cause is WaitCause.PREEMPTING:
         return []
     world = findings.index.world
@@ -64,11 +67,17 @@ def inverted_sets(
     if own <= findings.index.lowest_priority:
         return []
     blockers = Blockers(findings.index, unit)
+    found: list[HolderSet] = []
     if finding.refusal is not None:
-        return blockers.of_quota(unit.namespace, finding.refusal, own).best
-    if finding.verdicts is not None and finding.is_by_nodes:
-        return blockers.on_nodes(finding.verdicts, own).best
-    return []
+        found = blockers.of_quota(unit.namespace, finding.refusal, own).best
+    elif finding.verdicts is not None and finding.is_by_nodes:
+        found = blockers.on_nodes(finding.verdicts, own).best
+    named = finding.spec.priority_class
+    return [
+        one
+        for one in found
+        if not named or all(pod.spec.priority_class != named for pod in one.pods)
+    ]
 
 
 def _is_own_rollout(unit: WorkUnit, finding: PodFinding) -> bool:

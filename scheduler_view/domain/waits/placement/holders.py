@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
 from scheduler_view.domain.waits.placement.node_table import (
     LARGEST,
@@ -28,7 +29,7 @@ Amounts = Mapping[str, int]
 Amounts64 = NDArray[np.int64]
 Holder = tuple[PodObject, int, int]  # what it holds, its priority
 Ranked = list[Holder]
-Order = tuple[int, int, str]
+Order = tuple[int, int, int, int, str]
 _Several = tuple[str, tuple[tuple[str, int], ...], int | None]
 
 
@@ -60,11 +61,13 @@ class _HolderColumns:
 
     nodes: Positions
     held: Amounts64
-    busy: Amounts64
     priorities: Amounts64
+    busy: Amounts64
+    gpus: Amounts64
+    idle: Amounts64
 
     def best_first(self, short: Amounts64, below: int | None) -> Positions:
-        """Nodes whose first pods cover what is short there: least busy, then fewest, then by name.
+        """Nodes whose first pods cover what is short there, in the order of `Holders.order`.
 
         Args:
             short: by node of the cluster; 0 or less where nothing is.
@@ -86,7 +89,10 @@ class _HolderColumns:
         last = enough[_firsts(nodes[enough])]
         counts = last - np.repeat(first, lengths)[last]
         found = nodes[last]
-        order = np.lexsort((found, counts, up_to(self.busy[chosen])[last]))
+        busy, gpus, idle = (
+            up_to(values[chosen])[last] for values in (self.busy, self.gpus, self.idle)
+        )
+        order = np.lexsort((found, -idle, gpus, counts, busy))
         return found[order]
 
 
@@ -120,10 +126,18 @@ class Holders:
         return held, idle_ms, -world.priority_of(pod.spec), pod.uid
 
     def order(self, one: HolderSet) -> Order:
-        """Least busy in the last hour first, then fewest pods, then by node."""
-        holds = self._world.holds
-        busy = sum(holds.get(p.uid, NO_FACTS).busy_last_hour_ms for p in one.pods)
-        return busy, len(one.pods), one.place
+        """Least busy in the last hour, then fewest pods and GPUs, longest idle, then by node."""
+        weights = [self._weights(pod) for pod in one.pods]
+        busy, gpus, idle = (sum(each) for each in zip(*weights, strict=True))
+        return busy, len(one.pods), gpus, -idle, one.place
+
+    def _weights(self, pod: PodObject) -> tuple[int, int, int]:
+        """Busy in the last hour, thousandths of GPUs, and since how long it is idle, in ms."""
+        world, known = self._world, self._world.holds.get(pod.uid, NO_FACTS)
+        gpus = sum(gpus_of(pod.spec, world.added).values())
+        since = known.idle_since_ms
+        idle = max(0, world.now_ms - since) if since is not None else 0
+        return known.busy_last_hour_ms, min(gpus, MOST_HELD), idle
 
     def may_end(self, pod: PodObject, below: int | None) -> bool:
         """Whether the end of a pod is of use: it does not come back at once."""
@@ -181,18 +195,17 @@ class Holders:
 
     def _pods(self, name: str) -> _HolderColumns:
         if name not in self._columns:
-            holds = self._world.holds
             rows = [
                 (
                     place,
                     min(amount, MOST_HELD),
-                    holds.get(pod.uid, NO_FACTS).busy_last_hour_ms,
                     max(-LARGEST, min(LARGEST, priority)),
+                    *self._weights(pod),
                 )
                 for place, room in enumerate(self._table.rooms)
                 for pod, amount, priority in self.ranked(room, name)
             ]
-            columns = np.array(rows, dtype=np.int64).reshape(-1, 4)
+            columns = np.array(rows, dtype=np.int64).reshape(-1, 6)
             self._columns[name] = _HolderColumns(*columns.T)
         return self._columns[name]
 

@@ -359,3 +359,56 @@ def test_work_that_is_resumed_still_needs_a_node() -> None:
             {"change": "end_pod", "pod": "lab/held"},
         ],
     }
+
+
+def test_sets_that_are_equal_go_by_the_gpus_that_would_end() -> None:
+    """The name of the node decides last: CPU is short, and the smaller holder ends."""
+    wants = {GPU: "1", "cpu": "90"}
+    held = [
+        pod(f"{name}1", gpus, name, spec={
+            "containers": [
+                {"name": "m", "resources": {"requests": {GPU: str(gpus), "cpu": "20"}}}
+            ]
+        })
+        for name, gpus in (("a", 7), ("b", 2))
+    ]  # fmt: skip
+    waiting = pod(
+        "w",
+        spec={"containers": [{"name": "m", "resources": {"requests": wants}}]},
+    )
+    found = explained(Node=[node("a"), node("b")], Pod=[*held, waiting])
+    assert found.cause == "cpu_memory"
+    assert [one.pods for one in found.blockers] == [("lab/b1",), ("lab/a1",)]
+
+
+def test_victims_are_the_first_set_while_a_unit_preempts() -> None:
+    ending = {"deletionTimestamp": "2026-11-22T06:00:00Z", "namespace": "lab"}
+    victim = pod("low", 4, "n", meta={"name": "low", "uid": "low"} | ending)
+    held = pod("big", 8, "a", spec={"priority": 1})
+    waiting = pod("w", 4, spec={"priority": 9}, status={"nominatedNodeName": "n"})
+    waiting["status"]["conditions"] = [{"type": "PodScheduled", "status": "False"}]
+    found = explained(Node=[node("a"), node("n", 4)], Pod=[held, victim, waiting])
+    assert found.cause == "preempting"
+    assert [one.pods for one in found.blockers] == [("lab/low",)]
+
+
+def test_an_inversion_names_only_what_runs_with_another_class() -> None:
+    """Behind a quota: not work that waits, nor of the same tier."""
+    work = job("j", gpus=4)
+    work["spec"]["template"]["spec"] |= {"priority": 100, "priorityClassName": "high"}
+    of_class = {"priority": 10, "priorityClassName": "high"}
+
+    def inverted(*pods: Any) -> tuple[str, ...]:
+        found = explained(
+            Node=[node("n", 4, offers={"pods": "9"})],
+            Pod=list(pods),
+            Job=[work],
+            ResourceQuota=[quota({KEY: "4"}, {KEY: "4"})],
+            Event=[refused("Job", "j", exceeded(4, 4, 4))],
+        )
+        return found.inverted.pods if found.inverted else ()
+
+    low = pod("low", 4, "n", spec={"priority": 10})
+    same = pod("same", 4, "n", spec=of_class)
+    assert inverted(low) == ("lab/low",)
+    assert inverted(same) == ()
