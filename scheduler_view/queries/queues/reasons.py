@@ -65,10 +65,22 @@ def reason_rows(
         rows = [row for row in counted if row[0] == one.pk]
         owner = owners(one.pk, sorted({row[1] for row in rows}), now)
         for _, namespace, *same, work, units, since, numbers in rows:
+            cause, is_from_metrics, resource, model = same
             slug = _slug(scope, owner.get(namespace), slugs)
             if not slug or team not in ("", slug):
                 continue
-            row = ReasonRow(slug, one.name, *same, work, units, since, numbers[0])
+            row = ReasonRow(
+                slug,
+                one.name,
+                cause,
+                is_from_metrics,
+                resource,
+                model,
+                work,
+                units,
+                since,
+                numbers[0],
+            )
             key = slug, one.pk, *same
             found[key] = _sum(found[key], row, now) if key in found else row
     largest = sorted(found.values(), key=lambda r: (-r.units, r.since or now, r.number))
