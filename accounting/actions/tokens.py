@@ -38,6 +38,7 @@ SCOPES = (
     "read:wait-times",
     "read:preemptions",
     "read:waste",
+    "read:waste-bridge",
     "read:recommendations",
     "read:what-ifs",
     "read:tiers",

@@ -48,7 +48,7 @@ class WasteView(RowsView):
 class WasteBridgeView(RowsView):
     """Where idle and unallocated cost are."""
 
-    subject = "waste"
+    subject = "waste-bridge"
     right = WASTE
     parameters = (*PERIOD, "cluster", "team")
 
