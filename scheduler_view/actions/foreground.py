@@ -26,6 +26,7 @@ from scheduler_view.planning.base_versions import (
     with_versions,
 )
 from scheduler_view.planning.cluster_connection import Connect, connect_to
+from scheduler_view.planning.formers import formers_of
 from scheduler_view.planning.planner import Computed, PlanRequest, compute
 
 LONGEST_PAUSE_S = 10.0  # between two attempts
@@ -47,7 +48,7 @@ def compute_plan(
     ):
         return compute(
             cluster=cluster,
-            request=PlanRequest(edits, draft.forced),
+            request=PlanRequest(edits, draft.forced, formers_of(cluster, edits)),
             reader=reader,
             pusher=pusher,
             at=now(),

@@ -64,6 +64,7 @@ def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -
     lost = lost_updates(cluster, edits)
     if lost:
         return _fail(change_set, version, "; ".join(lost))
+    before = formers_of(cluster, edits, change_set.undoes)
     try:
         with (
             connect(cluster, AccessRole.READER) as reader,
@@ -71,7 +72,7 @@ def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -
         ):
             found = compute(
                 cluster=cluster,
-                request=PlanRequest(edits, change_set.forced, formers_of(change_set)),
+                request=PlanRequest(edits, change_set.forced, before),
                 reader=reader,
                 pusher=pusher,
                 at=at,

@@ -19,7 +19,11 @@ from scheduler_view.api.change_requests import (
 )
 from scheduler_view.api.changes import OneView
 from scheduler_view.api.schema import acts, makes
-from scheduler_view.serializers.changes import NoBodySerializer, ReasonBodySerializer
+from scheduler_view.serializers.changes import (
+    NoBodySerializer,
+    ReasonBodySerializer,
+    UndoBodySerializer,
+)
 from scheduler_view.wakeup import ring
 
 
@@ -76,11 +80,11 @@ class ApplyView(OneView):
 class UndoView(OneView):
     """Undo."""
 
-    @makes(ReasonBodySerializer)
+    @makes(UndoBodySerializer)
     def post(self, request: Request, number: int) -> Response:
         """Create a draft that restores the previous state."""
         change_set = as_admin(request, number, "undo")
-        body = checked(ReasonBodySerializer, request)
+        body = checked(UndoBodySerializer, request)
         back = once_only(
             request,
             lambda: actions.undo(
@@ -88,6 +92,7 @@ class UndoView(OneView):
                 actor=person(request),
                 reason=body["reason"],
                 at=timezone.now(),
+                forced=tuple(body.get("force") or ()),
             ),
         )
         return answer(request, back, status.HTTP_201_CREATED)

@@ -1,24 +1,34 @@
 """The objects as they were before the change set that an undo takes back."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
+from accounting.models import Cluster
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.former import without_us
 from scheduler_view.domain.objects.manifest import MANAGER, Manifest, entries
+from scheduler_view.domain.plan.edit import Edit, QueueEdit
 from scheduler_view.models import ChangeSet, ChangeStep
 
+LAST = 2**31 - 1  # a number that no change set has
 _KEY = ("kind", "namespace", "name")
 
 
-def formers_of(change_set: ChangeSet) -> dict[ObjectKey, Manifest]:
-    """The objects that existed, by key; empty for a change set that undoes nothing.
+def formers_of(
+    cluster: Cluster, edits: Iterable[Edit], undone: ChangeSet | None = None
+) -> dict[ObjectKey, Manifest]:
+    """The objects that existed, by key, of what is undone or released.
 
     A field that GPU Ledger had set already then, by an earlier change, is as before that one: the
     undo of the last change gives back all of an object, in whatever order changes are undone.
+
+    Args:
+        cluster: of the edits.
+        edits: a released field of a queue is given back as well.
+        undone: the change set that they undo.
     """
-    undone = change_set.undoes
     if undone is None:
-        return {}
+        keys = [_key_of(e) for e in edits if isinstance(e, QueueEdit) and e.release]
+        return _taken_over(cluster.pk, keys) if keys else {}
     steps = undone.steps.filter(before__isnull=False)
     found = {ObjectKey(*row[:3]): row[3] for row in steps.values_list(*_KEY, "before")}
     ours = [
@@ -26,22 +36,31 @@ def formers_of(change_set: ChangeSet) -> dict[ObjectKey, Manifest]:
         for key, before in found.items()
         if any(entry.get("manager") == MANAGER for entry in entries(before))
     ]
-    earlier = _taken_over(undone, ours) if ours else {}
+    earlier = _taken_over(cluster.pk, ours, undone.pk) if ours else {}
     return found | {
         key: without_us(found[key], origin)
         for key, origin in earlier.items()
-        if key in found
+        if key in found and _uid(origin) == _uid(found[key])
     }
 
 
+def _key_of(edit: QueueEdit) -> ObjectKey:
+    return ObjectKey(edit.object, "", edit.name)
+
+
+def _uid(manifest: Manifest) -> str:
+    uid: str = manifest["metadata"]["uid"]
+    return uid
+
+
 def _taken_over(
-    undone: ChangeSet, keys: Collection[ObjectKey]
+    cluster_id: int, keys: Collection[ObjectKey], before: int = LAST
 ) -> dict[ObjectKey, Manifest]:
-    """Objects as they were when GPU Ledger took them over from others."""
+    """Objects as they were when GPU Ledger took them over from others, before a change set."""
     rows = (
         ChangeStep.objects.filter(
-            change_set__cluster=undone.cluster_id,
-            change_set__lt=undone.pk,
+            change_set__cluster=cluster_id,
+            change_set__lt=before,
             kind__in={key.kind for key in keys},
             namespace__in={key.namespace for key in keys},
             name__in={key.name for key in keys},

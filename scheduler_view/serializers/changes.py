@@ -185,5 +185,15 @@ class ReasonBodySerializer(_Base):
     )
 
 
+class UndoBodySerializer(ReasonBodySerializer):
+    """The reason of an undo, and what it may overwrite."""
+
+    force = serializers.ListField(
+        child=serializers.CharField(max_length=400),
+        required=False,
+        help_text="titles of objects that others changed since; their values are overwritten",
+    )
+
+
 class NoBodySerializer(_Base):
     """Only the address and If-Match."""

@@ -14,6 +14,7 @@ from portal.demo.kube_api.refusals import StatusError
 Path = tuple[str, ...]
 Manifest = dict[str, Any]
 _UNMANAGED_TOP = frozenset({"apiVersion", "kind", "status"})
+_ATOMIC = "scopeSelector"  # one field of a quota
 _MANAGED_META = frozenset({"labels", "annotations", "finalizers"})
 
 
@@ -83,7 +84,7 @@ def merge(live: Any, change: Mapping[str, Any]) -> Any:
 
 
 def _below(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
-    if isinstance(value, Mapping) and value:
+    if isinstance(value, Mapping) and value and path[-1] != _ATOMIC:
         for key, inner in value.items():
             yield from _below((*path, key), inner)
     else:

@@ -120,21 +120,22 @@ def _written_since(
 
 def _former(wanted: DesiredQueue, live: Manifest, fields: QueueFields) -> Former | None:
     """What the object gets back; None if nothing that was there comes back."""
-    if wanted.before is None:
-        return None
+    before = wanted.before
+    if before is None or before["metadata"]["uid"] != live["metadata"]["uid"]:
+        return None  # of an object that was made again, nothing is ours
     managers = owners(live)
     if not fields.is_applied:
         is_over = not (wanted.made or {}).keys() - wanted.given_up
         is_ours = wanted.force or managers.get(_GROUPS) == {MANAGER}
-        return Former(wanted.before, (), (_GROUPS,)) if is_over and is_ours else None
+        return Former(before, (), (_GROUPS,)) if is_over and is_ours else None
     paths = [
         path
         for path in map(fields.owned, sorted(wanted.given_up))
-        if MANAGER in managers.get(path, ()) or at_path(wanted.before, path) is not None
+        if MANAGER in managers.get(path, ()) or at_path(before, path) is not None
     ]
-    if all(at_path(wanted.before, path) is None for path in paths):
+    if all(at_path(before, path) is None for path in paths):
         return None
-    return Former(wanted.before, tuple(paths), tuple(paths))
+    return Former(before, tuple(paths), tuple(paths))
 
 
 def _given_back(

@@ -284,3 +284,32 @@ def classes(office: Office, name: str) -> Manifest:
     for part in ("uid", "creationTimestamp", "generation", "managedFields"):
         found["metadata"].pop(part, None)
     return dict(found)
+
+
+def test_the_scope_of_a_quota_of_a_tier_comes_back(both: Office) -> None:
+    """A quota of others for one priority class, named like that of a tier."""
+    name = f"{both.world.name}-t"
+    quota_name = f"gpu-ledger-{name}"
+    term = {
+        "scopeName": "PriorityClass",
+        "operator": "In",
+        "values": ["theirs", "more"],
+    }
+    body = {
+        "metadata": {"name": quota_name, "annotations": {"why": "nights"}},
+        "spec": {
+            "hard": {GPU_KEY: "0", "pods": "5"},
+            "scopeSelector": {"matchExpressions": [term]},
+        },
+    }
+    path = quota_path(both.world.name)
+    both.world.admin.create(path, body, fieldManager="kubectl-create")
+    before = content(live(both, quota_name))
+    both.applied(tier(name, 1000))
+    change_set = both.applied(quota(6, tier=name), forced=taking_over(both, quota_name))
+    found = live(both, quota_name)["spec"]
+    assert found["hard"] == {GPU_KEY: "6", "pods": "5"}
+    (now,) = found["scopeSelector"]["matchExpressions"]
+    assert now["values"] == [f"{name}-v1"]
+    undone(both, change_set)
+    assert content(live(both, quota_name)) == before  # 0 is a number, not nothing

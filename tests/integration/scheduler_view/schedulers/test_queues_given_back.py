@@ -206,3 +206,35 @@ def test_an_object_that_cannot_be_changed_does_not_keep_the_rest(
     assert queues.live(QUEUE, other)["spec"]["resourceGroups"] == groups("12")
     assert queues.live(VOLCANO, name)["spec"]["capability"][GPU] == "8"
     assert office.hard()[f"requests.{GPU}"] == "4"
+
+
+@pytest.mark.parametrize("kind", [VOLCANO, KAI])
+def test_a_released_number_goes_back_to_who_had_set_it(
+    queues: QueueOffice, kind: str
+) -> None:
+    """Left out of what is applied, it would be removed: no limit at all."""
+    name, office = made_by(queues, kind, "kubectl-create"), queues.office
+    before = content(queues.live(kind, name))
+    field, value = CHANGED[kind]
+    office.applied(edit(kind, name, field, value), forced=(f"{kind} {name}",))
+    office.applied(edit(kind, name, field, None, release=True))
+    assert content(queues.live(kind, name)) == before
+    assert not QueueTarget.objects.exists()
+
+
+def test_rest_takes_what_an_undo_may_overwrite(queues: QueueOffice) -> None:
+    name, office = queues.make_cluster_queue(), queues.office
+    change_set = office.applied(nominal(name, 12))
+    spec = {"spec": {"resourceGroups": groups("20")}}
+    queues.admin.edit(queues.path(QUEUE, name), spec)
+    with somebody() as browser:
+        answer = browser.post(
+            f"/api/v1/change-sets/{change_set.pk}/undo",
+            {"reason": REASON, "force": [f"{QUEUE} {name}"]},
+            content_type="application/json",
+            headers={"Idempotency-Key": "undo-of-this-test"},
+        )
+    assert answer.status_code == 201, answer.content
+    draft = office.plan(ChangeSet.objects.get(pk=answer.json()["id"]))
+    office.apply(office.approve(draft))
+    assert queues.live(QUEUE, name)["spec"]["resourceGroups"] == groups()
