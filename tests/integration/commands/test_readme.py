@@ -48,8 +48,8 @@ def access(tmp_path: Path) -> Iterator[str]:
         "pushes": User("gpu-ledger-pusher", is_pusher=True),
         ADMIN: User("admin", is_admin=True),
     }
-    (tmp_path / "reader").write_text("reads")
-    (tmp_path / "pusher").write_text("pushes")
+    (tmp_path / "reader.token").write_text("reads")
+    (tmp_path / "pusher.token").write_text("pushes")
     with serving(Store(), users) as api:
         Admin(api.url, ADMIN, "").make_namespace("vision")
         block = _block("docs/operations.md", "## Connecting a cluster", "yaml")
