@@ -20,7 +20,7 @@ from scheduler_view.domain.waits.placement.gpu_requests import GpuRequest, gpu_r
 from scheduler_view.domain.waits.placement.holders import HolderSet, HolderSets
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.preemption import preemption_of
-from scheduler_view.domain.waits.queue_holders import queue_holders
+from scheduler_view.domain.waits.queue_holders import queue_behind, queue_holders
 from scheduler_view.domain.waits.refusals import refusal_of_maker
 from scheduler_view.domain.waits.remedies.case import WaitCase
 from scheduler_view.domain.waits.remedies.remedies import Remedies, remedies_of
@@ -114,8 +114,7 @@ class Explainer:
             partners,
             tuple(claims.remedies),
         )
-        queue = str(main.facts.get("cluster_queue", ""))
-        is_held = queue and main.cause is WaitCause.QUEUE
+        behind = queue_behind(main)
         remedies = self._remedies(case)
         return WaitExplanation(
             subject=unit.subject,
@@ -140,8 +139,9 @@ class Explainer:
             priority=index.world.priority_of(main.spec) if main.spec else 0,
             priority_class=main.spec.priority_class if main.spec else "",
             inverted=blockers.shown(inverted[0]) if inverted else None,
-            cluster_queue=queue,
-            let_in=queue_holders(index, queue) if is_held else (),
+            cluster_queue=str(main.facts.get("cluster_queue", ""))
+            or behind.partition("/")[2],
+            let_in=queue_holders(index, behind) if behind else (),
         )
 
     def _remedies(self, case: WaitCase) -> Remedies:

@@ -150,7 +150,8 @@ class WaitExplanation:
         facts: numbers and names that belong to the cause.
         since_ms: when the unit was made, of a service when its pods were; None if unknown.
         inverted: the best sufficient set of lower priority only; None without one.
-        cluster_queue: that keeps it back; empty if no queue does, or it is not known.
+        cluster_queue: the ClusterQueue, or queue of Volcano or KAI, that keeps it back; empty if
+            no queue does, or it is not known.
         let_in: what that queue let in and holds GPUs, most GPUs first.
         is_from_metrics: from kube-state-metrics alone, which show little (`from_metrics`).
     """

@@ -186,7 +186,8 @@ def tree_limit(
         by_quota: KAI's quota counts, not its limit: the work may not be preempted.
     """
     found: list[QueueLimit] = []
-    for one in _upward(index, queue):
+    above = index.upward(queue.kind, queue.name)
+    for one in (index.queues[queue.kind, "", name] for name in above):
         amounts = one.quotas if by_quota else one.limits
         for resource, most in amounts.items():
             wanted = _need_of(index, one, resource, need)
@@ -217,13 +218,3 @@ def _tree_field(queue: QueueObject, resource: str, *, by_quota: bool) -> str:
     if queue.kind == KAI_QUEUE:
         return "gpu/quota" if by_quota else "gpu/limit"
     return f"{resource}/capability"
-
-
-def _upward(index: WorldIndex, queue: QueueObject) -> Iterator[QueueObject]:
-    """A queue and those above it; a cycle ends the way up."""
-    seen: set[str] = set()
-    above: QueueObject | None = queue
-    while above is not None and above.name not in seen:
-        seen.add(above.name)
-        yield above
-        above = index.queues.get((above.kind, "", above.behind))

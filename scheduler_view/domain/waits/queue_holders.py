@@ -1,10 +1,13 @@
 """Who holds the quota of the queue that keeps work back (scheduling.md S12)."""
 
+from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explanation import Blocker
+from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.units import WorkUnit
 from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.domain.waits.world.queues import CLUSTER_QUEUE
 
 MOST = 8  # units that are named
 
@@ -20,24 +23,40 @@ def cluster_queue_of(index: WorldIndex, unit: WorkUnit, queue: str) -> str:
     """
     return next(
         (
-            name
-            for name, entries in index.let_in.items()
+            one.cluster_queue
+            for entries in index.let_in.values()
             for one in entries
             if (one.namespace, one.queue) == (unit.namespace, queue)
+            and one.cluster_queue
         ),
         "",
     )
 
 
-def queue_holders(index: WorldIndex, cluster_queue: str) -> tuple[Blocker, ...]:
-    """Units that a ClusterQueue let in and that hold GPUs, most GPUs first; the first eight."""
-    units = {(one.namespace, one.kind, one.name): one for one in index.units}
-    found = []
-    for entry in index.let_in.get(cluster_queue, ()):
-        owner = entry.controller
-        unit = owner and units.get((entry.namespace, owner.kind, owner.name))
-        if unit and unit.bound:
-            found.append(_holder(index, unit))
+def queue_behind(finding: PodFinding) -> str:
+    """The subject of the queue of which others in it keep work; empty if it is not known."""
+    limit = finding.facts.get("limit")
+    if finding.cause is not WaitCause.QUEUE:
+        return ""
+    if isinstance(limit, dict):
+        return str(limit["queue"])
+    if "cluster_queue" in finding.facts:
+        return f"{CLUSTER_QUEUE}/{finding.facts['cluster_queue']}"
+    return f"Queue/{finding.name}" if "scheduler" in finding.facts else ""
+
+
+def queue_holders(index: WorldIndex, subject: str) -> tuple[Blocker, ...]:
+    """Units that a queue let in and that hold GPUs, most GPUs first; the first eight.
+
+    Args:
+        subject: of the queue, such as `ClusterQueue/large`.
+    """
+    units = {}
+    for one in index.let_in.get(subject, ()):
+        unit = index.unit_of_entry.get((one.kind, one.namespace, one.name))
+        if unit is not None and unit.bound:
+            units[unit.subject] = unit
+    found = [_holder(index, unit) for unit in units.values()]
     return tuple(sorted(found, key=lambda one: (-one.units, one.pod))[:MOST])
 
 

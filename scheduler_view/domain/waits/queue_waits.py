@@ -27,9 +27,8 @@ from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.lenient import milli
 from scheduler_view.domain.waits.world.queues import (
     CLUSTER_QUEUE,
-    KAI_QUEUE,
     LOCAL_QUEUE,
-    VOLCANO_QUEUE,
+    TREES,
     QueueObject,
 )
 
@@ -50,7 +49,7 @@ def queued(index: WorldIndex, unit: WorkUnit, base: PodFinding) -> PodFinding:
     entries = sorted(unit.entries, key=lambda one: not one.is_held)
     entry = next((one for one in entries if one.scheduler), None)
     base = replace(base, cause=WaitCause.QUEUE, evidence=_words(entry) or base.evidence)
-    if entry is not None and entry.scheduler in _TREES:
+    if entry is not None and entry.scheduler in TREES:
         return _in_tree(index, unit, base, entry)
     if entry is not None or _is_of_kueue(unit):
         return _in_kueue(index, unit, base, entry)
@@ -209,14 +208,11 @@ def _by_words(index: WorldIndex, base: PodFinding, words: str) -> PodFinding:
     return base
 
 
-_TREES = {"volcano": VOLCANO_QUEUE, "kai": KAI_QUEUE}
-
-
 def _in_tree(
     index: WorldIndex, unit: WorkUnit, base: PodFinding, entry: ControllerObject
 ) -> PodFinding:
     """In a queue of Volcano or KAI: these belong to no namespace."""
-    kind = _TREES[entry.scheduler]
+    kind = TREES[entry.scheduler]
     base = _stated(base, WaitCause.QUEUE, scheduler=entry.scheduler)
     queue = index.queues.get((kind, "", base.name))
     if queue is None:

@@ -23,7 +23,11 @@ from scheduler_view.domain.waits.world.events import EventObject
 from scheduler_view.domain.waits.world.limits import LimitRangeObject, QuotaObject
 from scheduler_view.domain.waits.world.pod_spec import PodSpec, PodTerm
 from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.domain.waits.world.queues import QueueObject
+from scheduler_view.domain.waits.world.queues import (
+    CLUSTER_QUEUE,
+    TREES,
+    QueueObject,
+)
 from scheduler_view.domain.waits.world.selectors import LabelSelector
 from scheduler_view.domain.waits.world.world import World
 
@@ -248,12 +252,36 @@ class WorldIndex:
 
     @cached_property
     def let_in(self) -> Mapping[str, list[ControllerObject]]:
-        """Entries of Kueue that were admitted, by the ClusterQueue that let them in."""
+        """Entries that were let in, by the subject of the queue (`QueueObject.subject`).
+
+        Those of Volcano and KAI also by each queue above theirs.
+        """
         found: dict[str, list[ControllerObject]] = defaultdict(list)
         for one in self.world.controllers:
-            if one.kind == "Workload" and one.cluster_queue and one.controller:
-                found[one.cluster_queue].append(one)
+            if one.kind == "Workload" and one.cluster_queue:
+                found[f"{CLUSTER_QUEUE}/{one.cluster_queue}"].append(one)
+            elif one.scheduler in TREES and one.queue and not one.is_held:
+                for name in self.upward(TREES[one.scheduler], one.queue):
+                    found[f"Queue/{name}"].append(one)
         return found
+
+    def upward(self, kind: str, name: str) -> Iterator[str]:
+        """The names of a queue and of those above it; a cycle ends the way up."""
+        seen: set[str] = set()
+        while name and name not in seen:
+            seen.add(name)
+            yield name
+            above = self.queues.get((kind, "", name))
+            name = above.behind if above is not None else ""
+
+    @cached_property
+    def unit_of_entry(self) -> Mapping[tuple[str, str, str], WorkUnit]:
+        """The unit that an entry of a queue is for, by kind, namespace and name of the entry."""
+        return {
+            (one.kind, one.namespace, one.name): unit
+            for unit in self.units
+            for one in unit.entries
+        }
 
     @cached_property
     def queue_reasons(self) -> Mapping[tuple[str, str, str], str]:

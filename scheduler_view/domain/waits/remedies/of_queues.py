@@ -7,6 +7,7 @@ from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explanation import Remedy, remedy
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.domain.waits.world.queues import CLUSTER_QUEUE
 
 MOST_NAMED = 3  # other queues of the namespace
 _LIMIT = ("object", "field", "more", "to", "resource", "flavor")
@@ -20,6 +21,7 @@ def _admitted(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
             remedy(
                 "end_let_in",
                 queue=_name(limit["queue"]),
+                object=limit["queue"],
                 units=limit["more"],
                 resource=limit["resource"],
             ),
@@ -28,7 +30,7 @@ def _admitted(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
     behind = finding.facts.get("cluster_queue")
     if behind:
         return [
-            remedy("end_let_in", queue=behind),
+            remedy("end_let_in", queue=behind, object=f"{CLUSTER_QUEUE}/{behind}"),
             remedy("raise_queue", queue=behind),
         ]
     is_cluster_wide = "scheduler" in finding.facts or not finding.name

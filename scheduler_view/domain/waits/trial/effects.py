@@ -168,12 +168,21 @@ def _end_let_in(changed: Changed, details: Details) -> None:
     """Work that the queue let in ends, the largest first, until enough units are free."""
     changed.cleared |= QUEUES
     index, left = changed.work.index, details.get("units")
-    for one in queue_holders(index, details["queue"]):
+    for one in queue_holders(index, details["object"]):
         unit = index.unit_named.get(one.unit)
         changed.end([pod.path for pod in unit.bound] if unit else [])
         left = left - one.units if isinstance(left, int | float) else left
         if isinstance(left, int | float) and left <= 0:
             return
+
+
+def _shrink_total(changed: Changed, details: Details) -> None:
+    """All pods together request at most so many GPUs, each an equal part of them."""
+    changed.cleared |= QUEUES
+    unit, most = changed.work.unit, milli(str(details["to"])) or 0
+    pods = max(1, len(unit.waiting) + unit.missing_count)
+    part = max(1, most // 1000 // pods)
+    shrink_request(changed, {"units": part})
 
 
 def _tolerate(spec: PodSpec, details: Details) -> PodSpec:
@@ -267,7 +276,7 @@ def _volume(changed: Changed, details: Details) -> None:
 
 
 _OF_QUEUES = (
-    *("queue_admits", "raise_queue", "raise_queue_value", "shrink_total"),
+    *("queue_admits", "raise_queue", "raise_queue_value"),
     *("change_queue", "create_queue", "resume_queue", "repair_queue"),
     *("allow_namespace", "activate", "pass_check"),
 )
@@ -314,6 +323,7 @@ EFFECTS: Mapping[str, Effect] = {
     "publish_devices": clears(WaitCause.CLAIM_UNALLOCATABLE),
     "change_claim_selector": clears(WaitCause.CLAIM_UNALLOCATABLE),
     "end_let_in": _end_let_in,
+    "shrink_total": _shrink_total,
     **dict.fromkeys(_OF_QUEUES, clears(*QUEUES)),
     "wait_for_node": _node_on_its_way,
     "raise_node_pool": _node_on_its_way,

@@ -21,6 +21,8 @@ from scheduler_view.domain.waits.world.selectors import LabelSelector, label_sel
 LOCAL_QUEUE, CLUSTER_QUEUE, COHORT = "LocalQueue", "ClusterQueue", "Cohort"
 VOLCANO_QUEUE, KAI_QUEUE = "VolcanoQueue", "KaiQueue"
 QUEUE_KINDS = (LOCAL_QUEUE, CLUSTER_QUEUE, COHORT, VOLCANO_QUEUE, KAI_QUEUE)
+TREES = {"volcano": VOLCANO_QUEUE, "kai": KAI_QUEUE}
+"""The kind of the queues of a scheduler that belong to no namespace and have others above."""
 KAI_GPUS = "gpu"  # its queues count GPUs of any kind
 _STOPPED = frozenset({"Hold", "HoldAndDrain", "Closed", "Closing"})
 

@@ -4,6 +4,7 @@ Jobs, queues and Workloads are real objects; what Kueue's controller reports is 
 The rules: `tests/unit/scheduler_view/domain/waits/test_queue_waits.py`.
 """
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -77,9 +78,20 @@ def causes(queues: QueueOffice) -> dict[str, str]:
     return {row.name: row.cause for row in found}
 
 
+@pytest.fixture
+def large_node(queues: QueueOffice) -> Iterator[None]:
+    """A node on which all of the work would fit, so that queues alone decide."""
+    name = queues.name("n")
+    queues.admin.make_node(name, nvidia_com__gpu=16)
+    queues.admin.wait_node(name)
+    yield
+    queues.admin.delete(f"/api/v1/nodes/{name}")
+
+
 def test_what_kueue_can_never_let_in_is_named_until_it_is_mended(
-    queues: QueueOffice,
+    queues: QueueOffice, large_node: None
 ) -> None:
+    del large_node
     place = queues.office.world.name
     held = queues.make_cluster_queue("held", stopPolicy="Hold", **ANY)
     alone = {"cohortName": "", "resourceGroups": groups(4, "8"), **ANY}

@@ -202,6 +202,17 @@ def test_a_request_that_is_larger_than_a_queue_can_ever_let_in(
     ]
 
 
+def test_a_request_that_a_queue_lets_in_must_fit_on_a_node_too() -> None:
+    """What is requested at most is what is tried: 8 GPUs fit, 16 do not."""
+    found = waits(16, Node=[node("n", 8)])
+    assert texts(found)[0] == "it requests at most 8 GPUs in total"
+    assert "raise_queue_value" not in {one["change"] for one in changes(found)}
+    small = waits(16, Node=[node("n", 4)])
+    assert {"shrink_total", "raise_queue_value"}.isdisjoint(
+        one["change"] for one in changes(small)
+    )
+
+
 def test_a_queue_without_the_resource() -> None:
     found = waits(ClusterQueue=[named("large", spec={"namespaceSelector": {}})])
     assert (found.cause, found.starts_if) == ("queue_limit", ())
@@ -270,6 +281,9 @@ VOLCANO = {"volcano.sh/job-name": "v"}
 
 
 def in_volcano(queues: Any, gpus: int = 8, **spec: Any) -> WaitExplanation:
+    """Of the Volcano Job v; `PodGroups`, `Pods` and `Workload` are of others."""
+    groups, others = spec.pop("PodGroups", []), spec.pop("Pods", [])
+    entries = {"Workload": spec.pop("Workload", [])}
     group = {
         "metadata": {"name": "v-1", "namespace": "ml"} | owned("Job", "v"),
         "spec": {"minMember": 2, "queue": "research"} | spec,
@@ -280,8 +294,13 @@ def in_volcano(queues: Any, gpus: int = 8, **spec: Any) -> WaitExplanation:
             | {"name": name, "namespace": "ml"}, tried=False)
         for name in ("v-0", "v-1")
     ]  # fmt: skip
-    more = {} if queues is None else {"VolcanoQueue": queues}
-    return explained(Node=[node("n", 64)], Pod=pods, VolcanoPodGroup=[group], **more)
+    more = entries if queues is None else entries | {"VolcanoQueue": queues}
+    return explained(
+        Node=[node("n", 16)],
+        Pod=[*pods, *others],
+        VolcanoPodGroup=[group, *groups],
+        **more,
+    )
 
 
 def research(capability: int, used: int = 0, **status: Any) -> dict[str, Any]:
@@ -313,6 +332,32 @@ def test_a_queue_of_volcano_belongs_to_no_namespace(
 ) -> None:
     found = in_volcano(queues)
     assert (found.cause, texts(found)) == (cause, said)
+
+
+def test_who_uses_a_queue_of_volcano_and_those_below_it() -> None:
+    """Not work of a ClusterQueue of Kueue with the same name."""
+    queues = [
+        research(20, used=8),
+        named("below", spec={"parent": "research"}),
+        named("other"),
+    ]
+    held = [
+        {"metadata": {"name": name, "namespace": "ml"} | owned("Job", name),
+         "spec": {"minMember": 1, "queue": queue}, "status": {"phase": "Running"}}
+        for name, queue in (("a", "research"), ("b", "below"), ("c", "other"))
+    ]  # fmt: skip
+    pods = [
+        pod(name, gpus, "n", namespace="ml", meta=owned("Job", name)
+            | {"name": name, "namespace": "ml", "uid": name})
+        for name, gpus in (("a", 2), ("b", 4), ("c", 1), ("k", 1))
+    ]  # fmt: skip
+    workload = {
+        "metadata": {"name": "k", "namespace": "ml"} | owned("Job", "k"),
+        "status": {"admission": {"clusterQueue": "research"}},
+    }
+    found = in_volcano(queues, PodGroups=held, Pods=pods, Workload=[workload])
+    assert [(one.pod, one.units) for one in found.let_in] == [("ml/b", 4), ("ml/a", 2)]
+    assert found.cluster_queue == "research"
 
 
 def test_the_smallest_number_of_pods_of_volcano_counts() -> None:
