@@ -11,6 +11,8 @@ from scheduler_view.domain.waste.wording import Division
 
 def divisions(nodes: Collection[int]) -> dict[int, Division]:
     """By number of the node, from its latest capacity and labels; whole ones are left out."""
+    if not nodes:
+        return {}
     added = added_resources()
     spellings = {sanitised(resource): resource for resource in added}
     found: dict[int, Division] = {}

@@ -207,8 +207,10 @@ def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
         ("/?range=last-7-days", 22),  # a comparison, and which hours have data
         ("/teams", 16),  # with the month's statements
         ("/teams?range=last-7-days", 16),
-        ("/teams/vision", 33),  # five for the month and its budget, four for waste
-        ("/teams/vision?range=last-7-days", 35),  # findings beside their idle cost
+        # five for the month and its budget; six for waste: findings, the idle cost of all days and
+        # of measured ones, and its parts
+        ("/teams/vision", 35),
+        ("/teams/vision?range=last-7-days", 37),
         ("/teams/vision/workloads", 12),
         ("/gpus", 36),
         (
