@@ -22,7 +22,7 @@ from scheduler_view.domain.tiers.tier import NEVER
 from scheduler_view.queries.changes.change_row import ChangeRow
 from scheduler_view.queries.limits.limit_row import LimitRow, edit_key
 from scheduler_view.queries.limits.namespace_limits import tier_of_quota
-from scheduler_view.queries.limits.observed import Manifest, Observed
+from scheduler_view.queries.limits.observed import Manifest, ObservedLimits
 
 QuotaKey = tuple[str, str, str]  # team, resource, tier
 
@@ -42,7 +42,7 @@ class Adoption:
     makers: Sequence[str] = field(default_factory=tuple)
 
 
-def adoption(seen: Observed, rows: Iterable[LimitRow]) -> Adoption:
+def adoption(seen: ObservedLimits, rows: Iterable[LimitRow]) -> Adoption:
     """The edits that adopt some limits of one cluster, each with its number.
 
     Args:
@@ -94,7 +94,7 @@ def adopted_by(change: ChangeRow) -> set[str]:
 
 
 def _quota_edits(
-    seen: Observed,
+    seen: ObservedLimits,
     rows: Sequence[LimitRow],
     live: Mapping[tuple[str, str, str], Manifest],
 ) -> list[dict[str, Any]]:

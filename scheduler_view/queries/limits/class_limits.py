@@ -8,18 +8,18 @@ from scheduler_view.domain.objects.manifest import CLASS
 from scheduler_view.domain.tiers.tier import PREEMPTS, TierSpec, tier_faults
 from scheduler_view.models import QueueTarget
 from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import Manifest, Observed
+from scheduler_view.queries.limits.observed import Manifest, ObservedLimits
 
 WORKLOAD_CLASS = "WorkloadPriorityClass"
 
 
-def class_limits(seen: Observed) -> Iterator[LimitRow]:
+def class_limits(seen: ObservedLimits) -> Iterator[LimitRow]:
     """Every class of Kubernetes and Kueue, the highest first; readable by everybody in a team."""
     rows = [*_pod_classes(seen), *_workload_classes(seen)]
     yield from sorted(rows, key=lambda row: (-int(row.limit or 0), row.kind, row.name))
 
 
-def _pod_classes(seen: Observed) -> Iterator[LimitRow]:
+def _pod_classes(seen: ObservedLimits) -> Iterator[LimitRow]:
     changes = {
         name: tier.version
         for tier in seen.tiers
@@ -47,7 +47,7 @@ def _pod_classes(seen: Observed) -> Iterator[LimitRow]:
         )
 
 
-def _workload_classes(seen: Observed) -> Iterator[LimitRow]:
+def _workload_classes(seen: ObservedLimits) -> Iterator[LimitRow]:
     targets = QueueTarget.objects.filter(cluster=seen.cluster, kind=WORKLOAD_CLASS)
     changes = dict(targets.filter(field="value").values_list("name", "version"))
     for _, name, live in seen.objects.get(WORKLOAD_CLASS, ()):

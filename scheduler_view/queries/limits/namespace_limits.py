@@ -11,13 +11,13 @@ from scheduler_view.domain.quotas.quantity import gpus_or_none
 from scheduler_view.domain.quotas.quota_key import does_nothing, key_of, resource_of
 from scheduler_view.models import QuotaTarget
 from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import RANGE, Manifest, Observed
+from scheduler_view.queries.limits.observed import RANGE, Manifest, ObservedLimits
 
 ALL_PODS = ""
 OF_RANGE = ("max", "min", "default", "defaultRequest")
 
 
-def quota_limits(seen: Observed) -> Iterator[LimitRow]:
+def quota_limits(seen: ObservedLimits) -> Iterator[LimitRow]:
     """Every key of a quota that names a GPU resource."""
     for namespace, name, live in seen.objects.get(QUOTA, ()):
         if not seen.sees(namespace):
@@ -29,7 +29,7 @@ def quota_limits(seen: Observed) -> Iterator[LimitRow]:
                 yield _quota(seen, ObjectKey(QUOTA, namespace, name), live, key, value)
 
 
-def range_limits(seen: Observed) -> Iterator[LimitRow]:
+def range_limits(seen: ObservedLimits) -> Iterator[LimitRow]:
     """Every GPU resource of a LimitRange."""
     for namespace, name, live in seen.objects.get(RANGE, ()):
         if not seen.sees(namespace):
@@ -54,7 +54,7 @@ def range_limits(seen: Observed) -> Iterator[LimitRow]:
                 )
 
 
-def tier_of_quota(seen: Observed, live: Manifest) -> str | None:
+def tier_of_quota(seen: ObservedLimits, live: Manifest) -> str | None:
     """The tier whose pods a quota counts, "" for all pods; None if it counts other pods."""
     spec = live.get("spec") or {}
     terms = (spec.get("scopeSelector") or {}).get("matchExpressions") or []
@@ -73,7 +73,7 @@ def tier_of_quota(seen: Observed, live: Manifest) -> str | None:
 
 
 def _quota(
-    seen: Observed, key: ObjectKey, live: Manifest, entry: str, value: object
+    seen: ObservedLimits, key: ObjectKey, live: Manifest, entry: str, value: object
 ) -> LimitRow:
     resource = resource_of(entry, seen.added) or ""
     tier = tier_of_quota(seen, live)
@@ -113,7 +113,7 @@ def _quota(
 
 
 def _target(
-    seen: Observed, key: ObjectKey, resource: str, tier: str | None
+    seen: ObservedLimits, key: ObjectKey, resource: str, tier: str | None
 ) -> QuotaTarget | None:
     for one in seen.targets:
         if (one.resource, one.tier) == (resource, tier) and key.namespace in one.split:
@@ -142,7 +142,7 @@ def _difference(
 
 
 def _why_not(
-    seen: Observed, key: ObjectKey, live: Manifest, entry: str, value: object
+    seen: ObservedLimits, key: ObjectKey, live: Manifest, entry: str, value: object
 ) -> str:
     """Why the number of a quota cannot be adopted; empty if it can."""
     resource = resource_of(entry, seen.added)
@@ -167,7 +167,7 @@ def _pods_text(live: Manifest) -> str:
     return "; ".join(one.strip() for one in found)
 
 
-def _range_text(item: Mapping[str, Any], resource: str, seen: Observed) -> str:
+def _range_text(item: Mapping[str, Any], resource: str, seen: ObservedLimits) -> str:
     """`max 4, default 1`."""
     return ", ".join(
         f"{part} {value}"

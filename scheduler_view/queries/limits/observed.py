@@ -25,7 +25,7 @@ Manifest = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedLimits:
     """One cluster as last observed, and what is desired of it.
 
     Attributes:
@@ -67,7 +67,7 @@ class Observed:
         }
 
 
-def observed_limits(cluster: Cluster, scope: Scope, at: datetime) -> Observed:
+def observed_limits(cluster: Cluster, scope: Scope, at: datetime) -> ObservedLimits:
     """All that limits GPUs in a cluster, as stored; some queries."""
     objects: dict[str, list[tuple[str, str, Manifest]]] = {}
     rows = Observation.objects.filter(cluster=cluster, kind__in=LIMITING)
@@ -77,7 +77,7 @@ def observed_limits(cluster: Cluster, scope: Scope, at: datetime) -> Observed:
         objects.setdefault(kind, []).append((namespace, name, manifest))
     runs = ObservationRun.objects.filter(cluster=cluster, kind__in=LIMITING)
     targets = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
-    return Observed(
+    return ObservedLimits(
         cluster,
         scope,
         objects,

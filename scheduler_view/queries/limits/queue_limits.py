@@ -21,7 +21,7 @@ from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.schedulers import QUEUE_FIELDS, QUEUE_OBJECTS
 from scheduler_view.models import QueueTarget
 from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import Manifest, Observed
+from scheduler_view.queries.limits.observed import Manifest, ObservedLimits
 
 TITLES = {
     "ClusterQueue": "ClusterQueue",
@@ -32,7 +32,7 @@ TITLES = {
 }
 
 
-def queue_limits(seen: Observed) -> Iterator[LimitRow]:
+def queue_limits(seen: ObservedLimits) -> Iterator[LimitRow]:
     """Queues in the order of their tree.
 
     People who may not read all teams get the queues of their namespaces and what is above them,
@@ -59,7 +59,7 @@ def queue_limits(seen: Observed) -> Iterator[LimitRow]:
         yield row if is_told else replace(row, text="")
 
 
-def _readable(seen: Observed, nodes: Sequence[QueueNode]) -> list[QueueNode]:
+def _readable(seen: ObservedLimits, nodes: Sequence[QueueNode]) -> list[QueueNode]:
     if seen.scope.sees_all:
         return list(nodes)
     parents = {one.name: one.parent for one in nodes}
@@ -75,7 +75,7 @@ def _readable(seen: Observed, nodes: Sequence[QueueNode]) -> list[QueueNode]:
 
 
 def _row(
-    seen: Observed,
+    seen: ObservedLimits,
     line: TreeLine,
     shared: Lending,
     live: Manifest | None,
@@ -130,7 +130,7 @@ def _may_borrow(one: QueueNode) -> str:
     return amount(max(one.most - one.quota, one.most * 0))
 
 
-def _targets(seen: Observed) -> dict[tuple[str, str], dict[str, int]]:
+def _targets(seen: ObservedLimits) -> dict[tuple[str, str], dict[str, int]]:
     """Change sets by field of each queue that GPU Ledger manages."""
     rows: Iterable[tuple[str, str, str, int]] = QueueTarget.objects.filter(
         cluster=seen.cluster

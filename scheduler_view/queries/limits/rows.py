@@ -18,7 +18,7 @@ from scheduler_view.queries.limits.namespace_limits import quota_limits, range_l
 from scheduler_view.queries.limits.observed import (
     LIMITING,
     RANGE,
-    Observed,
+    ObservedLimits,
     observed_limits,
 )
 from scheduler_view.queries.limits.queue_limits import queue_limits
@@ -67,7 +67,7 @@ def limit_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[LimitRo
     return [row for one in clusters for row in rows_of(observed_limits(one, scope, at))]
 
 
-def rows_of(seen: Observed) -> Iterator[LimitRow]:
+def rows_of(seen: ObservedLimits) -> Iterator[LimitRow]:
     """The same of one cluster."""
     spaces = [*quota_limits(seen), *range_limits(seen)]
     yield from sorted(spaces, key=lambda row: (row.namespace, row.name, row.resource))

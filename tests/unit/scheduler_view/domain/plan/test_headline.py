@@ -1,5 +1,7 @@
 """Titles of change sets, and the summary over their plan."""
 
+from typing import Any
+
 import pytest
 
 from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
@@ -16,7 +18,7 @@ def quota(gpus: int | None, team: str = "forecast", tier: str = "") -> QuotaEdit
     return QuotaEdit(team, RESOURCE, gpus, tier)
 
 
-def tier(value: int, **more: bool) -> TierEdit:
+def tier(value: int, **more: Any) -> TierEdit:
     return TierEdit(TierSpec("batch", value), **more)
 
 
