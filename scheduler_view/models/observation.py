@@ -26,7 +26,7 @@ class ObservationRun(models.Model):
     code = models.PositiveSmallIntegerField(null=True)  # HTTP status of the error
     is_allowed = models.BooleanField(default=True)  # by RBAC
     # of waits: nodes that are not in order, each with `since_ms` (domain `node_notes`)
-    notes = models.JSONField(default=list)
+    notes = models.JSONField(default=list, db_default=[])
 
     class Meta:
         constraints = [
