@@ -101,13 +101,14 @@ def what_if(
     chosen = nearest(calibrations)
     if chosen.trust is Trust.REFUSED:
         return WhatIf(calibrations, chosen, ())
-    happened = _Happened(
-        weeks,
-        recorded_outcomes(weeks),
-        outcomes(weeks, replays[chosen.policy]),
-        chosen,
-        rate,
-    )
+    replayed = outcomes(weeks, replays[chosen.policy])
+    anywhere = replayed
+    if any(scenario.policy for scenario in scenarios):
+        step = f"what happened, {chosen.policy} on any node"
+        found = _replayed(weeks, chosen.policy, step, on_progress, keeps_nodes=False)
+        anywhere = outcomes(weeks, found)
+    recorded = recorded_outcomes(weeks)
+    happened = _Happened(weeks, recorded, replayed, anywhere, chosen, rate)
     answers = [
         _answer(happened, scenario, parted, on_progress) for scenario, parted in changed
     ]
@@ -116,11 +117,17 @@ def what_if(
 
 @dataclass(frozen=True, slots=True)
 class _Happened:
-    """What scenarios are compared with."""
+    """What scenarios are compared with.
+
+    Attributes:
+        replayed: with pods on the nodes where they were.
+        anywhere: with pods where the policy puts them, for scenarios with another policy.
+    """
 
     weeks: RecordedWeeks
     recorded: Sequence[WeekOutcome]
     replayed: Sequence[WeekOutcome]
+    anywhere: Sequence[WeekOutcome]
     chosen: Calibration
     rate: Decimal | None
 
@@ -149,7 +156,8 @@ def _answer(
     if scenario.spot is not None:
         others = OtherCosts(rate, cost if more else None, chosen.trust)
         spot = spot_answer(parted, scenario.spot, others)
-    measures = ranges(happened.recorded, happened.replayed, found)
+    before = happened.anywhere if scenario.policy else happened.replayed
+    measures = ranges(happened.recorded, before, found)
     return ScenarioAnswer(scenario, measures, more, cost, spot)
 
 

@@ -136,6 +136,28 @@ def test_a_bind_of_seconds_later_takes_the_node_that_was_free_by_then() -> None:
     assert b.bound_ms == START + HOUR, "its node is not there"
 
 
+def test_another_policy_is_compared_with_a_replay_that_chooses_nodes_too() -> None:
+    """On its recorded nodes c waits for nothing, with BestFit for 7 hours: the error of both."""
+    units = [
+        unit("a", 0, 9, gpus=4, at="n2"),
+        unit("b", 1, 9, gpus=4, at="n2"),
+        unit("c", 2, 1, gpus=6, at="n1"),
+    ]
+    found = what_if(
+        weeks([node("n1", 6), node("n2", 8)], units),
+        [Scenario("same"), Scenario("its policy", policy="BestFit")],
+        "BestFit",
+    )
+    same, its_policy = (
+        {one.measure: one for one in answer.ranges} for answer in found.answers
+    )
+    assert (same["wait_s"].low, same["wait_s"].high) == (0, 0)
+    wait = its_policy["wait_s"]
+    error = 7 * 3600 / 3
+    assert (wait.change_low, wait.change_high) == (-error, error)
+    assert not wait.is_clear
+
+
 def test_more_gpus_do_not_shorten_what_they_did_not_cause() -> None:
     """19 units bound at once, and one that waited for something else."""
     units = [unit(f"u{at}", 2 * at, 1) for at in range(19)]
