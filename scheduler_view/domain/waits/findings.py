@@ -23,7 +23,11 @@ from scheduler_view.domain.waits.refusals import (
     refusal_of_claim,
     refusal_of_maker,
 )
-from scheduler_view.domain.waits.starting import findings_of_starting, of_failed
+from scheduler_view.domain.waits.starting import (
+    findings_of_starting,
+    is_after,
+    of_failed,
+)
 from scheduler_view.domain.waits.units import STILL_TRIES_MS, WorkUnit, queue_of
 from scheduler_view.domain.waits.world.controllers import ControllerObject
 from scheduler_view.domain.waits.world.events import NO_CLAIM
@@ -127,10 +131,7 @@ class Findings:
         ):
             return None  # its pods may be there
         failed = self.index.failed_pods(maker)
-        is_newer = bool(failed) and (failed[0].failed_ms or 0) > (
-            refusal.at_ms if refusal is not None else 0
-        )
-        if refusal is not None and not is_newer:
+        if refusal is not None and not is_after(failed, refusal.at_ms):
             return replace(
                 base,
                 stage=Stage.REFUSED,
@@ -139,7 +140,8 @@ class Findings:
                 name=refusal.name,
                 evidence=(_said(refusal),),
             )
-        if failed:
+        recent = world.now_ms - STILL_TRIES_MS
+        if failed and (not unit.pods or is_after(failed, recent)):
             return of_failed(base, maker, failed)
         return None if unit.pods else base
 

@@ -32,6 +32,12 @@ def findings_of_starting(index: WorldIndex, unit: WorkUnit) -> list[PodFinding]:
     ]
 
 
+def is_after(failed: Sequence[PodObject], at_ms: int) -> bool:
+    """Whether the newest pod failed after an instant; of a refusal without one (0) it did not."""
+    last = next((one.failed_ms for one in failed), None)
+    return bool(at_ms) and last is not None and last > at_ms
+
+
 def of_failed(
     base: PodFinding, maker: ControllerObject, failed: Sequence[PodObject]
 ) -> PodFinding:

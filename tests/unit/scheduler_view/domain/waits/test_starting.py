@@ -180,6 +180,38 @@ def test_what_is_newer_decides_a_refusal_or_a_failure() -> None:
     assert (newer.cause, older.cause) == ("back_off", "admission_other")
 
 
+def test_a_refusal_without_a_time_is_of_now() -> None:
+    """The condition of a Deployment: events expire after an hour, failed pods may stay for days."""
+    made = job("r", gpus=4) | {"spec": {"replicas": 1}}
+    made["metadata"] |= {"name": "r"} | owned("Deployment", "d")
+    refusal = {
+        "type": "ReplicaFailure",
+        "status": "True",
+        "message": "denied the request: no owner label",
+    }
+    owner = {
+        "metadata": {"name": "d", "namespace": "lab", "uid": "uid-d"},
+        "spec": {"replicas": 1},
+        "status": {"conditions": [refusal]},
+    }
+    made["spec"]["template"] = {"spec": pod("t", 4)["spec"]}
+    old = failed("p", 2, reason="Evicted")
+    old["metadata"] |= owned("ReplicaSet", "r")
+    found = explained(
+        Node=[node("n")], Deployment=[owner], ReplicaSet=[made], Pod=[old]
+    )
+    assert found.cause == "admission_other"
+
+
+def test_an_old_failure_says_nothing_of_a_pod_that_is_just_missing() -> None:
+    two = job("j", gpus=4, parallelism=2, completions=2)
+    runs = pod("runs", 4, "n", meta=owned("Job", "j"))
+    for minutes, count in ((21, 0), (19, 1)):
+        old = failed("p", minutes, reason="Evicted")
+        world = world_of(Node=[node("n")], Job=[two], Pod=[runs, old])
+        assert len(list(Explainer(world).waiting())) == count
+
+
 def test_pods_of_a_namesake_that_was_deleted_are_not_its_failures() -> None:
     other = failed("p", 2, reason="Evicted")
     other["metadata"]["ownerReferences"][0]["uid"] = "another"
