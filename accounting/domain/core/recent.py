@@ -13,6 +13,8 @@ class Recent(Generic[Key, Value]):
     Pods end and others begin: a worker sees new series without end, and each of them for some
     hours. A fixed size would be too large for a small cluster, and useless for one whose series do
     not fit. This cache has at most twice `least` keys, or twice those of its largest round.
+
+    Threads may share it: a key that another one moves at the same time counts as not known.
     """
 
     def __init__(self, least: int) -> None:
@@ -26,11 +28,15 @@ class Recent(Generic[Key, Value]):
 
     def get(self, key: Key, default: Other) -> Value | Other:
         """The value of a key, which is used hereby; `default` if it is not known."""
-        if key in self._new:
+        try:
             return self._new[key]
-        if key not in self._old:
+        except KeyError:
+            pass
+        try:
+            value = self._old.pop(key)
+        except KeyError:
             return default
-        self[key] = value = self._old.pop(key)
+        self[key] = value
         return value
 
     def __setitem__(self, key: Key, value: Value) -> None:

@@ -1,8 +1,12 @@
 """A cache that keeps what the last rounds used.
 
-Aspects: its bound, what it keeps, and that a round keeps its own keys. Not here: what is cached
-(`test_samples.py`, `tests/integration/accounting/sources/test_buffer_caches.py`).
+Aspects: its bound, what it keeps, that a round keeps its own keys, and other threads. Not here:
+what is cached (`test_samples.py`, `tests/integration/accounting/sources/test_buffer_caches.py`).
 """
+
+from collections.abc import Callable
+
+import pytest
 
 from accounting.domain.core.recent import Recent
 
@@ -57,3 +61,36 @@ def test_a_stored_none_is_a_value() -> None:
     cache[1] = None
     assert cache.get(1, "missing") is None
     assert cache.get(2, "missing") == "missing"
+
+
+class Interrupted(str):
+    """A key during whose first search something else happens, as in another thread."""
+
+    __slots__ = ("meanwhile",)
+    meanwhile: Callable[[], None] | None
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        then, self.meanwhile = getattr(self, "meanwhile", None), None
+        if then is not None:
+            then()
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_key_that_another_thread_moves_is_known_or_not(is_old: bool) -> None:
+    cache: Recent[str, int] = Recent(2)
+    cache["one"] = 1
+    for other in ("a", "b") if is_old else ():
+        cache[other] = 0
+
+    def meanwhile() -> None:
+        assert cache.get("one", None) == 1
+        for number in range(4):
+            cache[f"new-{number}"] = number
+
+    key = Interrupted("one")
+    key.meanwhile = meanwhile
+    assert cache.get(key, None) in (1, None)
