@@ -37,9 +37,17 @@ def token_of(access: ClusterAccess) -> Token | None:
     """The token of an access; None without one, or if its file cannot be read."""
     try:
         file, text = _file_and_text(access)
-    except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError):
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        yaml.YAMLError,
+    ):
         return None
-    if not text:
+    if not text or not isinstance(text, str):
         return None
     claims = _claims(text)
     return Token(file, _time(claims.get("iat")), _time(claims.get("exp")))
@@ -59,7 +67,7 @@ def named(error: Unauthorized, access: ClusterAccess, now: datetime) -> Unauthor
     return Unauthorized(text, error.code, error.retry_after_s)
 
 
-def _file_and_text(access: ClusterAccess) -> tuple[str, str]:
+def _file_and_text(access: ClusterAccess) -> tuple[str, object]:
     if access.in_cluster:
         return IN_CLUSTER, Path(IN_CLUSTER).read_text()
     if access.token_file:
@@ -69,7 +77,8 @@ def _file_and_text(access: ClusterAccess) -> tuple[str, str]:
     path = Path(access.kubeconfig).expanduser()
     user = _user_of(yaml.safe_load(path.read_text()), access.context)
     if file := user.get("tokenFile"):
-        return file, Path(file).read_text()
+        found = path.parent / file  # as kubectl: beside the kubeconfig
+        return str(found), found.read_text()
     return str(path), user.get("token") or ""
 
 
@@ -91,13 +100,15 @@ def _claims(token: str) -> dict[str, Any]:
     try:
         text = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def _time(seconds: object) -> datetime | None:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return None
+    if not seconds > 0:  # no token is so old
         return None
     try:
         return datetime.fromtimestamp(seconds, UTC)

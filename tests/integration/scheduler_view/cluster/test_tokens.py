@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from accounting.models import Cluster, DataIssue
+from scheduler_view.cluster.access import AccessRole, access_of
+from scheduler_view.cluster.tokens import token_of
 from scheduler_view.observation.watch import look_once
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
@@ -24,7 +26,12 @@ def jwt(left: timedelta, life: timedelta = 30 * DAY) -> str:
         "iat": int((expires - life).timestamp()),
         "exp": int(expires.timestamp()),
     }
-    text = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    return written(json.dumps(claims))
+
+
+def written(claims: str) -> str:
+    """A token whose content is this text."""
+    text = base64.urlsafe_b64encode(claims.encode()).decode().rstrip("=")
     return f"e30.{text}.c2ln"
 
 
@@ -102,7 +109,13 @@ def test_it_is_on_the_page_of_data_health(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "static", "a.b.c", "e30.W10.c2ln", "e30.eyJleHAiOiAieCJ9.c2ln"]
+    "text",
+    [
+        *("", "static", "a.b.c", "e30.W10.c2ln", "e30.eyJleHAiOiAieCJ9.c2ln"),
+        *map(written, ('{"exp": -62135596800}', '{"exp": 1e999}', '{"exp": NaN}')),
+        written(f'{{"exp": 1{"0" * 400}}}'),
+        pytest.param(written("[" * 200_000), id="deep"),
+    ],
 )
 def test_other_tokens_have_no_end(cluster: Cluster, tmp_path: Path, text: str) -> None:
     (tmp_path / "pusher").write_text(text)
@@ -125,3 +138,45 @@ def test_a_kubeconfig_and_a_missing_file(cluster: Cluster, tmp_path: Path) -> No
     ((severity, text),) = issues(cluster)
     assert severity == "error"
     assert f"The token of the reader in {config} expires" in text
+
+
+def of_user(user: Any, name: Any = "north") -> dict[str, Any]:
+    """A kubeconfig."""
+    context = {"name": name, "context": {"user": "u"}}
+    users = [{"name": "u", "user": user}]
+    return {"current-context": "north", "contexts": [context], "users": users}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        of_user({"token": 12345}),
+        of_user({"tokenFile": 5}),
+        of_user("text"),
+        {"current-context": "north", "contexts": [{}]},
+        {"current-context": "north", "contexts": [{"name": "north"}], "users": [{}]},
+        {"contexts": 3},
+        [],
+    ],
+)
+def test_a_kubeconfig_of_another_form_has_no_token(
+    cluster: Cluster, tmp_path: Path, config: Any
+) -> None:
+    (tmp_path / "config").write_text(json.dumps(config))
+    access = access_of(
+        cluster.name,
+        {"reader": {"kubeconfig": str(tmp_path / "config")}},
+        AccessRole.READER,
+    )
+    assert token_of(access) is None
+
+
+def test_a_token_file_lies_beside_its_kubeconfig(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text(json.dumps(of_user({"tokenFile": "reader"})))
+    (tmp_path / "reader").write_text(jwt(DAY / 2))
+    cluster.kubernetes |= {"reader": {"kubeconfig": str(tmp_path / "config")}}
+    ((severity, text),) = issues(cluster)
+    assert severity == "error"
+    assert f"The token of the reader in {tmp_path}/reader expires at" in text
