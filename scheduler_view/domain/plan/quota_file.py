@@ -54,22 +54,21 @@ def read_quota_file(text: str, teams: Collection[str]) -> list[QuotaFileRow]:
     """
     faults: list[str] = []
     rows = [row for row in _rows(text, set(teams), faults) if row is not None]
-    own = {row.key: row for row in rows if row.team != EVERY_TEAM}
-    if len(own) < sum(row.team != EVERY_TEAM for row in rows):
-        faults += [
-            f"line {row.line}: the same quota is in line {own[row.key].line}"
-            for row in rows
-            if row.team != EVERY_TEAM and own[row.key] is not row
-        ]
+    keyed: dict[tuple[str, str, str], QuotaFileRow] = {}
+    for row in rows:
+        first = keyed.setdefault(row.key, row)
+        if first is not row:
+            text = f"line {row.line}: the same quota is in line {first.line}"
+            faults.append(text)
     if faults:
         raise QuotaFileError(*faults)
+    own = {key: row for key, row in keyed.items() if row.team != EVERY_TEAM}
     for row in rows:
-        if row.team == EVERY_TEAM:
-            for team in sorted(teams):
-                one = QuotaFileRow(row.line, team, row.resource, row.tier, row.gpus)
-                own.setdefault(one.key, one)
-    if len(own) > MOST_EDITS:
-        raise QuotaFileError(f"more than {MOST_EDITS:,} quotas: split the file")
+        for team in sorted(teams) if row.team == EVERY_TEAM else ():
+            one = QuotaFileRow(row.line, team, row.resource, row.tier, row.gpus)
+            own.setdefault(one.key, one)
+        if len(own) > MOST_EDITS:
+            raise QuotaFileError(f"more than {MOST_EDITS:,} quotas: split the file")
     return list(own.values())
 
 
@@ -95,7 +94,12 @@ def _rows(
                 f"{', '.join(COLUMNS)}"
             )
         for cells in reader:
-            if any(cell.strip() for cell in cells):
+            if any(cell.strip() for cell in cells[len(header) :]):
+                faults.append(
+                    f"line {reader.line_num}: more cells than columns; a number has no separator "
+                    "of thousands"
+                )
+            elif any(cell.strip() for cell in cells):
                 named = dict(
                     zip(header, (cell.strip() for cell in cells), strict=False)
                 )

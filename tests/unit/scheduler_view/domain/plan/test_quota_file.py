@@ -52,15 +52,16 @@ def test_a_template_counts_where_a_team_has_no_line() -> None:
 
 def test_every_fault_is_named_with_its_line() -> None:
     lines = (f"vison,{GPU},,8", "vision,,,4", f"search,{GPU},,half")
-    same = (f"speech,{GPU},,1", f"speech,{GPU},,2")
+    same = (f"speech,{GPU},,1", f"speech,{GPU},,2", f"*,{GPU},,1", f"*,{GPU},,2")
     text = HEAD + "\n".join((*lines, *same))
     with pytest.raises(QuotaFileError) as caught:
         read_quota_file(text, TEAMS)
     assert [fault.partition(":")[0] for fault in caught.value.faults] == [
-        *("line 2", "line 3", "line 4", "line 5")
+        *("line 2", "line 3", "line 4", "line 6", "line 8")
     ]
     assert "no team has the slug 'vison'" in caught.value.faults[0]
-    assert "the same quota is in line 6" in caught.value.faults[3]
+    assert "the same quota is in line 5" in caught.value.faults[3]
+    assert "the same quota is in line 7" in caught.value.faults[4]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,9 @@ def test_every_fault_is_named_with_its_line() -> None:
         ("team,gpus\nvision,8\n", "no column resource"),
         (f'{HEAD}"vision,{GPU},,8\n', "not valid CSV"),
         (f"{HEAD}*,{GPU},,x\n", "line 2: 'x' is not a whole number"),
+        (f"{HEAD}vision,{GPU},,1,000\n", "line 2: more cells than columns"),
+        (f"{HEAD}vision,{GPU},,=1+1\n", "line 2: '=1\\+1' is not a whole number"),
+        (HEAD.encode("utf-16").decode("latin-1"), "line 1: no column"),
     ],
 )
 def test_a_file_that_is_none(text: str, words: str) -> None:
@@ -82,3 +86,10 @@ def test_a_wrong_column_does_not_fill_the_page() -> None:
     with pytest.raises(QuotaFileError) as caught:
         read_quota_file(text, TEAMS)
     assert len(caught.value.faults) == MOST_FAULTS
+
+
+def test_a_template_for_many_teams_ends_at_the_most_quotas() -> None:
+    teams = [f"team-{number}" for number in range(1_000)]
+    text = HEAD + "".join(f"*,nvidia.com/mig-{number},,1\n" for number in range(50_000))
+    with pytest.raises(QuotaFileError, match="more than 5,000 quotas"):
+        read_quota_file(text, teams)
