@@ -15,7 +15,8 @@ from tests.control_plane.world import GPU_KEY, World
 from tests.integration.accounting.support import report
 from tests.integration.scheduler_view.actions.agreement import somebody
 from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.scheduler_view.actions.office import Office, quota
+from tests.integration.scheduler_view.actions.test_given_back import content, undone
 
 pytestmark = pytest.mark.control_plane
 LABEL = {"metadata": {"labels": {"app.kubernetes.io/managed-by": "gpu-ledger"}}}
@@ -97,3 +98,24 @@ def test_what_is_taken_over_in_place_is_labelled_first(guarded: Office) -> None:
         for row in report("limits", cluster=name)
     }
     assert {found[place] for place in paths} == {"in_sync"}
+
+
+def test_what_was_taken_over_is_given_back_as_it_was(guarded: Office) -> None:
+    """The policy lets the pusher set values and managers of objects with the label."""
+    admin, name = guarded.world.admin, guarded.world.name
+    quota_at = quota_path(f"{name}-b", "gpu-ledger")
+    class_at = class_path(f"high-{name}")
+    for path in (quota_at, class_at):
+        admin.edit(path, LABEL, "kubectl-label")
+    before = [content(admin.get(path)) for path in (quota_at, class_at)]
+    forced = (f"ResourceQuota {name}-b/gpu-ledger",)
+    changes = [
+        guarded.applied(quota(4, "speech"), forced=forced),
+        adopt(guarded, "PriorityClass", f"high-{name}"),
+    ]
+    apply(guarded, changes[1])
+    assert guarded.hard(f"{name}-b") == {GPU_KEY: "4", "pods": "50"}
+    for change in changes:
+        undone(guarded, change)
+    after = [content(admin.get(path)) for path in (quota_at, class_at)]
+    assert after == before
