@@ -74,18 +74,31 @@ def value_operations(former: Former, live: Manifest) -> list[dict[str, Any]]:
     Present values are tested, so that nothing is overwritten that was written meanwhile.
     """
     found: list[dict[str, Any]] = []
-    made: set[Path] = set()
+    done: set[Path] = set()
     for path in former.paths:
-        now, then = at_path(live, path), at_path(former.manifest, path)
-        if now == then:
+        place = _place_of(path, former, live)
+        now, then = at_path(live, place), at_path(former.manifest, place)
+        if now == then or place in done:
             continue
         if now is not None:
-            found.append(operation("test", path, now))
-        elif missing := [one for one in parents_of(path, live) if one not in made]:
-            found += [operation("add", one, {}) for one in missing]
-            made |= set(missing)
-        found.append(write(path, now, then))
+            found.append(operation("test", place, now))
+        missing = [one for one in parents_of(place, live) if one not in done]
+        found += [operation("add", one, {}) for one in missing]
+        done |= {place, *missing}
+        found.append(write(place, now, then))
     return found and [_uid_test(live), *found]
+
+
+def _place_of(path: Path, former: Former, live: Manifest) -> Path:
+    """What is written of a field: its container, if that was not there and gets empty."""
+    gone = {p for p in former.paths if at_path(former.manifest, p) is None}
+    above = path[:-1]
+    while len(above) > 1 and at_path(former.manifest, above) is None:
+        below = {one for one in leaves(live) if one[: len(above)] == above}
+        if not below <= gone:
+            break
+        path, above = above, above[:-1]
+    return path
 
 
 def manager_operations(former: Former, live: Manifest) -> list[dict[str, Any]]:

@@ -47,7 +47,20 @@ def former_of(
     if not comes_back:
         return None
     order = tuple(sorted(paths))
-    return Former(before, order, order)
+    shared = shared_since(order, before, live)
+    return Former(before, tuple(p for p in order if p not in shared), order)
+
+
+def shared_since(
+    paths: Sequence[Path], before: Manifest, live: Manifest | None
+) -> set[Path]:
+    """Fields that were missing, and that others set to our value since: they keep it."""
+    managers = owners(live) if live is not None else {}
+    return {
+        path
+        for path in paths
+        if at_path(before, path) is None and managers.get(path, set()) > {MANAGER}
+    }
 
 
 def changes_back(former: Former, live: Manifest | None) -> tuple[FieldChange, ...]:

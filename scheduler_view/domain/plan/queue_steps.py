@@ -26,7 +26,11 @@ from scheduler_view.domain.objects.manifest import (
     owners,
     pin_of,
 )
-from scheduler_view.domain.plan.give_back import conflict_message, written_since
+from scheduler_view.domain.plan.give_back import (
+    conflict_message,
+    shared_since,
+    written_since,
+)
 from scheduler_view.domain.plan.steps import Action, PlanStep
 from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.domain.schedulers.queue_fields import (
@@ -133,9 +137,10 @@ def _former(wanted: DesiredQueue, live: Manifest, fields: QueueFields) -> Former
         for path in map(fields.owned, sorted(wanted.given_up))
         if MANAGER in managers.get(path, ()) or at_path(before, path) is not None
     ]
-    if all(at_path(before, path) is None for path in paths):
+    if not paths:
         return None
-    return Former(before, tuple(paths), tuple(paths))
+    shared = shared_since(paths, before, live)
+    return Former(before, tuple(p for p in paths if p not in shared), tuple(paths))
 
 
 def _given_back(

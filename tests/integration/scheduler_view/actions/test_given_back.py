@@ -313,3 +313,23 @@ def test_the_scope_of_a_quota_of_a_tier_comes_back(both: Office) -> None:
     assert now["values"] == [f"{name}-v1"]
     undone(both, change_set)
     assert content(live(both, quota_name)) == before  # 0 is a number, not nothing
+
+
+def test_a_key_that_git_applies_too_since_stays(both: Office) -> None:
+    kubectl_apply(both, {"pods": "5"})
+    change_set = both.applied(quota(6), forced=taking_over(both))
+    body = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "gpu-ledger"},
+        "spec": {"hard": {GPU_KEY: "6"}},
+    }
+    path = quota_path(both.world.name, "gpu-ledger")
+    both.world.admin.apply(path, body, "argocd")
+    undone(both, change_set)
+    found = live(both)
+    assert found["spec"]["hard"] == {"pods": "5", GPU_KEY: "6"}
+    assert "labels" not in found["metadata"]
+    managers = {one["manager"] for one in found["metadata"]["managedFields"]}
+    assert "gpu-ledger" not in managers
+    assert "argocd" in managers

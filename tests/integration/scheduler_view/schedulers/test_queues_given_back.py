@@ -178,9 +178,7 @@ def test_one_field_of_two_is_given_back_and_the_other_stays_ours(
     spec = queues.live(VOLCANO, name)["spec"]
     assert (spec["capability"][GPU], spec["deserved"][GPU]) == ("8", "3")
     undone(queues, second)
-    live = queues.live(VOLCANO, name)
-    assert not live["spec"].pop("deserved", None)
-    assert content(live) == before
+    assert content(queues.live(VOLCANO, name)) == before
 
 
 def test_an_object_that_cannot_be_changed_does_not_keep_the_rest(
@@ -238,3 +236,40 @@ def test_rest_takes_what_an_undo_may_overwrite(queues: QueueOffice) -> None:
     draft = office.plan(ChangeSet.objects.get(pk=answer.json()["id"]))
     office.apply(office.approve(draft))
     assert queues.live(QUEUE, name)["spec"]["resourceGroups"] == groups()
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (VOLCANO, {DESERVED: 3, "weight": 1}),
+        (KAI, {"gpu/limit": 8, "gpu/overQuotaWeight": 2, "priority": 7}),
+        (QUEUE, {f"a100/{GPU}/borrowingLimit": 4, f"h100/{GPU}/lendingLimit": 2}),
+    ],
+)
+def test_fields_that_were_not_set_are_gone_with_their_containers(
+    queues: QueueOffice, kind: str, fields: dict[str, int]
+) -> None:
+    name, office = queues.name("bare"), queues.office
+    spec: dict[str, Any] = {"resources": {"cpu": {"quota": -1}}}
+    spec = {KAI: spec, VOLCANO: {"reclaimable": True}}.get(kind, MADE[QUEUE]["spec"])
+    queues.make(kind, name, spec=spec)
+    before = content(queues.live(kind, name))
+    change_set = office.applied(*(edit(kind, name, f, n) for f, n in fields.items()))
+    undone(queues, change_set)
+    assert content(queues.live(kind, name)) == before
+
+
+def test_a_number_that_git_applies_too_since_stays(queues: QueueOffice) -> None:
+    name, office = queues.name("bare"), queues.office
+    queues.make(VOLCANO, name, spec={"reclaimable": True})
+    first = office.applied(
+        edit(VOLCANO, name, CAPABILITY, 9), edit(VOLCANO, name, DESERVED, 3)
+    )
+    body = queues.body(VOLCANO, name, spec={"capability": {GPU: "9"}})
+    queues.admin.apply(queues.path(VOLCANO, name), body, "argocd")
+    undone(queues, first)
+    live = queues.live(VOLCANO, name)
+    assert live["spec"]["capability"] == {GPU: "9"}
+    assert "deserved" not in live["spec"]
+    managers = {one["manager"] for one in live["metadata"]["managedFields"]}
+    assert managers == {"kubectl-create", "argocd"}

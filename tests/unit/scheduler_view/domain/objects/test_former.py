@@ -78,7 +78,13 @@ def test_a_missing_container_is_made_once_and_a_missing_value_removed() -> None:
         ("add", "/metadata/labels/team"),
     ]
     gone = value_operations(Former(quota({}), paths, paths), before)
-    assert [one["op"] for one in gone] == ["test", "test", "remove", "test", "remove"]
+    assert [(one["op"], one["path"]) for one in gone[1:]] == [
+        ("test", "/metadata/labels"),
+        ("remove", "/metadata/labels"),
+    ]
+    other = before | {"metadata": before["metadata"] | {"labels": labels | {"b": "c"}}}
+    (_, _, last) = value_operations(Former(quota({}), paths, paths), other)
+    assert last["path"] == "/metadata/labels/app.kubernetes.io~1managed-by"
 
 
 def test_managers_are_as_before_with_their_times() -> None:
