@@ -36,7 +36,8 @@ from scheduler_view.domain.waits.world.world import World, with_shared_specs
 KNOWABLE = frozenset(
     {WaitCause.NO_FREE_GPU, WaitCause.FRAGMENTED, WaitCause.TOO_BIG}
     | {WaitCause.GPU_UNHEALTHY, WaitCause.RESOURCE_UNKNOWN}
-    | {WaitCause.CORDONED, WaitCause.TAINT, WaitCause.SUSPENDED}
+    | {WaitCause.CORDONED, WaitCause.TAINT, WaitCause.NODE_SETUP}
+    | {WaitCause.SUSPENDED}
 )
 UNSCHEDULABLE = "kube_pod_status_unschedulable"
 SUSPENDED = "kube_job_status_suspended"

@@ -28,7 +28,7 @@ from scheduler_view.domain.waits.world.nodes import (
     KEEPS_AWAY,
     MODEL_LABELS,
     ClusterNode,
-    Taint,
+    taint_of,
 )
 from scheduler_view.domain.waits.world.pod_spec import Toleration
 from scheduler_view.domain.waits.world.pods import ControllerRef
@@ -145,7 +145,7 @@ def _nodes(cluster_id: int, at_ms: int) -> Iterator[ClusterNode]:
         .filter(shown_ms__gte=at_ms - LASTS_MS)
         .order_by("name")
     ):
-        taints = (Taint(*parts) for parts in row.taints)
+        taints = (taint_of(*parts) for parts in row.taints)
         capacity = {name: 1000 * units for name, units in row.capacity.items()}
         allocatable = {name: 1000 * units for name, units in row.allocatable.items()}
         yield ClusterNode(

@@ -1,6 +1,6 @@
 """A node as observed: labels, taints, and what it offers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from scheduler_view.domain.waits.world.lenient import (
@@ -95,6 +95,15 @@ class Taint:
         return one.key == self.key and one.value == self.value
 
 
+def taint_of(key: str, value: str, effect: str, startup: Collection[str] = ()) -> Taint:
+    """A taint, and whether it is one of setup.
+
+    Args:
+        startup: further keys that are.
+    """
+    return Taint(key, value, effect, is_of_setup(key) or key in startup)
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterNode:
     """One node.
@@ -120,9 +129,10 @@ class ClusterNode:
     @property
     def maker(self) -> str:
         """Whose GPUs it has by its labels, as resources begin: `nvidia.com/`; empty without."""
-        found = next(
-            (n for n in _GPU_LABELS if self.labels.get(n, "false") != "false"), ""
+        shown = (
+            n for n in _GPU_LABELS if self.labels.get(n) not in (None, "", "false")
         )
+        found = next(shown, "")
         if not found:
             return ""
         return "amd.com/" if found.startswith("amd.com/") else "nvidia.com/"
@@ -147,12 +157,7 @@ def node_object(
     """
     spec, status = part(manifest, "spec"), part(manifest, "status")
     taints = [
-        Taint(
-            (key := text(one, "key")),
-            text(one, "value"),
-            text(one, "effect"),
-            is_of_setup(key) or key in startup,
-        )
+        taint_of(text(one, "key"), text(one, "value"), text(one, "effect"), startup)
         for one in items(spec, "taints")
     ]
     ready = [

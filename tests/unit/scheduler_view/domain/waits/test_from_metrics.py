@@ -23,13 +23,14 @@ from scheduler_view.domain.waits.from_metrics import (
     explain_shown,
     world_of,
 )
-from scheduler_view.domain.waits.world.nodes import ClusterNode, Taint
+from scheduler_view.domain.waits.world.nodes import ClusterNode, Taint, taint_of
 from scheduler_view.domain.waits.world.pod_spec import Toleration
 from scheduler_view.domain.waits.world.pods import ControllerRef
 
 GPU = "nvidia.com/gpu"
 NOW = 1_000_000
 ML = Taint("team", "ml", "NoSchedule")
+SETUP = taint_of("node.cilium.io/agent-not-ready", "", "NoSchedule")
 
 
 def node(
@@ -67,6 +68,7 @@ def explained(*pods: MetricPod, **more: Any) -> dict[str, WaitExplanation]:
         ([node("a", 8, capacity=9)], 9, WaitCause.GPU_UNHEALTHY),
         ([node("a", 8, is_cordoned=True)], 1, WaitCause.CORDONED),
         ([node("a", 8, taints=(ML,))], 1, WaitCause.TAINT),
+        ([node("a", 8, taints=(SETUP,))], 1, WaitCause.NODE_SETUP),
         ([node("a", 8)], 1, WaitCause.OTHER),  # 2 are free: affinity, CPU, a gate, ...
     ],
 )

@@ -84,6 +84,7 @@ def test_a_plugin_that_would_not_be_enough_is_not_a_remedy(
         ({"labels": COUNTED, "offers": {"nvidia.com/mig-1g.10gb": "7"}}, {}),
         ({"labels": {"amd.com/gpu.product-name": "MI300X"}}, {}),
         ({"labels": {"nvidia.com/gpu.present": "false"}}, {}),
+        ({"labels": {"nvidia.com/gpu.product": ""}}, {}),
     ],
 )  # fmt: skip
 def test_a_node_that_would_not_suit_the_pod_is_not_named(more: Any, spec: Any) -> None:
