@@ -9,6 +9,7 @@ from scheduler_view.domain.waste.finding import WasteRule
 
 MONTH_DAYS = 30
 WEEKS, WEEK_DAYS = 4, 7
+LEAST_WEEK_DAYS = 4  # measured days of a week that is compared with others
 STEADY = 10  # times the least wasteful week: above, no saving of a month is claimed
 LEAST_DAYS_AFTER = 7  # measured days after a decision, for a measured saving
 DAY_MS = 86_400_000
@@ -73,7 +74,7 @@ class Saving:
 
     Attributes:
         gpus: that were wasted on average over the measured days.
-        found, measured: weeks with findings, and weeks with a measured day.
+        found, measured: weeks with findings, and weeks that are compared.
     """
 
     low: Fraction
@@ -92,9 +93,11 @@ class Saving:
 def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     """The saving of a month of 30 days; None without a measured day with findings.
 
-    Weeks without measured days are left out; measured ones without findings count as 0.
+    Weeks with fewer than four measured days are left out, if another has as many; measured ones
+    without findings count as 0.
     """
-    measured = [week for week in weeks if week.days]
+    measured = [week for week in weeks if week.days >= LEAST_WEEK_DAYS]
+    measured = measured or [week for week in weeks if week.days]
     found = sum(1 for week in measured if week.gpu_ms)
     if not found:
         return None

@@ -30,13 +30,24 @@ def test_a_saving_ranges_from_the_least_to_the_most_wasteful_week() -> None:
 
 
 def test_weeks_that_were_not_measured_are_left_out() -> None:
-    # 2 GPU-days in 2 measured days, and a measured week without findings: 0 to 30 GPU-days.
-    found = saving_of([week(0, 0), week(0, 0), week(7, 0), week(2, 2)])
+    # 4 GPU-days in 4 measured days, and a measured week without findings: 0 to 30 GPU-days.
+    found = saving_of([week(0, 0), week(0, 0), week(7, 0), week(4, 4)])
     assert found is not None
     assert (found.low, found.high) == (Fraction(0), Fraction(30 * DAY_MS))
     assert found.confidence is Confidence.LOW
     assert saving_of([week(7, 0), week(0, 0)]) is None
     assert saving_of([]) is None
+
+
+def test_a_week_of_few_days_is_not_compared_with_whole_ones() -> None:
+    """Data begin on the last day of the oldest week, on which nothing was found."""
+    found = saving_of([week(7, 14), week(7, 7), week(1, 0)])
+    assert found is not None
+    assert (found.low, found.high) == (Fraction(30 * DAY_MS), Fraction(60 * DAY_MS))
+    assert (found.found, found.measured, found.is_steady) == (2, 2, True)
+    alone = saving_of([week(3, 3)])
+    assert alone is not None
+    assert alone.high == 30 * DAY_MS
 
 
 def test_a_saving_is_measured_a_week_after_the_decision() -> None:
