@@ -160,10 +160,10 @@ def test_nodes_containers_and_autoscalers_say_why_work_waits(
     wait_until(
         lambda: admin.get(pod(world, "stuck"))["status"].get("phase") == "Running", 30
     )
-    plane.freeze("kwok")  # whose kubelets end pods at once, and start all others
+    plane.freeze("kwok")  # it starts all pods, and removes finalizers of those that end
     try:
         crash(world)
-        admin.delete(pod(world, "stuck"))
+        admin.call("DELETE", pod(world, "stuck"), {"gracePeriodSeconds": 0})
         admin.make_pod(own, "waits", 1, nodeSelector={"own": own}, tolerations=[])
         tell(world)
         wait_until(
@@ -173,6 +173,10 @@ def test_nodes_containers_and_autoscalers_say_why_work_waits(
         office.ahead += timedelta(minutes=10)
         wait_until(lambda: rows(office)["job"].cause == "back_off", 20)
         found = rows(office)
+        admin.edit(pod(world, "stuck"), {"metadata": {"finalizers": None}})
+        wait_until(
+            lambda: bool(admin.get(pod(world, "waits"))["spec"].get("nodeName")), 30
+        )
     finally:
         plane.thaw("kwok")
     assert (found["init"].stage, found["init"].cause) == ("starting", "crash_loop")
@@ -196,6 +200,3 @@ def test_nodes_containers_and_autoscalers_say_why_work_waits(
     )
     named = {"change": "end_pod", "pod": f"{own}/stuck"}
     assert named | {"stuck": {f"{own}/stuck": ["example.com/x"]}} in waits.starts_if
-
-    admin.edit(pod(world, "stuck"), {"metadata": {"finalizers": None}})
-    wait_until(lambda: bool(admin.get(pod(world, "waits"))["spec"].get("nodeName")), 60)
