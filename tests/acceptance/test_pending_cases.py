@@ -2,7 +2,8 @@
 
 Covered, as `expected.json` has it: stage, cause, contributing causes, preemption, overlays, counts
 of pods, resource, the first set of blockers, every change that lets the unit start, and the facts
-of a cause. Not here: whether a change really lets the pods start (tried where the data say so).
+of a cause. Each change that is said to be enough is carried out on the objects
+(`tests/oracle/remedies.py`). Not here: a real scheduler (`test_pending_live.py`).
 """
 
 import json
@@ -17,6 +18,7 @@ from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.wording import CHANGE_KINDS, change_text
 from scheduler_view.domain.waits.world.world import read_world
 from tests import shared_data
+from tests.oracle.remedies import Trial
 
 NAME = "public-pending-2026"
 FOLDER = shared_data.DATA / NAME
@@ -101,6 +103,37 @@ def test_the_declared_changes_are_named(case: str) -> None:
     for change in expected["starts_if"]:
         if (case, change["change"]) not in NOT_NAMED:
             assert any(contains(change, one) for one in named), change
+
+
+NOT_CARRIED_OUT = frozenset(
+    {
+        *("create_resource_claim", "create_claim_template", "create_device_class"),
+        *("publish_devices", "change_claim_selector", "change_geometry"),
+        *("start_scheduler", "repair_image", "repair_config"),
+    }
+)
+"""Changes that need an object that was not recorded, or a kubelet."""
+OF_CLAIMS = ("dra-all-allocated", "dra-quota")  # no oracle of devices
+OF_A_BOUND_POD = "bound-node-lost"
+
+
+@pytest.mark.parametrize("case", sorted(EXPECTED))
+def test_each_change_that_is_enough_lets_the_work_start(case: str) -> None:
+    """Carried out on the recorded objects by an own reading of each change."""
+    expected = EXPECTED[case]
+    if expected.get("is_visible") is False or case in (*OF_CLAIMS, OF_A_BOUND_POD):
+        return
+    recorded = json.loads((FOLDER / f"{case}.json").read_text())
+    at = round(datetime.fromisoformat(recorded["recorded_at"]).timestamp() * 1000)
+    found = explanations(case)[expected["subject"]]
+    trial = Trial(recorded["objects"], at, expected["subject"])
+    for one in found.starts_if:
+        if not {change.kind for change in one.changes} & NOT_CARRIED_OUT:
+            assert trial.starts_with(one.as_value()), change_text(one.as_value())
+    for partial in found.not_enough:
+        if not {c.kind for c in partial.remedy.changes} & NOT_CARRIED_OUT:
+            value = partial.as_value()
+            assert not trial.starts_with(value), change_text(value)
 
 
 @pytest.mark.parametrize("case", sorted(EXPECTED))

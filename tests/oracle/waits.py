@@ -16,7 +16,13 @@ ORDER = (
     *("spread", "pod_anti_affinity"),
 )
 LOST = "node.kubernetes.io/unreachable"
-SUFFIXES = {"m": Fraction(1, 1000), "Gi": Fraction(1024**3)}
+SUFFIXES = {
+    "m": Fraction(1, 1000),
+    "Ki": Fraction(1024),
+    "Mi": Fraction(1024**2),
+    "Gi": Fraction(1024**3),
+    "Ti": Fraction(1024**4),
+}
 
 Manifest = Mapping[str, Any]
 Causes = tuple[str, frozenset[str]]  # the cause and those that contribute

@@ -15,6 +15,13 @@ from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
 
 Subject = tuple[str, str, str]  # kind, namespace, name
+UNSERVED = frozenset(
+    {
+        *(WaitCause.NO_MATCHING_NODE, WaitCause.TAINT, WaitCause.TOO_BIG),
+        *(WaitCause.RESOURCE_UNKNOWN, WaitCause.NO_DEVICE_PLUGIN, WaitCause.NO_NODES),
+    }
+)
+"""Causes for which no node could take the work, whatever ends: it is in no line."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +57,35 @@ class QueuedUnit:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The rank of a unit in one pool, from 1, among `count` units that wait there."""
+    """The rank of a unit in one pool, from 1, among `count` units that wait there.
+
+    Attributes:
+        rank: None for work that no end of other work serves.
+    """
 
     pool: ResourcePool
-    rank: int
+    rank: int | None
     count: int
 
 
 def positions_of(units: Iterable[QueuedUnit]) -> dict[Subject, Position]:
-    """The best rank of each unit among its pools; back-off may let later pods go first."""
+    """The best rank of each unit among its pools; back-off may let later pods go first.
+
+    Work that no node could take is in no line, and has the first of its pools.
+    """
     lines: dict[ResourcePool, list[QueuedUnit]] = {}
     for unit in sorted(units, key=lambda one: one.order):
         for pool in unit.pools:
             lines.setdefault(pool, []).append(unit)
     found: dict[Subject, Position] = {}
     for pool, line in sorted(lines.items()):
-        for rank, unit in enumerate(line, start=1):
+        served = [unit for unit in line if unit.cause not in UNSERVED]
+        for rank, unit in enumerate(served, start=1):
             best = found.get(unit.subject)
-            if best is None or rank < best.rank:
-                found[unit.subject] = Position(pool, rank, len(line))
+            if best is None or best.rank is None or rank < best.rank:
+                found[unit.subject] = Position(pool, rank, len(served))
+        for unit in line:
+            found.setdefault(unit.subject, Position(pool, None, len(served)))
     return found
 
 

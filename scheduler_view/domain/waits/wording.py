@@ -137,14 +137,14 @@ def free_behind_text(free: Change) -> str:
 
 _EXCLUDES: Mapping[str, Callable[[Change], str]] = {
     "drop_selector": lambda c: (
-        f"its node selector {c['key']} excludes: drop it, or wait"
+        f"its node selector {c['key']} excludes: drop it to use them"
     ),
     "drop_affinity": lambda c: (
-        f"its node affinity on {c['key']} excludes: drop it, or wait"
+        f"its node affinity on {c['key']} excludes: drop it to use them"
     ),
     "tolerate": lambda c: (
         f"{'has' if c['nodes'] == 1 else 'have'} the taint "
-        f"{_taint(c).removeprefix('it tolerates ')}: tolerate it, or wait"
+        f"{_taint(c).removeprefix('it tolerates ')}: tolerate it to use them"
     ),
 }
 

@@ -149,7 +149,8 @@ def store_waiting(
             row.resource, row.model = place.pool.resource[:317], place.pool.model[:253]
             row.units = unit.units
             if not row.is_from_metrics:  # which do not show priorities
-                row.position, row.count = place.rank, place.count
+                row.position = place.rank
+                row.count = None if place.rank is None else place.count
         word = said.get(subject)
         row.start_word = word.word.value if word else ""
         row.start_like, row.start_kept = (word.like, word.kept) if word else (0, 0)

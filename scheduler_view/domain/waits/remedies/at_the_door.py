@@ -71,9 +71,7 @@ def limit_remedies(case: WaitCase, found: Sequence[Obstacle]) -> Iterator[Remedy
     """Requests and limits within the ranges, or wider ranges; all that are violated together."""
     broken = [one.detail for one in found if isinstance(one.detail, Violation)]
     index = case.findings.index
-    within = [change for one in broken if (change := _within(index, one))]
-    if len(within) == len(broken):
-        yield _once(within)
+    yield _once([_within(index, one) for one in broken])
     wider = [change for one in broken if (change := _wider(index, one))]
     if len(wider) == len(broken):
         yield _once(wider)
@@ -83,7 +81,7 @@ def _once(changes: list[WaitChange]) -> Remedy:
     return Remedy(tuple(c for n, c in enumerate(changes) if c not in changes[:n]))
 
 
-def _within(index: WorldIndex, one: Violation) -> WaitChange | None:
+def _within(index: WorldIndex, one: Violation) -> WaitChange:
     bound = quantity(one.bound)
     details = {"resource": one.resource, "to": bound, "type": one.type}
     if one.limit == "min":
@@ -97,10 +95,11 @@ def _within(index: WorldIndex, one: Violation) -> WaitChange | None:
     return WaitChange("shrink_request", {"resource": one.resource, "to": bound})
 
 
-def _less_apart(one: Violation) -> WaitChange | None:
-    """A larger request, so that the limit is at most the ratio times as much."""
-    if not one.limit_amount:
-        return None
+def _less_apart(one: Violation) -> WaitChange:
+    """A larger request, so that the limit is at most the ratio times as much; or both at all."""
+    if one.asked is None:
+        key = f"{LIMITS}{one.resource}"
+        return WaitChange("add_request", {"resource": one.resource, "key": key})
     least = -(-1000 * one.limit_amount // one.bound)
     details = {"resource": one.resource, "to": quantity(least), "type": one.type}
     return WaitChange("grow_request", details)

@@ -38,19 +38,19 @@ def ended_sets(case: WaitCase, sets: list[HolderSet]) -> Iterator[Remedy]:
 
 def for_all(case: WaitCase, singles: list[Remedy]) -> Iterator[Remedy]:
     """Remedies of single nodes together, as many as all members of a gang need."""
-    if not singles or not case.trial.starts(_joined(singles).changes):
+    if not singles or not case.trial.starts(joined(singles).changes):
         return
     low, high = 1, len(singles)
     while low < high:  # fewer are never enough where more are not
         middle = (low + high) // 2
-        if case.trial.starts(_joined(singles[:middle]).changes):
+        if case.trial.starts(joined(singles[:middle]).changes):
             high = middle
         else:
             low = middle + 1
-    yield _joined(singles[:low])
+    yield joined(singles[:low])
 
 
-def _joined(found: list[Remedy]) -> Remedy:
+def joined(found: list[Remedy]) -> Remedy:
     """All changes, each once; the ends of pods as one."""
     ends: dict[str, None] = {}
     stuck: dict[str, list[str]] = {}

@@ -17,6 +17,7 @@ from scheduler_view.domain.waits.remedies.at_the_door import (
 )
 from scheduler_view.domain.waits.remedies.before_nodes import SIMPLE, lost_remedies
 from scheduler_view.domain.waits.remedies.case import WaitCase
+from scheduler_view.domain.waits.remedies.ends import joined
 from scheduler_view.domain.waits.remedies.for_nodes import place_remedies
 from scheduler_view.domain.waits.trial.obstacle import Obstacle
 from scheduler_view.domain.waits.units import STILL_TRIES_MS
@@ -83,7 +84,7 @@ def _completed(
     """What lets the work start together with a change that is not enough."""
     failed = None
     for one in islice(_candidates(case, left), MOST_ADDED):
-        both = Remedy((*base.changes, *one.changes))
+        both = joined([base, one])
         if case.trial.starts(one.changes):
             yield one
         elif case.trial.starts(both.changes):

@@ -184,7 +184,17 @@ def class_of(index: WorldIndex, spec: PodSpec) -> str:
 def short_quotas(
     changed: Changed, entrants: Iterable[Entrant]
 ) -> Iterator[Shortage | Unset]:
-    """What quotas lack for pods that are not there yet, or for a claim that was refused."""
+    """What quotas lack for pods that are not there yet, or for a claim that was refused.
+
+    What they demand comes first, as the API server has it.
+    """
+    found = list(_short_quotas(changed, entrants))
+    yield from sorted(found, key=lambda one: isinstance(one, Shortage))
+
+
+def _short_quotas(
+    changed: Changed, entrants: Iterable[Entrant]
+) -> Iterator[Shortage | Unset]:
     index, refusal = changed.work.index, changed.work.finding.refusal
     found, namespace = list(entrants), changed.work.unit.namespace
     for quota in index.quotas_in.get(namespace, ()):

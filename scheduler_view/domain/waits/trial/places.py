@@ -162,19 +162,26 @@ class Places:
         return True
 
     def _preempt(self) -> bool:
-        """Whether all would have place if the scheduler ended pods of lower priority."""
+        """Whether all would have place if the scheduler ended pods of lower priority.
+
+        What it has tried, it does not preempt for where nothing changed.
+        """
         changed, index = self._changed, self._index
         blockers = Blockers(index, changed.work.unit)
         ended = dict(changed.ended)
         for one in self._seekers:
-            if not (changed.may_preempt or one.is_new) or not self._may(one.pod.spec):
-                return False
             own = index.world.priority_of(one.pod.spec)
-            if own <= index.lowest_priority:
+            if own <= index.lowest_priority or not self._may(one.pod.spec):
                 return False
-            sets = blockers.on_nodes(self._findings.verdicts(one.pod), own).best
-            theirs = [s for s in sets if not any(map(blockers.is_own, s.pods))]
-            ended |= {pod.uid: pod for found in theirs for pod in found.pods}
+            pods = [pod for room in changed.rooms.values() for pod in room.pods]
+            if changed.may_preempt or one.is_new:
+                sets = blockers.on_nodes(self._findings.verdicts(one.pod), own).best
+                pods += [pod for found in sets for pod in found.pods]
+            ended |= {
+                pod.uid: pod
+                for pod in pods
+                if index.world.priority_of(pod.spec) < own and not blockers.is_own(pod)
+            }
         more = replace(changed, ended=ended)
         return len(ended) > len(changed.ended) and self._placed(more)
 

@@ -176,7 +176,7 @@ class _Attempt:
     def _places(self) -> Places | None:
         """The search for nodes; None if it is not known what must be placed, or nothing must."""
         work, changed = self._work, self._changed
-        is_new = work.finding.stage is not Stage.UNSCHEDULABLE
+        is_new = work.finding.stage is not Stage.UNSCHEDULABLE or bool(changed.specs)
         seekers = []
         entrants = {id(one.member): one.spec for one in self._entrants}
         for member in work.members:

@@ -25,7 +25,8 @@ def test_priority_then_admission_then_uid() -> None:
         waiting("twin", "10:00:00"),
         waiting("urgent", "12:00:00", 100),
     ]
-    objects = {"Node": [node("a", 2)], "Pod": pods}
+    held = pod("held", 2, "a")
+    objects = {"Node": [node("a", 4)], "Pod": [held, *pods]}
     queues = Queues(objects)
     assert queues.names == ["urgent", "early", "twin", "late"]
     found = positions_of(queues.units)
@@ -42,8 +43,10 @@ def test_the_best_rank_of_several_pools_counts() -> None:
     h100, a100 = {PRODUCT: "H100"}, {PRODUCT: "A100"}
     queues = Queues(
         {
-            "Node": [node("a", 2, labels=h100), node("b", 2, labels=a100)],
+            "Node": [node("a", 4, labels=h100), node("b", 4, labels=a100)],
             "Pod": [
+                pod("held", 2, "a"),
+                pod("other", 2, "b"),
                 waiting("first", "10:00:00", nodeSelector=h100),
                 waiting("any", "11:00:00"),
                 waiting("second", "12:00:00", nodeSelector=h100),
@@ -55,3 +58,24 @@ def test_the_best_rank_of_several_pools_counts() -> None:
     assert (any_of.pool.model, any_of.rank, any_of.count) == ("A100", 1, 1)
     assert found["Pod", "lab", "second"].rank == 3
     assert found["Pod", "lab", "second"].pool.resource == GPU
+
+
+def test_work_that_no_node_could_take_is_in_no_line() -> None:
+    queues = Queues(
+        {
+            "Node": [node("a", 2)],
+            "Pod": [
+                pod("held", 2, "a"),
+                waiting("nowhere", "10:00:00", nodeSelector={"zone": "x"}),
+                waiting("huge", "10:30:00"),
+                pod("fits", 2, meta={"name": "fits", "namespace": "lab", "uid": "f"}),
+            ],
+        }
+    )
+    found = positions_of(queues.units)
+    for name in ("nowhere", "huge"):
+        assert found["Pod", "lab", name].rank is None
+    assert (found["Pod", "lab", "fits"].rank, found["Pod", "lab", "fits"].count) == (
+        1,
+        1,
+    )

@@ -144,11 +144,11 @@ def test_free_gpus_that_one_constraint_of_the_work_excludes_are_counted() -> Non
     first, second = map(free_behind_text, found.facts["free_behind"])
     assert first == (
         "13 GPUs (L4) are free on 2 nodes that its node selector pool excludes: "
-        "drop it, or wait"
+        "drop it to use them"
     )
     assert second == (
         "6 GPUs are free on 1 node that has the taint dedicated=llm:NoSchedule: "
-        "tolerate it, or wait"
+        "tolerate it to use them"
     )
     alone = explained(Node=[node("n")], Pod=[pod("h", 8, "n"), pod("w", 1)])
     assert "free_behind" not in alone.facts
