@@ -45,14 +45,14 @@ class QueueEntries:
         makers: Iterable[ControllerObject],
         pods: Iterable[PodObject],
     ) -> tuple[ControllerObject, ...]:
-        """Entries for a unit and its makers, and the pod group that all its pods name."""
+        """Entries for a unit and its makers, and the pod group that it is or its pods name."""
         kind, namespace, name = key
         keys = {(other, namespace, name) for other in _SAME_NAME.get(kind, (kind,))}
         keys |= {(one.kind, one.namespace, one.name) for one in makers}
         found = [entry for one in sorted(keys) for entry in self._of.get(one, ())]
         named = {next((n for _, n in group_names(pod)), "") for pod in pods}
         group = self._groups.get((namespace, named.pop() if len(named) == 1 else ""))
-        if group is not None and group not in found and kind != "PodGroup":
+        if group is not None and group not in found:
             found.append(group)
         return tuple(found)
 

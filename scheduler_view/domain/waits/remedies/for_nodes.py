@@ -125,9 +125,10 @@ def _other_profiles(case: WaitCase, verdicts: Verdicts, name: str) -> Iterator[R
 
 
 def _known_resources(case: WaitCase, verdicts: Verdicts) -> Iterator[Remedy]:
-    """Resources that nodes have, and for MIG another geometry."""
+    """Resources that nodes have, alike ones first, and for MIG another geometry."""
     for name in sorted(verdicts.resources):
-        for other in sorted(case.findings.index.rooms_with):
+        known = case.findings.index.rooms_with
+        for other in sorted(known, key=lambda one: (is_mig(one) != is_mig(name), one)):
             yield remedy("change_request", resource=other)
         if is_mig(name):
             yield remedy("change_geometry", resource=name)

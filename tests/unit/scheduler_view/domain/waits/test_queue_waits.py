@@ -334,6 +334,37 @@ def test_a_queue_of_volcano_belongs_to_no_namespace(
     assert (found.cause, texts(found)) == (cause, said)
 
 
+def test_a_pod_group_of_volcano_that_is_work_itself() -> None:
+    """Of pods that no Job made, and of those that such a group let in."""
+
+    def made(name: str, gpus: int, on: str = "") -> dict[str, Any]:
+        meta = {"name": name, "namespace": "ml", "uid": name}
+        note = {"scheduling.k8s.io/group-name": name}
+        meta |= {"annotations": note}
+        return pod(name, gpus, on, namespace="ml", meta=meta, tried=False)
+
+    def group(name: str, phase: str) -> dict[str, Any]:
+        spec = {"minMember": 1, "queue": "research"}
+        return named(name, "ml", spec=spec, status={"phase": phase})
+
+    def found(gpus: int) -> WaitExplanation:
+        return explained(
+            Node=[node("n", 32)],
+            Pod=[made("waits", gpus), made("runs", 4, "n")],
+            VolcanoPodGroup=[group("waits", "Pending"), group("runs", "Running")],
+            VolcanoQueue=[research(8, used=4)],
+        )
+
+    one = found(16)
+    assert (one.subject, one.cause) == ("PodGroup/ml/waits", "queue_limit")
+    assert "it requests at most 8 GPUs in total" in texts(one)
+    one = found(8)
+    assert (one.cause, [held.unit for held in one.let_in]) == (
+        "queue",
+        ["PodGroup/ml/runs"],
+    )
+
+
 def test_who_uses_a_queue_of_volcano_and_those_below_it() -> None:
     """Not work of a ClusterQueue of Kueue with the same name."""
     queues = [

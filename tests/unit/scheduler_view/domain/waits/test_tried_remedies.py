@@ -412,3 +412,16 @@ def test_an_inversion_names_only_what_runs_with_another_class() -> None:
     same = pod("same", 4, "n", spec=of_class)
     assert inverted(low) == ("lab/low",)
     assert inverted(same) == ()
+
+
+def test_another_mig_profile_is_named_before_whole_gpus() -> None:
+    """What is alike to the request comes first."""
+    wanted = pod("w", None, spec={"containers": [
+        {"name": "main", "resources": {"requests": {"nvidia.com/mig-1g.10gb": "1"}}}
+    ]})  # fmt: skip
+    nodes = [node("a"), node("b", None, offers={"nvidia.com/mig-1g.18gb": "7"})]
+    found = changes(explained(Node=nodes, Pod=[wanted]))
+    assert found[:2] == [
+        {"change": "change_request", "resource": "nvidia.com/mig-1g.18gb"},
+        {"change": "change_request", "resource": GPU},
+    ]
