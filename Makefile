@@ -96,6 +96,9 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 	elif [ -n "$(PENDING_CASES)" ]; then \
 		export PENDING_CASES="$(PENDING_CASES)"; \
 		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/acceptance/test_pending_live.py; \
+	elif [ -n "$(SITUATIONS)" ]; then \
+		export SITUATIONS="$(SITUATIONS)"; \
+		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/acceptance/test_situations_live.py; \
 	elif [ -n "$(FULL_SIZE)" ]; then \
 		export FULL_SIZE="$(FULL_SIZE)"; \
 		exec $(DEVELOPMENT) pytest -q --timeout 0 $(SIZED); \

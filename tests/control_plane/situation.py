@@ -1,0 +1,147 @@
+"""A situation that people meet on a cluster: objects, and what is true of the work that waits.
+
+Each has a namespace of its name and its own GPU resource, so that many share a control plane: `$`
+in a text is the name. `situation_objects.py` has builders of objects.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tests.control_plane.admin import Admin
+from tests.control_plane.recorded_case import Manifest, is_ready, offer, path_of
+from tests.processes import wait_until
+
+MERGE = "application/merge-patch+json"
+_MORE = {
+    "Event": "/api/v1/namespaces/{}/events",
+    "ClusterQueue": "/apis/kueue.x-k8s.io/v1beta2/clusterqueues",
+    "LocalQueue": "/apis/kueue.x-k8s.io/v1beta2/namespaces/{}/localqueues",
+    "Workload": "/apis/kueue.x-k8s.io/v1beta2/namespaces/{}/workloads",
+    "VolcanoQueue": "/apis/scheduling.volcano.sh/v1beta1/queues",
+    "VolcanoPodGroup": "/apis/scheduling.volcano.sh/v1beta1/namespaces/{}/podgroups",
+    "ValidatingAdmissionPolicy": "/apis/admissionregistration.k8s.io/v1/"
+    "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/"
+    "validatingadmissionpolicybindings",
+}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is made, and what is right to say of it.
+
+    Attributes:
+        steps: objects and changes, in order.
+        cause: of `subject`, which is a pod `w` unless it says otherwise.
+        remedy: part of the first remedy, which is then carried out; None if none is known.
+        is_first: False if the remedy may stand anywhere, as other situations' nodes are named too.
+        says: parts of the other values of the explanation.
+        never: kinds of changes that do not help here.
+        after: what is true when the remedy was carried out: `bound`, `over` (it waits no more),
+            or the cause that is next.
+    """
+
+    name: str
+    cause: str
+    remedy: Mapping[str, Any] | None
+    steps: list[Manifest]
+    subject: str = "Pod/$/w"
+    says: Mapping[str, Any] = field(default_factory=dict)
+    never: tuple[str, ...] = ()
+    after: str = "bound"
+    is_first: bool = True
+
+    def filled(self, value: Any) -> Any:
+        """With its name in the place of `$`."""
+        return json.loads(json.dumps(value).replace("$", self.name))
+
+    @property
+    def namespaces(self) -> list[str]:
+        found = (one["metadata"].get("namespace") for one in self.filled(self.steps))
+        return sorted({self.name, *filter(None, found)})
+
+    @property
+    def resources(self) -> set[str]:
+        """GPU resources that no rule of Kubernetes knows."""
+        words = json.dumps(self.filled(self.steps)).replace("requests.", "").split('"')
+        known = ("nvidia.com/gpu-", "nvidia.com/mig-")
+        return {one for one in words if one.startswith(known)}
+
+
+def place_of(kind: str, namespace: str = "", name: str = "") -> str:
+    """Of one object, or of all of a kind."""
+    root = _MORE.get(kind)
+    if root is None:
+        return path_of(kind, namespace, name)
+    return root.format(namespace) + (f"/{name}" if name else "")
+
+
+def build(admin: Admin, one: Situation) -> None:
+    """All steps; those that later ones need are waited for."""
+    for step in one.filled(one.steps):
+        kind, meta = step["kind"], step["metadata"]
+        namespace, name = meta.get("namespace", ""), meta.get("name", "")
+        path = place_of(kind, namespace, name)
+        if "change" in step:
+            where = path + ("/status" if "status" in step["change"] else "")
+            admin.call("PATCH", where, step["change"], MERGE)
+        elif step.get("is_gone"):
+            body = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+            admin.call("DELETE", path, body)
+        else:
+            create(admin, step)
+        _settle(admin, step, namespace, name)
+
+
+def create(admin: Admin, made: Manifest) -> Manifest:
+    """As `kubectl create` does; the numbers of a node are written again when it is ready."""
+    body = dict(made)
+    kind, namespace = body.pop("kind"), body["metadata"].get("namespace", "")
+    status = body.pop("status", None)
+    path = place_of(kind, namespace)
+    if not path.startswith("/api/"):
+        _, _, group, version, *_ = path.split("/")
+        body |= {"apiVersion": f"{group}/{version}"}
+        body |= {"kind": kind.removeprefix("Volcano")}
+    if "owner" in body:
+        kind_of, named = body.pop("owner").split("/")
+        of = admin.get(place_of(kind_of, namespace, named))
+        about = {"apiVersion": "batch/v1", "kind": kind_of, "name": named}
+        about |= {"uid": of["metadata"]["uid"], "controller": True}
+        body["metadata"] = body["metadata"] | {"ownerReferences": [about]}
+    if "involvedObject" in body:
+        about = body["involvedObject"]
+        of = admin.get(path_of(about["kind"], about["namespace"], about["name"]))
+        about["uid"] = of["metadata"]["uid"]
+    answer = admin.create(path, body)
+    name = answer["metadata"]["name"]
+    if kind == "Node":
+        offer(admin, name, status or {})
+        wait_until(partial(is_ready, admin, name), 120, 0.3)
+        offer(admin, name, status or {})
+    elif status is not None:
+        where = place_of(kind, namespace, name)
+        admin.call("PATCH", f"{where}/status", {"status": status}, MERGE)
+    return answer
+
+
+def _settle(admin: Admin, step: Manifest, namespace: str, name: str) -> None:
+    """Until pods named `hold...` have a node, waiting ones were tried, quotas are counted."""
+    is_pod = step["kind"] == "Pod" and not step.get("is_gone")
+    if is_pod and name.startswith("hold"):
+        path = path_of("Pod", namespace, name)
+        wait_until(lambda: "nodeName" in admin.get(path)["spec"], 120, 0.3)
+    if step["kind"] == "ResourceQuota" and "change" not in step:
+        keys = step["spec"]["hard"].keys()
+        wait_until(lambda: keys <= admin.used(namespace, name).keys(), 60, 0.3)
+    if "wait_pods" in step:
+        wait_until(
+            lambda: (
+                len(admin.get(path_of("Pod", namespace))["items"]) >= step["wait_pods"]
+            ),
+            60,
+            0.3,
+        )
