@@ -24,9 +24,7 @@ from scheduler_view.domain.waits.trial.rooms import ChangedIndex
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
 
-MOST_IN_ORDER = (
-    64  # members that are placed one by one, where rules between pods matter
-)
+MOST_IN_ORDER = 64  # steps in which members are placed, where rules between pods matter
 
 
 @dataclass(frozen=True)
@@ -146,19 +144,34 @@ class Places:
                 yield room.node.name, room
 
     def _placed_in_order(self, changed: Changed) -> bool:
-        """One pod after another, each with those before it in sight of rules between pods."""
+        """A pod after another, each with those before it in sight of rules between pods.
+
+        Of a large gang, pods in different domains of all their rules are placed at once: none of
+        them changes what the rules say of the others. False if that takes too many steps.
+        """
         placed: list[tuple[str, PodObject]] = []
+        steps = 0
         for one in self._seekers:
-            for number in range(min(one.count, MOST_IN_ORDER)):
+            left = one.count
+            while left:
+                steps += 1
                 index = ChangedIndex(changed, placed)
                 verdicts = verdicts_of(index, demand_of(index, one.pod))
-                rooms = verdicts.with_mask(0)
-                if not rooms:
-                    return False
                 gpus = max(verdicts.resources, default="")
-                best = min(rooms, key=lambda r: (r.free.get(gpus, 0), r.node.name))
-                uid = f"placed-{len(placed)}-{number}"
-                placed.append((best.node.name, replace(one.pod, uid=uid)))
+                rooms = sorted(
+                    verdicts.with_mask(0),
+                    key=lambda r: (r.free.get(gpus, 0), r.node.name),
+                )
+                if self._total > MOST_IN_ORDER and not one.pod.spec.affinity:
+                    rooms = _apart(rooms, one.pod.spec)
+                else:
+                    rooms = rooms[:1]
+                if not rooms or steps > MOST_IN_ORDER:
+                    return False
+                for room in rooms[:left]:
+                    left -= 1
+                    made = replace(one.pod, uid=f"placed-{len(placed)}")
+                    placed.append((room.node.name, made))
         return True
 
     def _preempt(self) -> bool:
@@ -189,3 +202,17 @@ class Places:
         known = self._index.world.classes.get(spec.priority_class)
         is_never = known is not None and known.never_preempts
         return self._changed.may_preempt or not (spec.never_preempts or is_never)
+
+
+def _apart(rooms: Sequence[NodeRoom], spec: PodSpec) -> list[NodeRoom]:
+    """Nodes of which no two are in one domain of a rule, the first ones first."""
+    keys = {one.topology_key for one in (*spec.spread, *spec.anti_affinity)}
+    taken: set[tuple[str, str]] = set()
+    found = []
+    for room in rooms:
+        labels = room.node.labels
+        own = {(key, labels[key]) for key in keys if key in labels}
+        if taken.isdisjoint(own):
+            taken |= own
+            found.append(room)
+    return found
