@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from accounting.models import Cluster
-from scheduler_view.domain.waste.gangs import Member, most_at_once
+from scheduler_view.domain.waste.gangs import GangMember, most_at_once
 from scheduler_view.domain.waste.sizing.spot import SpotWork, may_run_on_spot
 from scheduler_view.queries.waste.on_demand import spot_limits
 from scheduler_view.queries.waste.past_waits import backoff_limits_of
@@ -58,7 +58,7 @@ def spot_eligible(
             first.kind,
             first.workload_type,
             limits.get((first.kind, first.namespace, first.workload_name)),
-            most_at_once(Member(0, begin, end) for begin, end in spans),
+            most_at_once(GangMember(0, begin, end) for begin, end in spans),
             max(end - begin for begin, end in spans),
         )
         if may_run_on_spot(work, most):

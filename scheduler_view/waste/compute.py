@@ -40,7 +40,7 @@ from scheduler_view.queries.waste.due_days import DueDay, due_days
 from scheduler_view.queries.waste.free_time import ObservedDay, observed_day
 from scheduler_view.queries.waste.setting_limits import limits_in_force
 from scheduler_view.queries.waste.work import (
-    Work,
+    UnitOfWork,
     first_kept_day,
     usual_pods,
     work_of,
@@ -138,7 +138,7 @@ def _store_held(cluster: Cluster, pods: Iterable[int]) -> None:
 
 
 def _insert(
-    cluster: Cluster, found: Iterable[Work], since: date, until_ms: int
+    cluster: Cluster, found: Iterable[UnitOfWork], since: date, until_ms: int
 ) -> None:
     rows = []
     for work in found:

@@ -12,7 +12,7 @@ from scheduler_view.domain.waste.pieces import Claim
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class GangMember:
     """One pod of a gang.
 
     Attributes:
@@ -43,7 +43,7 @@ class Gang:
         free: free units by node at its first bind, without the gang; empty if not known.
     """
 
-    members: tuple[Member, ...]
+    members: tuple[GangMember, ...]
     size: int | None = None
     free: Mapping[str, int] | None = None
 
@@ -53,7 +53,7 @@ class Gang:
         return self.size or most_at_once(self.members)
 
 
-def most_at_once(members: Iterable[Member]) -> int:
+def most_at_once(members: Iterable[GangMember]) -> int:
     """The largest number of members that existed at the same instant."""
     changes: list[tuple[int, int]] = []
     for one in members:
@@ -99,7 +99,7 @@ def incomplete(gang: Gang, until_ms: int) -> dict[int, list[Claim]]:
 
 
 def _open_ranges(
-    held: Sequence[Member], points: Sequence[int], needed: int, until_ms: int
+    held: Sequence[GangMember], points: Sequence[int], needed: int, until_ms: int
 ) -> list[tuple[int, int]]:
     """Maximal ranges with some, and too few, members bound."""
     found: list[tuple[int, int]] = []
@@ -120,7 +120,7 @@ def _open_ranges(
     return found
 
 
-def _bound_at(held: Iterable[Member], at_ms: int) -> int:
+def _bound_at(held: Iterable[GangMember], at_ms: int) -> int:
     return sum(
         1
         for one in held

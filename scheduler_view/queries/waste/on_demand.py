@@ -13,7 +13,7 @@ from accounting.domain.core.interval import HOUR_MS
 from accounting.models import Cluster
 from accounting.rating.price_sql import SPOT_PRICE
 from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.gangs import Member, most_at_once
+from scheduler_view.domain.waste.gangs import GangMember, most_at_once
 from scheduler_view.domain.waste.sizing.spot import (
     TYPES,
     OnDemandTime,
@@ -95,7 +95,7 @@ def on_demand_work(cluster: Cluster, day: date, until_ms: int) -> list[OnDemandW
             held.kind,
             kind,
             held.backoff_limit,
-            most_at_once(Member(0, bound, ended) for bound, ended in held.spans),
+            most_at_once(GangMember(0, bound, ended) for bound, ended in held.spans),
             max(ended - bound for bound, ended in held.spans),
         )
         found.append(OnDemandWork(work, tuple(own)))

@@ -21,7 +21,7 @@ from scheduler_view.domain.waste.free.fragmentation import (
     PodClass,
     popular,
 )
-from scheduler_view.domain.waste.gangs import Gang, Member
+from scheduler_view.domain.waste.gangs import Gang, GangMember
 from scheduler_view.domain.waste.held_time import HeldRun, HeldTime
 from scheduler_view.mapping import runs_from_json
 from scheduler_view.models import HeldDay, PodNeedRecord
@@ -34,7 +34,7 @@ ABSENT_MS = 600_000  # a pod without samples for so long no longer exists
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class UnitOfWork:
     """One work unit: its holds, with the runs that are kept of them, and its gang.
 
     Attributes:
@@ -101,7 +101,7 @@ _PODS = """
 
 def work_of(
     cluster: Cluster, workloads: Collection[int], pods: Collection[int], until_ms: int
-) -> list[Work]:
+) -> list[UnitOfWork]:
     """The work units of workloads, and of single pods without a workload.
 
     Args:
@@ -117,7 +117,7 @@ def work_of(
         own = row.pod if row.workload is None else 0
         units[row.workload, own].append(row)
     return [
-        Work(
+        UnitOfWork(
             workload,
             tuple(
                 limits.held(row, runs[row.pod])
@@ -196,11 +196,11 @@ def _requests(row: _PodRow, resources: Collection[str]) -> bool:
     return bool(asked & set(resources))
 
 
-def _member(row: _PodRow, until_ms: int) -> Member:
+def _member(row: _PodRow, until_ms: int) -> GangMember:
     gone = row.ended_ms
     if row.bound_ms is None and until_ms - row.last_ms > ABSENT_MS:
         gone = row.last_ms
-    return Member(
+    return GangMember(
         row.pod,
         row.made_ms,
         gone,

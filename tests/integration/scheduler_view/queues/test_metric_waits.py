@@ -198,7 +198,7 @@ def test_pages_and_rest_mark_what_is_from_metrics(cluster: Cluster) -> None:
     look_at_metrics(cluster, NOW)
     client = admin()
     page = html_of(client.get("/queues"))
-    assert page.count("From metrics") == 4
+    assert page.count("From metrics") == 4 + 4  # of each unit, and of each reason
     assert "It is suspended, by a person or a queue" in page
     number = WaitRecord.objects.get(name="train").pk
     unit = html_of(client.get(f"/queues/{number}"))

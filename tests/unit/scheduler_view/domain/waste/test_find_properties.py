@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from accounting.domain.core.interval import WINDOW_MS
 from scheduler_view.domain.waste.find import find
 from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.gangs import Gang, Member
+from scheduler_view.domain.waste.gangs import Gang, GangMember
 from scheduler_view.domain.waste.held_time import HeldTime
 from tests.unit.scheduler_view.domain.waste.fleets import HOUR, RATE, hold
 
@@ -40,7 +40,7 @@ def fleets(draw: st.DrawFn) -> tuple[list[HeldTime], Gang | None]:
     if not draw(st.booleans()):
         return holds, None
     members = tuple(
-        Member(
+        GangMember(
             one.pod,
             one.bound_ms,
             one.ended_ms,

@@ -23,7 +23,7 @@ from scheduler_view.domain.waste.free.fragmentation import (
     popular,
     unusable_ms,
 )
-from scheduler_view.domain.waste.gangs import Gang, Member, least_nodes
+from scheduler_view.domain.waste.gangs import Gang, GangMember, least_nodes
 from tests.unit.scheduler_view.domain.waste.fleets import DAY, HOUR, RATE, at, hold
 
 Found = list[tuple[str, int, Decimal]]
@@ -44,7 +44,8 @@ def test_a_gang_that_waits_for_members_wastes_the_time_of_the_bound_ones() -> No
         for n in range(8)
     ]
     members = tuple(
-        Member(one.pod, at(10), at(11), one.bound_ms, succeeded=True) for one in holds
+        GangMember(one.pod, at(10), at(11), one.bound_ms, succeeded=True)
+        for one in holds
     )
     found = find(holds, Gang(members), at(12))
     assert {one.rule for one in found} == {WasteRule.GANG}
@@ -63,9 +64,9 @@ def test_a_gang_is_incomplete_again_when_a_member_fails() -> None:
     )
     later = hold("b" * 4, start_ms=at(10, 40), pod=3)
     members = (
-        Member(1, at(10), at(11), at(10), succeeded=True),
-        Member(2, at(10), at(10, 30), at(10)),
-        Member(3, at(10, 31), at(11), at(10, 40), succeeded=True),
+        GangMember(1, at(10), at(11), at(10), succeeded=True),
+        GangMember(2, at(10), at(10, 30), at(10)),
+        GangMember(3, at(10, 31), at(11), at(10, 40), succeeded=True),
     )
     found = find([stays, failed, later], Gang(members), at(12))
     assert shown(found) == [("gang_incomplete", 600_000, Decimal("0.416667"))]
@@ -74,7 +75,7 @@ def test_a_gang_is_incomplete_again_when_a_member_fails() -> None:
 def test_members_that_succeed_early_are_not_missing() -> None:
     holds = [hold("b" * 12, pod=1), hold("b" * 3, pod=2)]
     members = tuple(
-        Member(one.pod, 0, one.ended_ms, 0, succeeded=True) for one in holds
+        GangMember(one.pod, 0, one.ended_ms, 0, succeeded=True) for one in holds
     )
     assert find(holds, Gang(members), at(2)) == []
 
@@ -218,7 +219,8 @@ def test_a_gang_on_more_nodes_than_needed_puts_its_time_at_risk() -> None:
     # Each holds 1 h busy on 2 GPUs: 4 x 7,200,000 = 28,800,000 GPU-ms.
     holds = [hold("b" * 12, "b" * 12, pod=n) for n in range(4)]
     members = tuple(
-        Member(n, 0, HOUR, 0, succeeded=True, node="abcc"[n], units=2) for n in range(4)
+        GangMember(n, 0, HOUR, 0, succeeded=True, node="abcc"[n], units=2)
+        for n in range(4)
     )
     free = {"a": 2, "b": 2, "c": 4, "d": 8}
     found = find(holds, Gang(members, free=free), at(2))
@@ -242,8 +244,8 @@ def test_a_millisecond_goes_to_the_first_rule_that_claims_it() -> None:
     first = hold("i" * 12, pod=1, limit_ms=40 * 60_000)
     second = hold("b" * 6, start_ms=at(0, 30), pod=2)
     members = (
-        Member(1, 0, HOUR, 0, succeeded=True),
-        Member(2, 0, HOUR, at(0, 30), succeeded=True),
+        GangMember(1, 0, HOUR, 0, succeeded=True),
+        GangMember(2, 0, HOUR, at(0, 30), succeeded=True),
     )
     found = find([first, second], Gang(members), at(2))
     assert [(one.rule.value, one.gpu_ms) for one in found] == [
