@@ -206,7 +206,8 @@ class Places:
 
 def _apart(rooms: Sequence[NodeRoom], spec: PodSpec) -> list[NodeRoom]:
     """Nodes of which no two are in one domain of a rule, the first ones first."""
-    keys = {one.topology_key for one in (*spec.spread, *spec.anti_affinity)}
+    keys = {one.topology_key for one in spec.spread}
+    keys |= {one.topology_key for one in spec.anti_affinity}
     taken: set[tuple[str, str]] = set()
     found = []
     for room in rooms:
