@@ -11,7 +11,7 @@ from scheduler_view.actions.change_sets import ChangeRefused, Draft, create
 from scheduler_view.domain.plan.edit import QueueEdit
 from scheduler_view.models import ChangeSet, QueueTarget
 
-LONGEST = 200  # characters of a name in the reason
+LONGEST = 200  # characters of a reason
 
 
 def draft_queue_value(
@@ -40,5 +40,5 @@ def draft_queue_value(
     ).first()
     version = target.version if target is not None else 0
     edit = QueueEdit(kind, name, field, str(change["to"]), version=version)
-    reason = f"{work[:LONGEST]} waits for the queue {name}"
+    reason = f"{work} waits for the queue {name}"[:LONGEST]
     return create(cluster=cluster, draft=Draft([edit], reason), actor=actor, at=at)

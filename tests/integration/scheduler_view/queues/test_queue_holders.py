@@ -154,3 +154,12 @@ def test_an_administrator_drafts_the_larger_quota(number: int, sign_in: SignIn) 
     assert lead.status_code == 403
     other = sign_in("ana").post(f"/queues/{number}/draft", {"field": "h100/cpu/x"})
     assert other.status_code == 404
+
+
+def test_a_draft_for_work_with_long_names(number: int, sign_in: SignIn) -> None:
+    long = f"{'train-' * 40}0"
+    for rows in (UnitWait.objects, WaitRecord.objects):
+        rows.filter(name="train").update(name=long)
+    answer = sign_in("ana").post(f"/queues/{number}/draft", {"field": FIELD})
+    assert answer.status_code == 302
+    assert ChangeSet.objects.get().reason.startswith("vision-prod/train-train-")
