@@ -1,6 +1,6 @@
 """Conversion of rows to values and back; only here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import date
 from decimal import Decimal
@@ -16,6 +16,8 @@ from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waste.activity import Activity
 from scheduler_view.domain.waste.held_time import HeldRun
 from scheduler_view.models import ChangeStep, QuotaTarget, Tier
+
+LONGEST_TEXT = 4096  # characters of a message that are stored
 
 
 def step_row(
@@ -73,7 +75,8 @@ def tier_of(row: Tier) -> TierState:
 def wait_content(one: WaitExplanation) -> dict[str, Any]:
     """The part of an explanation that `UnitWait` has no column for.
 
-    Names of images are left out: they may be confidential.
+    Names of images are left out: they may be confidential. Messages are cut: an event of core/v1
+    may have a megabyte, and each page of the unit shows it.
     """
     return {
         "contributing": [cause.value for cause in one.contributing],
@@ -89,17 +92,24 @@ def wait_content(one: WaitExplanation) -> dict[str, Any]:
         else [],
         "cluster_queue": one.cluster_queue,
         "let_in": [asdict(held) for held in one.let_in],
-        "starts_if": [
-            {name: value for name, value in found.as_value().items() if name != "image"}
-            for found in one.starts_if
+        "starts_if": [_without_image(found.as_value()) for found in one.starts_if],
+        "not_enough": [_without_image(found.as_value()) for found in one.not_enough],
+        "evidence": [
+            asdict(said) | {"text": said.text[:LONGEST_TEXT]} for said in one.evidence
         ],
-        "not_enough": [found.as_value() for found in one.not_enough],
-        "evidence": [asdict(said) for said in one.evidence],
         "facts": dict(one.facts),
         "priority": one.priority,
         "priority_class": one.priority_class,
         "from_metrics": one.is_from_metrics,
     }
+
+
+def _without_image(change: Mapping[str, Any]) -> dict[str, Any]:
+    """A change, and its parts if it has several."""
+    found = {name: value for name, value in change.items() if name != "image"}
+    if "changes" in found:
+        found["changes"] = [_without_image(part) for part in found["changes"]]
+    return found
 
 
 def runs_to_json(runs: Iterable[HeldRun]) -> list[list[Any]]:
