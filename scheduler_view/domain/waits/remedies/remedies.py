@@ -54,9 +54,9 @@ def remedies_of(case: WaitCase) -> Remedies:
         if one not in enough and one not in failed:
             (enough if case.trial.starts(one.changes) else failed).append(one)
     partial = []
-    for one in failed:
+    for one in failed if not first[0].is_of_nodes else ():
         left = case.trial.remains(one.changes)
-        if _is_same(left, first) or (left[0].is_of_nodes and first[0].is_of_nodes):
+        if _is_same(left, first):
             continue
         partial.append(Partial(one, tuple(o.as_value() for o in left)))
         for found in islice(_completed(case, one, left, 2), MOST_TOGETHER):
