@@ -30,7 +30,7 @@ class GpuRequest:
 
 def is_gpu(resource: str, added: Added) -> bool:
     """Whether a resource is of GPUs, or is probably meant to be."""
-    return _is_gpu(resource, tuple(sorted(added.items())))
+    return _is_gpu(resource, tuple(sorted(added.items())) if added else ())
 
 
 @lru_cache(maxsize=4096)

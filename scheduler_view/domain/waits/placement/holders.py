@@ -112,6 +112,7 @@ class Holders:
     def __init__(self, world: World, table: NodeTable) -> None:
         self._world, self._table = world, table
         self._ranked: dict[tuple[str, str], Ranked] = {}
+        self._gpus: dict[int, int] = {}
         self._columns: dict[str, _HolderColumns] = {}
         self._sets: dict[tuple[str, str, int, int | None], HolderSet | None] = {}
         self._several: dict[_Several, HolderSet | None] = {}
@@ -134,7 +135,10 @@ class Holders:
     def _weights(self, pod: PodObject) -> tuple[int, int, int]:
         """Busy in the last hour, thousandths of GPUs, and since how long it is idle, in ms."""
         world, known = self._world, self._world.holds.get(pod.uid, NO_FACTS)
-        gpus = sum(gpus_of(pod.spec, world.added).values())
+        gpus = self._gpus.get(id(pod.spec))
+        if gpus is None:  # pods of a world share their specs, which live as long
+            gpus = sum(gpus_of(pod.spec, world.added).values())
+            self._gpus[id(pod.spec)] = gpus
         since = known.idle_since_ms
         idle = max(0, world.now_ms - since) if since is not None else 0
         return known.busy_last_hour_ms, min(gpus, MOST_HELD), idle

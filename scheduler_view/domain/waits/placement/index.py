@@ -1,7 +1,7 @@
 """A world prepared for many explanations: what is free on each node, and who is where."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -83,6 +83,11 @@ class WorldIndex:
         for pod in self.placed:
             found[pod.namespace].append(pod)
         return found
+
+    @property
+    def placed_namespaces(self) -> Set[str]:
+        """Namespaces with pods on nodes."""
+        return self.placed_in.keys()
 
     def placed_matching(
         self, namespace: str, selector: LabelSelector

@@ -87,7 +87,7 @@ class TopologyRules:
         own, index = self._demand.namespace, self._index
         if term.selector is None:
             return
-        for namespace in index.placed_in:
+        for namespace in index.placed_namespaces:
             if index.in_namespaces(term, own, namespace):
                 yield from index.placed_matching(namespace, term.selector)
 

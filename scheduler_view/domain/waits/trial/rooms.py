@@ -4,7 +4,7 @@ Rules between pods and rules of volumes depend on more than the node that change
 need no such index (`places.py`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
@@ -72,6 +72,12 @@ class ChangedIndex(WorldIndex):
             for name in touched
         }
         return {**self._base.placed_in, **found}
+
+    @property
+    def placed_namespaces(self) -> Set[str]:
+        """Namespaces with pods on nodes."""
+        own = {pod.namespace for pod in self._more}
+        return self._base.placed_namespaces | own
 
     def placed_matching(
         self, namespace: str, selector: LabelSelector
