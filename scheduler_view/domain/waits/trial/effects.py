@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from accounting.domain.units.mig_profiles import parse
 from scheduler_view.domain.waits.cause import QUEUES, WaitCause
 from scheduler_view.domain.waits.explanation import WaitChange
 from scheduler_view.domain.waits.queue_holders import queue_holders
@@ -229,16 +230,27 @@ def _remove_gate(spec: PodSpec, details: Details) -> PodSpec:
 
 
 def _partition(changed: Changed, details: Details) -> None:
-    """A free GPU of a node that has other profiles of it is partitioned."""
+    """A node whose free profiles have as many slices is partitioned otherwise."""
     name, family = details["resource"], details["resource"].partition("/mig-")[0]
     for room in changed.work.index.rooms.values():
-        if any(one.startswith(f"{family}/mig-") for one in room.node.allocatable):
+        free = sum(
+            amount // 1000 * _slices(one)
+            for one, amount in room.free.items()
+            if one.startswith(f"{family}/mig-")
+        )
+        if free >= max(1, _slices(name)) and room.node.is_available:
             need = changed.work.need.get(name, 0)
             offered = {**room.node.allocatable, name: need}
             changed.nodes[room.node.name] = replace(
                 room.node, allocatable=offered, capacity=offered
             )
             return
+
+
+def _slices(resource: str) -> int:
+    """Slices of a GPU that a device of a MIG profile takes; 0 for a name that is none."""
+    profile = parse(resource.partition("/mig-")[2].removesuffix(".shared"))
+    return profile.slices if profile else 0
 
 
 def _tier(changed: Changed, details: Details) -> None:
