@@ -100,17 +100,15 @@ def in_order(nodes: Iterable[QueueNode]) -> list[TreeLine]:
         by_parent.setdefault(above, {}).setdefault(one.name, []).append(one)
     found: list[TreeLine] = []
     seen: set[QueueName] = set()
-
-    def walk(above: QueueName | None, depth: int) -> None:
-        for name in sorted(by_parent.get(above, {})):
-            if name in seen:
-                continue
-            seen.add(name)
-            own = by_parent[above][name]
-            found.extend(TreeLine(depth, one) for one in sorted(own, key=_part))
-            walk(name, depth + 1)
-
-    walk(None, 0)
+    next_ones = _below(by_parent, None, 0)
+    while next_ones:  # no recursion: nothing limits the depth of a tree
+        above, name, depth = next_ones.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        own = by_parent[above][name]
+        found.extend(TreeLine(depth, one) for one in sorted(own, key=_part))
+        next_ones += _below(by_parent, name, depth + 1)
     found.extend(TreeLine(0, one) for one in all_nodes if one.name not in seen)
     return found
 
@@ -118,13 +116,32 @@ def in_order(nodes: Iterable[QueueNode]) -> list[TreeLine]:
 def roots(nodes: Sequence[QueueNode]) -> dict[QueueName, QueueName]:
     """The top of the tree of each queue; of a circle, its first name."""
     parents = {one.name: one.parent for one in nodes}
-    found = {}
+    found: dict[QueueName, QueueName] = {}
     for name in parents:
-        path = [name]
-        while (above := parents.get(path[-1])) is not None and above not in path:
-            path.append(above)
-        found[name] = path[-1] if parents.get(path[-1]) is None else min(path)
+        path: list[QueueName] = []
+        on_path: set[QueueName] = set()
+        here = name
+        while (above := parents.get(here)) is not None:
+            if here in found or here in on_path:
+                break
+            path.append(here)
+            on_path.add(here)
+            here = above
+        if here in on_path:
+            here = min(path[path.index(here) :])
+        top = found.get(here, here)
+        found |= dict.fromkeys((*path, name), top)
     return found
+
+
+def _below(
+    by_parent: Mapping[QueueName | None, Iterable[QueueName]],
+    above: QueueName | None,
+    depth: int,
+) -> list[tuple[QueueName | None, QueueName, int]]:
+    """The queues of a parent, the first one last."""
+    names = sorted(by_parent.get(above, ()), reverse=True)
+    return [(above, name, depth) for name in names]
 
 
 def _part(node: QueueNode) -> tuple[str, str]:

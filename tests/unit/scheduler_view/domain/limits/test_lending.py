@@ -143,3 +143,19 @@ def test_a_tree_is_listed_from_the_top_and_a_circle_is_listed_too() -> None:
     lines = [(line.depth, line.node.name.name) for line in in_order(nodes)]
     assert lines == [(0, "all"), (1, "a"), (2, "jobs"), (1, "b"), (0, "x"), (0, "y")]
     assert roots(nodes)[cohort("x")] == roots(nodes)[cohort("y")] == cohort("x")
+
+
+def test_a_tree_of_any_depth_is_listed() -> None:
+    depth = 3_000
+    nodes = [
+        QueueNode(cohort(f"c{n:04}"), cohort(f"c{n - 1:04}") if n else None)
+        for n in range(depth)
+    ]
+    assert [line.depth for line in in_order(reversed(nodes))] == [*range(depth)]
+    assert set(roots(nodes[::-1]).values()) == {cohort("c0000")}
+
+
+def test_what_leads_into_a_circle_has_its_root() -> None:
+    nodes = [queue("a", 1, 0, "b"), QueueNode(cohort("b"), cohort("c"))]
+    nodes.append(QueueNode(cohort("c"), cohort("b")))
+    assert set(roots(nodes).values()) == {cohort("b")}
