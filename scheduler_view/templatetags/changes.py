@@ -15,6 +15,7 @@ from accounting.templatetags.units import clock
 from scheduler_view.domain.queues.start_wording import NO_ESTIMATE, start_texts
 from scheduler_view.domain.queues.starts import ENDS_BY_ITSELF
 from scheduler_view.domain.schedulers import adapter_of
+from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.number_wording import partial_text
 from scheduler_view.domain.waits.wording import (
     cause_text,
@@ -148,6 +149,8 @@ def wait_start(row: _StartingRow) -> SafeString:
     if all(at is not None and localdate(at) == today for at in range_):
         shown = "about {} <span class='cell-sub'>between {} and {}</span>"
         return format_html(shown, *(clock(at) for at in range_))
+    if row.cause == WaitCause.OTHER:  # nothing is known that could be changed
+        return format_html(_NOTHING, NO_ESTIMATE, "")
     if row.cause not in ENDS_BY_ITSELF and not row.is_from_metrics:
         return format_html(_NOTHING, "Not before this is changed", "")
     text, why = start_texts(row.start_word, row.start_like, row.start_kept)

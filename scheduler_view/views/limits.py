@@ -48,7 +48,7 @@ class Makers:
     Attributes:
         count: objects; `ours` of them are set by GPU Ledger.
         kinds: `3 quotas, 2 priority classes`.
-        others: `kubectl 4, Helm 1`; empty if GPU Ledger set all.
+        others: `4 by kubectl, 1 by an unknown client`; empty if GPU Ledger set all.
     """
 
     count: int
@@ -158,7 +158,9 @@ def _makers(rows: Sequence[LimitRow]) -> Makers:
     kinds = Counter(_noun_of(row) for row in objects.values())
     ours = [row for row in objects.values() if row.is_managed]
     makers = Counter(
-        row.set_by or "not known" for row in objects.values() if not row.is_managed
+        f"by {row.set_by}" if row.set_by else "by an unknown client"
+        for row in objects.values()
+        if not row.is_managed
     )
     return Makers(
         len(objects),
@@ -167,7 +169,7 @@ def _makers(rows: Sequence[LimitRow]) -> Makers:
             f"{number:,} {one if number == 1 else many}"
             for (one, many), number in kinds.items()
         ),
-        few([f"{name} {number:,}" for name, number in makers.most_common()]),
+        few([f"{number:,} {name}" for name, number in makers.most_common()]),
     )
 
 

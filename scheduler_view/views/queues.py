@@ -39,6 +39,7 @@ from scheduler_view.queries.queues.queued_units import (
     queue_now,
     queued_unit,
 )
+from scheduler_view.queries.queues.reasons import MOST as MOST_REASONS
 from scheduler_view.queries.queues.reasons import reason_rows
 from scheduler_view.queries.queues.wait_times import wait_time_rows
 from scheduler_view.queries.waits.node_notes import node_note_rows
@@ -79,6 +80,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         "reasons": reason_rows(
             scope, now, teams.values(), cluster=cluster, team=team
         ),
+        "most_reasons": MOST_REASONS,
         "groups": found.groups,
         "rows": found.rows[:MOST],
         "has_more": len(found.rows) > MOST,

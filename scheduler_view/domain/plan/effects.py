@@ -165,10 +165,9 @@ def _within(facts: QuotaFacts, after: int) -> str:
         verb = "raised" if facts.before < after else "lowered"
         first = f"{who} quota{of_tier} is {verb} from {facts.before} to {after} {what}."
     free = after - facts.in_use
-    return (
-        f"{first} In use now: {facts.in_use}, so {free} {'is' if free == 1 else 'are'} "
-        "free."
-    )
+    verb = "is" if free == 1 else "are"
+    # the quota counts pods that wait, too
+    return f"{first} In use now: {facts.in_use}, so at most {free} {verb} free."
 
 
 def _afterwards(facts: QuotaFacts) -> str:

@@ -208,7 +208,7 @@ _BRIDGE = {
     ("idle", "rest"): "Too short for a finding",
     ("idle", "total"): "Idle cost",
     ("unallocated", "rest"): "Free, in no finding",
-    ("unallocated", "total"): "Unallocated cost",
+    ("unallocated", "total"): "Unallocated cost, with no data",
 }
 _PARTS = {
     "stranded": "Stranded: parts of GPUs that no pod can hold",

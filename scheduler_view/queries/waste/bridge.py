@@ -24,7 +24,8 @@ from scheduler_view.queries.waste.measured_days import measured_days, waste_days
 IDLE, UNALLOCATED = "idle", "unallocated"
 REST, NOT_MEASURED, TOTAL = "rest", "not_measured", "total"
 _FOUND = """
-    SELECT f.rule, sum(f.ledger_ms)::bigint, sum(f.ledger_raw)
+    SELECT f.rule, sum(f.ledger_ms)::bigint, sum(f.ledger_raw),
+           sum(f.unpriced_ms) >= sum(f.gpu_ms)
     FROM scheduler_view_wastefinding f
     JOIN accounting_cluster c ON c.id = f.cluster_id
     LEFT JOIN accounting_team t ON t.id = f.team_id
@@ -46,6 +47,7 @@ class BridgeRow:
         part: a rule, a state, `rest`, `not_measured`, or `total`.
         gpu_ms: share-weighted milliseconds.
         amount: None if the cost has no price, or several currencies.
+        is_unpriced: none of its time has a price; its amount is 0, so that the parts add up.
     """
 
     cost: str
@@ -53,6 +55,7 @@ class BridgeRow:
     gpu_ms: int
     amount: Decimal | None
     currency: str
+    is_unpriced: bool = False
 
     @property
     def title(self) -> str:
@@ -95,6 +98,7 @@ class _Part:
 
     ms: int = 0
     amount: Decimal = Decimal(0)
+    is_unpriced: bool = False
 
     def __add__(self, other: "_Part") -> "_Part":
         return _Part(self.ms + other.ms, self.amount + other.amount)
@@ -197,7 +201,10 @@ def _bridge(
         return BridgeRow(cost, part, ms, round(amount, places), whole.currency)
 
     total = row(TOTAL, whole.whole.ms, whole.whole.amount)
-    before = [row(part, one.ms, one.amount) for part, one in of_rules]
+    before = [
+        replace(row(part, one.ms, one.amount), is_unpriced=one.is_unpriced)
+        for part, one in of_rules
+    ]
     after = [row(part, one.ms, one.amount) for part, one in others if one != _Part()]
     known = [*before, *after]
     rest = row(
@@ -245,7 +252,10 @@ def _found(selection: Selection, days: DayRange) -> dict[str, _Part]:
     }
     with connection.cursor() as cursor:
         cursor.execute(_FOUND, values)
-        return {rule: _Part(ms, charge_of(raw)) for rule, ms, raw in cursor.fetchall()}
+        return {
+            rule: _Part(ms, charge_of(raw), is_unpriced)
+            for rule, ms, raw, is_unpriced in cursor.fetchall()
+        }
 
 
 def _period(days: DayRange) -> Interval:

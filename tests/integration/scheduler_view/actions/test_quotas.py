@@ -40,7 +40,8 @@ def test_a_first_quota_is_created_and_said(both: Office) -> None:
     assert change_set.state == "planned", change_set.error
     assert change_set.plan["summary"] == "1 quota added: 1 object created"
     assert (
-        "Vision gets a quota of 4 GPUs; it had no quota. In use now: 0, so 4 are free."
+        "Vision gets a quota of 4 GPUs; it had no quota. In use now: 0, so at most "
+        "4 are free."
     ) in said(change_set)
     assert "Committed quota becomes 4" in said(change_set)
     assert not both.has_quota()  # a plan writes nothing

@@ -51,8 +51,7 @@ def record(story: Story, team: str, name: str, **more: Any) -> WaitRecord:
         namespace=f"{team}-prod",
         name=name,
         uid=name,
-        **POOL,
-        **(values | more),
+        **(POOL | values | more),
     )
 
 
@@ -337,7 +336,10 @@ def test_work_that_waits_for_the_same_is_one_row(story: Story, sign_in: SignIn) 
         digest="x",
         content={**CONTENT, "starts_if": [change]},
     )
+    record(story, "vision", "odd", cause="other", units=0)
     page = html_of(sign_in("ana").get("/queues"))
+    assert "Not before this is changed" not in page, "nobody knows what to change"
+    assert "with the most GPUs are shown" not in page, "all reasons are"
     card = page[page.index('id="reasons-title"') : page.index('id="queued-title"')]
     found = [
         [
@@ -350,9 +352,18 @@ def test_work_that_waits_for_the_same_is_one_row(story: Story, sign_in: SignIn) 
         ("Search", "41", "84"),
         ("Vision", "1", "9"),
         ("Search", "1", "1"),
+        ("Vision", "1", "0"),
     ]
     assert "search-prod/holder-0 ends" in found[0][6]
     assert f"/queues/{oldest.pk}" in card
     assert found[2][0] == "The quota is used up"
     lead = html_of(sign_in("luis").get("/queues"))
     assert "holder-0" not in lead
+
+
+@pytest.mark.usefixtures("db")
+def test_reasons_that_are_left_out_are_said(story: Story, sign_in: SignIn) -> None:
+    for number in range(11):
+        record(story, "search", f"one-{number}", model=f"model-{number}")
+    page = text(sign_in("ana").get("/queues"))
+    assert "The 10 with the most GPUs are shown." in page

@@ -132,7 +132,7 @@ def test_admins_see_all_with_a_sentence(limits: None, sign_in: SignIn) -> None:
     assert "11 objects</strong> limit GPUs" not in text  # they are counted below
     assert (
         "4 quotas, 1 LimitRange, 2 priority classes, 6 queues. GPU Ledger sets "
-        "<strong>0</strong> of them, others set the rest: kubectl 12, not known 1."
+        "<strong>0</strong> of them. Set by others: 12 by kubectl, 1 by an unknown client."
     ) in text
     assert "search-prod/compute" in page
     assert "3 workloads are not let in. 4 of its 8 are lent: search-queue 4" in page

@@ -2,18 +2,20 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.template.loader import render_to_string
 
 from accounting.access import EVERYTHING
 from accounting.domain.core.billing_calendar import DAY as ONE_DAY
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.money import Money
-from accounting.models import NodeFact
+from accounting.models import NodeFact, UnitPrice
 from accounting.queries.selection import Selection
 from scheduler_view.models import KeptNode, WasteDay
 from scheduler_view.queries.waste.bridge import Bridge, bridges
@@ -75,6 +77,20 @@ def test_idle_cost_is_findings_and_busy_windows_and_what_is_too_short(
     assert unallocated.total.gpu_ms == 0
     rows = waste_report(EVERYTHING, DayRange(DAY, DAY + ONE_DAY), 2).rows
     assert [row.rule for row in rows] == ["idle"], "time in use is no finding"
+
+
+def test_a_part_without_a_price_is_named_so(fleet: Fleet) -> None:
+    UnitPrice.objects.all().delete()
+    fleet.hold("train", "b" + "i" * 7 + "b")
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    [idle, _] = bridges_of(fleet)
+    assert (idle.parts[0].part, idle.parts[0].is_unpriced) == ("idle", True)
+    assert not idle.total.is_unpriced, "its amount is None already"
+    row = replace(idle.parts[0], amount=Decimal(0), currency="USD")
+    shown_row = render_to_string("scheduler_view/_bridge_row.html", {"row": row})
+    assert "No price" in shown_row
+    assert "0.00" not in shown_row
 
 
 def test_pods_of_one_unit_have_one_row_of_time_in_use(fleet: Fleet) -> None:

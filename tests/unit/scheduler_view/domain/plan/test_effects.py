@@ -65,7 +65,8 @@ def test_other_directions() -> None:
         replace(SEARCH, after=60, days_over=0, split="evenly over 2", parts=parts)
     )
     assert raised[0] == (
-        "Search's quota is raised from 56 to 60 GPUs. In use now: 52, so 8 are free."
+        "Search's quota is raised from 56 to 60 GPUs. In use now: 52, "
+        "so at most 8 are free."
     )
     assert "held at most 56" in raised[1]
     assert "rises from" in raised[2]
@@ -84,17 +85,20 @@ def test_other_directions() -> None:
 def test_an_undo_that_lowers_a_quota_says_lowered_and_never_more() -> None:
     back = said(replace(SEARCH, before=30, after=24, in_use=0, peak=None))
     assert back[0] == (
-        "Search's quota is lowered from 30 to 24 GPUs. In use now: 0, so 24 are free."
+        "Search's quota is lowered from 30 to 24 GPUs. In use now: 0, "
+        "so at most 24 are free."
     )
     full = said(
         replace(SEARCH, before=None, after=1, in_use=0, peak=None, tier="batch")
     )
     assert full[0] == (
-        "Search gets a quota of 1 GPU in tier batch; it had no quota. In use now: 0, so 1 is "
-        "free."
+        "Search gets a quota of 1 GPU in tier batch; it had no quota. In use now: 0, "
+        "so at most 1 is free."
     )
     same = said(replace(SEARCH, before=60, after=60, peak=None))
-    assert same[0] == "Search's quota stays 60 GPUs. In use now: 52, so 8 are free."
+    assert same[0] == (
+        "Search's quota stays 60 GPUs. In use now: 52, so at most 8 are free."
+    )
 
 
 def test_a_model_without_a_price_is_left_out_and_named() -> None:
