@@ -16,13 +16,17 @@ from tests.control_plane.situation_objects import HOST
 from tests.processes import wait_until
 
 Change = Mapping[str, Any]
+OF_OBJECTS = frozenset({"resume", "remove_gate", "scale_down", "allow_unavailable"})
 CLAIM_GB = {"requests": {"storage": "1Gi"}}
 
 
 def carry_out(hands: Hands, change: Change) -> None:
-    """All parts of a remedy; what changes the work itself comes last."""
-    for one in change.get("changes", [change]):
-        _CHANGES[one["change"]](hands, one)
+    """All parts of a remedy; of work that is made again, what changes its object comes last."""
+    parts = change.get("changes", [change])
+    for one in sorted(parts, key=lambda one: one["change"] in OF_OBJECTS):
+        if hands.edits and one["change"] in OF_OBJECTS:
+            hands.make_again()
+        CHANGES[one["change"]](hands, one)
     if hands.edits:
         hands.make_again()
     retry(hands.admin, hands.told.namespace)
@@ -112,14 +116,14 @@ def _edit(of: Callable[[Manifest, Change], None]) -> Callable[[Hands, Change], N
 
 
 def _each(of: Callable[[Manifest, Change], None]) -> Callable[[Hands, Change], None]:
-    """A change of the resources of each container."""
+    """A change of the resources of each container, which share the GPUs of their pod."""
 
     def do(hands: Hands, change: Change) -> None:
-        named = {"resource": hands.gpus, "to": str(change.get("units", ""))}
-
         def edit(spec: Manifest) -> None:
+            share = change.get("units", 0) // len(spec["containers"])
+            named = {"resource": hands.gpus, "to": str(share)} | dict(change)
             for one in spec["containers"]:
-                of(one["resources"], named | dict(change))
+                of(one["resources"], named)
 
         hands.edits.append(edit)
 
@@ -219,7 +223,7 @@ def _nothing(hands: Hands, change: Change) -> None:
     """Time is enough."""
 
 
-_CHANGES: Mapping[str, Callable[[Hands, Change], None]] = {
+CHANGES: Mapping[str, Callable[[Hands, Change], None]] = {
     "end_pod": _end,
     "end_pods": _end,
     "end_gang": _end_gang,

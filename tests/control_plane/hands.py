@@ -53,15 +53,18 @@ class Hands:
 
     def make_again(self) -> None:
         """Delete the work, and create it with all edits."""
-        for made in list(self.own()):
+        work = list(self.own())
+        for made in work:  # all, as new ones may preempt the old ones
             meta = made["metadata"]
             path = place_of(made["kind"], meta["namespace"], meta["name"])
             body = {"gracePeriodSeconds": 0, "propagationPolicy": "Foreground"}
             self.admin.call("DELETE", path, body)
             wait_until(partial(self._is_gone, path), 60, 0.2)
+        for made in work:
             for edit in self.edits:
                 edit(made["spec"].get("template", made)["spec"])
             create(self.admin, made)
+        self.edits.clear()
 
     def _is_gone(self, path: str) -> bool:
         try:

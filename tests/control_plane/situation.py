@@ -6,7 +6,7 @@ in a text is the name. `situation_objects.py` has builders of objects.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from tests.control_plane.admin import Admin
 from tests.control_plane.recorded_case import Manifest, is_ready, offer, path_of
 from tests.processes import wait_until
 
+ENDS_THE_WAIT = {"scale_down", "allow_unavailable"}
 MERGE = "application/merge-patch+json"
 _MORE = {
     "Event": "/api/v1/namespaces/{}/events",
@@ -57,6 +58,22 @@ class Situation:
     def filled(self, value: Any) -> Any:
         """With its name in the place of `$`."""
         return json.loads(json.dumps(value).replace("$", self.name))
+
+    def instead(self, change: Mapping[str, Any], number: int) -> "Situation":
+        """The same once more, for another remedy that was named."""
+        wanted = json.loads(json.dumps(change).replace(self.name, "$"))
+        for one in wanted.get("changes", [wanted]):
+            if one["change"] == "raise_tier":
+                del one["name"]  # of whichever situation has the lowest one by then
+        kinds = {one["change"] for one in wanted.get("changes", [wanted])}
+        return replace(
+            self,
+            name=f"{self.name}-r{number}",
+            remedy=wanted,
+            is_first=False,
+            never=(),
+            after="over" if kinds & ENDS_THE_WAIT else self.after,
+        )
 
     @property
     def namespaces(self) -> list[str]:
@@ -129,11 +146,10 @@ def create(admin: Admin, made: Manifest) -> Manifest:
 
 
 def _settle(admin: Admin, step: Manifest, namespace: str, name: str) -> None:
-    """Until pods named `hold...` have a node, waiting ones were tried, quotas are counted."""
-    is_pod = step["kind"] == "Pod" and not step.get("is_gone")
+    """Until pods named `hold...` run, there are as many pods as told, and quotas are counted."""
+    is_pod = step["kind"] == "Pod" and "change" not in step
     if is_pod and name.startswith("hold"):
-        path = path_of("Pod", namespace, name)
-        wait_until(lambda: "nodeName" in admin.get(path)["spec"], 120, 0.3)
+        wait_until(lambda: admin.phase(namespace, name) == "Running", 120, 0.3)
     if step["kind"] == "ResourceQuota" and "change" not in step:
         keys = step["spec"]["hard"].keys()
         wait_until(lambda: keys <= admin.used(namespace, name).keys(), 60, 0.3)

@@ -21,7 +21,7 @@ from tests.control_plane.situation_objects import (
 
 MIG = "nvidia.com/mig-{}-$"
 HOLDS = {"change": "end_pod", "pod": "$/hold-a"}
-TOLERATED = [{"key": "only", "operator": "Exists"}]
+TOLERATED = [{"key": "only", "operator": "Equal", "value": "$"}]
 
 SITUATIONS = [
     Situation(

@@ -133,7 +133,7 @@ SITUATIONS = [
         is_first=False,
     ),
     Situation(
-        "ephemeral-storage",
+        "much-scratch-space",
         "cpu_memory",
         {"change": "add_node", "also": {"ephemeral-storage": "3Ti"}},
         [node(), pod(gpus=4, requests={"ephemeral-storage": "3Ti"})],
