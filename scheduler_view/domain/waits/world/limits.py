@@ -36,6 +36,11 @@ class QuotaScope:
             amounts = dict((*spec.requests, *spec.limits))
             is_best_effort = not amounts.keys() & {"cpu", "memory"}
             return is_best_effort == (self.name == "BestEffort")
+        if self.name == "CrossNamespacePodAffinity":
+            terms = (*spec.affinity, *spec.anti_affinity)
+            return any(
+                one.namespaces or one.namespace_selector is not None for one in terms
+            )
         return False
 
 
