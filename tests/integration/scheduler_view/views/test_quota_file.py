@@ -10,6 +10,7 @@ from scheduler_view.models import ChangeSet, ChangeState, QuotaTarget
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.actions.office import Office
 from tests.integration.scheduler_view.views.test_quota_pages import act, text
+from tests.page_html import html_of
 
 PATH = "/quotas/file"
 REASON = "Agreed for December. OPS-4812"
@@ -83,3 +84,13 @@ def test_a_file_with_a_fault_changes_nothing(
     assert answer.status_code == 422
     assert words in text(answer)
     assert ChangeSet.objects.count() == before
+
+
+def test_each_fault_of_a_file_has_a_line(desk: Office, sign_in: SignIn) -> None:
+    del desk
+    wrong = "team,resource,gpus\nvison,nvidia.com/gpu,8\nvision,nvidia.com/gpu,2.5\n"
+    page = html_of(upload(sign_in("ana"), wrong))
+    said = page[page.index('id="id_file_error"') :]
+    first, second = said[: said.index("</p>")].split("<br>")
+    assert "line 2" in first
+    assert "line 3" in second
