@@ -122,7 +122,15 @@ def pod_spec(spec: Manifest) -> PodSpec:
     required = part(affinity, "nodeAffinity").get(
         "requiredDuringSchedulingIgnoredDuringExecution"
     )
-    containers, asks = items(spec, "containers"), container_asks(spec)
+    asks = container_asks(spec)
+    stays = [  # sidecars hold their ports as well
+        *items(spec, "containers"),
+        *(
+            one
+            for one in items(spec, "initContainers")
+            if text(one, "restartPolicy") == "Always"
+        ),
+    ]
     has_limits = any(one.limits for one in asks)
     return PodSpec(
         requests=tuple(sorted(_of_pod(spec, asks, "requests").items())),
@@ -145,7 +153,7 @@ def pod_spec(spec: Manifest) -> PodSpec:
         ),
         host_ports=frozenset(
             (number, text(port, "protocol") or "TCP")
-            for container in containers
+            for container in stays
             for port in items(container, "ports")
             if (number := whole(port, "hostPort"))
         ),

@@ -173,18 +173,16 @@ def test_two_causes_on_a_node_are_removed_together() -> None:
     }
 
 
-def test_host_ports_collide() -> None:
-    ports = [
-        {
-            "name": "m",
-            "resources": {"requests": {GPU: "1"}},
-            "ports": [{"hostPort": 29500}],
-        }
-    ]
-    held = pod("held", on="n", spec={"containers": ports})
-    found = explained(
-        Node=[node("n")], Pod=[held, pod("w", spec={"containers": ports})]
-    )
+@pytest.mark.parametrize("is_sidecar", [False, True])
+def test_host_ports_collide(is_sidecar: bool) -> None:
+    ports = {"name": "p", "ports": [{"hostPort": 29500}]}
+    work = {"name": "m", "resources": {"requests": {GPU: "1"}}}
+    spec: dict[str, Any] = {"containers": [work | ports]}
+    if is_sidecar:
+        sidecar = ports | {"restartPolicy": "Always"}
+        spec = {"containers": [work], "initContainers": [sidecar]}
+    held = pod("held", on="n", spec=spec)
+    found = explained(Node=[node("n")], Pod=[held, pod("w", spec=spec)])
     assert (found.cause, found.blockers[0].pods) == ("host_port", ("lab/held",))
 
 
