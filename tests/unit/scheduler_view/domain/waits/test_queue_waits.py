@@ -338,7 +338,7 @@ def test_a_pod_group_of_volcano_that_is_work_itself() -> None:
     """Of pods that no Job made, and of those that such a group let in."""
 
     def made(name: str, gpus: int, on: str = "") -> dict[str, Any]:
-        meta = {"name": name, "namespace": "ml", "uid": name}
+        meta: dict[str, Any] = {"name": name, "namespace": "ml", "uid": name}
         note = {"scheduling.k8s.io/group-name": name}
         meta |= {"annotations": note}
         return pod(name, gpus, on, namespace="ml", meta=meta, tried=False)
