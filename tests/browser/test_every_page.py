@@ -103,6 +103,7 @@ PAGES = {
     "/teams/vision/quota": "Vision",
     "/quotas": "Quotas",
     "/quotas?q=nothing-like-it": "Quotas",
+    "/quotas/file": "Quotas from a file",
     "/quotas/limits": "Everything that limits GPUs",
     "/quotas/limits?q=nothing-like-it": "Everything that limits GPUs",
     "/quotas/yaml?cluster=north&team=vision": "Quota as YAML",

@@ -70,6 +70,9 @@ def limits(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     now = timezone.now()
     kinds = {kind for kind, *_ in OBJECTS}
     with django_db_blocker.unblock():
+        runs = ObservationRun.objects.filter(cluster=story.cluster)
+        runs = runs.filter(kind__in=(*kinds, "Cohort"))
+        runs.delete()  # of modules before this one
         for (kind, namespace, name), parts in OBJECTS.items():
             fields = {f"f:{n}": fields_of(v) for n, v in parts.items() if n != "status"}
             entry = {"manager": "kubectl-create", "time": now.isoformat()}
@@ -96,8 +99,7 @@ def limits(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
             )
         yield
         Observation.objects.filter(cluster=story.cluster, kind__in=kinds).delete()
-        runs = ObservationRun.objects.filter(cluster=story.cluster)
-        runs.filter(kind__in=(*kinds, "Cohort")).delete()
+        runs.delete()
     connection.close()  # this one's own: after the browser there is another
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from tests.control_plane.admin import Admin
+from tests.control_plane.admin import Admin, RefusedByServer
 from tests.control_plane.recorded_case import Manifest, is_ready, offer, path_of
 from tests.processes import wait_until
 
@@ -153,6 +153,8 @@ def _settle(admin: Admin, step: Manifest, namespace: str, name: str) -> None:
     if step["kind"] == "ResourceQuota" and "change" not in step:
         keys = step["spec"]["hard"].keys()
         wait_until(lambda: keys <= admin.used(namespace, name).keys(), 60, 0.3)
+    if step["kind"] == "ValidatingAdmissionPolicyBinding":
+        wait_until(lambda: _is_refused(admin, name), 60, 0.3)
     if "wait_pods" in step:
         wait_until(
             lambda: (
@@ -161,3 +163,14 @@ def _settle(admin: Admin, step: Manifest, namespace: str, name: str) -> None:
             60,
             0.3,
         )
+
+
+def _is_refused(admin: Admin, namespace: str) -> bool:
+    """Whether a policy of the namespace is in force: the API server reads it a moment later."""
+    container = {"name": "a", "image": "a"}
+    body = {"metadata": {"name": "probe"}, "spec": {"containers": [container]}}
+    try:
+        admin.create(path_of("Pod", namespace), body, dryRun="All")
+    except RefusedByServer:
+        return True
+    return False

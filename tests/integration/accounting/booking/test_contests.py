@@ -108,7 +108,7 @@ def test_a_row_and_a_line_are_contested_with_their_amounts(lead: User) -> None:
     line = ChargeLine.objects.get(team="vision", kind="usage")
     found = contest(lead, of="line", key=line.line_id)
     assert found.amount == Decimal("4.000000")
-    assert "2026-10-05 · north · ml/Job/train" in found.title
+    assert "5 Oct 2026 · north · ml/Job/train" in found.title
 
 
 @pytest.mark.parametrize(

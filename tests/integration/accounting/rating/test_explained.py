@@ -144,7 +144,9 @@ def test_the_figure_is_that_of_tables_and_of_the_api(client: Client) -> None:
     split = client.get(f"/?{RANGE}").context["split"]
     assert split.rest is not None
     assert (
-        added(line.row.charge for line in split.lines) + number(split.rest.charge)
+        added(line.row.charge for line in split.lines)
+        + number(split.rest.charge)
+        + number(split.rounding.charge)
         == number(split.total.charge)
         == headline(page)
     )

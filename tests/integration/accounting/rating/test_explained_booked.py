@@ -91,7 +91,7 @@ def test_a_close_is_named_with_its_evidence(books: Books, client: Client) -> Non
     close = PeriodRevision.objects.get(period=OCTOBER)
     page = html_of(client.get(f"/explain?what=charge&{BOTH}"))
     [month, opened, _] = table(page, BOOKED)
-    assert month[0].startswith("2026-10, revision 1 By allocation · closed")
+    assert month[0].startswith("October 2026, revision 1 By allocation · closed")
     assert close.hash in month[0]
     assert opened[0] == "Not booked: time x price"
     assert "M5" in page
@@ -187,7 +187,7 @@ def test_a_late_workload_has_no_charge_and_names_the_close(
     late_fact(books)
     page = html_of(client.get(f"/explain?what=charge&workload=late&{CLOSED}"))
     [month, total] = table(page, BOOKED)
-    assert month[0].startswith("2026-10, revision 1")
+    assert month[0].startswith("October 2026, revision 1")
     assert figure_of("charge", workload="late") == 0
     assert "charges booked at the close" in page
     assert month[1] == total[1] == "€0.00"

@@ -73,20 +73,24 @@ def waiting(queues: QueueOffice, group: dict[str, Any], path: str) -> UnitWait:
 def test_a_pod_group_that_volcano_has_not_admitted_waits_in_its_queue(
     queues: QueueOffice,
 ) -> None:
+    name = queues.office.world.name
+    queues.make("VolcanoQueue", name, spec={"weight": 1})
     group = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
-        "spec": {"minMember": 1, "queue": "vision"},
+        "spec": {"minMember": 1, "queue": name},
         "status": {"phase": "Pending"},
     }
     found = waiting(queues, group, "/apis/scheduling.volcano.sh/v1beta1")
     assert (found.kind, found.name, found.cause) == ("PodGroup", "train", "queue")
-    assert found.content["facts"] == {"queue": "vision"}
+    assert found.content["facts"] == {"queue": name, "scheduler": "volcano"}
 
 
 def test_a_pod_group_over_its_kai_quota_waits_in_its_queue(
     queues: QueueOffice,
 ) -> None:
+    name = queues.office.world.name
+    queues.make("KaiQueue", name, spec={})
     condition = {
         "type": "UnschedulableOnNodePool",
         "reasons": [{"reason": "OverLimit", "message": "over limit"}],
@@ -94,10 +98,10 @@ def test_a_pod_group_over_its_kai_quota_waits_in_its_queue(
     group = {
         "apiVersion": "scheduling.run.ai/v2alpha2",
         "kind": "PodGroup",
-        "spec": {"minMember": 1, "queue": "vision"},
+        "spec": {"minMember": 1, "queue": name},
         "status": {"schedulingConditions": [condition]},
     }
     found = waiting(queues, group, "/apis/scheduling.run.ai/v2alpha2")
     assert (found.kind, found.cause) == ("PodGroup", "queue")
-    facts = {"queue": "vision", "queue_reason": "OverLimit"}
+    facts = {"queue": name, "queue_reason": "OverLimit", "scheduler": "kai"}
     assert found.content["facts"] == facts
