@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from scheduler_view.domain.quotas.quota_key import resource_of
 from scheduler_view.domain.waits.blockers import Blockers
-from scheduler_view.domain.waits.cause import PreemptionOutcome, Stage, WaitCause
+from scheduler_view.domain.waits.cause import Overlay, Stage, WaitCause
 from scheduler_view.domain.waits.device_waits import DeviceWait, device_wait
 from scheduler_view.domain.waits.explanation import PodCounts, WaitExplanation
 from scheduler_view.domain.waits.facts import facts_of
@@ -39,7 +39,7 @@ class Explainer:
     def __init__(self, world: World) -> None:
         self.index = WorldIndex(world)
         self.findings = Findings(self.index)
-        self._known: dict[tuple[int, WaitCause, PreemptionOutcome, int], Remedies] = {}
+        self._known: dict[tuple[object, ...], Remedies] = {}
 
     def waiting(self) -> Iterator[WaitExplanation]:
         """An explanation of every unit with GPUs that waits or is starting."""
@@ -145,13 +145,21 @@ class Explainer:
         )
 
     def _remedies(self, case: WaitCase) -> Remedies:
-        """Pods that are alike in all that decides have the same remedies."""
-        unit, verdicts = case.unit, case.finding.verdicts
-        if unit.gang_size is not None or unit.bound or case.overlays or not verdicts:
+        """Pods that are alike in all that decides have the same remedies.
+
+        Units with pods on nodes have own ones among the holders; what an autoscaler or preemption
+        does is about one pod. Other overlays than these units have decide nothing.
+        """
+        unit, finding = case.unit, case.finding
+        is_of_one = (
+            finding.cause is WaitCause.PREEMPTING or "autoscaler" in finding.facts
+        )
+        if unit.gang_size is not None or unit.bound or is_of_one:
             return remedies_of(case)
-        key = id(verdicts), case.finding.cause, case.preemption, len(unit.waiting)
-        if not case.finding.is_by_nodes:
+        if not finding.is_by_nodes or Overlay.OWN_ROLLOUT in case.overlays:
             return remedies_of(case)
+        verdicts, waiting = id(finding.verdicts), len(unit.waiting)
+        key = verdicts, finding.cause, case.preemption, case.gpus, waiting
         if key not in self._known:
             self._known[key] = remedies_of(case)
         return self._known[key]

@@ -228,7 +228,13 @@ class Holders:
         if not any(pod.uid in but for pod in room.pods):
             key = room.node.name, tuple(need.items()), below
             if key not in self._several:
-                self._several[key] = self._freed(room, need, below, ())
+                is_enough = all(
+                    covering(self.ranked(room, name), amount, below)
+                    for name, amount in need.items()
+                )
+                self._several[key] = (
+                    self._freed(room, need, below, ()) if is_enough else None
+                )
             return self._several[key]
         return self._freed(room, need, below, but)
 

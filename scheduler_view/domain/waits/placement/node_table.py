@@ -74,6 +74,7 @@ class NodeTable:
         self._capacity: dict[str, Amounts] = {}
         self._labels: dict[str, LabelColumn] = {}
         self._required: dict[LabelRequirement, Flags] = {}
+        self._domains: dict[frozenset[str], list[dict[str, str]]] = {}
         self._places: list[int] = []  # where it differs from `before`
 
     def patched(self, rooms: Mapping[str, NodeRoom]) -> "NodeTable":
@@ -200,6 +201,19 @@ class NodeTable:
                 values,
             )
         return self._labels[key]
+
+    def domains(self, keys: frozenset[str]) -> list[dict[str, str]]:
+        """The values of some labels that nodes have together, each once."""
+        if keys not in self._domains:
+            labels = [room.node.labels for room in self.rooms]
+            names = sorted(keys)
+            found = (
+                tuple(own[n] for n in names) for own in labels if own.keys() >= keys
+            )
+            self._domains[keys] = [
+                dict(zip(names, one, strict=True)) for one in dict.fromkeys(found)
+            ]
+        return self._domains[keys]
 
     @cached_property
     def _names(self) -> LabelColumn:

@@ -12,7 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scheduler_view.domain.waits.cause import BIT, WaitCause, causes_of, mask_of
-from scheduler_view.domain.waits.placement.demand import Demand, tolerates_cordon
+from scheduler_view.domain.waits.placement.demand import (
+    Demand,
+    is_tolerated,
+    matches_node,
+    tolerates_cordon,
+)
 from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
 from scheduler_view.domain.waits.placement.index import Candidates, WorldIndex
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
@@ -145,6 +150,19 @@ def node_masks(table: NodeTable, spec: PodSpec, gpus: dict[str, int]) -> Masks:
     if spec.host_ports:
         found[_with_ports(table, spec)] |= _PORT
     return found
+
+
+def has_place(room: NodeRoom, spec: PodSpec) -> bool:
+    """Whether `node_masks` has no cause for a node; faster than a table for a few nodes."""
+    node, free = room.node, room.free
+    return (
+        room.slots >= 1
+        and all(min(need, LARGEST) <= free.get(name, 0) for name, need in spec.requests)
+        and is_tolerated(spec, node.taints)
+        and (not node.is_cordoned or tolerates_cordon(spec))
+        and room.ports.isdisjoint(spec.host_ports)
+        and matches_node(spec, node)
+    )
 
 
 def short_of(table: NodeTable, requests: Iterable[tuple[str, int]]) -> Iterable[Flags]:

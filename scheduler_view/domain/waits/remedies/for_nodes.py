@@ -227,10 +227,5 @@ def _domains(verdicts: Verdicts, labels: Mapping[str, str]) -> list[dict[str, st
     keys = {one.topology_key for one in spec.spread}
     keys |= {one.topology_key for one in spec.affinity}
     keys -= {HOST, *labels}
-    known: list[dict[str, str]] = []
-    for room in verdicts.table.rooms if keys else ():
-        own = room.node.labels
-        found = {key: own[key] for key in sorted(keys) if key in own}
-        if len(found) == len(keys) and found not in known:
-            known.append(found)
+    known = verdicts.table.domains(frozenset(keys)) if keys else []
     return known[:MOST_SETS] or [{}]

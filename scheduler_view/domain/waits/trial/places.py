@@ -4,17 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scheduler_view.domain.waits.blockers import Blockers
-from scheduler_view.domain.waits.cause import WaitCause
+from scheduler_view.domain.waits.cause import WaitCause, mask_of
 from scheduler_view.domain.waits.numbers import numbers_of
-from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
 from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.node_table import NodeTable
 from scheduler_view.domain.waits.placement.packing import Packing, Shape
 from scheduler_view.domain.waits.placement.verdicts import (
     Verdicts,
     demand_of,
-    node_masks,
+    has_place,
     verdicts_of,
 )
 from scheduler_view.domain.waits.placement.volume_rules import volume_fault
@@ -24,6 +22,11 @@ from scheduler_view.domain.waits.trial.rooms import ChangedIndex
 from scheduler_view.domain.waits.world.pod_spec import PodSpec
 from scheduler_view.domain.waits.world.pods import PodObject
 
+_RULES = mask_of(
+    *(WaitCause.VOLUME_ZONE, WaitCause.VOLUME_IN_USE, WaitCause.VOLUME_UNBOUND),
+    *(WaitCause.SPREAD, WaitCause.POD_AFFINITY, WaitCause.POD_ANTI_AFFINITY),
+)
+"""Causes that changes elsewhere, or of other pods, can remove from a node."""
 MOST_IN_ORDER = 64  # steps in which members are placed, where rules between pods matter
 
 
@@ -89,12 +92,14 @@ class Places:
             self._is_plain(changed, self._findings.verdicts(one.pod))
             for one in self._seekers
         ):
-            return self._placed_in_order(changed)
+            return self._all_open(changed, _RULES) and self._placed_in_order(changed)
+        if self._total == 1:
+            return self._all_open(changed)
         packed = self._shapes(changed)
         if packed is None:
             return False
         rooms, shapes = packed
-        return self._total == 1 or Packing(rooms).place_all(shapes) is not None
+        return Packing(rooms).place_all(shapes) is not None
 
     def _shapes(
         self, changed: Changed
@@ -127,21 +132,29 @@ class Places:
         )
 
     def _open(
-        self, changed: Changed, verdicts: Verdicts, most: int
+        self, changed: Changed, verdicts: Verdicts, most: int, but: int = 0
     ) -> Iterator[tuple[str, NodeRoom]]:
-        """Nodes where one pod has place: those that changed first, then as many as are needed."""
+        """Nodes where one pod has place: those that changed first, then as many as are needed.
+
+        Args:
+            but: causes of nodes that did not change, which are left out of account.
+        """
         touched = changed.rooms
-        if touched:
-            table, spec = NodeTable(list(touched.values())), verdicts.demand.spec
-            gpus = gpus_of(spec, self._index.world.added)
-            masks = node_masks(table, spec, gpus)
-            for (name, room), mask in zip(touched.items(), masks, strict=True):
-                if not mask:
-                    yield name, room
-        for place in verdicts.positions_with(0)[: most + len(touched)].tolist():
+        for name, room in touched.items():
+            if has_place(room, verdicts.demand.spec):
+                yield name, room
+        masks = [mask for mask in verdicts.kinds if not mask & ~but] if but else [0]
+        for place in verdicts.positions_with(*masks)[: most + len(touched)].tolist():
             room = verdicts.table.rooms[place]
             if room.node.name not in touched:
                 yield room.node.name, room
+
+    def _all_open(self, changed: Changed, but: int = 0) -> bool:
+        """Whether there is a node for each, one by one; `but` as in `_open`."""
+        return all(
+            any(self._open(changed, self._findings.verdicts(one.pod), 1, but))
+            for one in self._seekers
+        )
 
     def _placed_in_order(self, changed: Changed) -> bool:
         """A pod after another, each with those before it in sight of rules between pods.

@@ -12,8 +12,11 @@ import pytest
 
 from bench.waiting_cluster import NOW_MS, decoded, waiting_cluster
 from scheduler_view.domain.waits.explain import Explainer, explain
+from scheduler_view.domain.waits.explanation import WaitExplanation
 from scheduler_view.domain.waits.world.world import World, read_world
 from tests.oracle.waits import PlainLoop
+from tests.unit.scheduler_view.domain.waits.test_autoscalers import SCALE_UP, event
+from tests.unit.scheduler_view.domain.waits.worlds import kinds, node, pod, world_of
 
 
 def cluster(
@@ -57,3 +60,23 @@ def test_a_unit_is_explained_alone_as_together_with_others() -> None:
     explainer = Explainer(world)
     for unit in explainer.index.units:
         assert explain(world, unit) == explainer.explain(unit)
+
+
+def equal_pods(**more: Any) -> list[WaitExplanation]:
+    """Of two pods with the same demand, which pods of lower priority keep out."""
+    pods = [pod("r", 8, on="n"), *(pod(n, 8, spec={"priority": 9}) for n in "vw")]
+    return list(Explainer(world_of(Node=[node("n")], Pod=pods, **more)).waiting())
+
+
+def test_remedies_of_equal_pods_are_tried_once_whatever_holds_their_gpus() -> None:
+    one, other = equal_pods()
+    assert one.overlays == other.overlays == ("priority_inversion",)
+    assert one.starts_if
+    assert one.starts_if is other.starts_if
+
+
+def test_what_an_autoscaler_does_for_one_pod_is_no_remedy_of_another() -> None:
+    told = event("TriggeredScaleUp", SCALE_UP)
+    found = {one.name: kinds(one) for one in equal_pods(Event=[told])}
+    assert "wait_for_node" in found["w"]
+    assert found["v"] == found["w"] - {"wait_for_node"}
