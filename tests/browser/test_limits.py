@@ -72,7 +72,9 @@ def limits(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     with django_db_blocker.unblock():
         runs = ObservationRun.objects.filter(cluster=story.cluster)
         runs = runs.filter(kind__in=(*kinds, "Cohort"))
+        found = Observation.objects.filter(cluster=story.cluster, kind__in=kinds)
         runs.delete()  # of modules before this one
+        found.delete()
         for (kind, namespace, name), parts in OBJECTS.items():
             fields = {f"f:{n}": fields_of(v) for n, v in parts.items() if n != "status"}
             entry = {"manager": "kubectl-create", "time": now.isoformat()}
@@ -98,7 +100,7 @@ def limits(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
                 error="forbidden" if kind == "Cohort" else "",
             )
         yield
-        Observation.objects.filter(cluster=story.cluster, kind__in=kinds).delete()
+        found.delete()
         runs.delete()
     connection.close()  # this one's own: after the browser there is another
 

@@ -37,7 +37,7 @@ class Bounds:
 
     lines: int = 20_000_000
     characters: int | None = None
-    seconds: int | None = None
+    seconds: float | None = None
     _began: float = field(default_factory=time.monotonic)
 
     def check_time(self) -> None:
@@ -52,7 +52,7 @@ class Bounds:
     def late(self) -> BillFileError:
         """What to say when the time is over."""
         return BillFileError(
-            f"the import takes longer than {self.seconds} s: split the file, or use "
+            f"the import takes longer than {self.seconds:g} s: split the file, or use "
             "manage.py import_bill"
         )
 

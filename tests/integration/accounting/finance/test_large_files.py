@@ -182,7 +182,7 @@ def test_an_import_ends_when_its_time_is_over(
     Fleet(ledger).node(1)
     path = bill_file(tmp_path / "bill.csv", 40_000)
     with (
-        pytest.raises(BillFileError, match="takes longer than 1 s"),
+        pytest.raises(BillFileError, match="takes longer than"),
         path.open("rb") as file,
     ):
         import_bill(
@@ -191,6 +191,6 @@ def test_an_import_ends_when_its_time_is_over(
             saves=True,
             actor=SYSTEM,
             now=timezone.now(),
-            bounds=Bounds(seconds=1),
+            bounds=Bounds(seconds=0.2),
         )
     assert not Bill.objects.exists()
