@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from accounting.management.output import FINDING
 from scheduler_view.models import Observation
 from tests import programs
 from tests.control_plane.rbac import apply_manifests
@@ -76,6 +77,7 @@ def test_a_new_cluster_is_connected_by_the_document_alone(
     ]
     assert run("configure", str(path)).code == 0
     seen = run("observe", "--cluster", "north")
-    assert not seen.err  # it exits with 1 if other tests left objects that differ
+    assert not seen.err
+    assert seen.code in (0, FINDING)  # other tests may have left objects that differ
     assert re.search(r"^north: [1-9]\d* objects read$", seen.out, re.MULTILINE)
     assert Observation.objects.filter(cluster__name="north").exists()
