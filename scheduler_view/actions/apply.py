@@ -96,9 +96,8 @@ def _stumbled(held: ApplyLease, outcome: PushResult, at: datetime) -> bool:
 
 
 def _run(held: ApplyLease, now: Now, connect: Connect) -> None:
-    waits = held.change_set.error.startswith(WAITING)  # it has not died
     is_long = now() - _progress(held, now()) >= LONGEST
-    if held.fence > MOST_CLAIMS and is_long and not waits:
+    if held.fence > MOST_CLAIMS and is_long:
         text = f"given up: {held.fence} attempts began and did not end"
         _refuse_rest(held, PushResult(Fate.STOPPED, text), now())
         _finish(held, now())
@@ -187,11 +186,21 @@ def _store_once(held: ApplyLease, at: datetime) -> None:
     ChangeSet.objects.filter(pk=change_set.pk).update(stored_at=at)
 
 
-def _progress(held: ApplyLease, at: datetime) -> datetime:
-    """Time of the last progress: an object was done, or it started."""
-    done = held.change_set.steps.aggregate(last=Max("done_at"))["last"]
-    begun = held.change_set.apply_wanted_at or at
-    return max(begun, done) if done else begun
+def _progress(
+    held: ApplyLease, at: datetime, *, is_token_wait: bool = False
+) -> datetime:
+    """Time of the last progress: an object was done, it started, or a wait for a token ended.
+
+    Args:
+        held: the change set.
+        at: now.
+        is_token_wait: it waits for a token now, which is no progress then.
+    """
+    change_set = held.change_set
+    done = change_set.steps.aggregate(last=Max("done_at"))["last"]
+    waited = None if is_token_wait else change_set.token_wait_until
+    times = (change_set.apply_wanted_at or at, done, waited)
+    return max(one for one in times if one)
 
 
 def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> None:
@@ -200,7 +209,8 @@ def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> No
     waits = ""
     if outcome.waits_for_token:
         patience, waits = TOKEN_PATIENCE, WAITING
-    if at - _progress(held, at) >= patience:
+    since = _progress(held, at, is_token_wait=outcome.waits_for_token)
+    if at - since >= patience:
         _refuse_rest(held, outcome, at)
         _finish(held, at)
         return
@@ -211,6 +221,7 @@ def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> No
             retry_at=at + min(rest, LONGEST_REST),
             lease_until=None,
             error=f"{waits}{where}{outcome.message}",
+            token_wait_until=at if waits else F("token_wait_until"),
             version=F("version") + 1,
         )
 

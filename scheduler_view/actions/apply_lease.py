@@ -23,9 +23,8 @@ from scheduler_view.planning.base_versions import (
     lost_updates,
 )
 
-LEASE = timedelta(
-    seconds=15
-)  # docs/operations.md says how long a killed worker is waited for
+# docs/operations.md says how long a killed worker is waited for
+LEASE = timedelta(seconds=15)
 BEAT_S = 4.0  # between two renewals by a worker that lives
 END_S = 5.0  # for the last renewal to end
 log = structlog.get_logger(__name__)

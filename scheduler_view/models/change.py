@@ -92,6 +92,8 @@ class ChangeSet(models.Model):
     stored_at = models.DateTimeField(null=True, blank=True)
     applied_at = models.DateTimeField(null=True, blank=True)  # the end of applying
     retry_at = models.DateTimeField(null=True, blank=True)  # earliest start
+    # a token of the cluster had expired, at last then
+    token_wait_until = models.DateTimeField(null=True, blank=True)
     error = models.TextField(blank=True)  # why it waits or was refused
     # who declined or discarded it
     ended_by = models.CharField(max_length=150, blank=True)

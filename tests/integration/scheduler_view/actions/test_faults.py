@@ -143,6 +143,36 @@ def test_a_token_that_expired_is_named_and_waited_for(
     assert office.hard() == {GPU_KEY: "4"}
 
 
+def test_a_fault_after_a_wait_for_a_token_is_waited_for_anew(
+    office: Office, tmp_path: Path
+) -> None:
+    """The wait is no time without progress: the first 503 afterwards ended it."""
+    change_set = office.agreed(quota(4))
+    wrong = tmp_path / "wrong"
+    wrong.write_text("no such token")
+    settings = dict(office.world.settings)
+    office.cluster.kubernetes = settings | {
+        "pusher": settings["pusher"] | {"token_file": str(wrong)}
+    }
+    office.cluster.save()
+    asked(office, change_set)
+    for minutes in (10, 90):
+        office.ahead = timedelta(minutes=minutes)
+        office.work()
+    with failing(BROKEN) as server:
+        speak_to(office, server.url, "pusher")
+        office.ahead += timedelta(minutes=2)
+        office.work()
+        change_set.refresh_from_db()
+        assert change_set.state == "applying", change_set.error
+        assert "down for repair" in change_set.error
+    heal(office)
+    office.ahead += timedelta(minutes=2)
+    office.work()
+    change_set.refresh_from_db()
+    assert change_set.state == "applied"
+
+
 def test_a_token_that_nobody_renews_ends_it_after_a_day(
     office: Office, tmp_path: Path
 ) -> None:
