@@ -194,7 +194,7 @@ def _progress(
     Args:
         held: the change set.
         at: now.
-        is_token_wait: it waits for a token now, which is no progress then.
+        is_token_wait: it waits for a token now, so that this wait does not count.
     """
     change_set = held.change_set
     done = change_set.steps.aggregate(last=Max("done_at"))["last"]

@@ -243,7 +243,7 @@ def again(
         raise ChangeRefused(f"{change_set} is {change_set.get_state_display()}")
     edits = [replace(stored_edit(one), version=None) for one in change_set.edits]
     if change_set.state == ChangeState.PARTLY_APPLIED:
-        splits = {tuple(key): parts for *key, parts in change_set.plan["splits"]}
+        splits = change_set.planned_splits
         edits = [_as_planned(one, splits) for one in edits]
     draft = Draft(edits, reason, tuple(change_set.forced), None, change_set.ends_at)
     return create(cluster=change_set.cluster, draft=draft, actor=actor, at=at)

@@ -4,6 +4,7 @@ A change set is open until it is approved. If two edits are for the same object,
 applies, and the history keeps the earlier one. Its plan is discarded then.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -28,7 +29,7 @@ from scheduler_view.domain.plan.edit import (
     same_request,
     stored_edit,
 )
-from scheduler_view.models import ChangeSet, QuotaTarget
+from scheduler_view.models import ChangeSet, QuotaTarget, Tier
 
 
 def join(
@@ -120,31 +121,43 @@ def blocked_edits(change_set: ChangeSet) -> list[int]:
     blocked = {str(step) for step in steps}
     if not blocked:
         return []
+    places, classes = _places(change_set), _classes(change_set)
+
+    def objects(edit: Edit) -> list[ObjectKey]:
+        if isinstance(edit, QueueEdit):
+            return [ObjectKey(edit.object, "", edit.name)]
+        if isinstance(edit, TierEdit):
+            return [class_key_of(name) for name in classes[edit.spec.name]]
+        return [quota_key_of(place, edit.tier) for place in places[edit.key]]
+
     edits = [stored_edit(one) for one in change_set.edits]
     return [
         index
         for index, edit in enumerate(edits)
-        if blocked.intersection(map(str, _objects_of(edit, change_set)))
+        if blocked.intersection(map(str, objects(edit)))
     ]
 
 
-def _objects_of(edit: Edit, change_set: ChangeSet) -> list[ObjectKey]:
-    """The objects that an edit changes by the plan."""
-    if isinstance(edit, QueueEdit):
-        return [ObjectKey(edit.object, "", edit.name)]
-    if isinstance(edit, TierEdit):
-        names = change_set.plan.get("classes", {}).get(edit.spec.name, [])
-        return [class_key_of(name) for name in names]
-    splits = {tuple(key): parts for *key, parts in change_set.plan.get("splits", [])}
-    places = set(splits.get(edit.key, ()))
-    before = QuotaTarget.objects.filter(
-        cluster=change_set.cluster_id,
-        team__slug=edit.team,
-        resource=edit.resource,
-        tier=edit.tier,
-    )
-    places.update(*before.values_list("split", flat=True))
-    return [quota_key_of(place, edit.tier) for place in places]
+def _places(change_set: ChangeSet) -> dict[tuple[str, ...], set[str]]:
+    """The namespaces of each quota, by the plan and as it is stored."""
+    found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for key, parts in change_set.planned_splits.items():
+        found[key].update(parts)
+    stored = QuotaTarget.objects.filter(cluster=change_set.cluster_id)
+    for *quota, split in stored.values_list("team__slug", "resource", "tier", "split"):
+        found[tuple(quota)].update(split)
+    return found
+
+
+def _classes(change_set: ChangeSet) -> dict[str, set[str]]:
+    """The classes of each tier, by the plan and as stored: the plan has no removed ones."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, classes in change_set.plan.get("classes", {}).items():
+        found[name].update(classes)
+    stored = Tier.objects.filter(cluster=change_set.cluster_id)
+    for name, current, old in stored.values_list("name", "class_name", "old_classes"):
+        found[name].update((current, *old))
+    return found
 
 
 def _check_open(change_set: ChangeSet, version: int) -> None:

@@ -33,10 +33,7 @@ def store(change_set: ChangeSet) -> None:
     """
     cluster = change_set.cluster
     edits = [stored_edit(one) for one in change_set.edits]
-    splits = {
-        (team, resource, tier): parts
-        for team, resource, tier, parts in change_set.plan.get("splits", [])
-    }
+    splits = change_set.planned_splits
     classes = change_set.plan.get("classes", {})
     named = Team.objects.filter(slug__in=teams_of(edits))
     teams = dict(named.values_list("slug", "pk"))

@@ -122,6 +122,11 @@ class ChangeSet(models.Model):
     def __str__(self) -> str:
         return f"CS-{self.pk}"
 
+    @property
+    def planned_splits(self) -> dict[tuple[str, ...], dict[str, int]]:
+        """The division of each quota by the plan: by team, resource and tier, GPUs by namespace."""
+        return {tuple(key): parts for *key, parts in self.plan.get("splits", [])}
+
 
 class StepState(models.TextChoices):
     """The result for one object."""

@@ -181,8 +181,7 @@ def _pending(scope: Scope) -> dict[str, ChangeRow]:
     """The change set in progress that takes over a limit, by the key of the limit."""
     return {
         key: change
-        for change in change_rows(scope)
-        if change.state in UNDER_WAY
+        for change in change_rows(scope, any_state=UNDER_WAY)
         for key in adopted_by(change)
     }
 

@@ -167,7 +167,7 @@ def _page(
     ]
     resources = resource_rows(scope, visitor.now, cluster=chosen)
     fleets = fleets_by_cluster() if scope.sees_all else {}
-    open_changes = [c for c in change_rows(scope) if c.state in UNDER_WAY]
+    open_changes = change_rows(scope, any_state=UNDER_WAY)
     clusters = Cluster.objects.order_by("name") if scope.sees_any else ()
     drafts = open_drafts(request.user.pk) if scope.is_admin else []
     typed = request.POST if refused else {}

@@ -27,6 +27,7 @@ def change_rows(
     cluster: str = "",
     state: str = "",
     team: str = "",
+    any_state: Collection[str] = (),
     limit: int = 1000,
 ) -> list[ChangeRow]:
     """Change sets that the person may read, newest first.
@@ -38,6 +39,8 @@ def change_rows(
         rows = rows.filter(cluster__name=cluster)
     if state:
         rows = rows.filter(state=state)
+    if any_state:
+        rows = rows.filter(state__in=any_state)
     if team:
         rows = rows.filter(edits__contains=[{"team": team}])
     return rows_of(rows, scope, limit)

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from scheduler_view.actions.joining import blocked_edits, leave_out_blocked
 from scheduler_view.domain.plan.edit import QuotaEdit, edit_fields
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.scheduler_view.actions.office import Office, quota, tier
 from tests.page_html import html_of
 
 MANY, LARGEST = 500, 300_000
@@ -122,3 +123,16 @@ def test_every_conflict_can_be_chosen_on_every_page(
         assert re.findall(r'name="force"\s+value="(\S+ \S+)"', page) == [
             f"ResourceQuota vision-prod/gpu-ledger-tier-{n}" for n in (498, 499)
         ]
+
+
+def test_a_tier_is_left_out_whose_class_cannot_be_removed(desk: Office) -> None:
+    """The plan does not name the classes of a tier that it removes."""
+    made = desk.draft(tier("batch", 1_000, remove=True), quota(3))
+    desk.plan(made)
+    step = made.steps.get(kind="PriorityClass")
+    step.blocked = "kubectl manages it"
+    step.save()
+    assert blocked_edits(made) == [0]
+    leave_out_blocked(made, version=made.version, actor="ana", at=timezone.now())
+    made.refresh_from_db()
+    assert [edit["kind"] for edit in made.edits] == ["quota"]
