@@ -1,8 +1,8 @@
 """P22, P23: the web server while slow readers and packed files occupy it, over real connections.
 
 The server of containers with its two processes. A health check and a page are requested in turn,
-first alone, then meanwhile; each answer is the same as before. The limits are those of a person
-who waits for a page, and of a probe that restarts a server that does not answer.
+first alone, then under that load; each answer is the same as before. The limits are those of a
+person who waits for a page, and of a probe that restarts a server that does not answer.
 """
 
 import gzip
@@ -159,7 +159,7 @@ def _figures(
     for path, found in taken.items():
         yield Figure(
             goal,
-            f"{path}, 95th percentile, meanwhile {what}",
+            f"{path}, 95th percentile, with {what}",
             statistics.quantiles(found, n=20)[-1],
             LIMITS_MS[path],
             unit="ms",

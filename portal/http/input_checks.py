@@ -19,7 +19,7 @@ from portal.http.refusals import API, refusal
 NUL = "\0"
 CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})  # JSON and forms alike
 FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
-STRANGER = "Sign in first. Without it, a body has at most 64 KB and no header Expect."
+STRANGER = "Sign in first. Others may send at most 64 KB, and no Expect header."
 
 
 class InputError(Exception):

@@ -13,7 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
 from accounting.access import scope_of
-from accounting.actions.finance.entries import add_entry
+from accounting.actions.finance.entries import add_entry, check_seen
 from accounting.actions.finance.periods import NotAllowed, check_right, reason_of
 from accounting.audit import act
 from accounting.booking.periods import PeriodError
@@ -140,16 +140,28 @@ def answer_with_entry(
     reason: str,
     by: AbstractBaseUser,
     *,
+    seen: str | None = None,
     now: datetime | None = None,
 ) -> Entry:
     """Answer an open contest with a credit or adjustment, in one transaction.
 
+    Args:
+        contest: the contest.
+        entry: the credit or adjustment.
+        reason: 10 to 200 characters.
+        by: a person of finance or an administrator.
+        seen: what a preview showed (`EntryEffect.seen`); None without a preview.
+        now: of the answer.
+
     Raises:
         ContestError: it is not open.
+        PreviewChanged: the payables are others than the preview showed; nothing was changed.
         PeriodError: the entry or the reason is not valid (M25); nothing was changed.
         NotAllowed: the person is neither finance nor an administrator.
     """
     with _answering(contest, reason, by) as (row, text):
+        if seen is not None:
+            check_seen(entry.kind, row.team, entry.billing_on, entry.amount, seen)
         made = add_entry(entry.kind, row.team, entry.billing_on, entry.amount, text, by)
         _answered(row, AnswerKind.ENTRY, text, by, now, entry=made)
         return made

@@ -36,11 +36,11 @@ class PreviewChanged(PeriodError):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a person confirmed of an entry.
+    """What a person confirmed of an entry or a price.
 
     Attributes:
-        key: of this preview: an entry is added once for each, however often it is sent.
-        seen: the payables that were shown (`EntryEffect.seen`).
+        key: of this preview: what it shows is saved once, however often it is sent.
+        seen: what was shown (`EntryEffect.seen`, `price_seen`).
     """
 
     key: str
@@ -65,13 +65,7 @@ def add_previewed_entry(
     """
 
     def make() -> str:
-        money = Money(amount, check_entry(kind, billing_on, amount))
-        hold_booking()
-        if entry_effect(team, billing_on, money).seen != preview.seen:
-            raise PreviewChanged(
-                "the payables have changed since this preview, and nothing was added: check what "
-                "the entry does now"
-            )
+        check_seen(kind, team, billing_on, amount, preview.seen)
         return add_entry(kind, team, billing_on, amount, reason, author).number
 
     check_right(author)
@@ -88,6 +82,24 @@ def add_previewed_entry(
             "this is not the entry that was previewed, and nothing was added: check what it does"
         ) from None
     return Entry.objects.get(number=number)
+
+
+def check_seen(
+    kind: str, team: Team, billing_on: date, amount: Decimal, seen: str
+) -> None:
+    """Hold the booking, and compare the payables with those that a preview showed.
+
+    Raises:
+        PreviewChanged: they are others now.
+        EntryAmountError, PeriodError: as `add_entry`.
+    """
+    money = Money(amount, check_entry(kind, billing_on, amount))
+    hold_booking()
+    if entry_effect(team, billing_on, money).seen != seen:
+        raise PreviewChanged(
+            "the payables have changed since this preview, and nothing was added: check what "
+            "the entry does now"
+        )
 
 
 def add_entry(

@@ -46,7 +46,8 @@ class EntrySerializer(RowSerializer):
     created_at = SecondsField()
     booked = serializers.BooleanField(
         source="is_booked",
-        help_text="false until its statement has it, within ten minutes",
+        help_text="false until its statement has it: within ten minutes, or when its month "
+        "has begun",
     )
 
 

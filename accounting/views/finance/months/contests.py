@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounting.actions.finance import contests as actions
+from accounting.actions.finance.entries import PreviewChanged
 from accounting.booking.periods import PeriodError
 from accounting.models import Contest, ContestState, Team
 from accounting.queries.finance.months.contested import subjects
@@ -199,12 +200,6 @@ def _booking(period: str, revision: str) -> Booking | None:
         return None
 
 
-_CHANGED = (
-    "The payables have changed since this preview, and nothing was sent: check what the answer "
-    "does now."
-)
-
-
 @posted(CONTESTS, belongs_to="contest")
 def contest_answer(request: HttpRequest, number: int) -> HttpResponse:
     """Answer an open contest. A credit or an extra charge is shown before it is sent."""
@@ -219,40 +214,37 @@ def contest_answer(request: HttpRequest, number: int) -> HttpResponse:
     asked = Contest.objects.get(pk=number)
     if isinstance(form, EntryAmountForm) and row.state == ContestState.OPEN:
         effect = form.previewed(asked.team)
-        is_confirmed = "confirm" in request.POST
-        if (
-            effect is None
-            or not is_confirmed
-            or request.POST.get("seen") != effect.seen
-        ):
-            if effect is not None and is_confirmed:
-                form.add_error(None, _CHANGED)
+        if effect is None or "confirm" not in request.POST:
             answer = _WrittenAnswer(chosen, form, effect)
             status = 422 if form.errors else 200
             return _contest(request, visitor, row, answer, status=status)
     try:
-        text = _sent(asked, form, request.user)
-    except (
-        actions.ContestError
-    ) as error:  # answered or withdrawn meanwhile: there is no form
+        text = _sent(asked, form, request.user, request.POST.get("seen", ""))
+    except actions.ContestError as error:
+        # answered or withdrawn meanwhile: there is no form
         messages.error(request, _sentence(error))
         return redirect("contest", number)
     except PeriodError as error:
+        effect = None
+        if isinstance(error, PreviewChanged) and isinstance(form, EntryAmountForm):
+            effect = form.previewed(asked.team)
         form.add_error(None, _sentence(error))
-        return _contest(request, visitor, row, _WrittenAnswer(chosen, form), status=422)
+        answer = _WrittenAnswer(chosen, form, effect)
+        return _contest(request, visitor, row, answer, status=422)
     messages.success(request, text)
     return redirect("contest", number)
 
 
-def _sent(asked: Contest, form: PeriodReasonForm, person: Any) -> str:
+def _sent(asked: Contest, form: PeriodReasonForm, person: Any, seen: str) -> str:
     """Answer as chosen; returns what was done."""
     chosen = form.cleaned_data
     reason = chosen["reason"]
     if isinstance(form, EntryAmountForm):
         kind, amount = form.signed
         entry = actions.EntryAnswer(kind, chosen["billing_on"], amount)
-        made = actions.answer_with_entry(asked, entry, reason, person)
-        return f"Answered with {made.number}. It is on the statement after the next computation."
+        made = actions.answer_with_entry(asked, entry, reason, person, seen=seen)
+        month = f"{chosen['billing_on']:%B %Y}"
+        return f"Answered with {made.number}. Its statement has it as soon as {month} is booked."
     if isinstance(form, RuleAnswerForm):
         actions.answer_with_rule(asked, chosen["rule"], reason, person)
     else:

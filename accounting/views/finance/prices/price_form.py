@@ -45,8 +45,8 @@ def price_add(request: HttpRequest) -> HttpResponse:
     if "confirm" not in request.POST or is_refused:
         if "confirm" in request.POST:
             form.add_error("is_sure", "Confirm the price, or correct it.")
-        effect = _effect(visitor, form.cleaned_data)
-        return _form(request, visitor, form, effect, doubts)
+        shown = _previewed(visitor, form.cleaned_data)
+        return _form(request, visitor, form, shown, doubts)
     author: Any = request.user
     preview = Preview(request.POST.get("preview", ""), request.POST.get("seen", ""))
     try:
@@ -54,7 +54,7 @@ def price_add(request: HttpRequest) -> HttpResponse:
     except PriceError as error:
         form.add_error(error.field, str(error))
         is_other = error.field == NON_FIELD_ERRORS
-        anew = _effect(visitor, form.cleaned_data) if is_other else None
+        anew = _previewed(visitor, form.cleaned_data) if is_other else None
         return _form(request, visitor, form, anew, doubts)
     messages.success(
         request,
@@ -114,6 +114,11 @@ def _currency(visitor: Visitor, chosen: dict[str, Any]) -> str:
     return price_list.currency if price_list else visitor.billing.currency
 
 
+def _previewed(visitor: Visitor, chosen: dict[str, Any]) -> tuple[str, PriceEffect]:
+    """What confirms a price, and its effect: in this order, a change meanwhile is refused."""
+    return price_seen(_price(visitor, chosen)), _effect(visitor, chosen)
+
+
 def _effect(visitor: Visitor, chosen: dict[str, Any]) -> PriceEffect:
     """The effect on charges; a cost has none."""
     rate = chosen["rate_per_gpu_hour"]
@@ -152,15 +157,16 @@ def _form(
     request: HttpRequest,
     visitor: Visitor,
     form: PriceForm,
-    effect: PriceEffect | None = None,
+    previewed: tuple[str, PriceEffect] | None = None,
     price_doubts: Sequence[tuple[str, str]] = (),
 ) -> HttpResponse:
     held = values_held(PageState(request, compares=False).selection(), ("tier",))
     models, tiers = models_in_use(), [tier for tier in held["tier"] if tier]
+    seen, effect = previewed or ("", None)
     context = {
         "form": form,
         "effect": effect,
-        "seen": price_seen(_price(visitor, form.cleaned_data)) if effect else "",
+        "seen": seen,
         "preview_key": uuid4().hex,
         "price_doubts": price_doubts,
         "currency": visitor.billing.currency,

@@ -23,12 +23,14 @@ from accounting.actions.finance.contests import (
     reopen_contest,
     withdraw_contest,
 )
+from accounting.actions.finance.entries import PreviewChanged
 from accounting.actions.finance.periods import NotAllowed
 from accounting.booking.checks.of_close import run_checks
 from accounting.booking.close import close_period
 from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
 from accounting.domain.billing.close_checks import CloseCheck
+from accounting.domain.core.money import Money
 from accounting.models import (
     AuditLink,
     Binding,
@@ -39,6 +41,7 @@ from accounting.models import (
 )
 from accounting.queries.finance.months.contested import row_key
 from accounting.queries.finance.months.contests import contest_row, contest_rows
+from accounting.queries.finance.months.entry_effect import entry_effect
 from tests.integration.accounting.booking.days import H100, LONG_AGO, Days, payables
 from tests.integration.accounting.booking.people import lead_of, person
 
@@ -183,6 +186,23 @@ def test_the_same_amount_has_one_contest_at_a_time(lead: User) -> None:
     assert [one.id for one in contest_rows(EVERYTHING, states=["withdrawn"])] == [
         first.pk
     ]
+
+
+def test_an_answer_whose_payables_have_changed_leaves_the_contest_open(
+    lead: User, fin: User
+) -> None:
+    """What the preview showed is compared while the booking is held, not before."""
+    asked = contest(lead)
+    with pytest.raises(
+        PreviewChanged, match="payables have changed since this preview"
+    ):
+        answer_with_entry(asked, CREDIT, ANSWER, fin, seen="of another day")
+    asked.refresh_from_db()
+    assert asked.state == "open"
+    assert not Entry.objects.exists()
+    shown = entry_effect(asked.team, CREDIT.billing_on, Money(CREDIT.amount, "EUR"))
+    answer_with_entry(asked, CREDIT, ANSWER, fin, seen=shown.seen)
+    assert Entry.objects.count() == 1
 
 
 def test_an_entry_that_is_not_valid_leaves_the_contest_open(

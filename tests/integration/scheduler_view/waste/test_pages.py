@@ -12,6 +12,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db.models import F
 from django.http import HttpResponse
 
 from scheduler_view.models import WasteDay, WasteFinding
@@ -44,6 +45,16 @@ def test_an_administrator_sees_every_team_and_free_time(sign_in: SignIn) -> None
     limits = "SPOT_PODS 4, SPOT_HOURS 24, MAX_DURATIONS none. They are settings"
     assert limits in page
     assert "Not measured for north, whose objects are not observed: S21, S22" in page
+
+
+def test_time_without_a_price_is_told_and_in_no_amount(sign_in: SignIn) -> None:
+    rows = WasteFinding.objects.filter(
+        rule="never_busy", workload__name="old-experiment"
+    )
+    assert rows.update(unpriced_ms=F("gpu_ms"), raw=0)
+    page = text(sign_in("ana").get(f"/waste?{DAYS}"))
+    assert "112 GPU-hours = €72.45 in 2 measured days" in page
+    assert "74.4 of these GPU-hours have no price." in page
 
 
 def test_a_lead_sees_only_their_team(sign_in: SignIn) -> None:

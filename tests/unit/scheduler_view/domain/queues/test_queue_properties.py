@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_view.domain.queues.queued import positions_of
+from scheduler_view.domain.queues.queued import UNSERVED, positions_of
 from scheduler_view.domain.queues.remaining import HoldDurations
 from scheduler_view.domain.queues.starts import RunningHold, estimate_starts
 from tests.unit.scheduler_view.domain.queues.queue_worlds import (
@@ -69,5 +69,7 @@ def test_a_range_has_its_estimate_and_everything_has_a_place(
         assert one.high_ms is None or one.start_ms <= one.high_ms
     places = positions_of(world.units)
     assert len(places) == len(world.units)
-    ranks = [(one.rank, one.count) for one in places.values()]
-    assert all(rank is None or 1 <= rank <= count for rank, count in ranks)
+    for unit in world.units:
+        place = places[unit.subject]
+        assert (place.rank is None) == (unit.cause in UNSERVED)
+        assert place.rank is None or 1 <= place.rank <= place.count
