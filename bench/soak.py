@@ -23,7 +23,7 @@ from tempfile import mkdtemp
 
 from bench.conserved import conserved
 from bench.product import Demo, Finding
-from portal.embedded.supervisor import Stopped, stopping_signals
+from portal.embedded.stopping import Stopped, stopping_signals
 
 SECONDS = 3600.0  # without SOAK_SECONDS
 KILL_EVERY = 30.0  # seconds

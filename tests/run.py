@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from portal.embedded import launch
-from portal.embedded.supervisor import Stopped, stopping_signals
+from portal.embedded.stopping import Stopped, postponed, stopping_signals
 from tests import bytecode, scratch
 from tests.programs import REQUIREMENTS
 from tests.services import started
@@ -120,6 +120,13 @@ class Group:
             )
             return
 
+    def next(self, arguments: list[str], environment: Mapping[str, str]) -> int | None:
+        """The code of a step that has ended, after the start of the next one."""
+        if self.pytest is None or (code := self.pytest.poll()) is None:
+            return None
+        self.begin(arguments, environment)
+        return 0 if code == NO_TESTS else code
+
 
 def run(
     groups: tuple[Steps, ...], arguments: list[str], environment: Mapping[str, str]
@@ -139,13 +146,16 @@ def run(
             for steps, output in zip(groups, [None, *later], strict=True)
         ]
         try:
-            for group in running:
-                group.begin(arguments, environment)
-            while any(group.pytest for group in running):
+            with postponed():
                 for group in running:
-                    if group.pytest and (code := group.pytest.poll()) is not None:
-                        codes.append(0 if code == NO_TESTS else code)
-                        group.begin(arguments, environment)
+                    group.begin(arguments, environment)
+            while any(group.pytest for group in running):
+                with postponed():
+                    codes += [
+                        code
+                        for group in running
+                        if (code := group.next(arguments, environment)) is not None
+                    ]
                 time.sleep(POLL)
         except Stopped:
             stop([group.pytest for group in running if group.pytest])

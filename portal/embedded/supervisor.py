@@ -8,14 +8,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
 from portal.embedded import launch
 from portal.embedded.errors import ServicesError
+from portal.embedded.stopping import postponed
 
 POLL = 0.2  # seconds
 PATIENCE = 10.0  # seconds from stopping a command until it is killed
@@ -26,10 +26,6 @@ STABLE = 30.0  # seconds of running after which an earlier death is forgotten
 MANY_DEATHS = 5  # in a row: restarting does not help
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-class Stopped(Exception):
-    """A request to end: Ctrl-C, SIGTERM, or a closed terminal."""
 
 
 @dataclass(slots=True)
@@ -101,7 +97,8 @@ class Supervisor:
         """Start one command and watch it from now on."""
         child = Child(name, command, self.logs / f"{name}.log", keep)
         self.children.append(child)
-        child.start(self.environment)
+        with postponed():
+            child.start(self.environment)
         return child
 
     def watch(self, seconds: float | None = None) -> None:
@@ -114,7 +111,8 @@ class Supervisor:
         deadline = time.monotonic() + seconds if seconds is not None else None
         while deadline is None or time.monotonic() < deadline:
             for child in self.children:
-                self._look(child, time.monotonic())
+                with postponed():
+                    self._look(child, time.monotonic())
             time.sleep(POLL)
 
     def stop(self) -> None:
@@ -162,27 +160,6 @@ class Supervisor:
         pause = min(FIRST_PAUSE * 2 ** (child.deaths - 1), LONGEST_PAUSE)
         child.again_at = now + pause
         self.say(f"{child.name} exited with {code} and is restarted")
-
-
-@contextmanager
-def stopping_signals() -> Iterator[None]:
-    """Turn Ctrl-C, SIGTERM and a closed terminal into `Stopped`, once.
-
-    A second Ctrl-C during the stop is ignored: an incomplete stop would leave processes.
-    """
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def stop(number: int, _frame: FrameType | None) -> None:
-        for each in numbers:
-            signal.signal(each, signal.SIG_IGN)
-        raise Stopped(signal.Signals(number).name)
-
-    before = {number: signal.signal(number, stop) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def child_environment(**changes: str) -> dict[str, str]:

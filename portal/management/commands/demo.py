@@ -15,7 +15,7 @@ from portal.demo.bootstrap.run import Plan, prepare
 from portal.demo.bootstrap.state import MemoryFault
 from portal.demo.scenario.story import WEEK_DAYS, WHOLE_FLEET, Story
 from portal.embedded.errors import ServicesError
-from portal.embedded.supervisor import Stopped, stopping_signals
+from portal.embedded.stopping import Stopped, stopping_signals
 
 CANNOT_RUN = 3
 SMALL = {"days": 3, "gpus": 24}  # --fast

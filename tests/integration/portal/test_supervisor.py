@@ -19,13 +19,14 @@ ROOT = Path(__file__).resolve().parents[3]
 PARENT = """
 import sys
 from pathlib import Path
-from portal.embedded.supervisor import Stopped, Supervisor, child_environment
-from portal.embedded.supervisor import stopping_signals
+from portal.embedded.stopping import Stopped, stopping_signals
+from portal.embedded.supervisor import Supervisor, child_environment
 supervisor = Supervisor(child_environment(), Path(sys.argv[1]))
 with stopping_signals():
     try:
         supervisor.start("forks", ["/bin/sh", "-c", sys.argv[2]])
         print("up", flush=True)
+        exec(sys.argv[3])
         supervisor.watch()
     except Stopped as stopped:
         supervisor.stop()
@@ -95,7 +96,7 @@ def test_command_that_ignores_the_wish_is_killed(
 def test_signals_end_everything(tmp_path: Path, number: signal.Signals) -> None:
     shell = f"exec {sys.executable} -c 'import time; time.sleep(600)' {tmp_path}/x"
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(tmp_path), shell],
+        [sys.executable, "-c", PARENT, str(tmp_path), shell, ""],
         cwd=ROOT,
         text=True,
         stdout=subprocess.PIPE,
@@ -108,10 +109,44 @@ def test_signals_end_everything(tmp_path: Path, number: signal.Signals) -> None:
     assert not processes_of(str(tmp_path))
 
 
+IN_A_DESTRUCTOR = """
+import os, signal
+class Swallowing:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+Swallowing()
+"""
+WHILE_A_LOCK_IS_HELD = """
+import os, signal
+def profile(frame, event, function):
+    if event == "c_return" and frame.f_code.co_name == "_internal_poll":
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.SIGTERM)
+sys.setprofile(profile)
+"""
+
+
+@pytest.mark.parametrize("moment", [IN_A_DESTRUCTOR, WHILE_A_LOCK_IS_HELD])
+def test_a_signal_at_a_bad_moment_ends_everything(tmp_path: Path, moment: str) -> None:
+    shell = f"exec {sys.executable} -c 'import time; time.sleep(600)' {tmp_path}/x"
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(tmp_path), shell, moment],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+    ) as parent:
+        try:
+            answer, _ = parent.communicate(timeout=60)
+        finally:
+            parent.kill()
+    assert answer == "up\nstopped by SIGTERM\n"
+    assert not processes_of(str(tmp_path))
+
+
 def test_commands_end_with_a_killed_supervisor(tmp_path: Path) -> None:
     shell = f"exec {sys.executable} -c 'import time; time.sleep(600)' {tmp_path}/x"
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(tmp_path), shell],
+        [sys.executable, "-c", PARENT, str(tmp_path), shell, ""],
         cwd=ROOT,
         text=True,
         stdout=subprocess.PIPE,
