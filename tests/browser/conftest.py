@@ -124,6 +124,31 @@ def wrong_in_both_themes(page: Page, violations: Callable[..., list[str]]) -> li
     return light + dark
 
 
+COLUMN_BEYOND = """([name, title]) => {
+    const table = [...document.querySelectorAll('main .table-wrap > table')].find(one =>
+        one.tHead.textContent.includes(title) && (one.parentElement
+            .getAttribute('aria-labelledby') ?? 'objects').startsWith(name));
+    const at = [...table.tHead.rows[0].cells].findIndex(
+        cell => cell.textContent.trim() === title);
+    const cells = [...table.tBodies[0].rows].map(row => row.cells[at]).filter(Boolean);
+    return cells.map(cell => cell.getBoundingClientRect())
+        .filter(box => box.left < 0 || box.right > innerWidth || !box.width).length
+        + (cells.length ? 0 : 1);
+}"""
+
+
+def beyond(page: Page, table: str, title: str) -> int:
+    """How many cells of a column are not whole on the screen; 1 if it has no cell.
+
+    Args:
+        page: an open page.
+        table: how the id of the heading of the table begins; `objects` if it has none.
+        title: of the column.
+    """
+    found: int = page.evaluate(COLUMN_BEYOND, [table, title])
+    return found
+
+
 @dataclass
 class Visit:
     """A page of somebody who is signed in, and everything it complained about."""

@@ -14,7 +14,12 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
 from scheduler_view.actions import due_work
-from tests.browser.conftest import SignIn, turn_dark, wrong_in_both_themes
+from tests.browser.conftest import (
+    SignIn,
+    beyond,
+    turn_dark,
+    wrong_in_both_themes,
+)
 from tests.integration.scheduler_view.actions.office import Office, quota
 from tests.integration.scheduler_view.views.desk import desk_of
 from tests.story import Story
@@ -280,6 +285,27 @@ def test_pages_with_content_are_clean_and_fit_a_small_phone(
     assert violations(page, only_colors=True) == []
     page.set_viewport_size({"width": PHONE, "height": 800})
     assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "title"),
+    [
+        ("/changes/1", "objects", "After"),
+        ("/changes/1", "objects", "Before"),
+        ("/changes", "changes", "State"),
+        ("/changes", "changes", "Plan"),
+        ("/quotas", "quotas", "In use"),
+        ("/quotas", "quotas", "In the cluster"),
+        ("/teams/vision/quota", "now-title", "Pending"),
+        ("/audit", "audit", "Before → after"),
+    ],
+)
+def test_what_decides_is_on_the_screen_of_a_phone(
+    desk: Office, sign_in: SignIn, path: str, table: str, title: str
+) -> None:
+    del desk
+    page = sign_in("ana", width=390, is_kept=True).open(path)
+    assert beyond(page, table, title) == 0
 
 
 def test_the_keyboard_alone_edits_a_quota(desk: Office, sign_in: SignIn) -> None:

@@ -13,7 +13,7 @@ from pytest_django import DjangoDbBlocker
 
 from scheduler_view.domain.objects.stored_manifest import kept
 from scheduler_view.models import Observation, ObservationRun
-from tests.browser.conftest import SignIn, turn_dark
+from tests.browser.conftest import SignIn, beyond, turn_dark
 from tests.story import Story
 
 PHONE = 320
@@ -142,3 +142,21 @@ def test_pages_beside_it_name_what_others_set(
     else:
         assert page.get_by_text("does not manage").count() == 1
     assert violations(page) == []
+
+
+@pytest.mark.usefixtures("limits")
+@pytest.mark.parametrize(
+    ("path", "table"),
+    [
+        (ADDRESS, "spaces"),
+        (ADDRESS, "tree"),
+        (ADDRESS, "classes"),
+        ("/tiers", "others"),
+    ],
+)
+def test_who_set_a_limit_is_on_the_screen_of_a_phone(
+    sign_in: SignIn, path: str, table: str
+) -> None:
+    page = sign_in("ana", width=390, is_kept=True).open(path)
+    assert beyond(page, table, "Set by") == 0
+    assert beyond(page, table, "Actions") == 0

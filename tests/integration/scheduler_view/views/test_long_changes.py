@@ -77,7 +77,7 @@ def _step(change: ChangeSet, number: int, tier: str) -> ChangeStep:
 
 def objects_of(page: str) -> list[str]:
     """Names of the objects in the table, in its order."""
-    table = page[page.index('class="objects"') : page.index("</table>")]
+    table = page[page.index('class="stacks objects"') : page.index("</table>")]
     return re.findall(
         r'<span class="mono">ResourceQuota vision-prod/(\S+)</span>', table
     )
