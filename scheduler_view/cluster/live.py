@@ -1,4 +1,4 @@
-"""Objects of a cluster as the client returns them: what the server sent, unchanged."""
+"""Objects of a cluster as the client returns them: what the server sent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,9 +6,12 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import structlog
 
 from scheduler_view.domain.objects.manifest import Pin, owners, pin_of
+from scheduler_view.domain.objects.object_shapes import well_formed
 
+log = structlog.get_logger(__name__)
 Manifest = Mapping[str, Any]
 
 
@@ -42,10 +45,23 @@ class LiveObject:
     meta: Meta
     raw: bytes | msgspec.Raw
 
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The complete object as a value; only its head if the rest is not readable."""
+        try:
+            found: dict[str, Any] = msgspec.json.decode(self.raw)
+        except (msgspec.DecodeError, RecursionError) as error:
+            log.warning("unreadable", kind=self.kind, name=self.name, error=str(error))
+            found = {"metadata": msgspec.to_builtins(self.meta)}
+        return found
+
     @cached_property
     def manifest(self) -> Manifest:
-        """The complete object as a value, with `kind` and `apiVersion`, which lists leave out."""
-        found: dict[str, Any] = msgspec.json.decode(self.raw)
+        """The object without fields of a wrong type; with `kind` and `apiVersion`.
+
+        Lists leave these two out.
+        """
+        found, _ = well_formed(self.kind, self.sent)
         found.setdefault("kind", self.kind)
         found.setdefault("apiVersion", self.version)
         return found

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+import structlog
 from django.db import transaction
 from django.utils import timezone
 
@@ -26,12 +27,13 @@ from scheduler_view.cluster.kinds import (
 from scheduler_view.cluster.live import LiveObject, WatchEvent
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.objects.stored_manifest import kept
+from scheduler_view.domain.objects.stored_manifest import FAULTS, kept
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
 from scheduler_view.domain.schedulers import QUEUE_OBJECTS
 from scheduler_view.models import Observation, ObservationRun
 from scheduler_view.queries.resources import added_names
 
+log = structlog.get_logger(__name__)
 KINDS = (QUOTA, CLASS, NAMESPACE, LIMIT_RANGE, NODE, POD)  # the most important first
 BATCH = 1000  # rows of one statement
 _CONTENT = ("uid", "resource_version", "digest", "manifest", "changed_at")
@@ -201,9 +203,17 @@ def _row(
     at: datetime,
     added: Added = NONE_ADDED,
 ) -> Observation | None:
-    manifest = kept(kind, live.manifest, added)
+    manifest = kept(kind, live.sent, added)
     if manifest is None:
         return None
+    if FAULTS in manifest:
+        log.warning(
+            "wrong fields",
+            cluster=cluster.name,
+            kind=kind,
+            name=live.name,
+            faults=manifest[FAULTS],
+        )
     text = msgspec.json.encode(manifest, order="sorted")
     return Observation(
         cluster=cluster,

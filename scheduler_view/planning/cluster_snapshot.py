@@ -7,6 +7,7 @@ from typing import Any
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
 from scheduler_view.cluster.kinds import LIMIT_RANGE, NAMESPACE, NODE
+from scheduler_view.domain.json_operations import at_path
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA, Manifest, is_ours
 from scheduler_view.domain.plan.edit import Edit, TierEdit
@@ -97,7 +98,9 @@ def see(
         places=places,
         quotas=_in(client, QUOTA, names),
         ranges={
-            name: [item for one in found for item in one["spec"].get("limits") or []]
+            name: [
+                item for one in found for item in at_path(one, ("spec", "limits")) or []
+            ]
             for name, found in _if_allowed(client, LIMIT_RANGE, names).items()
         },
         classes=classes,

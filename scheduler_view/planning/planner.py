@@ -290,7 +290,7 @@ def _spec_of(one: Manifest, spec: TierSpec) -> TierSpec:
     """A tier with the values of one of its classes."""
     return replace(
         spec,
-        value=int(one["value"]),
+        value=int(one.get("value", spec.value)),
         preempts=one.get("preemptionPolicy") != "Never",
         description=str(one.get("description", "")),
     )

@@ -1,4 +1,7 @@
-"""Nodes of the tree of queues from stored objects, by kind of object."""
+"""Nodes of the tree of queues from stored objects, by kind of object.
+
+Fields with a wrong type were left out when the objects were stored (`objects/object_shapes.py`).
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -141,8 +144,8 @@ def _flavors(
     for group in at_path(manifest, ("spec", "resourceGroups")) or []:
         for flavor in group.get("flavors") or []:
             for one in flavor.get("resources") or []:
-                if resource_of(str(one.get("name")), added) is not None:
-                    yield str(flavor.get("name")), str(one["name"]), one
+                if resource_of(one.get("name") or "", added) is not None:
+                    yield str(flavor.get("name") or ""), one["name"], one
 
 
 def _reserved(status: Mapping[str, Any], flavor: str, resource: str) -> Fraction | None:

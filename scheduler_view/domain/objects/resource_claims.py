@@ -57,7 +57,11 @@ def given(
                 meta.get("namespace", ""),
                 meta["name"],
                 tuple(known.get(_key(r)) or _unknown(r) for r in ours),
-                tuple(str(p["uid"]) for p in pods if p.get("resource") == "pods"),
+                tuple(
+                    p["uid"]
+                    for p in pods
+                    if p.get("resource") == "pods" and p.get("uid")
+                ),
                 _EXTENDED in (meta.get("annotations") or {}),
                 _ms(str(meta.get("creationTimestamp") or "")),
             )

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.object_shapes import well_formed
 from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
 from scheduler_view.domain.schedulers import QUEUE_OBJECTS, queue_objects
 
+FAULTS = "faults"
 _META = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")
 _CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")
 _EVENT_FIELDS = (
@@ -29,9 +31,18 @@ Manifest = Mapping[str, Any]
 def kept(
     kind: str, manifest: Manifest, added: Added = NONE_ADDED
 ) -> dict[str, Any] | None:
-    """The part of an object that is stored; None for objects that are not stored."""
+    """The part of an object that is stored; None for objects that are not stored.
+
+    Args:
+        kind: of the object.
+        manifest: as the API server sent it. What has a wrong type is left out, and named in
+            `faults`.
+        added: resources that an administrator added.
+    """
+    manifest, faults = well_formed(kind, manifest)
     meta = manifest["metadata"]
     found: dict[str, Any] = {"kind": kind, "metadata": _picked(meta, *_META)}
+    found |= {FAULTS: faults} if faults else {}
     if kind in (QUOTA, CLASS, "LimitRange") or kind in QUEUE_OBJECTS:
         notes = _picked(meta.get("annotations") or {}, *_GIT_NOTES)
         found["metadata"] |= {"annotations": notes} if notes else {}

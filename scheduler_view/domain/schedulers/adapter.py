@@ -10,6 +10,7 @@ from typing import Any
 
 from accounting.domain.inventory.scheduler_queues import QueueFacts
 from scheduler_view.domain.schedulers.queue_fields import QueueFields
+from scheduler_view.domain.shape import Fields
 
 Manifest = Mapping[str, Any]
 
@@ -30,6 +31,7 @@ class QueueObjects:
     Attributes:
         kind: name in stored rows and plans; unique, unlike `Queue` of two APIs.
         endpoints: the newest version first; if a cluster does not have it, the next is tried.
+        shape: of the fields that are read.
         stored: the part of an object that is stored.
         facts: the figures of a queue, from its name, its stored part and its observation time;
             None if metrics have them.
@@ -40,6 +42,7 @@ class QueueObjects:
 
     kind: str
     endpoints: tuple[Endpoint, ...]
+    shape: Fields
     stored: Callable[[Manifest], dict[str, Any]]
     facts: Callable[[str, Manifest, int], QueueFacts] | None = None
     served: Callable[[Manifest], str] | None = None

@@ -25,11 +25,28 @@ from scheduler_view.domain.schedulers.queue_fields import (
     quantity_fault,
     shown,
 )
+from scheduler_view.domain.shape import (
+    AMOUNTS,
+    QUANTITY,
+    TEXT,
+    WHOLE,
+    Fields,
+)
 
 NAME = "kai"
-AMOUNTS = ("gpu/quota", "gpu/limit", "gpu/overQuotaWeight")
-FIELDS = (*AMOUNTS, "priority")
+GPU_FIELDS = ("gpu/quota", "gpu/limit", "gpu/overQuotaWeight")
+FIELDS = (*GPU_FIELDS, "priority")
 INT32 = 2**31 - 1
+_SHAPE = Fields(
+    spec=Fields(
+        parentQueue=TEXT,
+        priority=WHOLE,
+        resources=Fields(
+            gpu=Fields(quota=QUANTITY, limit=QUANTITY, overQuotaWeight=QUANTITY)
+        ),
+    ),
+    status=Fields(allocated=AMOUNTS, requested=AMOUNTS),
+)
 _QUOTA = ("spec", "resources", "gpu", "quota")
 
 
@@ -131,7 +148,7 @@ def _fault(field: str, value: str, _: Added) -> str:
     if field == "priority":
         return integer_fault(value, -INT32 - 1, INT32)
     number = _number(value)
-    if number == -1 and field != AMOUNTS[2]:
+    if number == -1 and field != GPU_FIELDS[2]:
         return ""  # no limit
     fault = quantity_fault(value)
     return f"{fault}; -1 means unlimited" if number is not None and fault else fault
@@ -172,6 +189,7 @@ ADAPTER = SchedulerAdapter(
             endpoints=(
                 Endpoint("scheduling.run.ai/v2", "queues", is_namespaced=False),
             ),
+            shape=_SHAPE,
             stored=stored,
             facts=facts,
             fields=QueueFields(
@@ -182,7 +200,7 @@ ADAPTER = SchedulerAdapter(
                 unknown=_unknown,
                 fault=_fault,
                 owned=_owned,
-                resource=lambda field: "" if field in AMOUNTS[:2] else None,
+                resource=lambda field: "" if field in GPU_FIELDS[:2] else None,
                 rules=lambda _, __: [],
                 doubts=_doubts,
                 used=_used,

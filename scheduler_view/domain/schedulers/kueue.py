@@ -28,12 +28,54 @@ from scheduler_view.domain.schedulers.queue_fields import (
     quantity_fault,
     shown,
 )
+from scheduler_view.domain.shape import (
+    CONDITIONS,
+    QUANTITY,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Fields,
+    Items,
+)
 
 LIMITS = ("nominalQuota", "borrowingLimit", "lendingLimit")
 CLUSTER_QUEUE, PRIORITY = "ClusterQueue", "WorkloadPriorityClass"
 INT32 = 2**31 - 1
 LONGEST_DESCRIPTION = 2048
 _GROUPS = ("spec", "resourceGroups")
+_FLAVORS = Items(
+    Fields(
+        name=TEXT,
+        resources=Items(
+            Fields(
+                name=TEXT,
+                nominalQuota=QUANTITY,
+                borrowingLimit=QUANTITY,
+                lendingLimit=QUANTITY,
+                total=QUANTITY,
+                borrowed=QUANTITY,
+            )
+        ),
+    )
+)
+_RESOURCE_GROUPS = Items(Fields(coveredResources=TEXTS, flavors=_FLAVORS))
+_QUEUE_SHAPE = Fields(
+    spec=Fields(
+        resourceGroups=_RESOURCE_GROUPS,
+        cohortName=TEXT,
+        cohort=TEXT,
+        queueingStrategy=TEXT,
+        stopPolicy=TEXT,
+    ),
+    status=Fields(
+        flavorsReservation=_FLAVORS,
+        flavorsUsage=_FLAVORS,
+        pendingWorkloads=WHOLE,
+        reservingWorkloads=WHOLE,
+        admittedWorkloads=WHOLE,
+        conditions=CONDITIONS,
+    ),
+)
 _QUEUE_SPEC = (
     *("resourceGroups", "cohortName", "cohort", "queueingStrategy", "stopPolicy"),
     *("fairSharing", "preemption"),
@@ -46,7 +88,7 @@ _QUEUE_STATUS = (
 
 def served(manifest: Manifest) -> str:
     """The ClusterQueue of a LocalQueue's namespace."""
-    return str((manifest.get("spec") or {}).get("clusterQueue"))
+    return str((manifest.get("spec") or {}).get("clusterQueue") or "")
 
 
 def cohort_of(manifest: Manifest) -> str:
@@ -207,12 +249,17 @@ ADAPTER = SchedulerAdapter(
         QueueObjects(
             kind="LocalQueue",
             endpoints=_kueue("localqueues"),
+            shape=Fields(
+                spec=Fields(clusterQueue=TEXT, stopPolicy=TEXT),
+                status=Fields(pendingWorkloads=WHOLE),
+            ),
             stored=_stored_local_queue,
             served=served,
         ),
         QueueObjects(
             kind=CLUSTER_QUEUE,
             endpoints=_kueue("clusterqueues", is_namespaced=False),
+            shape=_QUEUE_SHAPE,
             stored=_stored_cluster_queue,
             fields=QueueFields(
                 SentAs.PATCH,
@@ -232,11 +279,13 @@ ADAPTER = SchedulerAdapter(
         QueueObjects(
             kind="Cohort",
             endpoints=_kueue("cohorts", is_namespaced=False),
+            shape=Fields(spec=Fields(parentName=TEXT, resourceGroups=_RESOURCE_GROUPS)),
             stored=_stored_cohort,
         ),
         QueueObjects(
             kind=PRIORITY,
             endpoints=_kueue("workloadpriorityclasses", is_namespaced=False),
+            shape=Fields(value=WHOLE, description=TEXT),
             stored=_stored_priority,
             fields=QueueFields(
                 SentAs.APPLY,

@@ -28,10 +28,26 @@ from scheduler_view.domain.schedulers.queue_fields import (
     part_of,
     shown,
 )
+from scheduler_view.domain.shape import AMOUNTS, FLAG, TEXT, WHOLE, Fields
 
 QUEUE, ROOT = "VolcanoQueue", "root"
 LISTS = ("deserved", "capability")
 INT32 = 2**31 - 1
+_SHAPE = Fields(
+    spec=Fields(
+        weight=WHOLE,
+        capability=AMOUNTS,
+        deserved=AMOUNTS,
+        guarantee=Fields(resource=AMOUNTS),
+        reclaimable=FLAG,
+        parent=TEXT,
+        priority=WHOLE,
+        dequeueStrategy=TEXT,
+    ),
+    status=Fields(
+        state=TEXT, allocated=AMOUNTS, pending=WHOLE, running=WHOLE, inqueue=WHOLE
+    ),
+)
 _SPEC = (
     *("weight", "capability", "deserved", "guarantee", "reclaimable", "parent"),
     *("priority", "dequeueStrategy"),
@@ -179,6 +195,7 @@ ADAPTER = SchedulerAdapter(
                     "scheduling.volcano.sh/v1beta1", "queues", is_namespaced=False
                 ),
             ),
+            shape=_SHAPE,
             stored=_stored,
             fields=QueueFields(
                 SentAs.APPLY,

@@ -61,19 +61,23 @@ def _workload_classes(seen: ObservedLimits) -> Iterator[LimitRow]:
             **seen.made(live, ("value",), change=change),
             state=_state(change),
             adopts=not change and "value" in live,
-            why_not="It is GPU Ledger's." if change else "",
+            why_not="It is GPU Ledger's."
+            if change
+            else ("" if "value" in live else "It has no value."),
             seen_at=seen.seen_at.get(WORKLOAD_CLASS),
         )
 
 
 def _why_not(name: str, live: Manifest, tiers: set[str]) -> str:
     """Why a class cannot become a tier; empty if it can."""
+    if "value" not in live:
+        return "It has no value."
     if name.startswith("system-"):
         return "It is Kubernetes' own."
     if name in tiers:
         return f"GPU Ledger has a tier of the name {name}."
     description = str(live.get("description") or "")
-    spec = TierSpec(name, int(live.get("value", 0)), description=description)
+    spec = TierSpec(name, live["value"], description=description)
     faults = tier_faults(spec)
     return f"{faults[0][:1].upper()}{faults[0][1:]}." if faults else ""
 

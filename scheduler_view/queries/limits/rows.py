@@ -5,15 +5,16 @@ names no other team.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from accounting.access import Scope
 from accounting.models import Cluster
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.objects.stored_manifest import FAULTS
 from scheduler_view.models import ObservationRun
 from scheduler_view.queries.limits.class_limits import class_limits
-from scheduler_view.queries.limits.limit_row import LimitRow
+from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
 from scheduler_view.queries.limits.namespace_limits import quota_limits, range_limits
 from scheduler_view.queries.limits.observed import (
     LIMITING,
@@ -69,10 +70,45 @@ def limit_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[LimitRo
 
 def rows_of(seen: ObservedLimits) -> Iterator[LimitRow]:
     """The same of one cluster."""
+    faults = _faults(seen)
     spaces = [*quota_limits(seen), *range_limits(seen)]
-    yield from sorted(spaces, key=lambda row: (row.namespace, row.name, row.resource))
-    yield from class_limits(seen)
-    yield from queue_limits(seen)
+    known = {(row.kind, row.namespace, row.name) for row in spaces}
+    spaces += [
+        _unread(seen, *place)
+        for place in sorted(faults.keys() - known)
+        if place[0] in (QUOTA, RANGE)
+    ]
+    spaces.sort(key=lambda row: (row.namespace, row.name, row.resource))
+    for row in (*spaces, *class_limits(seen), *queue_limits(seen)):
+        fault = faults.get((row.kind, row.namespace, row.name))
+        yield replace(row, text=f"{row.text} {fault}".strip()) if fault else row
+
+
+Place = tuple[str, str, str]  # kind, namespace, name
+
+
+def _faults(seen: ObservedLimits) -> dict[Place, str]:
+    """What was left out of objects that a person may read, as a sentence."""
+    return {
+        (kind, namespace, name): f"Not read: {'; '.join(live[FAULTS])}."
+        for kind, own in seen.objects.items()
+        for namespace, name, live in own
+        if live.get(FAULTS) and (not namespace or seen.sees(namespace))
+    }
+
+
+def _unread(seen: ObservedLimits, kind: str, namespace: str, name: str) -> LimitRow:
+    """An object of which no number of GPUs could be read."""
+    return LimitRow(
+        seen.cluster.name,
+        LimitGroup.NAMESPACES,
+        kind,
+        name,
+        namespace,
+        **seen.team_of(namespace),
+        why_not="No number of GPUs could be read.",
+        seen_at=seen.seen_at.get(kind),
+    )
 
 
 def not_read(cluster: str = "") -> list[NotRead]:

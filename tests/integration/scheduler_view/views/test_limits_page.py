@@ -6,6 +6,7 @@ Ana is an admin, Luis leads vision. The objects are stored as the observation st
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from html import escape
 from typing import Any
 
 import pytest
@@ -293,3 +294,66 @@ def test_the_lowest_of_two_quotas_is_adopted(limits: None, sign_in: SignIn) -> N
         f"{ADDRESS}/adopt", {"cluster": "north", "all": "yes"}, follow=True
     )
     assert "There is nothing to adopt." in html_of(again)
+
+
+def test_fields_of_a_wrong_type_are_named_and_nothing_else_is_lost(
+    limits: None, sign_in: SignIn
+) -> None:
+    good = {"name": GPU, "nominalQuota": 8}
+    write(
+        "ClusterQueue",
+        "torn",
+        spec={
+            "cohortName": ["all"],
+            "resourceGroups": [
+                "a100",
+                {"flavors": [{"name": "a100", "resources": [good, "x"]}]},
+                {"flavors": "h100"},
+            ],
+        },
+        status={"flavorsReservation": 5, "pendingWorkloads": "many"},
+    )
+    capability = {GPU: "8", "cpu": {}}
+    deserved: list[str] = []
+    spec = {"capability": capability, "deserved": deserved, "weight": 10**30}
+    write("VolcanoQueue", "torn", spec=spec, status="Open")
+    write("KaiQueue", "torn", spec={"resources": {"gpu": {"quota": "1e999"}}})
+    write("Cohort", "torn", spec={"parentName": 5, "resourceGroups": {}})
+    write("LocalQueue", "torn", "vision-prod", spec={"clusterQueue": {"a": "b"}})
+    write("PriorityClass", "torn", value="high", globalDefault="yes")
+    write("WorkloadPriorityClass", "torn", value=None, description=[])
+    write("ResourceQuota", "torn", "vision-prod", spec={"hard": [GPU], "scopes": "a"})
+    write("LimitRange", "torn", "vision-prod", spec={"limits": {"max": {GPU: "4"}}})
+    ana = sign_in("ana")
+    page = " ".join(html_of(ana.get(ADDRESS)).split())
+    found = rows(ana)
+    queue = found["ClusterQueue /torn"]
+    assert (queue["limit"], queue["part"]) == ("8", "a100")
+    assert queue["text"] == (
+        'Not read: spec.cohortName is a list, not a text; spec.resourceGroups[0] is "a100", '
+        'not an object; spec.resourceGroups[1].flavors[0].resources[1] is "x", not an '
+        'object; spec.resourceGroups[2].flavors is "h100", not a list; '
+        "status.flavorsReservation is 5, not a list; 1 more field has a wrong type."
+    )
+    for place, text in {
+        "VolcanoQueue /torn": "spec.capability.cpu is an object, not a quantity; "
+        "spec.deserved is a list, not an object; ",
+        "KaiQueue /torn": 'spec.resources.gpu.quota is "1e999", not a quantity',
+        "Cohort /torn": "spec.parentName is 5, not a text",
+        "LocalQueue vision-prod/torn": "spec.clusterQueue is an object, not a text",
+        "PriorityClass /torn": 'value is "high", not a whole number; '
+        'globalDefault is "yes", not true or false.',
+        "WorkloadPriorityClass /torn": "description is a list, not a text",
+        "ResourceQuota vision-prod/torn": "spec.hard is a list, not an object",
+        "LimitRange vision-prod/torn": "spec.limits is an object, not a list",
+    }.items():
+        assert text in found[place]["text"]
+        assert escape(text) in page
+    assert found["PriorityClass /torn"]["why_not"] == "It has no value."
+    assert "vision-prod/compute" in page
+    for address in ("/quotas", "/quotas/queues", "/teams/vision/quota", "/tiers"):
+        assert ana.get(address, follow=True).status_code in (200, 404)
+    ana.post(f"{ADDRESS}/adopt", {"cluster": "north", "all": "yes"})
+    change = ChangeSet.objects.get()
+    adopted = {edit["name"] for edit in change.edits if edit["kind"] == "queue"}
+    assert {"torn", "vision-queue"} <= adopted
