@@ -239,11 +239,12 @@ Spellings = Annotated[
 
 
 class LabelsSpec(Section):
-    """The labels for a workload type, a lifecycle or an owner, by LabelPurpose."""
+    """The labels for a workload type, a lifecycle, an owner or a family, by LabelPurpose."""
 
     workload_type: Spellings | None = None
     lifecycle: Spellings | None = None
     owner: Spellings | None = None
+    family: Spellings | None = None
 
 
 def _spelled_once(name: str, info: ValidationInfo) -> str:

@@ -52,11 +52,12 @@ class LabelPurpose(models.TextChoices):
     WORKLOAD_TYPE = "workload_type"
     LIFECYCLE = "lifecycle"
     OWNER = "owner"
+    FAMILY = "family"
 
 
 @pghistory.track()
 class LabelSpelling(models.Model):
-    """One pod or node label whose value is a workload type, a lifecycle or an owner."""
+    """One pod or node label whose value is of a purpose."""
 
     purpose = models.CharField(max_length=16, choices=LabelPurpose.choices)
     label = models.CharField(max_length=317)  # Kubernetes: prefix 253 + "/" + name 63

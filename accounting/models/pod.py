@@ -1,8 +1,11 @@
 """Pods as kube-state shows them, their workloads, and their holds."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import F, Q
 
+from accounting.domain.inventory.families import family_of
 from accounting.models.cluster import Cluster, Node
 from accounting.models.organisation import Team
 
@@ -47,6 +50,11 @@ class Workload(models.Model):
     kind = models.CharField(max_length=63)  # Job, Deployment, Pod, ...
     name = models.CharField(max_length=253)
     type = models.CharField(max_length=32, blank=True)  # training, notebook, ...
+    # of work that is the same but for what was generated (rules.md N41)
+    family = models.CharField(max_length=253, db_default="", default="", blank=True)
+    family_pod = models.ForeignKey(  # whose label names the family; null: the name does
+        "Pod", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
 
     class Meta:
         constraints = [
@@ -54,9 +62,17 @@ class Workload(models.Model):
                 fields=["cluster", "namespace", "kind", "name"], name="workload_unique"
             )
         ]
+        indexes = [
+            models.Index(fields=["namespace", "family"], name="workload_by_family")
+        ]
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """With the family that its name says, unless it has one."""
+        self.family = self.family or family_of(self.name, self.kind)
+        super().save(*args, **kwargs)
 
 
 class Owner(models.Model):

@@ -103,7 +103,7 @@ class Dimension:
         return all(key.name in _OF_LINES for key in self.keys)
 
 
-_OF_LINES = frozenset({*FIELDS, "day", "hour"})
+_OF_LINES = frozenset({*FIELDS, "family", "day", "hour"})
 
 _CLUSTER = "LEFT JOIN accounting_cluster cl ON cl.id = u.cluster_id"
 _TEAM = "LEFT JOIN accounting_team t ON t.id = u.team_id"
@@ -145,6 +145,15 @@ DIMENSIONS = (
             DimensionKey("workload_kind", "wl.kind"),
         ),
         joins=(_NAMESPACE, _WORKLOAD),
+    ),
+    Dimension(
+        name="family",
+        label="Family",
+        keys=(
+            DimensionKey("namespace", "n.name"),
+            DimensionKey("family", "u.family"),
+        ),
+        joins=(_NAMESPACE,),
     ),
     Dimension(
         name="workload_type",

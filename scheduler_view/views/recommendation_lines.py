@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from accounting.domain.billing.charge import charge_of
-from scheduler_view.domain.waste.families import families_of
 from scheduler_view.domain.waste.recommend import (
     Saving,
     saving_of,
@@ -42,7 +41,7 @@ class FamilyLine:
         row = self.one.row
         if len(self.rows) == 1:
             return row.workload or row.node
-        return families_of(one.row.workload for one in self.rows)[row.workload]
+        return row.family
 
     @property
     def tokens(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The workload, team, tier and type of a pod's time, and from when on."""
+"""The workload, its family, the team, tier and type of a pod's time, and from when on."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,9 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import to_instant, to_ms
+from accounting.domain.inventory.families import family_of
 from accounting.domain.inventory.label_names import label_name
+from accounting.ingest.evidence.families import resolve_families
 from accounting.ingest.evidence.ids import BATCH
 from accounting.models import (
     Binding,
@@ -45,6 +47,7 @@ def resolve_pods(cluster: Cluster, pod_ids: Iterable[int] | None = None) -> set[
     if not chosen:
         return set()
     _resolve_workloads(cluster, chosen)
+    resolve_families(cluster, chosen, is_all=pod_ids is None)
     rules = list(Binding.objects.order_by("position", "pk"))
     spellings = list(
         LabelSpelling.objects.filter(purpose=LabelPurpose.WORKLOAD_TYPE).values_list(
@@ -86,7 +89,13 @@ def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> None:
         keys[pod.pk] = (pod.namespace_id, *(above or (kind, name)))
     Workload.objects.bulk_create(
         [
-            Workload(cluster=cluster, namespace_id=ns, kind=kind, name=name)
+            Workload(
+                cluster=cluster,
+                namespace_id=ns,
+                kind=kind,
+                name=name,
+                family=family_of(name, kind),
+            )
             for ns, kind, name in sorted(set(keys.values()))
         ],
         ignore_conflicts=True,

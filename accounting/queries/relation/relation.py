@@ -13,6 +13,7 @@ from typing import Any
 from accounting.domain.core.interval import Interval
 from accounting.queries.dimensions import BY_NAME, Dimension, StoredIn, named
 from accounting.queries.relation.by_gpu import gpu_ids, rows_by_gpu
+from accounting.queries.relation.families import with_family
 from accounting.queries.relation.gpu_rollups import Grain, Piece
 from accounting.queries.relation.retained_range import kept_facts
 from accounting.queries.relation.row_limit import check_rows
@@ -130,6 +131,8 @@ def _chosen(
 ) -> Relation:
     wanted = named((*dimensions, *selection.filters))
     chosen = _base(selection, wanted, column)
+    if BY_NAME["family"] in wanted:
+        chosen.body = with_family(chosen.body)
     chosen.joins = tuple(dict.fromkeys(join for one in wanted for join in one.joins))
     _restrict(chosen, selection)
     return chosen

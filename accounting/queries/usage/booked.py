@@ -4,14 +4,21 @@ A row of a report has the time that is known now and, for closed days, the money
 Days of open periods, parts of an hour, and reports by GPU, node or pod follow rules.md N28.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from accounting.domain.billing.charge_lines import FIELDS, PLATFORM
 from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
-from accounting.queries.dimensions import DimensionKey, StoredIn, keys_of, named
+from accounting.queries.dimensions import (
+    BY_NAME,
+    DimensionKey,
+    StoredIn,
+    keys_of,
+    named,
+)
+from accounting.queries.relation.families import lines_with_family
 from accounting.queries.relation.relation import Relation
 from accounting.queries.selection import FIRST, LAST, Amounts, Selection, is_on_days
 from accounting.rating.billing_settings import (
@@ -28,11 +35,13 @@ _CLOSED_DAY = f"""coalesce(
     u.billing_on >= (SELECT to_date(min(period), 'YYYY-MM') {_CLOSED})
     AND u.billing_on <
         (SELECT to_date(max(period), 'YYYY-MM') + interval '1 month' {_CLOSED}), false)"""
+_Table = Callable[[str], str]  # a table of lines, with their family if it is needed
 _ENTRIES = "('credit', 'adjustment')"
 _IS_LATER = f"(l.corrects <> '' OR l.kind IN {_ENTRIES})"
 """Lines of a day that a month books later or beside its time."""
 
-_LINE = ", ".join(f"l.{name}" for name in ("revision_id", "line_id", *FIELDS))
+_FIELDS = (*FIELDS, "family")
+_LINE = ", ".join(f"l.{name}" for name in ("revision_id", "line_id", *_FIELDS))
 _LINES = f"""
     SELECT {_LINE}, v.currency FROM {{table}} l
     JOIN accounting_periodrevision v ON v.id = l.revision_id AND v.reopened_at IS NULL
@@ -92,15 +101,23 @@ def booked_part(
         where.append(
             "l.team IN (SELECT slug FROM accounting_team WHERE id = ANY(%(scope)s))"
         )
+    table = lines_with_family if BY_NAME["family"] in dimensions else _as_booked
     by_hour = any(one.stored is StoredIn.HOURS for one in dimensions)
     if not by_hour and (selection.period is None or is_on_days(selection.period)):
-        return _whole_days(selection, where)
-    return _by_hour(selection, where, by_hour=by_hour)
+        return _whole_days(selection, where, table)
+    return _by_hour(selection, where, table, by_hour=by_hour)
 
 
-def _whole_days(selection: Selection, where: Sequence[str]) -> BookedPart:
+def _as_booked(table: str) -> str:
+    return f"(SELECT *, '' AS family FROM {table})"
+
+
+def _whole_days(
+    selection: Selection, where: Sequence[str], table: _Table
+) -> BookedPart:
     first, after = _days(selection.period)
-    lines = _lines(selection.amounts, [*where, _between("l", "b_first", "b_after")])
+    whole = [*where, _between("l", "b_first", "b_after")]
+    lines = _lines(selection.amounts, whole, table)
     rows = f"""SELECT {_LINE}, l.currency, NULL::timestamptz AS hour_start,
                {_WHOLE} FROM ({lines}) l"""
     return BookedPart(_CLOSED_DAY, rows, {"b_first": first, "b_after": after})
@@ -111,7 +128,7 @@ _WHOLE = """l.charge AS charge_part,
 
 
 def _by_hour(
-    selection: Selection, where: Sequence[str], *, by_hour: bool
+    selection: Selection, where: Sequence[str], table: _Table, *, by_hour: bool
 ) -> BookedPart:
     """Whole days as they are, and those that are cut or shown by hour divided over hours."""
     period = selection.period or Interval.of(FIRST, LAST)
@@ -137,14 +154,13 @@ def _by_hour(
         cut += f" AND NOT ({_between('l', 'b_inside', 'b_beyond')})"
         hours += f" AND NOT ({_between('d', 'b_inside', 'b_beyond')})"
     divided = divided_by_hour(
-        _lines(selection.amounts, [*where, cut]), f"{hours} AND {_NEAR}"
+        _lines(selection.amounts, [*where, cut], table), f"{hours} AND {_NEAR}"
     )
     rows = f"""SELECT {_LINE}, l.currency, l.hour_start, l.charge_part, l.unpriced_part
                FROM ({divided}) l WHERE {_hours_of("l")}"""
     if not by_hour:
-        whole = _lines(
-            selection.amounts, [*where, _between("l", "b_inside", "b_beyond")]
-        )
+        inside_of = [*where, _between("l", "b_inside", "b_beyond")]
+        whole = _lines(selection.amounts, inside_of, table)
         rows = f"""{rows} UNION ALL
                SELECT {_LINE}, l.currency, NULL::timestamptz, {_WHOLE} FROM ({whole}) l"""
     return BookedPart(f"({_CLOSED_DAY} AND {_hours_of('u')})", rows, values)
@@ -155,22 +171,22 @@ _NEAR = """d.hour_start >= %(b_first)s::date - interval '2 days'
     AND d.hour_start < %(b_after)s::date + interval '2 days'"""
 
 
-def _lines(amounts: Amounts, where: Sequence[str]) -> str:
+def _lines(amounts: Amounts, where: Sequence[str], table: _Table) -> str:
     """Lines of closed days; corrected: of every day, what any month has booked for it."""
     text = " AND ".join(where)
     kinds = f"l.kind <> 'rounding' AND NOT {_IS_LATER}"
     if amounts is Amounts.BOOKED:
         return _LINES.format(
-            table="charge_line", closed="NOT NULL", kinds=kinds, where=text
+            table=table("charge_line"), closed="NOT NULL", kinds=kinds, where=text
         )
     closed = _LINES.format(
-        table="charge_line",
+        table=table("charge_line"),
         closed="NOT NULL",
         kinds="l.kind <> 'rounding'",
         where=text,
     )
     running = _LINES.format(
-        table="running_line", closed="NULL", kinds=_IS_LATER, where=text
+        table=table("running_line"), closed="NULL", kinds=_IS_LATER, where=text
     )
     return f"{closed} UNION ALL {running}"
 
@@ -293,7 +309,7 @@ def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
 
 def _fields(keys: Iterable[str]) -> Iterator[str]:
     """The fields of lines among keys."""
-    return (name for name in keys if name in FIELDS)
+    return (name for name in keys if name in _FIELDS)
 
 
 def _sum(column: str, condition: str) -> str:
@@ -302,4 +318,4 @@ def _sum(column: str, condition: str) -> str:
 
 def _line_key(key: DimensionKey) -> str:
     """A key over lines, which have names where time has references."""
-    return f"u.{key.name}" if key.name in FIELDS else key.sql
+    return f"u.{key.name}" if key.name in _FIELDS else key.sql

@@ -82,7 +82,7 @@ def _job(
     story: Story, trainer: Trainer, day: int, number: int, chance: Random
 ) -> Request:
     is_reformed = story.is_reformed(day_start(day))
-    job = f"{trainer.project}-{code_of(4, story.seed, trainer.project, day, number)}"
+    job = f"{trainer.project}-{code_of(5, story.seed, trainer.project, day, number)}"
     run_s = int(trainer.hours * HOUR_S * chance.lognormvariate(0, 0.8))
     if is_reformed:  # the same work on GPUs that are used better
         run_s = int(run_s * TRAINING_UTILIZATION[0] / TRAINING_UTILIZATION[1])

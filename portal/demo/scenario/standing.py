@@ -100,9 +100,9 @@ def members(
     day = local_day(at_s)
     is_array = standing in ARRAYS
     code = (
-        code_of(4, story.seed, standing.name, day)
+        code_of(5, story.seed, standing.name, day)
         if is_array
-        else code_of(4, story.seed, standing.name, slot, number)
+        else code_of(5, story.seed, standing.name, slot, number)
     )
     job = f"{standing.name}-{code}"
     pools, gpus, pods = _fitting(story, standing)
@@ -178,7 +178,7 @@ def mistakes(story: Story, day: int) -> Iterator[tuple[int, Request]]:
     """What newcomers submit on a day."""
     for one in MISTAKES if story.is_reformed(day_start(day)) else ():
         at_s = day_start(day) + int(one.hour * HOUR_S)
-        job = f"{one.name}-{code_of(4, story.seed, one.name, day)}"
+        job = f"{one.name}-{code_of(5, story.seed, one.name, day)}"
         yield (
             at_s,
             Request(

@@ -5,39 +5,26 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
 
-from scheduler_view.domain.waste.families import families_of
 from scheduler_view.queries.waste.row import WasteRow
 
 
 def family_rows(rows: Sequence[WasteRow]) -> list[WasteRow]:
     """One row for each rule, team and family of work; other rows stay, largest amount first."""
-    places: dict[tuple[str, str], set[str]] = {}
-    for row in rows:
-        if row.workload:
-            place = row.cluster, row.namespace
-            places.setdefault(place, set()).add(row.workload)
-    stems = {place: families_of(names) for place, names in places.items()}
     found: dict[tuple[object, ...], list[WasteRow]] = {}
     for row in rows:
-        name = row.workload
-        if name:
-            name = stems[row.cluster, row.namespace][name]
         of_team = row.rule, row.cluster, row.team, row.currency
-        work = row.namespace, row.kind, name, row.node, row.pool
+        work = row.namespace, row.kind, row.family, row.node, row.pool
         found.setdefault((*of_team, *work), []).append(row)
-    made = [
-        same[0] if len(same) == 1 else _together(same, str(work[6]))
-        for work, same in found.items()
-    ]
+    made = [same[0] if len(same) == 1 else _together(same) for same in found.values()]
     return sorted(made, key=lambda row: (-row.raw, -row.gpu_ms))
 
 
-def _together(rows: Sequence[WasteRow], name: str) -> WasteRow:
+def _together(rows: Sequence[WasteRow]) -> WasteRow:
     first = rows[0]
     has_price = first.amount is not None
     return replace(
         first,
-        workload=name,
+        workload=first.family,
         findings=sum(row.findings for row in rows),
         pods=sum(row.pods for row in rows),
         start=min(row.start for row in rows),

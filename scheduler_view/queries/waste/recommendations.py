@@ -13,7 +13,6 @@ from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.models import Cluster
 from accounting.rating.billing_settings import billing_day
-from scheduler_view.domain.waste.families import families_of
 from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.recommend import (
     EFFORTS,
@@ -272,18 +271,10 @@ def families(
 ) -> list[list[RecommendationRow]]:
     """Rows of one rule, state and currency about work of one family, in their order."""
     found: dict[tuple[object, ...], list[RecommendationRow]] = {}
-    names: dict[tuple[str, str], set[str]] = {}
-    listed = list(rows)
-    for one in listed:
-        place = one.row.cluster, one.row.namespace
-        names.setdefault(place, set()).add(one.row.workload)
-    stems = {place: families_of(known) for place, known in names.items()}
-    for one in listed:
-        row = one.row
-        stem = stems[row.cluster, row.namespace][row.workload] if row.workload else ""
+    for one in rows:
         key = (
-            *(one.subject[:3], one.subject[4], row.namespace, stem),
-            *(one.state, row.currency),
+            *(one.subject[:3], one.subject[4], one.row.namespace, one.row.family),
+            *(one.state, one.row.currency),
         )
         found.setdefault(key, []).append(one)
     return list(found.values())

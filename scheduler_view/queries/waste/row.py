@@ -19,7 +19,7 @@ class WasteRow:
 
     Attributes:
         team: slug; `unmapped` for held time without a team, empty for free time.
-        kind, workload: of the work unit; empty for free time.
+        kind, workload, family: of the work unit (rules.md N41); empty for free time.
         pool: resource and model, for free time of a pool; then `node` is empty.
         findings, pods: how many.
         start, end: of the first and the last finding; they may reach beyond the days.
@@ -43,6 +43,7 @@ class WasteRow:
     namespace: str
     kind: str
     workload: str
+    family: str
     node: str
     pool: str
     findings: int

@@ -13,6 +13,7 @@ from accounting.domain.billing.charge import charge_list, charge_of
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import to_instant
 from accounting.domain.core.money import NOTHING, Money
+from accounting.domain.inventory.families import family_of
 from accounting.domain.reports.rows import UNMAPPED
 from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.wording import Division
@@ -56,7 +57,7 @@ KEY = """ARRAY[coalesce(f.team_id, 0), coalesce(f.workload_id, 0),
                    ELSE hashtextextended(f.unit || f.pool, 0) END]"""
 _OF_ROW = (
     *("rule", "cluster", "slug", "team", "slot", "namespace", "kind", "workload"),
-    *("node", "pool", "currency", "is_free", "key"),
+    *("family", "node", "pool", "currency", "is_free", "key"),
 )
 _BY = ", ".join(_OF_ROW)
 _ROWS = f"""
@@ -69,6 +70,7 @@ _ROWS = f"""
                coalesce(n.name, split_part(f.unit, '/', 2)) AS namespace,
                coalesce(w.kind, split_part(f.unit, '/', 1)) AS kind,
                coalesce(w.name, p.name, split_part(f.unit, '/', 3)) AS workload,
+               coalesce(w.family, '') AS family,
                coalesce(d.name, '') AS node, f.pool, f.currency,
                f.node_id IS NOT NULL OR f.pool <> '' AS is_free, {KEY} AS key, f.pod_id,
                f.start_ms, f.end_ms, f.gpu_ms, f.unpriced_ms, f.raw,
@@ -176,6 +178,7 @@ def _rows(
                 of_row["namespace"],
                 of_row["kind"],
                 of_row["workload"],
+                of_row["family"] or family_of(of_row["workload"], of_row["kind"]),
                 of_row["node"],
                 of_row["pool"],
                 findings,

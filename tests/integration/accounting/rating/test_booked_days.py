@@ -45,6 +45,7 @@ BY = (
     "model",
     "tier",
     "workload",
+    "family",
     "namespace",
     "day",
     "lifecycle",

@@ -176,10 +176,10 @@ def test_advice_fits_how_the_gpus_of_a_node_are_divided(
 
 def test_work_of_one_family_is_one_row_for_each_rule(fleet: Fleet) -> None:
     # never busy: 2 GPUs x 1 h, 1 GPU x 2 h and 1 GPU x 1 h at 2.50; tail: 20 minutes
-    fleet.hold("video-bcdf", "i" * 12, "i" * 12)
-    fleet.hold("video-x9kq", "i" * 24)
-    fleet.hold("video-zzzz", "bbbbbbiiii")
-    fleet.hold("video-qqqq", "i" * 12, team="search")
+    fleet.hold("video-bcdfg", "i" * 12, "i" * 12)
+    fleet.hold("video-x9kqz", "i" * 24)
+    fleet.hold("video-zzzzz", "bbbbbbiiii")
+    fleet.hold("video-qqqqq", "i" * 12, team="search")
     fleet.hold("audio", "i" * 12)
     fleet.roll_up()
     compute_due(fleet.cluster)
@@ -189,9 +189,9 @@ def test_work_of_one_family_is_one_row_for_each_rule(fleet: Fleet) -> None:
         (row.rule, row.workload, row.team, row.works, row.amount) for row in report.rows
     ] == [
         ("never_busy", "video", "vision", 2, Decimal("10.00")),
-        ("never_busy", "video-qqqq", "search", 1, Decimal("2.50")),
+        ("never_busy", "video-qqqqq", "search", 1, Decimal("2.50")),
         ("never_busy", "audio", "vision", 1, Decimal("2.50")),
-        ("tail", "video-zzzz", "vision", 1, Decimal("0.83")),
+        ("tail", "video-zzzzz", "vision", 1, Decimal("0.83")),
     ]
     assert {row.works for row in report.each} == {1}
     assert len(report.each) == 5
@@ -200,8 +200,8 @@ def test_work_of_one_family_is_one_row_for_each_rule(fleet: Fleet) -> None:
     found = evidence_of(report.rows, days)
     of_first = found["never_busy", "USD", report.rows[0].key]
     assert [(one.pod, one.gpu_ms) for one in of_first] == [
-        ("video-bcdf", 7_200_000),
-        ("video-x9kq", 7_200_000),
+        ("video-bcdfg", 7_200_000),
+        ("video-x9kqz", 7_200_000),
     ]
     assert len(found) == 4
 

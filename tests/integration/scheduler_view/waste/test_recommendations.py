@@ -228,8 +228,8 @@ def by_name() -> dict[str, RecommendationRow]:
 def test_work_that_is_over_has_no_recommendation(fleet: Fleet) -> None:
     run_of(fleet, "once-dpst", 4, 3)
     run_of(fleet, "lasts", 4, 3, ended=False)
-    run_of(fleet, "video-bcdf", 4, 3)
-    run_of(fleet, "video-x9kq", 4, 3)
+    run_of(fleet, "video-bcdfg", 4, 3)
+    run_of(fleet, "video-x9kqz", 4, 3)
     run_of(fleet, "stopped-bcdf", 4, 10)
     run_of(fleet, "stopped-x9kq", 4, 17)
     run_of(fleet, "notebook", 4, 3, kind="StatefulSet")
@@ -237,8 +237,8 @@ def test_work_that_is_over_has_no_recommendation(fleet: Fleet) -> None:
     assert set(by_name()) == {
         "sweep",  # its holds are not known
         "lasts",
-        "video-bcdf",  # others like it run again
-        "video-x9kq",
+        "video-bcdfg",  # others like it run again
+        "video-x9kqz",
         "notebook",  # it runs again, and was found last week
     }
     page = text(person("root", "admin").get("/recommendations?state=all"))
@@ -275,8 +275,8 @@ def test_weeks_that_differ_tenfold_claim_no_saving(fleet: Fleet) -> None:
 
 def test_work_of_one_family_is_one_row_and_decided_together(fleet: Fleet) -> None:
     """Two runs in different weeks: 4 GPUs on a day of a week of seven, 240 / 7 x 30 a month."""
-    run_of(fleet, "video-bcdf", 4, 3)
-    run_of(fleet, "video-x9kq", 4, 10)
+    run_of(fleet, "video-bcdfg", 4, 3)
+    run_of(fleet, "video-x9kqz", 4, 10)
     lead = person("lena", team="vision", fleet=fleet)
     answer = lead.get("/recommendations")
     (line,) = [
@@ -289,7 +289,7 @@ def test_work_of_one_family_is_one_row_and_decided_together(fleet: Fleet) -> Non
     assert len(tokens) == 2
     lead.post("/recommendations/decide", {"subject": tokens, "state": "accepted"})
     found = by_name()
-    assert {found[n].state for n in ("video-bcdf", "video-x9kq")} == {"accepted"}
+    assert {found[n].state for n in ("video-bcdfg", "video-x9kqz")} == {"accepted"}
     assert found["sweep"].is_open
     other = person("otto", team="search", fleet=fleet)
     refused = other.post(
