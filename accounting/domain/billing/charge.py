@@ -40,6 +40,15 @@ def charge_list(raw: Mapping[Key, Cell], places: int = 6) -> dict[Key, Money]:
     return split_list(raw, places, HOUR_MS)
 
 
+def page_charges(raw: Mapping[Key, Cell], places: int) -> dict[Key, Money]:
+    """A list as a page shows it: to the six places of reports, then to the currency's.
+
+    Rounding in one step would differ by a cent if the six places end in a half.
+    """
+    six = charge_list(raw)
+    return split_list({key: one.cell for key, one in six.items()}, places)
+
+
 def price_amounts(
     quantities: Sequence[tuple[int, Decimal | None, str]],
     places: int,

@@ -1,15 +1,14 @@
 """Wasted time by rule and work unit, largest cost first: rows of pages, REST and commands."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
 from django.db import connection
 
 from accounting.access import Scope
-from accounting.domain.billing.charge import charge_list, charge_of
+from accounting.domain.billing.charge import charge_of, page_charges
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import to_instant
 from accounting.domain.core.money import NOTHING, Money
@@ -29,7 +28,7 @@ class WasteReport:
 
     Attributes:
         rows: of families of work, largest amount first.
-        each: the same of each work unit.
+        each: the same of each work unit; amounts have six places, each rounded alone.
         days: of the range, whose findings are computed, in order.
         totals: of all rows that are in totals, one for each currency.
         gpu_ms, unpriced_ms: of the same rows; no amount includes `unpriced_ms`.
@@ -109,7 +108,7 @@ def waste_report(
     Finance and administrators read all of it, leads that of their teams.
 
     Args:
-        places: decimal places of amounts; rows and totals are rounded as one list.
+        places: decimal places of amounts; those of a rule come to its total, as the bridge has it.
         clusters, teams: names and slugs; empty for all. With teams, free time is left out.
         read_team: the number of a team that the person may read without leading it.
     """
@@ -128,7 +127,8 @@ def waste_report(
         cursor.execute(_ROWS, values)
         found = cursor.fetchall()
     measured, computed_at = measured_days(days, clusters)
-    rows = _rows(found, places, measured)
+    each = _rows(found, measured)
+    rows = rounded_by_rule(family_rows(each), places)
     claimed = [row for row in rows if row.is_in_totals]
     sums: dict[str, Money] = {}
     for row in claimed:
@@ -136,8 +136,8 @@ def waste_report(
             known = sums.get(row.currency, NOTHING)
             sums[row.currency] = known + Money(row.amount, row.currency)
     return WasteReport(
-        family_rows(rows),
         rows,
+        each,
         sorted({day for of_cluster in measured.values() for day in of_cluster}),
         tuple(sums.values()),
         sum(row.gpu_ms for row in claimed),
@@ -146,28 +146,47 @@ def waste_report(
     )
 
 
+def rounded_by_rule(rows: Sequence[WasteRow], places: int) -> list[WasteRow]:
+    """The same rows with amounts in `places`, which come to the rounded total of their rule.
+
+    The bridge rounds that total alone: rows and parts are in one sum (scheduling.md "Waste").
+    """
+    amounts: dict[int, Money] = {}
+    for rule in {row.rule for row in rows}:
+        amounts |= page_charges(
+            {
+                i: (row.raw, row.currency)
+                for i, row in enumerate(rows)
+                if row.rule == rule and row.currency
+            },
+            places,
+        )
+    return [
+        replace(
+            row,
+            amount=amounts[i].amount,
+            amount_low=amounts[i].amount
+            if row.raw_low == row.raw
+            else min(charge_of(row.raw_low, places), amounts[i].amount),
+        )
+        if i in amounts
+        else row
+        for i, row in enumerate(rows)
+    ]
+
+
 def _rows(
-    found: Sequence[tuple[Any, ...]],
-    places: int,
-    measured: Mapping[str, Sequence[date]],
+    found: Sequence[tuple[Any, ...]], measured: Mapping[str, Sequence[date]]
 ) -> list[WasteRow]:
     keyed = [dict(zip(_OF_ROW, row, strict=False)) for row in found]
-    amounts = charge_list(
-        {
-            i: (row[-1], of_row["currency"])
-            for i, (row, of_row) in enumerate(zip(found, keyed, strict=True))
-            if of_row["currency"]
-        },
-        places,
-    )
     divided = divisions({of_row["key"][3] for of_row in keyed} - {0})
     rows = []
-    for i, (row, of_row) in enumerate(zip(found, keyed, strict=True)):
+    for row, of_row in zip(found, keyed, strict=True):
         findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, low, raw = row[
             len(_OF_ROW) :
         ]
         is_free = of_row["is_free"]
-        amount = amounts.get(i)
+        has_price = bool(of_row["currency"])
         rows.append(
             WasteRow(
                 of_row["rule"],
@@ -187,8 +206,8 @@ def _rows(
                 to_instant(end_ms),
                 gpu_ms,
                 unpriced_ms,
-                None if amount is None else amount.amount,
-                _low(amount, low, raw, places),
+                charge_of(raw) if has_price else None,
+                charge_of(low) if has_price else None,
                 raw,
                 low,
                 of_row["currency"],
@@ -198,11 +217,3 @@ def _rows(
             )
         )
     return rows
-
-
-def _low(
-    amount: Money | None, low: Decimal, raw: Decimal, places: int
-) -> Decimal | None:
-    if amount is None or low == raw:
-        return None if amount is None else amount.amount
-    return charge_of(low, places)

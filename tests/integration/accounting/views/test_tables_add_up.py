@@ -31,6 +31,7 @@ from tests.story import Story
 
 SPLITS = ("team", "model", "tier", "namespace", "day", "state", "correction")
 NOVEMBER = "from=2026-11-01&to=2026-12-01"
+WASTE_DAYS = "from=2026-11-19&to=2026-11-21"
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +74,7 @@ def pages() -> list[str]:
     found.append(f"/explain?what=charge&{NOVEMBER}")
     found.append(f"/explain?what=charge&team=vision&{NOVEMBER}")
     found.append(f"/explain?what=ledger&{NOVEMBER}")
+    found += [f"/waste?{WASTE_DAYS}", f"/teams/vision?{WASTE_DAYS}"]
     return [*found, f"/gpus/{Gpu.objects.first().uuid}"]  # type: ignore[union-attr]
 
 
@@ -86,6 +88,31 @@ def test_rows_come_to_their_totals_on_every_page(sign_in: SignIn) -> None:
         added += count
     assert wrong == []
     assert added > 60
+
+
+def test_the_findings_of_a_rule_come_to_its_part_of_the_bridge(
+    sign_in: SignIn,
+) -> None:
+    """Of rules that count only idle time; on the page, and over REST with six places."""
+    ana, compared = sign_in("ana"), 0
+    tables = tables_of(html_of(ana.get(f"/waste?{WASTE_DAYS}&per=200")))
+    parts = {row[0]: amount_in(row[2]) for t in tables[:2] for row in t.body}
+    found: dict[str, Decimal] = {}
+    for row in tables[2].body:
+        title = row[0].split(" Evidence")[0]
+        amount = amount_in(row[tables[2].heads.index("Cost")])
+        found[title] = found.get(title, Decimal(0)) + (amount or 0)
+    for title in ("Never busy", "Idle at the end", "Idle holder"):
+        if title in found:
+            assert found[title] == (parts[title] or 0), title
+            compared += 1
+    assert compared
+    rest = ana.get(f"/api/v1/waste-bridge?{WASTE_DAYS}").json()["rows"]
+    rows = ana.get(f"/api/v1/waste?{WASTE_DAYS}").json()["rows"]
+    for rule in ("never_busy", "tail", "idle"):
+        of_rule = [Decimal(row["amount"] or 0) for row in rows if row["rule"] == rule]
+        [amount] = [row["amount"] for row in rest if row["part"] == rule] or [0]
+        assert sum(of_rule, Decimal(0)) == Decimal(amount), rule
 
 
 def test_spend_and_spent_of_a_team_differ_by_what_is_said(sign_in: SignIn) -> None:

@@ -174,6 +174,28 @@ def test_advice_fits_how_the_gpus_of_a_node_are_divided(
     assert report.totals == ()
 
 
+@pytest.mark.parametrize("places", [2, 3])
+def test_the_findings_of_a_rule_come_to_its_part_of_the_bridge(
+    fleet: Fleet, places: int
+) -> None:
+    # idle: 8 windows at 2.50 an hour, 1.666667; three tails: 7 windows each, 1.458333. As one
+    # list of 6.041667 the tails have the larger remainders, and 1.66 was left for the idle one.
+    fleet.hold("train", "b" + "i" * 8 + "b")
+    for name in ("alpha", "gamma", "omega"):
+        fleet.hold(name, "b" + "i" * 7)
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    days = DayRange(DAY, DAY + ONE_DAY)
+    [idle, _] = bridges(Selection(EVERYTHING, None, {}), days, [DAY], places)
+    report = waste_report(EVERYTHING, days, places)
+    of_rules = {row.part: row.amount for row in idle.parts if row.part != "rest"}
+    assert of_rules.keys() == {"idle", "tail"}
+    for rule, amount in of_rules.items():
+        assert amount == sum(row.amount or 0 for row in report.rows if row.rule == rule)
+    assert [one.amount for one in report.totals] == [sum(of_rules.values())]  # type: ignore[arg-type]
+    assert idle.total.amount == sum(row.amount or 0 for row in idle.parts)
+
+
 def test_work_of_one_family_is_one_row_for_each_rule(fleet: Fleet) -> None:
     # never busy: 2 GPUs x 1 h, 1 GPU x 2 h and 1 GPU x 1 h at 2.50; tail: 20 minutes
     fleet.hold("video-bcdfg", "i" * 12, "i" * 12)
