@@ -24,9 +24,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`; at least one."""
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+def listed(names: Sequence[str], last: str = " and ") -> str:
+    """`a`, `a and b`, `a, b and c`; at least one. `last` is before the last one."""
+    return last.join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def sentence(text: str) -> str:
+    """A text with a capital and a period."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
 SHOWN = 3  # names in a text; a team may have hundreds of namespaces

@@ -41,6 +41,9 @@ class HolderRowSerializer(RowSerializer):
     finalizers = serializers.ListField(
         child=serializers.CharField(), help_text="that keep such a pod"
     )
+    waits = serializers.BooleanField(
+        help_text="it is on no node, and waits too; a quota counts it since it was created"
+    )
 
 
 class ReportSerializer(RowSerializer):

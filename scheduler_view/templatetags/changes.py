@@ -24,7 +24,7 @@ from scheduler_view.domain.waits.wording import (
     metric_cause_text,
     overlay_text,
 )
-from scheduler_view.domain.wording import units
+from scheduler_view.domain.wording import sentence, units
 from scheduler_view.queries.changes.headlines import titles_of
 from scheduler_view.queries.quotas import QuotaRow, ResourceRow
 
@@ -173,33 +173,35 @@ def wait_overlay(overlay: str, stage: str = "") -> str:
 
 
 @register.filter
-def wait_change(change: Mapping[str, Any]) -> str:
-    """A change that would let work start, as a short text."""
-    return change_text(change)
-
-
-@register.filter
 def wait_free(free: Mapping[str, Any]) -> str:
-    """GPUs that are free where one constraint of waiting work excludes them."""
-    return free_behind_text(free)
+    """GPUs that are free where one constraint of waiting work excludes them, as a sentence."""
+    return sentence(free_behind_text(free))
 
 
 @register.filter
 def wait_partial(partial: Mapping[str, Any]) -> str:
-    """A change that is not enough alone, with what then remains."""
-    return partial_text(partial)
+    """A change that is not enough alone, with what then remains, as a sentence."""
+    return sentence(partial_text(partial))
 
 
 @register.filter
-def wait_changes(changes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Changes of which each is enough; those with the same words once, with their number.
+def wait_changes(
+    changes: Sequence[Mapping[str, Any]], free: Sequence[Mapping[str, Any]] = ()
+) -> list[str]:
+    """Changes of which each is enough, as sentences; those with the same words once.
 
-    Pods of teams that the person may not read have no names.
+    Pods of teams that the person may not read have no names: their number is added.
+
+    Args:
+        changes: those that were tried.
+        free: GPUs that a change opens: shown by `wait_free`, which says the change too.
     """
+    opened = [change_text(one) for one in free]
     texts = Counter(change_text(change) for change in changes)
     return [
-        text if count == 1 else f"{text} (any of {count})"
+        sentence(text if count == 1 else f"{text} (any of {count})")
         for text, count in texts.items()
+        if text not in opened
     ]
 
 

@@ -255,6 +255,7 @@ class Blockers:
             index.world.holds.get(pod.uid, NO_FACTS).idle_since_ms,
             pod.ending_ms if pod.is_stuck else None,
             pod.finalizers if pod.is_stuck else (),
+            not pod.node,
         )
 
 

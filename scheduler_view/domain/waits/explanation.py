@@ -77,6 +77,7 @@ class Blocker:
         idle_since_ms: None if it is not idle, or not known.
         ending_ms: when it was deleted, if it should have ended by now; else None.
         finalizers: that keep it, of a pod with `ending_ms`.
+        waits: it is on no node, and waits too: a quota counts it since it was created.
     """
 
     pod: str
@@ -91,6 +92,7 @@ class Blocker:
     idle_since_ms: int | None = None
     ending_ms: int | None = None
     finalizers: tuple[str, ...] = ()
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

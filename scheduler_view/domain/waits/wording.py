@@ -14,7 +14,7 @@ CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.LIMIT_RANGE: "A LimitRange rejects it",
     WaitCause.PRIORITY_CLASS_MISSING: "Its priority class does not exist",
     WaitCause.ADMISSION_OTHER: "The API server rejects its pods",
-    WaitCause.BACK_OFF: "Its pods failed; new ones are made after a pause",
+    WaitCause.BACK_OFF: "Its pods failed; new ones are created after a pause",
     WaitCause.SUSPENDED: "A person suspended it",
     WaitCause.QUEUE: "Its queue has not admitted it",
     WaitCause.QUEUE_CHECK: "An admission check of its queue has not let it in",
@@ -54,15 +54,15 @@ CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.RETRY_PENDING: "Nothing blocks it; the scheduler tries again soon",
     WaitCause.OTHER: "Other reason",
     WaitCause.IMAGE_PULL: "Its image cannot be pulled; it holds its GPUs",
-    WaitCause.CONTAINER_CONFIG: "Its containers cannot be made; it holds its GPUs",
+    WaitCause.CONTAINER_CONFIG: "Its containers cannot be created; it holds its GPUs",
     WaitCause.CRASH_LOOP: "A container fails again and again; it holds its GPUs",
     WaitCause.INIT_CONTAINER: "An init container runs first; it holds its GPUs",
     WaitCause.STARTING: "Its containers are starting; it holds its GPUs",
 }
 OVERLAY_TEXTS: Mapping[Overlay, str] = {
     Overlay.GANG_PARTIAL: "Part of the gang holds GPUs and waits for the rest",
-    Overlay.GANG_DEADLOCK: "Gangs hold what the other one waits for",
-    Overlay.PRIORITY_INVERSION: "Work of lower priority holds what it needs",
+    Overlay.GANG_DEADLOCK: "Gangs are deadlocked: each holds GPUs that another needs",
+    Overlay.PRIORITY_INVERSION: "Lower-priority work holds the GPUs it needs",
     Overlay.OWN_ROLLOUT: "It waits for its own old pods",
     Overlay.HOLDS_WHILE_STARTING: "It holds GPUs while it starts",
 }
@@ -92,7 +92,7 @@ def metric_cause_text(cause: str) -> str:
 def overlay_text(overlay: str, stage: str = "") -> str:
     """An overlay as a sentence without a period; of refused work, as a quota has it."""
     if (overlay, stage) == (Overlay.PRIORITY_INVERSION, Stage.REFUSED):
-        return "Work of lower priority holds enough of its quota"
+        return "Lower-priority work holds enough of its quota"
     known = {one.value: text for one, text in OVERLAY_TEXTS.items()}
     return known.get(overlay, overlay)
 
@@ -100,7 +100,7 @@ def overlay_text(overlay: str, stage: str = "") -> str:
 def change_text(change: Change) -> str:
     """What would let a unit start, as a sentence without a period."""
     if change["change"] == "together":
-        return ", and ".join(change_text(one) for one in change["changes"])
+        return listed([change_text(one) for one in change["changes"]], ", and ")
     write = _CHANGES.get(change["change"])
     return write(change) if write is not None else str(change["change"])
 
@@ -143,7 +143,7 @@ _EXCLUDES: Mapping[str, Callable[[Change], str]] = {
         f"its node affinity on {c['key']} excludes: drop it to use them"
     ),
     "tolerate": lambda c: (
-        f"{'has' if c['nodes'] == 1 else 'have'} the taint "
+        f"{'has' if c['nodes'] == 1 else 'have'} "
         f"{_taint(c).removeprefix('it tolerates ')}: tolerate it to use them"
     ),
 }
@@ -151,16 +151,23 @@ _EXCLUDES: Mapping[str, Callable[[Change], str]] = {
 
 def _ended(change: Change) -> str:
     if "count" in change:
-        teams = ", ".join(change["teams"])
+        teams = listed(change["teams"])
         is_one = change["count"] == 1
         return f"a pod of {teams} ends" if is_one else f"pods of {teams} end"
     pods = change.get("pods") or [change.get("pod", "")]
     stuck = change.get("stuck") or {}
-    live = [pod for pod in pods if pod not in stuck]
-    verb = "ends" if len(live) == 1 else "end"
-    parts = [f"{', '.join(live)} {verb}"] if live else []
+    waiting = [pod for pod in pods if pod in change.get("waiting", ())]
+    live = [pod for pod in pods if pod not in stuck and pod not in waiting]
+    parts = [f"{_pods(live)} {'ends' if len(live) == 1 else 'end'}"] if live else []
+    if waiting:
+        verb = "waits too, is" if len(waiting) == 1 else "wait too, are"
+        parts.append(f"{_pods(waiting)}, which {verb} deleted")
     parts += [_stuck(pod, stuck[pod]) for pod in pods if pod in stuck]
-    return ", and ".join(parts)
+    return listed(parts, ", and ")
+
+
+def _pods(paths: Sequence[str]) -> str:
+    return f"the pod{'' if len(paths) == 1 else 's'} {listed(paths)}"
 
 
 def _claim_freed(change: Change) -> str:
@@ -168,7 +175,7 @@ def _claim_freed(change: Change) -> str:
     if not pods:
         return f"the claim {claim} is allocated again"
     verb = "ends" if len(pods) == 1 else "end"
-    return f"{listed(pods)} {verb}, so that the claim {claim} is allocated again"
+    return f"{_pods(pods)} {verb}, so that the claim {claim} is allocated again"
 
 
 def _no_capital(by: str) -> str:
@@ -178,14 +185,26 @@ def _no_capital(by: str) -> str:
 def _stuck(pod: str, finalizers: Sequence[str]) -> str:
     """A pod that was deleted and does not go: to delete it again is of no use."""
     if not finalizers:
-        return f"{pod}, which is terminating, is deleted by force"
+        return f"{_pods([pod])}, which is terminating, is deleted by force"
     noun = "finalizer" if len(finalizers) == 1 else "finalizers"
-    return f"{pod}, which is terminating, loses its {noun} {listed(finalizers)}"
+    return (
+        f"{_pods([pod])}, which is terminating, loses its {noun} {listed(finalizers)}"
+    )
+
+
+def _a_pod(change: Change, unnamed: str) -> str:
+    return _pods([change["pod"]]) if change.get("pod") else unnamed
 
 
 def _gang(change: Change) -> str:
-    named = change.get("object") or f"a gang of {', '.join(change['teams'])}"
-    return f"{named} ends"
+    if "object" not in change:
+        return f"a gang of {listed(change['teams'])} ends"
+    return f"{_object(change['object'])} ends"
+
+
+def _object(subject: str) -> str:
+    """`the Job lab/train`."""
+    return "the " + subject.replace("/", " ", 1)
 
 
 def _request(change: Change) -> str:
@@ -203,7 +222,7 @@ def _at_least(change: Change) -> str:
 
 def _limit(change: Change) -> str:
     whose = "each pod has" if change["type"] == "Pod" else "each container has"
-    return f"{whose} a limit of {change['resource']}, up to {change['to']}"
+    return f"{whose} a limit of at most {change['to']} of {change['resource']}"
 
 
 def _added(change: Change) -> str:
@@ -229,13 +248,16 @@ def _range(change: Change) -> str:
 
 
 def _lower(change: Change) -> str:
-    if change.get("name"):
-        return f"it has a lower priority class{_called(change)}"
-    return "it has no priority class"
+    return _of_class(change, "lower") if change.get("name") else _WITHOUT_CLASS
 
 
-def _called(change: Change) -> str:
-    return f", {change['name']}" if change.get("name") else ""
+_WITHOUT_CLASS = "it has no priority class"
+
+
+def _of_class(change: Change, word: str) -> str:
+    name = change.get("name")
+    class_ = f"the {word} priority class {name}" if name else f"a {word} priority class"
+    return f"it has {class_}"
 
 
 def _wait(change: Change) -> str:
@@ -247,12 +269,12 @@ def _wait(change: Change) -> str:
 def _taint(change: Change) -> str:
     taint = change["taint"]
     value = f"={taint['value']}" if taint["value"] else ""
-    return f"it tolerates {taint['key']}{value}:{taint['effect']}"
+    return f"it tolerates the taint {taint['key']}{value}:{taint['effect']}"
 
 
 def _node(change: Change) -> str:
     labels = change.get("labels") or {}
-    named = ", ".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    named = listed([f"{key}={value}" for key, value in sorted(labels.items())] or [""])
     count = change.get("nodes", 1)
     has = [counted(change["units"], "free GPU")] if change.get("units") else []
     if change.get("resource") and has:
@@ -270,21 +292,24 @@ def _become_free(units: int) -> str:
 
 
 def _have_ended(pods: int) -> str:
-    verb = "has" if pods == 1 else "have"
-    return f"{counted(pods, 'pod')} {verb} ended, which has begun"
+    is_one = pods == 1
+    return (
+        f"{counted(pods, 'pod')} that {'is' if is_one else 'are'} terminating "
+        f"{'has' if is_one else 'have'} ended"
+    )
 
 
 def _labels(change: Change) -> str:
-    named = ", ".join(f"{k}={v}" for k, v in sorted(change["labels"].items()))
+    named = listed([f"{k}={v}" for k, v in sorted(change["labels"].items())])
     return f"a pod with {named} starts"
 
 
 def _let_in_ends(change: Change) -> str:
     work = f"work in the queue {change['queue']} ends"
     if not change.get("units"):
-        return f"enough of the {work}"
+        return f"enough {work}"
     amount = amount_text(change["units"], change["resource"])
-    return f"enough of the {work}: {amount} more"
+    return f"enough {work} to free {amount}"
 
 
 def _queue_raised(change: Change) -> str:
@@ -293,7 +318,7 @@ def _queue_raised(change: Change) -> str:
     kind = "ClusterQueue" if change["object"] == "ClusterQueue" else "queue"
     more = amount_text(change["more"], change["resource"])
     to = f", to {change['to']}" if "to" in change else ""
-    return f"{name}{where} in the {kind} {change['queue']} is raised by {more}{to}"
+    return f"the {name}{where} in the {kind} {change['queue']} is raised by {more}{to}"
 
 
 def _container_runs(change: Change) -> str:
@@ -305,26 +330,28 @@ def _container_runs(change: Change) -> str:
 
 
 def _retried(change: Change) -> str:
-    when = " within 10 minutes of the failure," if "at_most_ms" in change else ""
+    when = " within 10 minutes of the failure" if "at_most_ms" in change else ""
     kind = change["object"].partition("/")[0]
-    return f"the {kind} makes new pods,{when} and they do not fail"
+    return f"the {kind} creates new pods{when}, and they do not fail"
 
 
 _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "end_pod": _ended,
     "end_pods": _ended,
     "end_gang": _gang,
-    "move_pod": lambda c: f"{c.get('pod') or 'a pod'} moves to another node",
-    "delete_pod": lambda c: f"{c.get('pod') or 'the pod'} is deleted and made again",
-    "uncordon": lambda c: f"{c['node']} is uncordoned",
-    "repair_node": lambda c: f"{c['node']} is ready again",
+    "move_pod": lambda c: f"{_a_pod(c, 'a pod')} moves to another node",
+    "delete_pod": lambda c: f"{_a_pod(c, 'the pod')} is deleted and recreated",
+    "uncordon": lambda c: f"the node {c['node']} is uncordoned",
+    "repair_node": lambda c: f"the node {c['node']} is ready again",
     "wait_for_node": lambda c: (
         f"the node that {_no_capital(c['by'])} is adding is ready"
     ),
     "raise_node_pool": lambda c: (
         f"the limits of the NodePool {c['node_pool']} are raised"
     ),
-    "finish_setup": lambda c: f"{c['node']} is set up and loses the taint {c['taint']}",
+    "finish_setup": lambda c: (
+        f"the node {c['node']} is set up and loses the taint {c['taint']}"
+    ),
     "repair_plugin": lambda c: f"the device plugin of {c['node']} reports its GPUs",
     "repair_gpus": lambda c: f"the GPUs of {c['node']} are repaired",
     "tolerate": _taint,
@@ -340,9 +367,11 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "grow_request": _at_least,
     "set_limit": _limit,
     "scale_down": lambda c: f"it is scaled down to {c['to']}",
-    "allow_unavailable": lambda c: f"its rollout may end {c['to']} pod first",
+    "allow_unavailable": lambda c: (
+        f"its rollout allows {counted(c['to'], 'unavailable pod')}"
+    ),
     "allow_preemption": lambda c: "its priority class may preempt",
-    "raise_tier": lambda c: f"it has a higher priority class{_called(c)}",
+    "raise_tier": lambda c: _of_class(c, "higher"),
     "lower_tier": _lower,
     "raise_quota": _quota,
     "raise_limit_range": _range,
@@ -379,7 +408,7 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
         f"the Workload {c['object'].partition('/')[2]} is activated again (spec.active)"
     ),
     "pass_check": lambda c: f"the admission check {c['check']} lets it in",
-    "resume": lambda c: f"{c['object']} is resumed",
+    "resume": lambda c: f"{_object(c['object'])} is resumed",
     "remove_gate": lambda c: f"the gate {c['gate']} is removed",
     "start_scheduler": lambda c: f"the scheduler {c['scheduler']} runs",
     "wait_for_end": lambda c: _have_ended(c["pods"]),

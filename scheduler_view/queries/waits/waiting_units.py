@@ -37,6 +37,7 @@ class HolderRow:
         cost_per_hour: what its GPUs cost; None without a price, or if its team may not be read.
         ending_since: when it was deleted, if it should have ended by now; else None.
         finalizers: that keep such a pod.
+        waits: it is on no node; a quota counts it since it was created.
     """
 
     team: str
@@ -53,6 +54,7 @@ class HolderRow:
     currency: str = ""
     ending_since: datetime | None = None
     finalizers: Sequence[str] = ()
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +323,7 @@ class _Reader:
             cost.currency if cost else "",
             _instant(held.get("ending_ms")),
             held.get("finalizers", ()) if is_shown else (),
+            held.get("waits", False),
         )
 
     def _shown(self, change: Change) -> Change:

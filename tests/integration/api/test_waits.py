@@ -96,6 +96,7 @@ def test_what_waits_is_told_to_those_whose_it_is(ask: Ask) -> None:
         "currency": None,
         "ending_since": None,
         "finalizers": [],
+        "waits": False,
     }
     expected = {
         "cluster": cluster.name,

@@ -16,11 +16,16 @@ def ended(pods: Iterable[PodObject]) -> WaitChange:
     """The change that ends some pods."""
     pods = list(pods)
     stuck = {pod.path: list(pod.finalizers) for pod in pods if pod.is_stuck}
-    return _end([pod.path for pod in pods], stuck)
+    waiting = [pod.path for pod in pods if not pod.node and not pod.is_stuck]
+    return _end([pod.path for pod in pods], stuck, waiting)
 
 
-def _end(paths: list[str], stuck: Mapping[str, list[str]]) -> WaitChange:
-    more = {"stuck": dict(stuck)} if stuck else {}
+def _end(
+    paths: list[str], stuck: Mapping[str, list[str]], waiting: list[str]
+) -> WaitChange:
+    more = ({"stuck": dict(stuck)} if stuck else {}) | (
+        {"waiting": sorted(waiting)} if waiting else {}
+    )
     if len(paths) == 1:
         return WaitChange("end_pod", {"pod": paths[0], **more})
     return WaitChange("end_pods", {"pods": sorted(paths), **more})
@@ -54,6 +59,7 @@ def joined(found: list[Remedy]) -> Remedy:
     """All changes, each once; the ends of pods as one."""
     ends: dict[str, None] = {}
     stuck: dict[str, list[str]] = {}
+    waiting: dict[str, None] = {}
     others: list[WaitChange] = []
     for change in (c for one in found for c in one.changes):
         if change.kind in ("end_pod", "end_pods"):
@@ -61,10 +67,12 @@ def joined(found: list[Remedy]) -> Remedy:
             ends |= dict.fromkeys(pods if isinstance(pods, list) else ())
             known = change.details.get("stuck")
             stuck |= known if isinstance(known, dict) else {}
+            unbound = change.details.get("waiting")
+            waiting |= dict.fromkeys(unbound if isinstance(unbound, list) else ())
         elif change not in others:
             others.append(change)
     if ends:
-        others.append(_end(list(ends), stuck))
+        others.append(_end(list(ends), stuck, list(waiting)))
     return Remedy(tuple(others))
 
 

@@ -123,7 +123,7 @@ def test_who_holds_the_quota_of_a_queue_is_named(number: int, sign_in: SignIn) -
     assert re.search("All 2 reports .* Event/Pod x, .*: max size reached", page)
     assert "borrowingLimit 8" in page
     assert "admits it" not in page, "that is a circle"
-    assert "enough of the work in the queue large ends: 8 GPUs more" in page
+    assert "Enough work in the queue large ends to free 8 GPUs." in page
     assert "in the ClusterQueue large is raised by 8 GPUs, to 32" in page
     tune = WaitRecord.objects.get(name="tune").pk
     assert f'<a href="/queues/{tune}">vision-prod/tune</a>' in html_of(answer)

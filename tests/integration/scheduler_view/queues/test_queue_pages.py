@@ -354,7 +354,7 @@ def test_work_that_waits_for_the_same_is_one_row(story: Story, sign_in: SignIn) 
         ("Search", "1", "1"),
         ("Vision", "1", "0"),
     ]
-    assert "search-prod/holder-0 ends" in found[0][6]
+    assert "The pod search-prod/holder-0 ends" in found[0][6]
     assert f"/queues/{oldest.pk}" in card
     assert found[2][0] == "The quota is used up"
     lead = html_of(sign_in("luis").get("/queues"))

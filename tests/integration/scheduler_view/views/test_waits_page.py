@@ -49,7 +49,7 @@ def test_what_waits_stands_with_the_schedulers_words(
     assert "Not enough free GPUs on matching nodes" in page
     assert WORDS in page
     assert "A pod of search: 2 GPUs" in page
-    assert "a pod of search ends" in page
+    assert "A pod of search ends" in page
     assert "search-holds" not in page, "another team's pod"
     assert "search-train" not in page
     assert "search-train" not in text(luis.get("/quotas"))
@@ -75,7 +75,7 @@ def test_the_holder_of_lower_priority_is_named(desk: Office, sign_in: SignIn) ->
     say(admin, "vision-prod", "urgent")
     desk.ahead = timedelta(minutes=2)
     look_once(desk.cluster, now=desk.now)
-    lower = "Work of lower priority holds what it needs ?: "
+    lower = "Lower-priority work holds the GPUs it needs ?: "
     assert re.search(
         lower + "A pod of search: 2 GPUs",
         text(sign_in("luis").get("/teams/vision/quota")),

@@ -64,7 +64,7 @@ def test_the_cluster_autoscaler_adds_no_node() -> None:
     assert found.cause == "no_free_gpu"
     assert details(found) == ["The cluster autoscaler adds no node."]
     assert [one.text for one in found.evidence][1:] == [MAX_SIZE]
-    assert texts(found)[0] == "lab/r ends", "no remedy is made up of its words"
+    assert texts(found)[0] == "the pod lab/r ends", "no remedy is made up of its words"
 
 
 def test_the_cluster_autoscaler_is_adding_a_node() -> None:
@@ -162,7 +162,7 @@ def test_a_node_claim_that_got_no_capacity() -> None:
     )
     assert details(found) == ["Karpenter adds no node: gpu-x7k2p got no capacity."]
     assert found.evidence[-1].text == words
-    assert texts(found)[0] == "lab/r ends"
+    assert texts(found)[0] == "the pod lab/r ends"
 
 
 def test_startup_taints_of_a_node_pool_are_not_to_be_tolerated() -> None:

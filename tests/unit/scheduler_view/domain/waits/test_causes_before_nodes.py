@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from scheduler_view.domain.waits.explain import Explainer
+from scheduler_view.domain.waits.world.world import read_world
 from tests.unit.scheduler_view.domain.waits.worlds import (
     GPU,
+    NOW_MS,
     changes,
     explained,
     job,
@@ -120,6 +122,26 @@ def test_lower_priority_behind_a_quota_is_the_set_that_is_named() -> None:
         Event=[refused("Job", "j", EXCEEDED)],
     )
     assert (alone.overlays, alone.inverted) == ((), None)
+
+
+def test_a_pod_that_waits_is_counted_by_the_quota_and_says_so() -> None:
+    objects = {
+        "Node": [node("n")],
+        "Pod": [pod("w", 6)],
+        "Job": [job("j", gpus=4)],
+        "ResourceQuota": [quota()],
+        "Event": [refused("Job", "j", EXCEEDED)],
+    }
+    waiting = Explainer(read_world(objects, NOW_MS)).waiting()
+    [found] = [one for one in waiting if one.name == "j"]
+    [[held]] = [one.blockers for one in found.blockers]
+    assert (held.pod, held.waits) == ("lab/w", True)
+    assert {"change": "end_pod", "pod": "lab/w", "waiting": ["lab/w"]} in changes(found)
+
+
+def test_a_pod_on_a_node_does_not_wait() -> None:
+    found = explained(Node=[node("n", 4)], Pod=[pod("a", 4, "n"), pod("w", 4)])
+    assert [one.waits for s in found.blockers for one in s.blockers] == [False]
 
 
 def test_a_quota_smaller_than_the_request_has_no_blockers() -> None:

@@ -57,7 +57,7 @@ def test_the_node_of_a_shared_claim_is_full() -> None:
         "The claim lab/shared is allocated on a."
     ]
     assert [change_text(one) for one in changes(found)] == [
-        "lab/other ends, so that the claim lab/shared is allocated again"
+        "the pod lab/other ends, so that the claim lab/shared is allocated again"
     ]
 
 

@@ -107,7 +107,7 @@ def test_a_node_that_publishes_devices_needs_no_plugin() -> None:
     ("key", "cause", "text"),
     [
         *(
-            (key, "node_setup", f"g0 is set up and loses the taint {key}")
+            (key, "node_setup", f"the node g0 is set up and loses the taint {key}")
             for key in (
                 "node.cilium.io/agent-not-ready", "karpenter.sh/unregistered",
                 "ebs.csi.aws.com/agent-not-ready", "node.kubernetes.io/disk-pressure",
@@ -118,8 +118,8 @@ def test_a_node_that_publishes_devices_needs_no_plugin() -> None:
         ),
         ("ToBeDeletedByClusterAutoscaler", "node_setup", None),
         ("karpenter.sh/disrupted", "node_setup", None),
-        ("nvidia.com/gpu", "taint", "it tolerates nvidia.com/gpu:NoSchedule"),
-        ("node.kubernetes.io/not-ready", "node_not_ready", "g0 is ready again"),
+        ("nvidia.com/gpu", "taint", "it tolerates the taint nvidia.com/gpu:NoSchedule"),
+        ("node.kubernetes.io/not-ready", "node_not_ready", "the node g0 is ready again"),
     ],
 )  # fmt: skip
 def test_a_taint_of_setup_is_not_to_be_tolerated(
@@ -179,9 +179,10 @@ def ending(minutes: int, **meta: Any) -> dict[str, Any]:
     ("finalizers", "text"),
     [
         (["example.com/x"],
-         "old/stuck, which is terminating, loses its finalizer example.com/x"),
-        (["a/x", "b/y"], "old/stuck, which is terminating, loses its finalizers a/x and b/y"),
-        ([], "old/stuck, which is terminating, is deleted by force"),
+         "the pod old/stuck, which is terminating, loses its finalizer example.com/x"),
+        (["a/x", "b/y"],
+         "the pod old/stuck, which is terminating, loses its finalizers a/x and b/y"),
+        ([], "the pod old/stuck, which is terminating, is deleted by force"),
     ],
 )  # fmt: skip
 def test_a_pod_that_was_deleted_and_does_not_go(finalizers: Any, text: str) -> None:
@@ -198,7 +199,7 @@ def test_a_pod_that_ends_in_its_time_just_ends() -> None:
     found = explained(
         Node=[node("n")], Pod=[pod("stuck", 8, "n", meta=ending(5)), pod("w", 8)]
     )
-    assert texts(found)[0] == "old/stuck ends"
+    assert texts(found)[0] == "the pod old/stuck ends"
     assert found.blockers[0].blockers[0].ending_ms is None
 
 
@@ -208,8 +209,8 @@ def test_some_pods_end_and_one_does_not_go() -> None:
         Node=[node("n")], Pod=[stuck, pod("a", 2, "n"), pod("b", 2, "n"), pod("w", 8)]
     )
     assert texts(found)[0] == (
-        "lab/a, lab/b end, and old/stuck, which is terminating, loses its finalizer "
-        "example.com/x"
+        "the pods lab/a and lab/b end, and the pod old/stuck, which is terminating, "
+        "loses its finalizer example.com/x"
     )
     assert GPU in found.resource
 

@@ -198,7 +198,7 @@ def test_a_request_that_is_larger_than_a_queue_can_ever_let_in(
     assert (limit["requested"], limit["most"], limit["to"]) == (16, most, 16)
     assert texts(found) == [
         f"it requests at most {most} GPUs in total",
-        f"nominalQuota of h100/{GPU} in the ClusterQueue large is raised by 8 GPUs, to 16",
+        f"the nominalQuota of h100/{GPU} in the ClusterQueue large is raised by 8 GPUs, to 16",
     ]
 
 
@@ -248,8 +248,8 @@ def test_how_much_more_is_needed_and_who_uses_it() -> None:
         texts(said)
         == texts(waits(6, **more))
         == [
-            "enough of the work in the queue large ends: 3 GPUs more",
-            f"nominalQuota of h100/{GPU} in the ClusterQueue large is raised by 3 GPUs, to 11",
+            "enough work in the queue large ends to free 3 GPUs",
+            f"the nominalQuota of h100/{GPU} in the ClusterQueue large is raised by 3 GPUs, to 11",
         ]
     )
 
@@ -315,14 +315,14 @@ def research(capability: int, used: int = 0, **status: Any) -> dict[str, Any]:
         ([research(32, state="Closed")], "queue_stopped", ["the queue research is resumed"]),
         ([research(8)], "queue_limit",
          ["it requests at most 8 GPUs in total",
-          f"capability of {GPU} in the queue research is raised by 8 GPUs, to 16"]),
+          f"the capability of {GPU} in the queue research is raised by 8 GPUs, to 16"]),
         ([named("research", spec={"parent": "top"}),
           named("top", spec={"capability": {GPU: 4}})], "queue_limit",
          ["it requests at most 4 GPUs in total",
-          f"capability of {GPU} in the queue top is raised by 12 GPUs, to 16"]),
+          f"the capability of {GPU} in the queue top is raised by 12 GPUs, to 16"]),
         ([research(20, used=8)], "queue",
-         ["enough of the work in the queue research ends: 4 GPUs more",
-          f"capability of {GPU} in the queue research is raised by 4 GPUs, to 24"]),
+         ["enough work in the queue research ends to free 4 GPUs",
+          f"the capability of {GPU} in the queue research is raised by 4 GPUs, to 24"]),
         ([research(32)], "queue", ["the queue research has quota for it"]),
         (None, "queue", ["the queue research has quota for it"]),
     ],
@@ -401,12 +401,12 @@ def test_the_smallest_number_of_pods_of_volcano_counts() -> None:
         ("QueueDoesNotExist", None, "queue_missing", ["the queue team is created"]),
         ("OverLimit", {"limit": 2, "quota": 1}, "queue_limit",
          ["it requests at most 2 GPUs in total",
-          "limit in the queue team is raised by 2 GPUs, to 4"]),
+          "the limit in the queue team is raised by 2 GPUs, to 4"]),
         ("OverLimit", {"limit": -1, "quota": -1}, "queue",
          ["the queue team has quota for it"]),
         ("NonPreemptibleOverQuota", {"limit": 9, "quota": 0.5}, "queue_limit",
          ["it requests at most 0.5 GPUs in total",
-          "quota in the queue team is raised by 3.5 GPUs, to 4"]),
+          "the quota in the queue team is raised by 3.5 GPUs, to 4"]),
     ],
 )  # fmt: skip
 def test_a_queue_of_kai(reason: str, gpu: Any, cause: str, said: list[str]) -> None:

@@ -182,7 +182,7 @@ def of_limits(item: dict[str, Any], message: str, **resources: Any) -> Any:
             {"type": "Pod", "max": {"memory": "64Gi"}},
             "maximum memory usage per Pod is 64Gi.  No limit is specified",
             {},
-            ["each pod has a limit of memory, up to 64Gi"],
+            ["each pod has a limit of at most 64Gi of memory"],
         ),
         (
             {"max": {"cpu": "4"}},
