@@ -15,7 +15,8 @@ from scheduler_view.models import (
     RecommendationDecision,
     RecommendationState,
 )
-from scheduler_view.queries.waste.recommendations import RESOURCE, RecommendationRow
+from scheduler_view.queries.waste.recommendation_row import RecommendationRow
+from scheduler_view.queries.waste.recommendations import RESOURCE
 
 SHORTEST, LONGEST = 10, 200  # of a reason
 

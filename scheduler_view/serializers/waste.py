@@ -105,3 +105,6 @@ class RecommendationRowSerializer(RowSerializer):
     is_steady = serializers.BooleanField(
         help_text="false if its weeks differ too much to claim a saving of a month"
     )
+    measured_days = serializers.IntegerField(
+        help_text="that the saving is scaled to a month of 30 days from"
+    )

@@ -10,7 +10,7 @@ from scheduler_view.domain.waste.recommend import (
     saving_of,
     weeks_together,
 )
-from scheduler_view.queries.waste.recommendations import RecommendationRow, families
+from scheduler_view.queries.waste.recommendation_row import RecommendationRow, families
 
 LEAST = Decimal(50)  # a month, in the currency of the row: smaller ones are folded
 

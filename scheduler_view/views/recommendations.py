@@ -20,10 +20,8 @@ from scheduler_view.models import RecommendationState
 from scheduler_view.planning.base_versions import (
     LostUpdate,
 )
-from scheduler_view.queries.waste.recommendations import (
-    RecommendationRow,
-    recommendation_rows,
-)
+from scheduler_view.queries.waste.recommendation_row import RecommendationRow
+from scheduler_view.queries.waste.recommendations import recommendation_rows
 from scheduler_view.views.recommendation_lines import LEAST, family_lines
 from scheduler_view.views.waste import led_team
 

@@ -75,6 +75,7 @@ class Saving:
     Attributes:
         gpus: that were wasted on average over the measured days.
         found, measured: weeks with findings, and weeks that are compared.
+        days: measured ones of the weeks that are compared.
     """
 
     low: Fraction
@@ -83,6 +84,12 @@ class Saving:
     confidence: Confidence
     found: int
     measured: int
+    days: int
+
+    @property
+    def is_of_few_days(self) -> bool:
+        """True if a week is all that a month is claimed from, or less."""
+        return self.days <= WEEK_DAYS
 
     @property
     def is_steady(self) -> bool:
@@ -103,15 +110,13 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
         return None
     least = min(week.low / week.days for week in measured)
     most = max(week.raw / week.days for week in measured)
-    gpus = Fraction(
-        sum(week.gpu_ms for week in measured),
-        sum(week.days for week in measured) * DAY_MS,
-    )
+    days = sum(week.days for week in measured)
+    gpus = Fraction(sum(week.gpu_ms for week in measured), days * DAY_MS)
     confidence = Confidence.LOW if found == 1 else Confidence.MEDIUM
     if found == WEEKS:
         confidence = Confidence.HIGH
     range_of = least * MONTH_DAYS, most * MONTH_DAYS
-    return Saving(*range_of, gpus, confidence, found, len(measured))
+    return Saving(*range_of, gpus, confidence, found, len(measured), days)
 
 
 def is_current(weeks: Sequence[WeekWaste]) -> bool:

@@ -1,19 +1,44 @@
 """Work that holds nothing now, and work of a kind that makes its pods again."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, Max, OuterRef
 
 from accounting.models import PodHold, Workload
 from scheduler_view.domain.waits.units import LASTING
+from scheduler_view.domain.waste.recommend import is_current, weeks_together
+from scheduler_view.queries.waste.recommendation_row import RecommendationRow, families
 
 RUNS_AGAIN = LASTING | {"CronJob"}
 
 
-def without_holds(numbers: Collection[int]) -> set[int]:
-    """Those of some workloads whose holds are known and have all ended."""
+def last_ends(numbers: Collection[int]) -> dict[int, int]:
+    """When the last hold of workloads ended, in ms; of those whose holds have all ended."""
     holds = PodHold.objects.filter(pod__workload=OuterRef("pk"))
     found = Workload.objects.filter(pk__in=numbers).filter(
         Exists(holds), ~Exists(holds.filter(ended_ms=None))
     )
-    return set(found.values_list("pk", flat=True))
+    ends = found.annotate(last_ms=Max("pods__holds__ended_ms"))
+    return dict(ends.values_list("pk", "last_ms"))
+
+
+def work_that_is_over(rows: Sequence[RecommendationRow], stopped_ms: int) -> set[str]:
+    """Tokens of rows about work that is over: nothing can be given back.
+
+    It holds nothing now, and neither does its family; and it was not found in the newest week,
+    nothing makes its pods again, or it was stopped (a service or a notebook of no hold since
+    `stopped_ms`).
+    """
+    ended = last_ends({row.subject[3] for row in rows} - {0})
+    found = set()
+    for family in families(rows):
+        if any(row.subject[3] not in ended for row in family):
+            continue
+        is_alone = len(family) == 1 and family[0].row.kind not in RUNS_AGAIN
+        weeks = weeks_together([row.weeks for row in family])
+        is_stopped = family[0].row.kind in LASTING and all(
+            ended[row.subject[3]] < stopped_ms for row in family
+        )
+        if is_alone or is_stopped or not is_current(weeks):
+            found |= {row.token for row in family}
+    return found

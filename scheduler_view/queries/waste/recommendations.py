@@ -1,8 +1,8 @@
 """Recommendations: findings of the last four weeks, what a month could save, and decisions."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from dataclasses import replace
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,8 +11,9 @@ from django.db.models import Max
 from accounting.access import Scope
 from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.billing_calendar import DAY, DayRange
+from accounting.domain.core.interval import to_ms
 from accounting.models import Cluster
-from accounting.rating.billing_settings import billing_day
+from accounting.rating.billing_settings import billing_day, midnight
 from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.recommend import (
     EFFORTS,
@@ -21,11 +22,9 @@ from scheduler_view.domain.waste.recommend import (
     WEEKS,
     Saving,
     WeekWaste,
-    is_current,
     measured_saving,
     saving_of,
     smaller_quota,
-    weeks_together,
 )
 from scheduler_view.models import (
     QuotaTarget,
@@ -33,60 +32,13 @@ from scheduler_view.models import (
     RecommendationState,
     WasteDay,
 )
-from scheduler_view.queries.waste.ended_work import RUNS_AGAIN, without_holds
+from scheduler_view.queries.waste.ended_work import work_that_is_over
+from scheduler_view.queries.waste.recommendation_row import RecommendationRow, Subject
 from scheduler_view.queries.waste.row import WasteRow
 from scheduler_view.queries.waste.rows import WasteReport, waste_report
 
 RESOURCE = "nvidia.com/gpu"
-Subject = tuple[int, str, int, int, int]  # cluster, rule, team, workload, node; 0: none
 WEEK = timedelta(days=WEEK_DAYS)
-
-
-@dataclass(frozen=True, slots=True)
-class RecommendationRow:
-    """What could be saved at one work unit or node, and what was decided.
-
-    Attributes:
-        subject: identifies it in forms.
-        row: its findings in the week in which it was found last.
-        low, high: what a month could save, in the least and most wasteful week; None without a
-            price.
-        saved: what a month saves since the decision; None until a week of it is measured.
-        weeks: its findings by week, newest first.
-        is_steady: its weeks are alike enough to claim a saving of a month.
-        quota, smaller: the team's quota and what it could be; None where that makes no sense.
-        quota_version: of the quota.
-    """
-
-    subject: Subject
-    row: WasteRow
-    low: Decimal | None
-    high: Decimal | None
-    gpus: Fraction
-    confidence: str
-    effort: str
-    advice: str
-    raw_per_day: Decimal
-    weeks: tuple[WeekWaste, ...] = ()
-    is_steady: bool = True
-    state: str = RecommendationState.OPEN
-    owner: str = ""
-    reason: str = ""
-    decided_at: datetime | None = None
-    saved: Decimal | None = None
-    quota: int | None = None
-    smaller: int | None = None
-    quota_version: int = 0
-
-    @property
-    def token(self) -> str:
-        """The subject as text."""
-        return ":".join(map(str, self.subject))
-
-    @property
-    def is_open(self) -> bool:
-        """True if nobody has decided yet."""
-        return self.state == RecommendationState.OPEN
 
 
 def recommendation_rows(
@@ -114,7 +66,7 @@ def recommendation_rows(
     for cluster in Cluster.objects.order_by("name"):
         reader = _SavingsReader(scope, cluster, places, teams)
         rows = list(reader.rows())
-        over = _over(rows)
+        over = work_that_is_over(rows, reader.stopped_ms)
         for one in rows:
             if one.token in over and one.subject not in decided:
                 continue
@@ -153,6 +105,13 @@ class _SavingsReader:
             clusters=[self._cluster.name],
             teams=self._teams,
         )
+
+    @property
+    def stopped_ms(self) -> int:
+        """Services and notebooks without a hold since then were stopped: two measured days ago."""
+        if self._after is None:
+            return 0
+        return to_ms(midnight(self._after - 2 * DAY))
 
     def rows(self) -> Iterable[RecommendationRow]:
         """Undecided, in no order."""
@@ -208,6 +167,7 @@ class _SavingsReader:
             _six_places(raw),
             tuple(parts),
             saving.is_steady,
+            saving.days,
         )
 
     def _subject(self, row: WasteRow) -> Subject:
@@ -246,38 +206,6 @@ class _SavingsReader:
         if saved is None or not row.row.currency:
             return None
         return charge_of(saved, self._places)
-
-
-def _over(rows: Sequence[RecommendationRow]) -> set[str]:
-    """Tokens of rows about work that is over: nothing can be given back.
-
-    It holds nothing now, and neither does its family; and it was not found in the newest week, or
-    nothing makes its pods again.
-    """
-    ended = without_holds({row.subject[3] for row in rows} - {0})
-    found = set()
-    for family in families(rows):
-        if any(row.subject[3] not in ended for row in family):
-            continue
-        is_alone = len(family) == 1 and family[0].row.kind not in RUNS_AGAIN
-        weeks = weeks_together([row.weeks for row in family])
-        if is_alone or not is_current(weeks):
-            found |= {row.token for row in family}
-    return found
-
-
-def families(
-    rows: Iterable[RecommendationRow],
-) -> list[list[RecommendationRow]]:
-    """Rows of one rule, state and currency about work of one family, in their order."""
-    found: dict[tuple[object, ...], list[RecommendationRow]] = {}
-    for one in rows:
-        key = (
-            *(one.subject[:3], one.subject[4], one.row.namespace, one.row.family),
-            *(one.state, one.row.currency),
-        )
-        found.setdefault(key, []).append(one)
-    return list(found.values())
 
 
 def _with_quota(row: RecommendationRow, target: QuotaTarget) -> RecommendationRow:

@@ -95,7 +95,7 @@ def test_the_findings_of_a_rule_come_to_its_part_of_the_bridge(
 ) -> None:
     """Of rules that count only idle time; on the page, and over REST with six places."""
     ana, compared = sign_in("ana"), 0
-    tables = tables_of(html_of(ana.get(f"/waste?{WASTE_DAYS}&per=200")))
+    tables = tables_of(html_of(ana.get(f"/waste?{WASTE_DAYS}&rows=250")))
     parts = {row[0]: amount_in(row[2]) for t in tables[:2] for row in t.body}
     found: dict[str, Decimal] = {}
     for row in tables[2].body:

@@ -4,6 +4,7 @@ Sums are in `tests/unit/scheduler_view/domain/waste/test_recommend.py`; who may 
 `tests/integration/access`. Not over REST: decisions.
 """
 
+import re
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -12,7 +13,9 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.access import EVERYTHING
+from accounting.domain.core.interval import to_ms
 from accounting.models import Membership, Person, Pod, PodHold, Workload
+from accounting.rating.billing_settings import midnight
 from scheduler_view.models import (
     ChangeSet,
     QuotaTarget,
@@ -20,10 +23,8 @@ from scheduler_view.models import (
     WasteDay,
     WasteFinding,
 )
-from scheduler_view.queries.waste.recommendations import (
-    RecommendationRow,
-    recommendation_rows,
-)
+from scheduler_view.queries.waste.recommendation_row import RecommendationRow
+from scheduler_view.queries.waste.recommendations import recommendation_rows
 from tests.integration.conftest import SignIn
 from tests.integration.scheduler_view.waste.fleet import (
     HOUR,
@@ -197,6 +198,7 @@ def run_of(
     *days: int,
     ended: bool = True,
     kind: str = "Job",
+    ended_ms: int = DAY_MS,
 ) -> None:
     """Work that left GPUs idle on some days before the last, and is over."""
     work = Workload.objects.create(
@@ -215,7 +217,7 @@ def run_of(
         resource="nvidia.com/gpu",
         units=gpus,
         bound_ms=0,
-        ended_ms=DAY_MS if ended else None,
+        ended_ms=ended_ms if ended else None,
     )
     for day in days:
         _found(fleet, work, LAST - timedelta(days=day), gpus)
@@ -232,18 +234,51 @@ def test_work_that_is_over_has_no_recommendation(fleet: Fleet) -> None:
     run_of(fleet, "video-x9kqz", 4, 3)
     run_of(fleet, "stopped-bcdf", 4, 10)
     run_of(fleet, "stopped-x9kq", 4, 17)
-    run_of(fleet, "notebook", 4, 3, kind="StatefulSet")
+    late = to_ms(midnight(LAST - timedelta(days=1)))
+    run_of(fleet, "notebook", 4, 3, kind="StatefulSet", ended_ms=late)
+    run_of(fleet, "stopped-notebook", 4, 3, kind="StatefulSet", ended_ms=late - 1)
+    run_of(fleet, "nightly", 4, 3, kind="CronJob", ended_ms=late - 1)
     run_of(fleet, "old-notebook", 4, 10, kind="StatefulSet")
-    assert set(by_name()) == {
-        "sweep",  # its holds are not known
-        "lasts",
-        "video-bcdfg",  # others like it run again
-        "video-x9kqz",
-        "notebook",  # it runs again, and was found last week
-    }
+    assert (
+        set(by_name())
+        == {
+            "sweep",  # its holds are not known
+            "lasts",
+            "video-bcdfg",  # others like it run again
+            "video-x9kqz",
+            "notebook",  # it held GPUs on the last two measured days, and was found last week
+            "nightly",  # it runs again, and was found last week
+        }
+    )
     page = text(person("root", "admin").get("/recommendations?state=all"))
     assert "once-dpst" not in page
     assert "old-notebook" not in page
+    assert "stopped-notebook" not in page
+
+
+def test_a_month_of_few_days_is_said_to_be_scaled(fleet: Fleet) -> None:
+    assert only().measured_days == 28
+    root = person("root", "admin")
+    assert "Scaled from" not in text(root.get("/recommendations"))
+    WasteDay.objects.filter(day__lte=LAST - timedelta(days=4)).delete()
+    WasteFinding.objects.filter(day__lte=LAST - timedelta(days=4)).delete()
+    assert "Scaled from 4 measured days" in text(root.get("/recommendations"))
+    [row] = root.get("/api/v1/recommendations").json()["rows"]
+    assert row["measured_days"] == 4
+
+
+def test_the_chosen_state_is_marked_and_keeps_the_team(fleet: Fleet) -> None:
+    root = person("root", "admin")
+    found = root.get("/recommendations?state=done&team=vision").content.decode()
+    [chosen] = [
+        tag
+        for tag in re.findall(r"<a[^>]*>", found)
+        if "aria-current" in tag and "state=" in tag
+    ]
+    assert 'class="tool"' in chosen, "which is the class that marks it"
+    assert "?state=done&amp;team=vision" in chosen
+    assert "?state=all&amp;team=vision" in found
+    assert 'href="/recommendations?team=vision"' in found
 
 
 def test_a_decision_about_work_that_is_over_stays(fleet: Fleet) -> None:
