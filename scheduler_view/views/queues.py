@@ -178,6 +178,7 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
         "pool_key": pool_key(record.cluster.name, record.resource, record.model),
         "wait": wait if record.ended_at is None else None,
         "steps": _steps(record, visitor.now),
+        "has_older": _waiting_instants(record) != _instants(record),
         "estimates": error.estimates if error else 0,
         "error_ms": error.median_error_ms if error else None,
         "held": error.held if error else None,
@@ -218,12 +219,36 @@ UNSEEN = "Not known: before this was observed"
 _NOT_ADMITTED = {Stage.REFUSED: "Not let in", Stage.HELD_BACK: "Not yet"}
 
 
-def _steps(record: WaitRecord, now: datetime) -> list[WaitStep]:
-    is_out = record.stage in _NOT_ADMITTED and record.bound_at is None
-    instants = (
-        *(record.created_at, None if is_out else record.admitted_at),
-        *(record.bound_at, record.started_at, record.first_busy_at),
+_Instants = tuple[
+    datetime | None, datetime | None, datetime | None, datetime | None, datetime | None
+]
+
+
+def _instants(record: WaitRecord) -> _Instants:
+    """Those of the unit: its first attempt's (scheduling.md S3)."""
+    return (
+        *(record.created_at, record.admitted_at, record.bound_at),
+        *(record.started_at, record.first_busy_at),
     )
+
+
+def _waiting_instants(record: WaitRecord) -> _Instants:
+    """Those of the pods that wait: others of the same unit may have run for long."""
+    created, admitted, bound, started, busy = _instants(record)
+    if not record.stage or bound is None:
+        return created, admitted, bound, started, busy
+    since = record.waits_since or created
+    if since is not None and (created is None or since > created):
+        created, admitted = since, since  # a pod of a service is let in when it is made
+    if record.stage != Stage.STARTING or (since is not None and bound < since):
+        bound = None
+    return created, admitted, bound, None, None
+
+
+def _steps(record: WaitRecord, now: datetime) -> list[WaitStep]:
+    is_out = record.stage in _NOT_ADMITTED
+    created, admitted, *later = _waiting_instants(record)
+    instants = (created, None if is_out else admitted, *later)
     parts = WaitInstants(*(None if at is None else to_ms(at) for at in instants)).parts
     names = ("Created", "Admitted", "Bound", "Started", "First busy")
     of_part = (
@@ -237,8 +262,10 @@ def _steps(record: WaitRecord, now: datetime) -> list[WaitStep]:
     absent = [UNSEEN if i < last else "Not yet" for i in range(len(names))]
     if is_out:
         absent[1] = _NOT_ADMITTED[Stage(record.stage)]
+    if record.stage == Stage.STARTING:  # it has a node
+        absent[2] = UNSEEN
     quiet = record.quiet_until
-    if record.started_at and (quiet is None or now - quiet > NEWEST_QUIET):
+    if instants[3] and (quiet is None or now - quiet > NEWEST_QUIET):
         absent[4] = UNSEEN
     elif record.ended_at:
         absent = ["Not observed" if one == "Not yet" else one for one in absent]

@@ -71,7 +71,7 @@ class Position:
 def positions_of(units: Iterable[QueuedUnit]) -> dict[Subject, Position]:
     """The best rank of each unit among its pools; back-off may let later pods go first.
 
-    Work that no node could take is in no line, and has the first of its pools.
+    Work that no node could take is in no line; of several pools it has none.
     """
     lines: dict[ResourcePool, list[QueuedUnit]] = {}
     for unit in sorted(units, key=lambda one: one.order):
@@ -85,7 +85,8 @@ def positions_of(units: Iterable[QueuedUnit]) -> dict[Subject, Position]:
             if best is None or best.rank is None or rank < best.rank:
                 found[unit.subject] = Position(pool, rank, len(served))
         for unit in line:
-            found.setdefault(unit.subject, Position(pool, None, len(served)))
+            own = pool if len(unit.pools) == 1 else ResourcePool(pool.resource)
+            found.setdefault(unit.subject, Position(own, None, len(served)))
     return found
 
 

@@ -15,6 +15,7 @@ from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster
 from accounting.queries.teams.teams import TeamRef, visible_teams
+from scheduler_view.domain.queues.queued import UNSERVED
 from scheduler_view.domain.waits.cause import Stage
 from scheduler_view.models import WaitRecord
 from scheduler_view.queries.namespaces import owners
@@ -62,6 +63,11 @@ class QueuedUnitRow:
     start_kept: int
     since: datetime | None
     is_from_metrics: bool
+
+    @property
+    def is_unserved(self) -> bool:
+        """No node could take it, whatever ends: it is in no line (S17)."""
+        return self.cause in UNSERVED
 
 
 @dataclass(frozen=True, slots=True)

@@ -367,3 +367,53 @@ def test_reasons_that_are_left_out_are_said(story: Story, sign_in: SignIn) -> No
         record(story, "search", f"one-{number}", model=f"model-{number}")
     page = text(sign_in("ana").get("/queues"))
     assert "The 10 with the most GPUs are shown." in page
+
+
+def test_steps_are_those_of_the_pods_that_wait(story: Story, sign_in: SignIn) -> None:
+    """A service ran for days; one of its pods waits for 20 minutes."""
+    now = timezone.now()
+    row = record(
+        story,
+        "vision",
+        "serve",
+        created_at=now - timedelta(days=9),
+        admitted_at=now - timedelta(days=9),
+        bound_at=now - timedelta(days=8),
+        started_at=now - timedelta(days=8),
+        first_busy_at=now - timedelta(days=7),
+        waits_since=now - 20 * MINUTE,
+    )
+    page = text(sign_in("ana").get(f"/queues/{row.pk}"))
+    old, new = (short_day(timezone.localtime(now - timedelta(days=n))) for n in (7, 0))
+    steps = page[page.index("Step At") :]
+    assert f"Created {new}" in steps
+    assert f"Admitted {new}" in steps
+    assert "Bound Not yet Started Not yet First busy Not yet" in steps
+    assert old not in steps
+    assert "The steps are those of its pods that wait. Its first pod was bound" in page
+
+
+def test_a_pod_that_starts_has_a_node_of_its_own(story: Story, sign_in: SignIn) -> None:
+    now = timezone.now()
+    row = record(
+        story,
+        "vision",
+        "serve",
+        stage="starting",
+        cause="starting",
+        created_at=now - timedelta(days=9),
+        bound_at=now - timedelta(days=8),
+        started_at=now - timedelta(days=8),
+        waits_since=now - 20 * MINUTE,
+    )
+    page = text(sign_in("ana").get(f"/queues/{row.pk}"))
+    assert (
+        "Bound Not known: before this was observed Started Not yet First busy Not yet"
+    ) in page
+
+
+def test_work_that_no_node_can_take_has_no_position(
+    story: Story, sign_in: SignIn
+) -> None:
+    record(story, "vision", "huge", cause="too_big", position=None, count=None)
+    assert "No node can take it" in text(sign_in("ana").get("/queues"))

@@ -79,3 +79,11 @@ def test_work_that_no_node_could_take_is_in_no_line() -> None:
         1,
         1,
     )
+
+
+def test_work_that_no_node_could_take_has_none_of_several_pools() -> None:
+    models = ({"nvidia.com/gpu.product": name} for name in ("H100", "A100"))
+    nodes = [node(f"n{i}", 2, labels=labels) for i, labels in enumerate(models)]
+    queues = Queues({"Node": nodes, "Pod": [waiting("huge", "10:00:00")]})
+    place = positions_of(queues.units)["Pod", "lab", "huge"]
+    assert (place.pool.resource, place.pool.model, place.rank) == (GPU, "", None)
