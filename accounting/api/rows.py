@@ -40,6 +40,7 @@ from accounting.queries.teams.directory import cluster_rows, team_rows
 from accounting.rights import SIGNED_IN, Right
 from accounting.serializers.csv_text import csv_lines, csv_stream
 from accounting.serializers.row import RowSerializer
+from accounting.web.permissions import shared_reads
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -122,6 +123,11 @@ class LimitedView(APIView):
     authentication_classes = (BearerAuthentication, SessionAuthentication)
     renderer_classes: Sequence[type[BaseRenderer]] = (JSONRenderer,)
     content_negotiation_class: type[DefaultContentNegotiation] = Negotiation
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Answer; what a read needs several times is read once."""
+        with shared_reads(request):
+            return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check authentication, rate limit, method, format and permissions, in this order."""

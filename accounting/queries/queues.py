@@ -9,7 +9,8 @@ from accounting.domain.inventory.scheduler_queues import (
     QueueValue,
     queue_facts,
 )
-from accounting.models import Cluster, QueueSample
+from accounting.models import QueueSample
+from accounting.queries.clusters import clusters_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +23,8 @@ class QueueRow:
 
 def queue_rows(*, cluster: str = "") -> list[QueueRow]:
     """Every queue, by cluster, scheduler, name and resource; for people who see all teams."""
-    clusters = Cluster.objects.order_by("name")
-    if cluster:
-        clusters = clusters.filter(name=cluster)
     found = []
-    for one in clusters:
+    for one in clusters_named(cluster):
         values = {
             QueueKey(*row[:5]): QueueValue(
                 row[6], math.inf if row[5] is None else row[5]

@@ -4,6 +4,8 @@ from fractions import Fraction
 
 from django.db import connection
 
+from accounting.domain.core.read_once import read_once
+
 # Each computed hour asks several times: building this query with the ORM takes longer.
 _ADDED = """
     SELECT resource, share_numerator, share_denominator FROM accounting_addedresource
@@ -11,6 +13,7 @@ _ADDED = """
 """
 
 
+@read_once
 def added_resources() -> dict[str, Fraction]:
     """The share of one GPU that a unit represents, by Kubernetes' spelling."""
     with connection.cursor() as cursor:

@@ -51,7 +51,7 @@ class Selection:
 
     scope: Scope
     period: Interval | None = None
-    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     most_rows: int | None = None
     amounts: Amounts = Amounts.BOOKED
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from django.db import connection
 
+from accounting.domain.core.read_once import read_once
 from accounting.domain.intensity.measures import MEASURES, PEAKS
 from accounting.rating.billing_settings import billing_day, billing_remembered, midnight
 from accounting.rating.price_sql import COST_PRICE, LINE_PRICE, OWN_PRICE
@@ -90,9 +91,7 @@ def parameters(
     Windows between two cuts share every price, team, tier, lifecycle and billing day. Profiles are
     distinguished for models with a price by profile, and for `priced_model`.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_CUTS, {"start": start, "end": end})
-        cuts = {row[0] for row in cursor.fetchall()}
+    cuts = set(_cuts(start, end))
     with billing_remembered():
         day = billing_day(start) + timedelta(days=1)
         while (at := midnight(day)) < end:
@@ -109,6 +108,13 @@ def parameters(
         "days": days,
         "priced_model": priced_model,
     }
+
+
+@read_once
+def _cuts(start: datetime, end: datetime) -> frozenset[datetime]:
+    with connection.cursor() as cursor:
+        cursor.execute(_CUTS, {"start": start, "end": end})
+        return frozenset(row[0] for row in cursor.fetchall())
 
 
 # Instances of the models that have a price by profile, each with the profile it had at an

@@ -24,7 +24,7 @@ from accounting.domain.core.billing_calendar import (
 from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
 from accounting.domain.reports.date_range_parts import RangeError
 from accounting.domain.reports.date_ranges import parse_words, preset_named
-from accounting.models import Cluster
+from accounting.queries.clusters import clusters_named
 from accounting.queries.relation.row_limit import MOST_ROWS
 from accounting.queries.selection import FIRST, LAST, Selection
 from accounting.queries.teams.teams import TeamRef
@@ -273,8 +273,8 @@ class PageState(Address):
     @cached_property
     def clusters(self) -> list[Choice]:
         """All clusters, and each by name."""
-        found = Cluster.objects.order_by("name").values_list("name", flat=True)
-        names = list(found) if self.visitor.scope.sees_any else []
+        found = clusters_named() if self.visitor.scope.sees_any else []
+        names = [one.name for one in found]
         choices = [Choice("", "All clusters", self.url(cluster=""), not self.cluster)]
         choices += [
             Choice(name, name, self.url(cluster=name), name == self.cluster)

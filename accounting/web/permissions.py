@@ -1,6 +1,7 @@
 """Who may open a page: every page view uses one of these. Access is denied unless granted."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, wraps
 from typing import Concatenate, ParamSpec
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -20,6 +21,7 @@ from django.utils import timezone
 
 from accounting import rights
 from accounting.access import Scope, person_of, scope_with
+from accounting.domain.core.read_once import reading
 from accounting.queries.selection import SelectionError
 from accounting.rating.billing_settings import (
     BillingSettings,
@@ -88,6 +90,11 @@ READ = ("GET", "HEAD")
 FORM = (*READ, "POST")
 
 
+def shared_reads(request: HttpRequest) -> AbstractContextManager[None]:
+    """Read once what several parts of an answer need, if the request can write nothing."""
+    return reading() if request.method in READ else nullcontext()
+
+
 def page(
     right: Right, takes: Sequence[str] = READ
 ) -> Callable[[View[Extra]], View[Extra]]:
@@ -106,7 +113,7 @@ def page(
         ) -> HttpResponseBase:
             if request.method not in takes:
                 return HttpResponseNotAllowed(takes)
-            with billing_remembered():
+            with shared_reads(request), billing_remembered():
                 visitor = visitor_of(request)
                 _check(right, visitor.scope)
                 try:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounting.models import Cluster
+from accounting.queries.clusters import clusters_named
 from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.quotas.quota_key import resource_of
@@ -16,6 +17,8 @@ from scheduler_view.domain.schedulers.queue_fields import (
     part_of,
 )
 from scheduler_view.models import Observation, QueueTarget
+from scheduler_view.queries.desired import queue_targets
+from scheduler_view.queries.last_observation import limiting_objects
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.sync import SyncRow, sync_rows
 
@@ -78,15 +81,12 @@ def queue_parts(cluster: str, resources: Sequence[str] = ()) -> list[QueuePart]:
         cluster: its name.
         resources: GPU resources of its nodes, which a queue may limit.
     """
-    one = Cluster.objects.get(name=cluster)
+    [one] = clusters_named(cluster)
     targets = _targets(one)
     sync = sync_rows(cluster)
     added = added_names()
     found = []
-    rows = Observation.objects.filter(cluster=one, kind__in=QUEUE_FIELDS)
-    for kind, name, manifest in rows.order_by("kind", "name").values_list(
-        "kind", "name", "manifest"
-    ):
+    for kind, _, name, manifest in limiting_objects(one.pk, QUEUE_FIELDS):
         own = targets.get((kind, name), {})
         fields = QUEUE_FIELDS[kind]
         if name in fields.fixed:
@@ -198,7 +198,7 @@ def _edit(row: QueueTarget, value: str | None) -> dict[str, Any]:
 
 def _targets(cluster: Cluster) -> dict[tuple[str, str], dict[str, tuple[Any, int]]]:
     found: dict[tuple[str, str], dict[str, tuple[Any, int]]] = {}
-    for row in QueueTarget.objects.filter(cluster=cluster):
+    for row in queue_targets(cluster):
         found.setdefault((row.kind, row.name), {})[row.field] = row.value, row.version
     return found
 

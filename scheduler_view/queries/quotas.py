@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from accounting.access import Scope
 from accounting.models import Cluster
+from accounting.queries.clusters import clusters_named
 from accounting.queries.queues import queue_rows
 from accounting.rating.billing_settings import billing_at
 from scheduler_view.domain.objects.desired import (
@@ -18,7 +19,8 @@ from scheduler_view.domain.objects.desired import (
 from scheduler_view.domain.quotas.headroom import LimitedBy, room
 from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.mapping import tier_of
-from scheduler_view.models import QuotaTarget, Tier
+from scheduler_view.models import QuotaTarget
+from scheduler_view.queries.desired import quota_targets, tiers
 from scheduler_view.queries.resource_use import Ask, uses
 from scheduler_view.queries.supply import supply_of
 from scheduler_view.queries.sync import (
@@ -126,9 +128,9 @@ def quota_rows(
     """Quotas that the person may read; a few queries for each cluster."""
     found: list[QuotaRow] = []
     runs = observation_rows()
-    for one in _clusters(cluster):
+    for one in clusters_named(cluster):
         targets = list(_targets(scope, one, team))
-        classes = {row.name: tier_of(row).classes for row in _tiers(one)}
+        classes = {row.name: tier_of(row).classes for row in tiers(one)}
         asks = [
             Ask(
                 row.resource,
@@ -186,7 +188,7 @@ def resource_rows(
         return []
     found: list[ResourceRow] = []
     zone = billing_at(at).timezone
-    for one in _clusters(cluster):
+    for one in clusters_named(cluster):
         targets = [
             DesiredQuota(row.team.slug, row.resource, row.tier, row.gpus)
             for row in _targets(scope, one, "")
@@ -264,19 +266,9 @@ def live_split(row: QuotaTarget) -> dict[str, int | None]:
     return _live(live_quotas(row.cluster_id), row)
 
 
-def _clusters(name: str) -> Sequence[Cluster]:
-    rows = Cluster.objects.order_by("name")
-    return list(rows.filter(name=name) if name else rows)
-
-
 def _targets(scope: Scope, cluster: Cluster, team: str) -> Sequence[QuotaTarget]:
-    rows = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
-    if scope.team_ids is not None:
-        rows = rows.filter(team_id__in=scope.team_ids)
-    if team:
-        rows = rows.filter(team__slug=team)
-    return list(rows.order_by("team__name", "resource", "tier"))
-
-
-def _tiers(cluster: Cluster) -> Sequence[Tier]:
-    return list(Tier.objects.filter(cluster=cluster))
+    return [
+        row
+        for row in quota_targets(cluster)
+        if scope.sees_team(row.team_id) and row.team.slug == (team or row.team.slug)
+    ]

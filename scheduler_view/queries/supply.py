@@ -6,6 +6,7 @@ from datetime import datetime
 from fractions import Fraction
 
 from accounting.domain.billing.price_match import PricedTime, match_price
+from accounting.domain.core.read_once import read_once
 from accounting.domain.core.rounding import half_even
 from accounting.domain.units.gpu_units import NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
@@ -40,6 +41,7 @@ class Supply:
     added: Mapping[str, Fraction] = field(default_factory=dict)
 
 
+@read_once
 def supply_of(cluster: Cluster) -> Supply:
     """The latest capacity of each present node; two queries."""
     facts = (

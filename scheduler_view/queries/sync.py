@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from accounting.domain.core.read_once import read_once
 from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import QUOTA
 from scheduler_view.domain.quotas.headroom import LimitedBy, limited_by
 from scheduler_view.domain.wording import few
-from scheduler_view.models import Drift, Observation, ObservationRun
+from scheduler_view.models import Drift
+from scheduler_view.queries.last_observation import last_runs, limiting_objects
 from scheduler_view.queries.resources import added_names
 
 _WORST_FIRST = (DriftState.OTHER, DriftState.DIFFERS, DriftState.NOT_MANAGED)
@@ -50,6 +52,7 @@ class ObservationRow:
     error: str
 
 
+@read_once
 def sync_rows(cluster: str) -> dict[ObjectKey, SyncRow]:
     """Every object of a cluster that was compared."""
     return {
@@ -68,7 +71,7 @@ def sync_rows(cluster: str) -> dict[ObjectKey, SyncRow]:
 
 def observation_rows() -> dict[str, ObservationRow]:
     """The last observation of the quotas of each cluster, by its name."""
-    rows = ObservationRun.objects.filter(kind=QUOTA).select_related("cluster")
+    rows = [row for row in last_runs() if row.kind == QUOTA]
     return {
         row.cluster.name: ObservationRow(
             row.cluster.name, row.seen_at, row.tried_at, row.error
@@ -115,9 +118,8 @@ def _together(rows: Sequence[SyncRow]) -> SyncRow:
 
 def live_quotas(cluster_id: int) -> dict[str, list[LimitedBy]]:
     """Every quota of each namespace as last observed, including those of other managers."""
-    rows = Observation.objects.filter(cluster_id=cluster_id, kind=QUOTA)
     added = added_names()
     found: dict[str, list[LimitedBy]] = {}
-    for row in rows.order_by("namespace", "name"):
-        found.setdefault(row.namespace, []).append(limited_by(row.manifest, added))
+    for _, namespace, _, manifest in limiting_objects(cluster_id, [QUOTA]):
+        found.setdefault(namespace, []).append(limited_by(manifest, added))
     return found

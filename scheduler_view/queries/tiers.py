@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from accounting.models import Cluster
+from accounting.queries.clusters import clusters_named
 from scheduler_view.domain.tiers.tier import PREEMPTS
 from scheduler_view.mapping import tier_of
-from scheduler_view.models import QuotaTarget, Tier
+from scheduler_view.models import Tier
+from scheduler_view.queries.desired import quota_targets, tiers
 from scheduler_view.queries.resource_use import pods_by_class
 
 
@@ -40,16 +42,11 @@ class TierRow:
 
 def tier_rows(*, cluster: str = "") -> list[TierRow]:
     """Tiers of all clusters, or of one; readable by everybody who is signed in."""
-    clusters = Cluster.objects.order_by("name")
-    if cluster:
-        clusters = clusters.filter(name=cluster)
     found: list[TierRow] = []
-    for one in clusters:
-        rows = list(Tier.objects.filter(cluster=one).order_by("-value", "name"))
+    for one in clusters_named(cluster):
+        rows = tiers(one)
         pods = pods_by_class(one.pk) if rows else {}
-        quotas = list(
-            QuotaTarget.objects.filter(cluster=one).values_list("tier", flat=True)
-        )
+        quotas = [target.tier for target in quota_targets(one)]
         found += [_row(one, row, pods, quotas.count(row.name)) for row in rows]
     return found
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from accounting.access import Scope
 from accounting.models import Cluster
+from accounting.queries.clusters import clusters_named
 from accounting.rights import ADMINISTRATION
 from accounting.web.downloads import csv_answer
 from accounting.web.paging import ListPage, page_of, size_of
@@ -72,8 +73,7 @@ def limits(request: HttpRequest) -> HttpResponse:
         return csv_answer("limits", columns, lines)
     rows = [row for row in found if sought in _words(row)]
     sees_any = visitor.scope.sees_any
-    names = Cluster.objects.order_by("name").values_list("name", flat=True)
-    clusters = list(names) if sees_any else []
+    clusters = [one.name for one in clusters_named()] if sees_any else []
     seen = observed_clusters()
     shown = [name for name in clusters if not chosen or name == chosen]
     context = {

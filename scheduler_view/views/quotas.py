@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.domain.inventory.scheduler_queues import QueueFacts
 from accounting.models import Cluster
+from accounting.queries.clusters import clusters_named
 from accounting.queries.gpus.fleet_count import FleetCount, fleets_by_cluster
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.rights import ADMINISTRATION
@@ -168,7 +169,7 @@ def _page(
     resources = resource_rows(scope, visitor.now, cluster=chosen)
     fleets = fleets_by_cluster() if scope.sees_all else {}
     open_changes = change_rows(scope, any_state=UNDER_WAY)
-    clusters = Cluster.objects.order_by("name") if scope.sees_any else ()
+    clusters = clusters_named() if scope.sees_any else []
     drafts = open_drafts(request.user.pk) if scope.is_admin else []
     typed = request.POST if refused else {}
     runs = observation_rows()

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.models import Cluster
+from accounting.queries.clusters import clusters_named
 from accounting.web.downloads import csv_answer
 from accounting.web.permissions import Visitor, admin_form, signed_in, visitor_of
 from scheduler_view.domain.objects.manifest import CLASS
@@ -47,7 +48,7 @@ def tier_list(request: HttpRequest) -> HttpResponse:
             [row[name] for name in COLUMNS] for row in TierRowSerializer.each(rows)
         ]
         return csv_answer("priority-tiers", COLUMNS, lines)
-    clusters = Cluster.objects.order_by("name") if sees_any else ()
+    clusters = clusters_named() if sees_any else []
     context = {
         "parts": [
             (

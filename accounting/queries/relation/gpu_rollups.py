@@ -14,6 +14,7 @@ from itertools import groupby, pairwise
 from django.db import connection
 
 from accounting.domain.core.interval import HOUR_MS, Interval, to_instant, to_ms
+from accounting.domain.core.read_once import read_once
 from accounting.models import PendingGpuHour
 from accounting.rating.billing_settings import (
     billing_day,
@@ -57,6 +58,7 @@ class Pending:
     days: frozenset[date] = frozenset()
 
 
+@read_once
 def pending(period: Interval, clusters: Sequence[str] | None) -> Pending:
     """What is not written by GPU yet in a range.
 
@@ -197,6 +199,7 @@ _MISSING = """
 """
 
 
+@read_once
 def complete_from(
     piece: Piece, clusters: Sequence[str] | None, *, is_open: bool
 ) -> date | None:
@@ -253,6 +256,7 @@ _STORED = """
 """
 
 
+@read_once
 def stored_part(period: Interval | None, clusters: Sequence[str] | None) -> Interval:
     """The part of a range in which anything is stored, up to whole billing days.
 

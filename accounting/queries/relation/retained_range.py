@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 
 from accounting.domain.core.interval import WINDOW_MS, Interval
+from accounting.domain.core.read_once import read_once
 
 # An hour without facts in its period had some: they have expired, cluster by cluster.
 _KEPT = """
@@ -49,6 +50,7 @@ class StoredFacts:
     complete_from: datetime | None
 
 
+@read_once
 def kept_facts(asked: Interval | None, clusters: Sequence[str] | None) -> StoredFacts:
     """The stored facts of some clusters (None: of all); one query.
 

@@ -8,6 +8,7 @@ from django.db import connection
 from accounting.domain.billing.charge import charge_list
 from accounting.domain.core.ledger_line import HELD_STATES as HELD
 from accounting.domain.core.money import NOTHING, Money
+from accounting.domain.core.read_once import read_once
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.dimensions import USAGE_DIMENSIONS, keys_of
 from accounting.queries.relation.relation import relation
@@ -28,6 +29,7 @@ BOOKED = f"sum({' + '.join(f'u.{s}_booked' for s in HELD)} + u.rest_booked)"
 """Charges of closed days, in the rows of `money_of`."""
 
 
+@read_once
 def usage_rows(selection: Selection, by: Sequence[str]) -> list[UsageRow]:
     """One row for each combination of dimensions, in order of its key.
 

@@ -20,9 +20,10 @@ from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.schedulers import QUEUE_FIELDS
 from scheduler_view.domain.tiers.tier import NEVER
 from scheduler_view.queries.changes.change_row import ChangeRow
+from scheduler_view.queries.last_observation import Manifest
 from scheduler_view.queries.limits.limit_row import LimitRow, edit_key
 from scheduler_view.queries.limits.namespace_limits import tier_of_quota
-from scheduler_view.queries.limits.observed import Manifest, ObservedLimits
+from scheduler_view.queries.limits.observed import ObservedLimits
 
 QuotaKey = tuple[str, str, str]  # team, resource, tier
 

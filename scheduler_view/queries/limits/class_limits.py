@@ -6,9 +6,10 @@ from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.desired import class_key_of
 from scheduler_view.domain.objects.manifest import CLASS
 from scheduler_view.domain.tiers.tier import PREEMPTS, TierSpec, tier_faults
-from scheduler_view.models import QueueTarget
+from scheduler_view.queries.desired import queue_targets
+from scheduler_view.queries.last_observation import Manifest
 from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import Manifest, ObservedLimits
+from scheduler_view.queries.limits.observed import ObservedLimits
 
 WORKLOAD_CLASS = "WorkloadPriorityClass"
 
@@ -48,8 +49,11 @@ def _pod_classes(seen: ObservedLimits) -> Iterator[LimitRow]:
 
 
 def _workload_classes(seen: ObservedLimits) -> Iterator[LimitRow]:
-    targets = QueueTarget.objects.filter(cluster=seen.cluster, kind=WORKLOAD_CLASS)
-    changes = dict(targets.filter(field="value").values_list("name", "version"))
+    changes = {
+        row.name: row.version
+        for row in queue_targets(seen.cluster)
+        if (row.kind, row.field) == (WORKLOAD_CLASS, "value")
+    }
     for _, name, live in seen.objects.get(WORKLOAD_CLASS, ()):
         change = changes.get(name, 0)
         yield LimitRow(

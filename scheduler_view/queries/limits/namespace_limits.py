@@ -10,8 +10,9 @@ from scheduler_view.domain.quotas import limit_range
 from scheduler_view.domain.quotas.quantity import gpus_or_none
 from scheduler_view.domain.quotas.quota_key import does_nothing, key_of, resource_of
 from scheduler_view.models import QuotaTarget
+from scheduler_view.queries.last_observation import RANGE, Manifest
 from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import RANGE, Manifest, ObservedLimits
+from scheduler_view.queries.limits.observed import ObservedLimits
 
 ALL_PODS = ""
 OF_RANGE = ("max", "min", "default", "defaultRequest")

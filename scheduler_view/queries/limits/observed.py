@@ -11,17 +11,20 @@ from accounting.access import Scope
 from accounting.models import Cluster, Team
 from scheduler_view.domain.limits.maker import OURS, Maker, maker_of
 from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA, Path
+from scheduler_view.domain.objects.manifest import Path
 from scheduler_view.domain.quotas.quota_key import Added
-from scheduler_view.domain.schedulers import QUEUE_OBJECTS
-from scheduler_view.models import Observation, ObservationRun, QuotaTarget, Tier
+from scheduler_view.models import QuotaTarget, Tier
+from scheduler_view.queries.desired import quota_targets, tiers
+from scheduler_view.queries.last_observation import (
+    LIMITING,
+    NAMESPACE,
+    Manifest,
+    last_runs,
+    limiting_objects,
+)
 from scheduler_view.queries.namespaces import known_namespaces, namespaces_by_team
 from scheduler_view.queries.resources import added_names
 from scheduler_view.queries.sync import SyncRow, sync_rows
-
-RANGE, NAMESPACE = "LimitRange", "Namespace"
-LIMITING = (QUOTA, CLASS, RANGE, *QUEUE_OBJECTS)
-Manifest = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +73,18 @@ class ObservedLimits:
 def observed_limits(cluster: Cluster, scope: Scope, at: datetime) -> ObservedLimits:
     """All that limits GPUs in a cluster, as stored; some queries."""
     objects: dict[str, list[tuple[str, str, Manifest]]] = {}
-    rows = Observation.objects.filter(cluster=cluster, kind__in=LIMITING)
-    for kind, namespace, name, manifest in rows.order_by(
-        "namespace", "name"
-    ).values_list("kind", "namespace", "name", "manifest"):
+    for kind, namespace, name, manifest in limiting_objects(cluster.pk, LIMITING):
         objects.setdefault(kind, []).append((namespace, name, manifest))
-    runs = ObservationRun.objects.filter(cluster=cluster, kind__in=LIMITING)
-    targets = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
+    runs = [run for run in last_runs() if run.cluster_id == cluster.pk]
     return ObservedLimits(
         cluster,
         scope,
         objects,
         teams_of(cluster, at),
-        list(targets),
-        list(Tier.objects.filter(cluster=cluster)),
+        quota_targets(cluster),
+        tiers(cluster),
         sync_rows(cluster.name),
-        dict(runs.values_list("kind", "seen_at")),
+        {run.kind: run.seen_at for run in runs},
         added_names(),
     )
 
@@ -93,8 +92,7 @@ def observed_limits(cluster: Cluster, scope: Scope, at: datetime) -> ObservedLim
 def teams_of(cluster: Cluster, at: datetime) -> dict[str, Team]:
     """The team of each namespace of a cluster, by current rules and observed labels."""
     live = known_namespaces(cluster.pk)
-    seen = Observation.objects.filter(cluster=cluster, kind=NAMESPACE)
-    for name, manifest in seen.values_list("name", "manifest"):
+    for _, _, name, manifest in limiting_objects(cluster.pk, [NAMESPACE]):
         live[name] = manifest["metadata"].get("labels") or live.get(name, {})
     teams = Team.objects.in_bulk()
     return {

@@ -1,6 +1,6 @@
 """Queues of Kueue, Volcano and KAI as rows in the order of their tree."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from scheduler_view.domain.drift_state import DriftState
@@ -19,9 +19,10 @@ from scheduler_view.domain.limits.queue_node import (
 from scheduler_view.domain.limits.queue_readers import LOCAL_QUEUE, queue_nodes
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.schedulers import QUEUE_FIELDS, QUEUE_OBJECTS
-from scheduler_view.models import QueueTarget
+from scheduler_view.queries.desired import queue_targets
+from scheduler_view.queries.last_observation import Manifest
 from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import Manifest, ObservedLimits
+from scheduler_view.queries.limits.observed import ObservedLimits
 
 TITLES = {
     "ClusterQueue": "ClusterQueue",
@@ -132,12 +133,9 @@ def _may_borrow(one: QueueNode) -> str:
 
 def _targets(seen: ObservedLimits) -> dict[tuple[str, str], dict[str, int]]:
     """Change sets by field of each queue that GPU Ledger manages."""
-    rows: Iterable[tuple[str, str, str, int]] = QueueTarget.objects.filter(
-        cluster=seen.cluster
-    ).values_list("kind", "name", "field", "version")
     found: dict[tuple[str, str], dict[str, int]] = {}
-    for kind, name, field, version in rows:
-        found.setdefault((kind, name), {})[field] = version
+    for row in queue_targets(seen.cluster):
+        found.setdefault((row.kind, row.name), {})[row.field] = row.version
     return found
 
 

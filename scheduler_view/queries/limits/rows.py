@@ -9,19 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from accounting.access import Scope
-from accounting.models import Cluster
+from accounting.queries.clusters import clusters_named
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.objects.stored_manifest import FAULTS
 from scheduler_view.models import ObservationRun
+from scheduler_view.queries.last_observation import LIMITING, RANGE, last_runs
 from scheduler_view.queries.limits.class_limits import class_limits
 from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
 from scheduler_view.queries.limits.namespace_limits import quota_limits, range_limits
-from scheduler_view.queries.limits.observed import (
-    LIMITING,
-    RANGE,
-    ObservedLimits,
-    observed_limits,
-)
+from scheduler_view.queries.limits.observed import ObservedLimits, observed_limits
 from scheduler_view.queries.limits.queue_limits import queue_limits
 
 ROLES: Mapping[str, str] = {
@@ -62,10 +58,11 @@ def limit_rows(scope: Scope, at: datetime, *, cluster: str = "") -> list[LimitRo
     """All limits that a person may read, by cluster, namespace and name; queues by their tree."""
     if not scope.sees_any:
         return []
-    clusters = Cluster.objects.order_by("name")
-    if cluster:
-        clusters = clusters.filter(name=cluster)
-    return [row for one in clusters for row in rows_of(observed_limits(one, scope, at))]
+    return [
+        row
+        for one in clusters_named(cluster)
+        for row in rows_of(observed_limits(one, scope, at))
+    ]
 
 
 def rows_of(seen: ObservedLimits) -> Iterator[LimitRow]:
@@ -113,11 +110,11 @@ def _unread(seen: ObservedLimits, kind: str, namespace: str, name: str) -> Limit
 
 def not_read(cluster: str = "") -> list[NotRead]:
     """What could not be listed at the last observation, one entry for each reason."""
-    runs = ObservationRun.objects.filter(kind__in=LIMITING).exclude(error="")
+    runs = [run for run in last_runs() if run.kind in LIMITING and run.error]
     if cluster:
-        runs = runs.filter(cluster__name=cluster)
+        runs = [run for run in runs if run.cluster.name == cluster]
     found: dict[tuple[str, str, bool], list[ObservationRun]] = {}
-    for run in runs.select_related("cluster").order_by("cluster__name", "kind"):
+    for run in runs:
         role = "" if run.is_allowed else ROLES[run.kind]
         reason = role or run.error
         key = (run.cluster.name, reason, not role)
@@ -127,8 +124,9 @@ def not_read(cluster: str = "") -> list[NotRead]:
 
 def observed_clusters() -> frozenset[str]:
     """Clusters whose quotas were listed at least once."""
-    runs = ObservationRun.objects.filter(kind=QUOTA, seen_at__isnull=False)
-    return frozenset(runs.values_list("cluster__name", flat=True))
+    return frozenset(
+        run.cluster.name for run in last_runs() if run.kind == QUOTA and run.seen_at
+    )
 
 
 def unmanaged(rows: Sequence[LimitRow]) -> list[LimitRow]:

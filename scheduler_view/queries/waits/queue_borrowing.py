@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from accounting.domain.inventory.scheduler_queues import QueueFacts
 from scheduler_view.domain.schedulers import SCHEDULERS
-from scheduler_view.models import Observation
+from scheduler_view.queries.last_observation import limiting_objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,7 @@ def served(cluster_id: int) -> dict[Queue, set[str]]:
         if objects.served is not None
     ]
     for name, kind, queue_of in serving:
-        rows = Observation.objects.filter(cluster_id=cluster_id, kind=kind)
-        for namespace, manifest in rows.values_list("namespace", "manifest"):
+        for _, namespace, _, manifest in limiting_objects(cluster_id, [kind]):
             found.setdefault((name, queue_of(manifest)), set()).add(namespace)
     return found
 

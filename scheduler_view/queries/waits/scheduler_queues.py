@@ -1,11 +1,10 @@
 """Queues of all schedulers, from metrics and from objects."""
 
 from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
 from accounting.queries.queues import QueueRow, queue_rows
 from scheduler_view.domain.schedulers import queue_objects
 from scheduler_view.domain.schedulers.adapter import QueueObjects
-from scheduler_view.models import Observation, ObservationRun
+from scheduler_view.queries.last_observation import last_runs, limiting_objects
 
 
 def all_queue_rows(*, cluster: str = "") -> list[QueueRow]:
@@ -21,15 +20,11 @@ def _object_rows(objects: QueueObjects, cluster: str) -> list[QueueRow]:
     """The queues that a scheduler describes as objects; empty if metrics have them."""
     if objects.facts is None:
         return []
-    runs = ObservationRun.objects.filter(kind=objects.kind, seen_at__isnull=False)
-    seen = {run.cluster_id: to_ms(run.seen_at) for run in runs if run.seen_at}
-    clusters = Cluster.objects.filter(pk__in=seen)
-    if cluster:
-        clusters = clusters.filter(name=cluster)
     return [
-        QueueRow(one.name, objects.facts(name, manifest, seen[one.pk]))
-        for one in clusters
-        for name, manifest in Observation.objects.filter(
-            cluster=one, kind=objects.kind
-        ).values_list("name", "manifest")
+        QueueRow(run.cluster.name, objects.facts(name, manifest, to_ms(run.seen_at)))
+        for run in last_runs()
+        if run.kind == objects.kind
+        and run.seen_at
+        and run.cluster.name == (cluster or run.cluster.name)
+        for _, _, name, manifest in limiting_objects(run.cluster_id, [objects.kind])
     ]

@@ -13,6 +13,7 @@ from typing import Any
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
 from accounting.models import Cluster, Team
+from accounting.queries.clusters import clusters_named
 from scheduler_view.domain.waits.details import details_of
 from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
 from scheduler_view.models.observation import METRIC_WAITS, WAITS
@@ -153,12 +154,9 @@ def waiting_rows(
     scope: Scope, now: datetime, *, cluster: str = "", team: str = ""
 ) -> list[WaitingUnitRow]:
     """Waiting units of the teams that the person may read, longest first."""
-    clusters = Cluster.objects.order_by("name")
-    if cluster:
-        clusters = clusters.filter(name=cluster)
     slugs = dict(Team.objects.values_list("pk", "slug"))
     found: list[WaitingUnitRow] = []
-    for one in clusters:
+    for one in clusters_named(cluster):
         waits = list(UnitWait.objects.filter(cluster=one))
         if waits:
             reader = _Reader(scope, one, waits, slugs, now)

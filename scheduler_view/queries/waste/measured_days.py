@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from django.db.models import Max
 
 from accounting.domain.core.billing_calendar import DAY, DayRange
+from accounting.domain.core.read_once import read_once
 from accounting.queries.selection import (
     Selection,
     SelectionError,
@@ -18,6 +19,7 @@ from scheduler_view.models import WasteDay
 SHOWN_DAYS = timedelta(days=28)  # without `from` and `to`
 
 
+@read_once
 def measured_days(
     days: DayRange, clusters: Collection[str]
 ) -> tuple[dict[str, list[date]], datetime | None]:

@@ -1,0 +1,16 @@
+"""The clusters of a page."""
+
+from collections.abc import Sequence
+
+from accounting.domain.core.read_once import read_once
+from accounting.models import Cluster
+
+
+def clusters_named(name: str = "") -> list[Cluster]:
+    """The cluster of a name, or all, in order of name."""
+    return [row for row in _clusters() if not name or row.name == name]
+
+
+@read_once
+def _clusters() -> Sequence[Cluster]:
+    return list(Cluster.objects.order_by("name"))

@@ -1,0 +1,35 @@
+"""Objects and times of the last observation, read once for a page."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from accounting.domain.core.read_once import read_once
+from scheduler_view.domain.objects.manifest import CLASS, QUOTA
+from scheduler_view.domain.schedulers import QUEUE_OBJECTS
+from scheduler_view.models import Observation, ObservationRun
+
+RANGE, NAMESPACE = "LimitRange", "Namespace"
+LIMITING = (QUOTA, CLASS, RANGE, *QUEUE_OBJECTS)
+Manifest = Mapping[str, Any]
+Stored = tuple[str, str, str, Manifest]
+"""Kind, namespace, name, and the stored parts of an object."""
+
+
+@read_once
+def last_runs() -> Sequence[ObservationRun]:
+    """The last observation of each kind of each cluster, in order of both."""
+    rows = ObservationRun.objects.select_related("cluster")
+    return list(rows.order_by("cluster__name", "kind"))
+
+
+def limiting_objects(cluster_id: int, kinds: Collection[str]) -> list[Stored]:
+    """Objects of kinds that limit GPUs, and namespaces, by kind, namespace and name."""
+    return [row for row in _limiting(cluster_id) if row[0] in kinds]
+
+
+@read_once
+def _limiting(cluster_id: int) -> Sequence[Stored]:
+    rows = Observation.objects.filter(
+        cluster_id=cluster_id, kind__in=(*LIMITING, NAMESPACE)
+    ).order_by("kind", "namespace", "name")
+    return list(rows.values_list("kind", "namespace", "name", "manifest"))

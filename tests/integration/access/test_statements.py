@@ -1,0 +1,54 @@
+"""How many statements a page asks the database, and that it asks none twice."""
+
+from collections import Counter
+
+import pytest
+import time_machine
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from tests.integration.conftest import NOW
+from tests.sessions import give
+from tests.story import Story
+
+MOST = {
+    "/": 20,
+    "/teams": 16,
+    "/teams/vision": 34,
+    "/quotas": 30,
+    "/quotas/limits": 21,
+    "/tiers": 19,
+    "/queues": 17,
+    "/months": 15,
+    "/waste": 23,
+    "/recommendations": 27,
+    "/gpus": 30,
+    "/charges": 10,
+    "/budgets": 11,
+    "/contests": 9,
+    "/bills": 12,
+    "/prices": 13,
+    "/audit": 16,
+    "/data-health": 19,
+    "/attribution": 12,
+    "/what-if": 13,
+}
+"""Statements by page, of an administrator: five of them are who asks and what may be seen."""
+
+
+@pytest.mark.usefixtures("db")
+@pytest.mark.parametrize("page", MOST)
+def test_page_asks_little_and_nothing_twice(story: Story, page: str) -> None:
+    with time_machine.travel(NOW, tick=False):
+        client = Client()
+        user = get_user_model().objects.get(username="ana")
+        give(client, user, settings.AUTHENTICATION_BACKENDS[0])
+        assert client.get(page).status_code == 200
+        with CaptureQueriesContext(connection) as asked:
+            client.get(page)
+    found = Counter(query["sql"] for query in asked.captured_queries)
+    assert [sql for sql, times in found.items() if times > 1] == []
+    assert len(asked) <= MOST[page]

@@ -1,0 +1,56 @@
+"""Answers of `read_once` functions are shared inside `reading`, and only there."""
+
+import pytest
+
+from accounting.domain.core.read_once import read_once, reading
+
+asked: list[tuple[object, ...]] = []
+
+
+@read_once
+def answer(*values: object, places: int = 0) -> int:
+    """The number of times it was asked; refuses nothing at all."""
+    if not values:
+        raise ValueError("nothing")
+    asked.append((*values, places))
+    return len(asked)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_asked() -> None:
+    asked.clear()
+
+
+def test_same_question_is_asked_once_while_reading() -> None:
+    with reading():
+        assert [answer("a"), answer("a"), answer("b"), answer("a", places=2)] == [
+            1,
+            1,
+            2,
+            3,
+        ]
+        assert [answer(["x", "y"]), answer(["x", "y"]), answer(["y"])] == [4, 4, 5]
+
+
+def test_it_is_asked_each_time_elsewhere() -> None:
+    assert [answer("a"), answer("a")] == [1, 2]
+    with reading():
+        assert answer("a") == 3
+    assert answer("a") == 4
+    with reading():
+        assert answer("a") == 5
+
+
+def test_inner_context_begins_anew_and_leaves_the_outer_one() -> None:
+    with reading():
+        assert answer("a") == 1
+        with reading():
+            assert answer("a") == 2
+        assert answer("a") == 1
+
+
+def test_refusal_is_no_answer() -> None:
+    with reading():
+        for _ in range(2):
+            with pytest.raises(ValueError, match="nothing"):
+                answer()
