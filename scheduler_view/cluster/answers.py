@@ -47,7 +47,7 @@ def decode(body: bytes, as_type: type[Answer]) -> Answer:
     """
     try:
         return msgspec.json.decode(body, type=as_type)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise wrong_answer(body) from None
 
 
@@ -136,7 +136,7 @@ def _status(body: bytes) -> Status | None:
     """The body, if it is a `Status` object."""
     try:
         found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     is_status = isinstance(found, dict) and found.get("kind") == "Status"
     return found if is_status else None

@@ -299,7 +299,7 @@ def _selectors(*, labels: str = "", fields: str = "") -> dict[str, str]:
 def _live(kind: str, raw: bytes | msgspec.Raw) -> LiveObject:
     try:
         return live_object(kind, KINDS[kind].version, raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise wrong_answer(bytes(raw)) from None
 
 

@@ -1,5 +1,6 @@
 """Objects of a cluster as the client returns them: what the server sent."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,8 @@ import structlog
 from scheduler_view.domain.objects.manifest import Pin, owners, pin_of
 from scheduler_view.domain.objects.object_shapes import well_formed
 
+# after an even number of backslashes; after an odd one, it is not an escape
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 log = structlog.get_logger(__name__)
 Manifest = Mapping[str, Any]
 
@@ -47,9 +50,15 @@ class LiveObject:
 
     @property
     def sent(self) -> dict[str, Any]:
-        """The complete object as a value; only its head if the rest is not readable."""
+        """The complete object as a value; only its head if the rest is not readable.
+
+        Texts of Kubernetes may have a NUL, which Postgres cannot store: it becomes `?`.
+        """
+        raw = bytes(self.raw)
+        if b"u0000" in raw:
+            raw = _NUL.sub(rb"\1?", raw)
         try:
-            found: dict[str, Any] = msgspec.json.decode(self.raw)
+            found: dict[str, Any] = msgspec.json.decode(raw)
         except (msgspec.DecodeError, RecursionError) as error:
             log.warning("unreadable", kind=self.kind, name=self.name, error=str(error))
             found = {"metadata": msgspec.to_builtins(self.meta)}

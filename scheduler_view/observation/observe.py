@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 import structlog
@@ -223,17 +222,9 @@ def _row(
         uid=live.uid,
         resource_version=live.resource_version,
         digest=sha256(text).hexdigest()[:32],
-        manifest=_storable(manifest, text),
+        manifest=manifest,
         changed_at=at,
     )
-
-
-def _storable(manifest: dict[str, Any], text: bytes) -> dict[str, Any]:
-    """Postgres cannot store NUL in texts; a Kubernetes object may have one."""
-    if b"\\u0000" not in text:
-        return manifest
-    clean: dict[str, Any] = msgspec.json.decode(text.replace(b"\\u0000", b"?"))
-    return clean
 
 
 def _write(rows: list[Observation]) -> None:

@@ -66,9 +66,6 @@ def _row(
         since = now if free is None else to_instant(free)
         content["free_since"] = since.isoformat()
     text = msgspec.json.encode(content, order="sorted")
-    if b"\\u0000" in text:  # Postgres cannot store NUL in texts
-        text = text.replace(b"\\u0000", b"?")
-        content = msgspec.json.decode(text)
     is_same = old is not None and old.cause == one.cause
     return UnitWait(
         cluster=cluster,

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 from django.db import transaction
 
 from accounting.domain.core.interval import to_instant, to_ms
@@ -106,7 +105,7 @@ def _forget_error(cluster: Cluster, kind: str) -> None:
 def manifests_of(objects: Iterable[LiveObject]) -> Iterator[Mapping[str, Any]]:
     """Their JSON, decoded one by one: a large cluster's manifests are never in memory together."""
     for one in objects:
-        yield msgspec.json.decode(one.raw)
+        yield one.sent
 
 
 def _with_history(cluster: Cluster, world: World) -> World:

@@ -103,7 +103,13 @@ def test_an_error_within_a_watch_carries_its_own_code() -> None:
     assert isinstance(error, errors.WatchExpired)
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"", b"[1]", b'{"a": ', b"\xff\xfe"])
+DEEP = b'{"a": ' * 5000 + b"1" + b"}" * 5000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>", b"", b"[1]", b'{"a": ', b"\xff\xfe", pytest.param(DEEP, id="deep")],
+)
 def test_only_a_json_object_is_an_answer(body: bytes) -> None:
     with pytest.raises(errors.InvalidServerResponse):
         decode(body, dict[str, object])

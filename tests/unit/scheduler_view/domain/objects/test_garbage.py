@@ -310,7 +310,8 @@ def read_all(kind: str, live: LiveObject) -> None:
                 assert isinstance(waiting_text(one, found[key], names=True), str)
     for part in (manifest, *([stored] if stored else [])):
         read_fields(kind, part)
-    allocations([manifest], [manifest])
+    claims = [manifest] if kind == "ResourceClaim" else []
+    allocations(claims, [manifest] if kind == "ResourceSlice" else [])
     world = read_world({kind: [live.sent], "Job": [live.sent]}, NOW_MS)
     explainer = Explainer(world)
     list(explainer.waiting()), list(notes_of_cluster(explainer.index))
@@ -340,7 +341,7 @@ def read_fields(kind: str, manifest: Any) -> None:
 
 @given(broken())
 @example(("ClusterQueue", {"metadata": complete("Cohort")["metadata"], "spec": "x"}))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_garbage_stops_no_reader(drawn: tuple[str, dict[str, Any]]) -> None:
     kind, manifest = drawn
     text = json.dumps(manifest, allow_nan=False).encode("utf-8", "surrogatepass")
@@ -354,3 +355,25 @@ def test_a_complete_object_is_read_as_it_was_sent(kind: str) -> None:
     stored = kept(kind, live.sent)
     assert stored is not None
     assert "faults" not in stored
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"a\u0000b", "a?b"),
+        (r"\u0000\u0000", "??"),
+        (r"C:\\u0000", r"C:\u0000"),
+        (r"C:\\\u0000", "C:\\?"),
+    ],
+)
+def test_a_nul_is_replaced_and_only_a_nul(written: str, read: str) -> None:
+    text = f'{{"metadata": {{"name": "a"}}, "description": "{written}"}}'
+    live = live_object("PriorityClass", "v1", text.encode())
+    assert live.manifest["description"] == read
+
+
+def test_of_an_object_that_cannot_be_decoded_the_head_is_read() -> None:
+    text = '{"metadata": {"name": "a", "uid": "u"}, "value": 1e999}'
+    live = live_object("PriorityClass", "v1", text.encode())
+    assert live.manifest["metadata"]["uid"] == "u"
+    assert kept("PriorityClass", live.sent)
