@@ -13,6 +13,7 @@ from django.db.models import F, Max
 
 from accounting.failpoints import reach
 from scheduler_view.actions.apply_lease import ApplyLease, ApplyLeaseLostError, claim
+from scheduler_view.actions.ending import UNKNOWN
 from scheduler_view.actions.for_person import applying
 from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.push import Fate, PushResult, outcome_of, send, settled
@@ -23,6 +24,7 @@ from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.errors import ClusterError
 from scheduler_view.mapping import step_of
 from scheduler_view.models import ChangeSet, ChangeState, ChangeStep, StepState
+from scheduler_view.models.change import WAIT_BEGINS
 from scheduler_view.observation.watch import look_once
 from scheduler_view.planning.base_versions import (
     LostUpdate,
@@ -37,7 +39,6 @@ MOST_CLAIMS, LONGEST = 20, timedelta(hours=1)
 REST = timedelta(seconds=5)  # after a temporary error without a time from the server
 LONGEST_REST = timedelta(minutes=2)
 CHANGED_SINCE = "Applied, but changed since"
-WAITING = "Waits for a token: "
 _OPEN = (StepState.WAITING, StepState.SENT)
 _DONE = (StepState.APPLIED, StepState.UNCHANGED)
 _STATES = {
@@ -134,22 +135,28 @@ def _one(
     except ClusterError as error:
         outcome = outcome_of(error)
     if outcome is None:
-        _mark(held, row, now())
+        was_sent = row.state == StepState.SENT
+        _mark(held, row, now(), StepState.SENT)
         reach("step_marked")
         outcome = send(pusher, reader, step)
+        if outcome.is_not_done and not was_sent:
+            _mark(held, row, now(), StepState.WAITING)
     if outcome.fate in _STATES:
         _record(held, row, outcome, now())
         reach("step_recorded")
     return outcome
 
 
-def _mark(held: ApplyLease, row: ChangeStep, at: datetime) -> None:
-    """Before an object is sent: from here on the outcome is unknown until it is stored."""
+def _mark(held: ApplyLease, row: ChangeStep, at: datetime, state: StepState) -> None:
+    """SENT before an object is sent: from here on the outcome is unknown until it is stored.
+
+    WAITING again if the API server did nothing.
+    """
     with _acting(held):
         held.renew(at)
         _clear_error(held)
-        if row.state != StepState.SENT:
-            row.state = StepState.SENT
+        if row.state != state:
+            row.state = state
             row.save(update_fields=["state"])
 
 
@@ -208,7 +215,7 @@ def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> No
     patience = RETURN_PATIENCE if is_return(held.change_set) else PATIENCE
     waits = ""
     if outcome.waits_for_token:
-        patience, waits = TOKEN_PATIENCE, WAITING
+        patience, waits = TOKEN_PATIENCE, WAIT_BEGINS
     since = _progress(held, at, is_token_wait=outcome.waits_for_token)
     if at - since >= patience:
         _refuse_rest(held, outcome, at)
@@ -227,13 +234,12 @@ def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> No
 
 
 def _refuse_rest(held: ApplyLease, outcome: PushResult, at: datetime) -> None:
-    unknown = "It was sent, but no response arrived. Check the object. "
     with _acting(held):
         held.renew(at)
         for row in held.change_set.steps.filter(state__in=_OPEN):
             was_sent = row.state == StepState.SENT
             row.state, row.code, row.done_at = StepState.REFUSED, outcome.code, at
-            row.message = f"{unknown if was_sent else ''}{outcome.message}"
+            row.message = f"{UNKNOWN if was_sent else ''}{outcome.message}"
             row.save(update_fields=["state", "code", "message", "done_at"])
 
 

@@ -1,6 +1,6 @@
 """Sends one step to the API server, and determines its outcome."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from accounting.failpoints import reach
@@ -51,6 +51,7 @@ class PushResult:
 
     Attributes:
         waits_for_token: a person must renew a token.
+        is_not_done: the API server did not accept the token, so it did nothing.
     """
 
     fate: Fate
@@ -58,6 +59,7 @@ class PushResult:
     code: int | None = None
     retry_after_s: float | None = None
     waits_for_token: bool = False
+    is_not_done: bool = False
 
 
 def settled(
@@ -102,7 +104,10 @@ def send(pusher: ClusterClient, reader: ClusterClient, step: PlanStep) -> PushRe
         return _stale(str(stale))
     except ClusterError as error:
         if not error.is_outcome_unknown:
-            return outcome_of(error)
+            # of several calls, an earlier one may have been accepted
+            is_one_call = step.action != Action.REPLACE and step.former is None
+            is_not_done = is_one_call and isinstance(error, Unauthorized)
+            return replace(outcome_of(error), is_not_done=is_not_done)
         return _read_back(reader, step, error)
     return PushResult(Fate.APPLIED)
 

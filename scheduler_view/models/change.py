@@ -36,6 +36,10 @@ CAME_TO_NOTHING = (
 )
 
 
+WAIT_BEGINS = "Waits for a token: "
+"""The beginning of `error` while a person must renew a token of the cluster."""
+
+
 @pghistory.track(
     pghistory.InsertEvent(),
     # a worker renews its lease every few seconds
@@ -123,9 +127,19 @@ class ChangeSet(models.Model):
         return f"CS-{self.pk}"
 
     @property
+    def waits_for_token(self) -> bool:
+        """It began, and goes on when a token of the cluster is renewed."""
+        return is_token_wait(self.state, self.error)
+
+    @property
     def planned_splits(self) -> dict[tuple[str, ...], dict[str, int]]:
         """The division of each quota by the plan: by team, resource and tier, GPUs by namespace."""
         return {tuple(key): parts for *key, parts in self.plan.get("splits", [])}
+
+
+def is_token_wait(state: str, error: str) -> bool:
+    """True for a change set that began and waits for a token."""
+    return state == ChangeState.APPLYING and error.startswith(WAIT_BEGINS)
 
 
 class StepState(models.TextChoices):

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from scheduler_view.models import StepState
+from scheduler_view.models.change import is_token_wait
 
 UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
 """States of change sets that may still have an effect."""
@@ -107,6 +108,11 @@ class ChangeRow:
     def is_planning(self) -> bool:
         """A plan is requested and not computed yet."""
         return self.plan_wanted_at is not None
+
+    @property
+    def waits_for_token(self) -> bool:
+        """It began, and goes on when a token of the cluster is renewed."""
+        return is_token_wait(self.state, self.error)
 
     @property
     def blocked(self) -> tuple[StepRow, ...]:

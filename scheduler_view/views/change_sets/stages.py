@@ -65,6 +65,16 @@ class ChangeSetActions:
         return self.change.planned_at is not None and bool(self.change.summary)
 
     @property
+    def may_end(self) -> bool:
+        """They may discard or decline it."""
+        return self.may_discard or self.may_decline
+
+    @property
+    def is_ended(self) -> bool:
+        """It was discarded or declined, and nothing of it was applied."""
+        return self.change.state in ENDED
+
+    @property
     def is_over(self) -> bool:
         """It was sent, or refused."""
         return self.change.state in (*APPLIED, ChangeState.REFUSED)
@@ -115,7 +125,7 @@ def standing(
     own = change.author == user and not change.is_partial
     # also `edit` and `leave-out`: an author may take all three or none
     may_end = own and may_act("discard", scope, is_author=own, edits=change.edits)
-    can_end = not waits and state in NOT_BEGUN
+    can_end = change.waits_for_token or (not waits and state in NOT_BEGUN)
     refused = refusal_of_approval(
         _approval(change), user, lambda: editors(change.id), now
     )
@@ -126,7 +136,8 @@ def standing(
         tone="mute" if is_stale else TONES[ChangeState(state)],
         is_stale=is_stale,
         polls=change.is_planning
-        or state == ChangeState.APPLYING
+        # a form of a page that reloads each second cannot be filled in
+        or (state == ChangeState.APPLYING and not change.waits_for_token)
         or (waits and is_open),
         may_plan=admin
         and not change.is_planning

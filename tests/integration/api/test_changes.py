@@ -12,6 +12,8 @@ from django.db import connection
 from accounting.models import Cluster, Person, Team
 from scheduler_view.models import ChangeSet, ChangeStep, QuotaTarget, Tier
 from tests.integration.api.conftest import CSV, Ask, problem
+from tests.integration.conftest import SignIn
+from tests.page_html import html_of
 
 EDIT = {"kind": "quota", "team": "vision", "resource": "nvidia.com/gpu", "gpus": 8}
 REASON = "Agreed with the lead. OPS-4812"
@@ -171,6 +173,33 @@ def test_steps_need_the_version_and_the_state(ask: Ask) -> None:
         ana, f"/{number}/discard", {"reason": REASON}, **{"If-Match": '"9"'}
     )
     assert given_up.json()["state"] == "discarded"
+
+
+def test_one_that_waits_for_a_token_is_ended_on_its_page_and_over_rest(
+    ask: Ask, sign_in: SignIn
+) -> None:
+    ana, browser = ask("ana"), sign_in("ana")
+    waits = {"state": "applying", "error": "Waits for a token: no", "version": 7}
+    for author, verb, button in (
+        ("ana", "discard", "Discard"),
+        ("bo", "decline", "Decline…"),
+    ):
+        number = made(ana)["id"]
+        rows = ChangeSet.objects.filter(pk=number)
+        rows.update(**waits, author_name=author, lease_until="2099-01-01T00:00Z")
+        assert button in html_of(browser.get(f"/changes/{number}"))
+        how: dict[str, str] = {"If-Match": '"7"'}
+        busy = post(ana, f"/{number}/{verb}", {"reason": REASON}, **how)
+        assert busy.status_code == 409
+        assert "a worker is trying" in problem(busy)["detail"]
+        rows.update(lease_until=None)
+        answer = post(ana, f"/{number}/{verb}", {"reason": REASON}, **how)
+        assert answer.json()["state"] == {"discard": "discarded"}.get(verb, "declined")
+        page = html_of(browser.get(f"/changes/{number}"))
+        assert f"{answer.json()['state'].title()} by ana" in page
+    rows.update(state="applying", error="PolicyServer is down", version=7)
+    assert button not in html_of(browser.get(f"/changes/{number}"))
+    assert post(ana, f"/{number}/{verb}", {"reason": REASON}, **how).status_code == 409
 
 
 def test_above_the_limit_a_second_admin_approves(ask: Ask) -> None:

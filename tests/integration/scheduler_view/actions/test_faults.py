@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 
 from accounting.models import Cluster
-from scheduler_view.actions import due_work
+from scheduler_view.actions import due_work, ending
+from scheduler_view.actions.change_sets import ChangeRefused, undo
 from scheduler_view.cluster.access import AccessRole, ClusterAccess
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.live import LiveObject
@@ -257,3 +259,92 @@ def test_a_server_killed_between_two_objects(tmp_path: Path) -> None:
         assert change_set.state == "applied", change_set.error
         assert office.hard() == {GPU_KEY: "4"}
         assert office.hard("killed-b") == {GPU_KEY: "6"}
+
+
+def with_token(office: Office, file: Path, token: str) -> None:
+    """Let the pusher read its token from a file of this test."""
+    file.write_text(token)
+    settings = dict(office.world.settings)
+    pusher = settings["pusher"] | {"token_file": str(file)}
+    office.cluster.kubernetes = settings | {"pusher": pusher}
+    office.cluster.save()
+
+
+def test_one_that_waits_for_a_token_can_be_discarded(
+    office: Office, tmp_path: Path
+) -> None:
+    change_set = office.agreed(quota(4))
+    with_token(office, tmp_path / "expiring", "no such token")
+    asked(office, change_set)
+    assert change_set.waits_for_token
+    how: dict[str, Any] = {"version": change_set.version, "at": office.now()}
+    with pytest.raises(ChangeRefused, match="belongs to another person"):
+        ending.discard(change_set, actor="luis", reason="discard it", **how)
+    held = {"lease_until": office.now() + timedelta(seconds=9)}
+    ChangeSet.objects.filter(pk=change_set.pk).update(**held)
+    with pytest.raises(ChangeRefused, match="a worker is trying CS-"):
+        ending.discard(change_set, actor="ana", reason="discard it", **how)
+    ChangeSet.objects.filter(pk=change_set.pk).update(lease_until=None)
+    ending.discard(change_set, actor="ana", reason="discard it", **how)
+    assert (change_set.state, change_set.error) == ("discarded", "")
+    (step,) = change_set.steps.all()
+    assert (step.state, step.message) == (
+        "refused",
+        "Not sent. Discarded by ana while it waited for a token.",
+    )
+    heal(office)
+    office.ahead += timedelta(minutes=5)
+    office.work()
+    change_set.refresh_from_db()
+    assert change_set.state == "discarded"
+    assert not office.has_quota()
+    assert not QuotaTarget.objects.exists()
+    history = apps.get_model("scheduler_view", "ChangeSetEvent")._default_manager
+    last = history.latest("pgh_id")
+    assert last.state == "discarded"
+    assert (last.pgh_context.metadata["actor"], last.ended_by) == ("ana", "ana")
+
+
+def test_what_was_applied_before_a_wait_for_a_token_stays_and_is_said(
+    office: Office, tmp_path: Path
+) -> None:
+    change_set = office.agreed(quota(4), quota(2, "speech"))
+    token = tmp_path / "expiring"
+    with_token(
+        office, token, Path(office.world.settings["pusher"]["token_file"]).read_text()
+    )
+
+    class Expiring(ClusterClient):
+        """Our door; the token expires after the first object."""
+
+        def apply(self, *args: Any, **named: Any) -> LiveObject:
+            done = super().apply(*args, **named)
+            token.write_text("no such token")
+            return done
+
+    def to_expire(cluster: Cluster, role: AccessRole) -> ClusterClient:
+        return Expiring(connect_to(cluster, role).access)
+
+    ChangeSet.objects.update(apply_wanted_at=office.now())
+    due_work.work(office.cluster.pk, now=office.now, connect=to_expire)
+    change_set.refresh_from_db()
+    assert change_set.waits_for_token, change_set.error
+    ending.decline(
+        change_set,
+        version=change_set.version,
+        actor="luis",
+        reason="No new token before the review",
+        at=office.now(),
+    )
+    assert change_set.state == "partly_applied"
+    assert change_set.error == (
+        "Declined by luis while it waited for a token. 1 of 2 objects was applied and stays."
+    )
+    assert sorted(change_set.steps.values_list("state", flat=True)) == [
+        "applied",
+        "refused",
+    ]
+    heal(office)
+    again = ChangeSet.objects.get(pk=change_set.pk)
+    back = undo(again, actor="ana", reason="Give it back now", at=office.now())
+    assert office.plan(back).state == "planned", back.error
