@@ -8,7 +8,7 @@ from accounting.access import scope_of
 from accounting.api.finance.booked import BookedView, booking_named
 from accounting.api.finance.schema import reads_one, versioned_list
 from accounting.api.rows import JSON_ONLY
-from accounting.queries.finance.months.entries import waiting_of_statement
+from accounting.queries.finance.months.entries import waiting_of_statements
 from accounting.queries.finance.months.lines import Booking
 from accounting.queries.finance.months.method_text import method_sentences
 from accounting.queries.finance.months.payers import readable_payers
@@ -97,7 +97,7 @@ class StatementView(BookedView):
                     document(booking, row),
                     method_sentences(booking.method),
                     overrides_of(booking),
-                    [one.number for one in waiting_of_statement(booking, team)],
+                    [one.number for one in waiting_of_statements(booking, [team])],
                 )
             ),
         )

@@ -1,6 +1,6 @@
 """Credits and adjustments, as they are listed (money.md M25)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -63,12 +63,12 @@ def waiting_entries(first: date) -> list[Entry]:
     return list(found.select_related("team").order_by("pk"))
 
 
-def waiting_of_statement(booking: Booking, team: str) -> list[Entry]:
-    """Those of one statement; the platform's has the opposite of each."""
+def waiting_of_statements(booking: Booking, teams: Collection[str]) -> list[Entry]:
+    """Those of the statements of some teams; the platform's has the opposite of each."""
     if booking.is_closed:
         return []
     waiting = waiting_entries(date.fromisoformat(f"{booking.period}-01"))
-    return [one for one in waiting if team in (PLATFORM, one.team.slug)]
+    return [one for one in waiting if {PLATFORM, one.team.slug} & {*teams}]
 
 
 def _of_month(first: date) -> dict[str, date]:

@@ -22,6 +22,7 @@ from accounting.exports.stream import stream
 from accounting.exports.tables import What
 from accounting.models import PeriodRevision
 from accounting.queries.finance.months.charges import ChargeRow, charge_rows
+from accounting.queries.finance.months.entries import waiting_of_statements
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.finance.months.payers import (
     Payer,
@@ -99,6 +100,7 @@ def charge_list(request: HttpRequest) -> HttpResponse:
         "may_lack_workload": by in {"namespace", "workload"},
         "total": {"ms": sum(row.ms for row in rows), "charge": sum(charges.values())},
         "sees_all": visitor.scope.sees_all,
+        "waiting": waiting_of_statements(booking, filters["team"]) if booking else [],
     }
     return render(request, "accounting/charges.html", context)
 

@@ -40,10 +40,13 @@ def entry_add(request: HttpRequest) -> HttpResponse:
     )
 
 
+BOOKED_SOON = "Its statements include it within 10 minutes."
+
+
 def _done(request: HttpRequest, made: Entry, *, has_begun: bool) -> HttpResponse:
     month = f"{made.billing_on:%B %Y}"
     if has_begun:
-        messages.success(request, f"{made.number} is added to {month}.")
+        messages.success(request, f"{made.number} is added to {month}. {BOOKED_SOON}")
         return redirect("month", f"{made.billing_on:%Y-%m}")
     messages.success(
         request, f"{made.number} is added. The statement of {month} will have it."

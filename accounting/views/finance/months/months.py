@@ -70,6 +70,12 @@ def month_list(request: HttpRequest) -> HttpResponse:
         "rows": [(row, *STATES[row.state]) for row in rows],
         "open": rows[0],
         "next": following,
+        "entries": [
+            one
+            for row in rows
+            if row.state in (PeriodState.OPEN, PeriodState.SETTLING)
+            for one in waiting_entries(row.first)
+        ],
         "closing": closing if is_closing else None,
         "waiting": [
             (one, CHECK_TITLES.get(one.code, ""))

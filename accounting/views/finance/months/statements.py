@@ -13,7 +13,7 @@ from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
 from accounting.domain.core.billing_calendar import months_later
 from accounting.models import Team
 from accounting.queries.finance.months.contests import contests_of
-from accounting.queries.finance.months.entries import waiting_of_statement
+from accounting.queries.finance.months.entries import waiting_of_statements
 from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
 from accounting.queries.finance.months.method_text import method_sentences
 from accounting.queries.finance.months.periods import data_since, overrides_of
@@ -59,7 +59,7 @@ def statement(request: HttpRequest, team: str, period: str) -> HttpResponse:
         ).exists(),
         "evidence": _evidence(booking, row, visitor.scope),
         "overrides": overrides_of(booking),
-        "waiting": waiting_of_statement(booking, team),
+        "waiting": waiting_of_statements(booking, [team]),
         "may_read_twins": visitor.scope.sees_all,
     }
     return render(request, "accounting/statement.html", context)

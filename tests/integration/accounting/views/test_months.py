@@ -19,6 +19,8 @@ from accounting.models import (
     Entry,
     PeriodRevision,
     RunningLine,
+    Statement,
+    UnitPrice,
 )
 from accounting.queries.database_clock import database_now
 from accounting.queries.finance.months.close_requests import LIFETIME
@@ -323,13 +325,43 @@ def test_an_entry_says_that_it_waits_until_a_statement_has_it(sign_in: SignIn) -
     added(fin)
     said = "E-1 (Vision, −€12.50) is not included yet: it is booked within 10 minutes."
     addresses = ("/statements/vision/2026-11", "/statements/platform/2026-11")
-    for address in (*addresses, "/months/2026-11"):
+    sums = ("/months/2026-11", "/months", "/charges?period=2026-11")
+    for address in (*addresses, *sums):
         assert said in text_of(fin, address), address
+    assert said in text_of(luis, "/charges?period=2026-11")
+    assert said not in text_of(fin, "/charges?period=2026-11&team=search")
     assert said in text_of(luis, "/statements/vision/2026-11")
     assert said not in text_of(fin, "/statements/search/2026-11")
     assert said not in text_of(fin, "/statements/vision/2026-10")
     assert "2026-11" in book_changed(NOW)
     assert "not included yet" not in text_of(fin, "/statements/vision/2026-11")
+
+
+def test_who_adds_an_entry_reads_when_statements_include_it(sign_in: SignIn) -> None:
+    fin = sign_in("fin")
+    book_running("2026-11")
+    fields = previewed(fin)
+    form = {name: fields[name] for name in fields if name not in ("confirm", "preview")}
+    preview = html_of(fin.post("/entries/new", form))
+    assert "include it within 10 minutes; until then they say" in preview
+    answer = fin.post("/entries/new", fields, follow=True)
+    assert "E-1 is added to November 2026. Its statements include it within" in (
+        html_of(answer)
+    )
+
+
+def test_a_month_says_what_unmapped_is_and_what_has_no_price(sign_in: SignIn) -> None:
+    UnitPrice.objects.all().delete()
+    book_running("2026-11")
+    fin = sign_in("fin")
+    page = text_of(fin, "/months/2026-11")
+    assert "Unmapped GPUs of namespaces that belong to no team" in page
+    hours = Statement.objects.get(revision__period="2026-11", team="unmapped")
+    assert hours.without_money_ms
+    said = (
+        f"{units.gpu_hours(hours.without_money_ms)} GPU-h have no price or conversion"
+    )
+    assert f"No price {said} and are not charged" in page
 
 
 def test_a_row_of_an_entry_has_its_reason_and_its_opposite(sign_in: SignIn) -> None:
