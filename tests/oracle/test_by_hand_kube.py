@@ -80,12 +80,20 @@ def test_the_own_shard_lacks_a_pod_and_the_other_goes_on() -> None:
 
 
 def test_before_its_first_capacity_a_node_has_room_for_the_first_one() -> None:
-    """Shard b shows the node from 120 on; both pods of shard a are bound before that."""
-    samples = pod("old", "n1", [0], A, bound=0) + pod("new", "n1", [20, 80], A)
-    samples += node("n1", 1, every(60, 120, 540), B) + node(
-        "n2", 1, every(20, 0, 80), A
+    """Shard b shows the node from 140 on; both pods of shard a are bound before that.
+
+    Without the new pod the old one would end at 60: its last sample and a step.
+    """
+    old, new = (
+        pod("old", "n1", [0], A, bound=0),
+        pod("new", "n1", [60, 120], A, bound=30),
     )
-    assert held(both(samples)) == {"u-old": (0, 20, "gone"), "u-new": (20, 100, "gone")}
+    nodes = node("n1", 1, every(60, 140, 560), B) + node("n2", 1, every(60, 0, 540), A)
+    assert held(both(old + nodes)) == {"u-old": (0, 60, "gone")}
+    assert held(both(old + new + nodes)) == {
+        "u-old": (0, 30, "gone"),
+        "u-new": (30, 180, "gone"),
+    }
 
 
 def test_a_pod_of_a_shard_that_fell_silent_is_held_while_another_is_seen() -> None:

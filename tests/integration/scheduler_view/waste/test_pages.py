@@ -41,6 +41,7 @@ def test_an_administrator_sees_every_team_and_free_time(sign_in: SignIn) -> None
     assert "Never busy" in page
     assert "old-experiment" in page, "of an unmapped namespace"
     assert "Free, but not usable" in page
+    assert "These findings are not added to what can be saved." in page
     assert "rule S29, docs/scheduling.md" in page
     limits = "SPOT_PODS 4, SPOT_HOURS 24, MAX_DURATIONS none. They are settings"
     assert limits in page
