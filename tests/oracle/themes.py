@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from tests.oracle.changes import each_node, fitting, more_pods, named_pod
 from tests.oracle.dice import Dice, OfHypothesis, flag, maybe, number, pick, shuffled
-from tests.oracle.draws import LENGTHS, a_plan, a_pod, a_span
-from tests.oracle.plans import NEVER, Foreign, KubePlan, NodePlan, Plan, PodPlan, Span
+from tests.oracle.draws import LENGTHS, a_plan, a_span
+from tests.oracle.plans import NEVER, Foreign, KubePlan, NodePlan, Plan, Span
 from tests.oracle.samples import ENGINE_RATIO, UTIL_RATIO
 from tests.oracle.shapes import A100, LAYOUTS, Shape
 
@@ -26,27 +27,6 @@ HOUR = 3600
 LONG = 9000  # seconds: two and a half hours
 SLOW = 60  # seconds between scrapes in a long fleet
 Change = Callable[[Dice, Plan], Plan]
-
-
-def each_node(dice: Dice, plan: Plan, change: Callable[[NodePlan], NodePlan]) -> Plan:
-    """A plan with some of its nodes changed, at least one."""
-    which = number(dice, 0, len(plan.nodes) - 1)
-    nodes = [
-        change(node) if n == which or flag(dice) else node
-        for n, node in enumerate(plan.nodes)
-    ]
-    return replace(plan, nodes=tuple(nodes))
-
-
-def more_pods(plan: Plan, *pods: PodPlan) -> Plan:
-    """A plan with pods that come first, so that its GPUs' samples name them."""
-    return replace(plan, pods=(*pods, *plan.pods))
-
-
-def named_pod(dice: Dice, plan: Plan, i: int, name: str) -> PodPlan:
-    """A pod that kube-state lists, with a name and a number of its own."""
-    pod = a_pod(dice, i, plan.nodes, plan.length)
-    return replace(pod, name=name, is_listed=True)
 
 
 # --- kube-state ----------------------------------------------------------------------
@@ -212,16 +192,6 @@ def divided(dice: Dice, plan: Plan) -> Plan:
 
     plan = replace(plan, nodes=tuple(even(node) for node in plan.nodes))
     return each_node(dice, plan, change)
-
-
-def fitting(plan: Plan) -> Plan:
-    """A plan whose pods ask for what their nodes have."""
-    pods = [
-        replace(pod, resource=kinds[n % len(kinds)])
-        for n, pod in enumerate(plan.pods)
-        if (kinds := plan.nodes[pod.node].shape.resources)
-    ]
-    return replace(plan, pods=tuple(pods))
 
 
 # --- time ----------------------------------------------------------------------------
