@@ -47,6 +47,11 @@ urlpatterns = [
         ("change-set", "change-sets/<int:number>", changes.ChangeView.as_view()),
         ("plan", "change-sets/<int:number>/plan", change_verbs.PlanView.as_view()),
         (
+            "leave-out",
+            "change-sets/<int:number>/leave-out",
+            change_verbs.LeaveOutView.as_view(),
+        ),
+        (
             "approve",
             "change-sets/<int:number>/approve",
             change_verbs.ApproveView.as_view(),

@@ -1,4 +1,4 @@
-"""What people do with a change set: plan, approve, apply, undo, discard, decline."""
+"""What people do with a change set: leave out, plan, approve, apply, undo, discard, decline."""
 
 from django.utils import timezone
 from rest_framework import status
@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from accounting.api.writes import checked
 from scheduler_view.actions import change_sets as actions
 from scheduler_view.actions import ending
+from scheduler_view.actions.joining import leave_out, leave_out_blocked
 from scheduler_view.api.change_requests import (
     answer,
     as_admin,
@@ -20,6 +21,7 @@ from scheduler_view.api.change_requests import (
 from scheduler_view.api.changes import OneView
 from scheduler_view.api.schema import acts, makes
 from scheduler_view.serializers.changes import (
+    LeaveOutBodySerializer,
     NoBodySerializer,
     ReasonBodySerializer,
     UndoBodySerializer,
@@ -42,6 +44,22 @@ class PlanView(OneView):
         )
         ring(change_set.cluster_id)
         return answer(request, change_set, status.HTTP_202_ACCEPTED)
+
+
+class LeaveOutView(OneView):
+    """Leaving out."""
+
+    @acts(LeaveOutBodySerializer, status.HTTP_200_OK)
+    def post(self, request: Request, number: int) -> Response:
+        """Leave out one edit, or all whose objects cannot be changed. Plan it again afterwards."""
+        change_set = own(request, may_ask(request), number, "leave-out")
+        index = checked(LeaveOutBodySerializer, request).get("edit")
+        version, actor, at = version_of(request), person(request), timezone.now()
+        if index is None:
+            leave_out_blocked(change_set, version=version, actor=actor, at=at)
+        else:
+            leave_out(change_set, index=index, version=version, actor=actor, at=at)
+        return answer(request, change_set, status.HTTP_200_OK)
 
 
 class ApproveView(OneView):

@@ -195,5 +195,17 @@ class UndoBodySerializer(ReasonBodySerializer):
     )
 
 
+class LeaveOutBodySerializer(_Base):
+    """What is left out of an open change set."""
+
+    edit = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=99_999,
+        help_text="position of one edit, from 0; without it, all edits with an object that "
+        "cannot be changed",
+    )
+
+
 class NoBodySerializer(_Base):
     """Only the address and If-Match."""

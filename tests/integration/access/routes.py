@@ -236,6 +236,9 @@ REST: dict[str, Route] = {
     "change-sets/<int:number>/discard": write(
         f"{API}change-sets/99999/discard", (403, 403, 404, 403, 404)
     ),
+    "change-sets/<int:number>/leave-out": write(
+        f"{API}change-sets/99999/leave-out", (403, 403, 404, 403, 404)
+    ),
     "change-sets/<int:number>/decline": write(
         f"{API}change-sets/99999/decline", MISSING
     ),

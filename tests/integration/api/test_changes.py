@@ -215,6 +215,38 @@ def test_above_the_limit_a_second_admin_approves(ask: Ask) -> None:
     assert answer.json()["approved_by"] == "bea"
 
 
+def test_what_is_blocked_is_left_out(ask: Ask) -> None:
+    ana = ask("ana")
+    edits = [EDIT, EDIT | {"team": "search"}, EDIT | {"team": "language"}]
+    number = made(ana, *edits)["id"]
+    split = [["vision", "nvidia.com/gpu", "", {"vision-prod": 8}]]
+    ChangeSet.objects.filter(pk=number).update(plan={"splits": split})
+    none = post(ana, f"/{number}/leave-out", {}, **{"If-Match": '"1"'})
+    assert none.status_code == 409
+    assert "no edit of" in problem(none)["detail"]
+    ChangeStep.objects.create(
+        change_set_id=number,
+        position=0,
+        kind="ResourceQuota",
+        namespace="vision-prod",
+        name="gpu-ledger",
+        action="change",
+        blocked="conflict with kubectl-edit",
+    )
+    planned(number)
+    assert post(ana, f"/{number}/leave-out", {}).status_code == 428
+    mia = post(ask("mia"), f"/{number}/leave-out", {}, **{"If-Match": '"7"'})
+    assert mia.status_code in (403, 404)
+    left = post(ana, f"/{number}/leave-out", {}, **{"If-Match": '"7"'})
+    assert (left.status_code, left.json()["state"]) == (200, "draft")
+    assert [one["team"] for one in left.json()["edits"]] == ["search", "language"]
+    after = {"If-Match": left.headers["ETag"]}
+    for given, code in (({"edit": 2}, 409), ({"edit": -1}, 400), ({"edit": 1}, 200)):
+        answer = post(ana, f"/{number}/leave-out", given, **after)
+        assert answer.status_code == code, answer.content
+    assert [one["team"] for one in answer.json()["edits"]] == ["search"]
+
+
 def test_a_blocked_plan_is_not_approved(ask: Ask) -> None:
     number = made(ask("ana"))["id"]
     planned(number)

@@ -92,7 +92,7 @@ def test_every_list_of_the_design_is_there() -> None:
         assert set(operations) == ({"get", "post"} if writes else {"get"})
     one = {p: set(found) for p, found in schema()["paths"].items() if "{" in p}
     begin = "/api/v1/change-sets/{number}"
-    verbs = ("plan", "approve", "apply", "undo", "discard", "decline")
+    verbs = ("leave-out", "plan", "approve", "apply", "undo", "discard", "decline")
     posts = {f"{begin}/{verb}": {"post"} for verb in verbs}
     posts["/api/v1/budgets/{number}/end"] = {"post"}
     contest = "/api/v1/contests/{number}"
