@@ -1,0 +1,1 @@
+"""All answers of the product over one database, to compare two versions of it."""
