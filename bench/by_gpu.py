@@ -27,9 +27,11 @@ from accounting.rating.charge_sql import (
 from accounting.rating.states_sql import STATE_COLUMNS
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
+from bench.rollups import stored_sums
 
 FEW, GPUS = 1024, 8192
 DAYS = 30
+HOUR_TIMES = 9.8  # measured 8.9
 FIRST_WINDOW = 22 * 12  # 22:00 UTC of 1 October is midnight in Berlin
 WINDOWS = 288
 HOUR = timedelta(hours=1)
@@ -96,10 +98,14 @@ def _hour() -> Figure:
         gpu_rollup.mark(1, {hour: [hour.date()]}, needs_hour=True)
         assert gpu_rollup.roll_up_by_gpu(1) == 1
 
-    seconds = interleaved({"hour": write}, rounds=5)["hour"]
-    what = f"one hour of {GPUS} GPUs written by GPU, and its day"
+    seconds = interleaved({"hour": write, "sums": stored_sums}, rounds=5)
     return Figure(
-        "G1", what, statistics.median(seconds) * 1000, 220, "ms", at_most=True
+        "G1",
+        f"one hour of {GPUS} GPUs written by GPU, and its day / its sums by GPU",
+        ratio(seconds["hour"], seconds["sums"]),
+        HOUR_TIMES,
+        at_most=True,
+        detail={"ms": statistics.median(seconds["hour"]) * 1000},
     )
 
 
