@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from accounting.access import Scope
 from accounting.domain.core.money import Money
+from accounting.domain.core.money_text import money_text
 from accounting.models import Entry, EntryKind, Statement, TeamRole
 from accounting.queries.search import MOST, Hit
 
@@ -34,7 +35,7 @@ def find_entry(scope: Scope, words: str) -> list[Hit]:
     has_statement = statements.exists()
     if not has_statement and not scope.sees_all:
         return []
-    amount = Money(entry.amount, entry.currency)
+    amount = money_text(Money(entry.amount, entry.currency))
     return [
         Hit(
             "entry",

@@ -20,13 +20,13 @@ from django.utils.safestring import SafeString, mark_safe
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, to_instant
 from accounting.domain.core.money import Money, minor_places
+from accounting.domain.core.money_text import LOCALE, amount_text
 from accounting.domain.intensity.summary import Intensity
 from accounting.domain.reports.comparison import Comparison
 from accounting.domain.reports.rows import UsageRow
 
 register = template.Library()
 
-LOCALE = "en"  # numbers and money: $148,210.37
 DATES = "en_GB"  # 14 Oct 2026
 _MONTHS = get_month_names("abbreviated", locale=DATES)
 NO_DATA = "No data"
@@ -57,8 +57,8 @@ def money(amount: Money | Decimal | str | None, currency: str = "") -> str:
     quantum = Decimal(1).scaleb(-places)
     if amount and abs(amount) < quantum / 2:
         sign = MINUS if amount < 0 else ""
-        return f"{sign}<{_formatted(quantum, currency or 'XXX', places)}"
-    return _plain(_formatted(amount, currency, places))
+        return f"{sign}<{amount_text(quantum, currency or 'XXX', places)}"
+    return amount_text(amount, currency, places)
 
 
 def _amount(amount: Money | Decimal, currency: str) -> tuple[Decimal, str]:
@@ -66,15 +66,6 @@ def _amount(amount: Money | Decimal, currency: str) -> tuple[Decimal, str]:
     if isinstance(amount, Money):
         return amount.amount, amount.currency or currency
     return amount, currency
-
-
-def _formatted(amount: Decimal, currency: str, places: int) -> str:
-    pattern = "#,##0." + "0" * places if places else "#,##0"
-    if not currency:
-        return format_decimal(amount, pattern, locale=LOCALE)
-    return format_currency(
-        amount, currency, f"¤{pattern}", locale=LOCALE, currency_digits=False
-    )
 
 
 @register.filter
@@ -85,7 +76,7 @@ def money_round(amount: Money | Decimal | str | None, currency: str = "") -> str
     amount, currency = _amount(amount, currency)
     if abs(amount) < 100 or not currency:
         return money(amount, currency)
-    return _plain(_formatted(Decimal(round(amount)), currency, 0))
+    return amount_text(Decimal(round(amount)), currency, 0)
 
 
 @register.filter

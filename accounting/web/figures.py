@@ -11,6 +11,7 @@ from accounting.charts import bars, plots
 from accounting.charts.bars import Spark
 from accounting.charts.plots import PlotSeries
 from accounting.domain.core.money import amount_of
+from accounting.domain.core.money_text import LOCALE
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.usage.breakdown import Breakdown
@@ -43,7 +44,7 @@ class Chart:
 
 def sign_of(currency: str) -> str:
     """The sign before an amount on an axis."""
-    return get_currency_symbol(currency, locale=units.LOCALE) if currency else ""
+    return get_currency_symbol(currency, locale=LOCALE) if currency else ""
 
 
 def spend_chart(

@@ -24,6 +24,9 @@ from scheduler_view.planning.base_versions import (
 )
 
 # docs/operations.md says how long a killed worker is waited for
+PLAN_EXPIRED = (
+    "The plan expired before it was applied, and nothing was sent. Plan again."
+)
 LEASE = timedelta(seconds=15)
 BEAT_S = 4.0  # between two renewals by a worker that lives
 END_S = 5.0  # for the last renewal to end
@@ -138,8 +141,7 @@ def _is_too_late(row: ChangeSet, at: datetime) -> bool:
         and expires is not None
         and (row.apply_wanted_at or at) > expires
     ):
-        text = "the plan expired before it was applied: plan again"
-        columns = {"state": ChangeState.EXPIRED, "error": text}
+        columns = {"state": ChangeState.EXPIRED, "error": PLAN_EXPIRED}
     else:
         return False
     ChangeSet.objects.filter(pk=row.pk).update(version=F("version") + 1, **columns)

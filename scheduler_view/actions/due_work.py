@@ -11,7 +11,7 @@ from django.db.models import F, Q
 
 from accounting.audit import SYSTEM, act
 from scheduler_view.actions.apply import Now, apply
-from scheduler_view.actions.apply_lease import due
+from scheduler_view.actions.apply_lease import PLAN_EXPIRED, due
 from scheduler_view.actions.for_person import applying
 from scheduler_view.actions.internal_error import internal_error_message
 from scheduler_view.actions.quota_loans import approve_return, end_loans, ended
@@ -65,7 +65,7 @@ def expire(cluster_id: int, at: datetime) -> int:
     with act(SYSTEM, "a plan is valid for ten minutes"):
         return rows.update(
             state=ChangeState.EXPIRED,
-            error="the plan expired: plan again",
+            error=PLAN_EXPIRED,
             version=F("version") + 1,
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from accounting.domain.core.money import Money
+from accounting.domain.core.money_text import money_text
 
 
 def units(resource: str, number: int | None = None) -> str:
@@ -50,5 +51,5 @@ def whose(name: str) -> str:
 
 
 def money(amount: Decimal, currency: str) -> str:
-    """`EUR 12,345.00`; pages use the person's own number format."""
-    return str(Money(amount, currency))
+    """`€12,345.00`, as pages write it."""
+    return money_text(Money(amount, currency))

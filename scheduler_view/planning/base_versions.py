@@ -42,7 +42,7 @@ def with_versions(cluster: Cluster, edits: Sequence[Edit]) -> list[Edit]:
     for index, edit in enumerate(edits):
         if isinstance(edit, QuotaEdit):
             if edit.team not in teams:
-                text = f"{edit.team!r} is not a team slug"
+                text = f"{edit.team!r} is not the short name of a team"
                 faults.append(EditFault(index, "team", text))
             if edit.tier and edit.tier not in tiers:
                 text = f"{edit.tier!r} is not a tier in {cluster}"

@@ -1,4 +1,4 @@
-"""Finds work that waits or runs, and change sets by their number, within a scope."""
+"""Finds work that waits or runs, and change sets: by number, team or namespace, in a scope."""
 
 import re
 from datetime import datetime
@@ -6,10 +6,12 @@ from datetime import datetime
 from django.db.models import F, Q, QuerySet
 
 from accounting.access import Scope
+from accounting.models import Team
 from accounting.queries.search import MOST, Hit
 from scheduler_view.domain.waits.cause import Stage
-from scheduler_view.models import WaitRecord
-from scheduler_view.queries.changes.change_sets import change_row
+from scheduler_view.models import ChangeSet, ChangeStep, WaitRecord
+from scheduler_view.queries.changes.change_row import ChangeRow
+from scheduler_view.queries.changes.change_sets import about, change_row, rows_of
 from scheduler_view.queries.namespaces import owners
 
 _CHANGE = re.compile(r"(?:CS-?)?(\d{1,9})", re.IGNORECASE)
@@ -29,16 +31,21 @@ def find_work(scope: Scope, now: datetime, words: str) -> list[Hit]:
     ]
 
 
-def _own(scope: Scope, found: QuerySet[WaitRecord], now: datetime) -> Q:
-    """The namespaces of units that belong to teams of a scope, by cluster."""
+def _own(
+    scope: Scope,
+    found: QuerySet[WaitRecord] | QuerySet[ChangeStep],
+    now: datetime,
+    path: str = "cluster_id",
+) -> Q:
+    """The namespaces of rows that belong to teams of a scope, by cluster at `path`."""
     names: dict[int, set[str]] = {}
-    for cluster, name in found.values_list("cluster_id", "namespace").distinct():
+    for cluster, name in found.values_list(path, "namespace").distinct():
         names.setdefault(cluster, set()).add(name)
     own = Q(pk=None)  # none
     for cluster, there in names.items():
         owner = owners(cluster, there, now)
         mine = [n for n in there if n in owner and scope.sees_team(owner[n])]
-        own |= Q(cluster_id=cluster, namespace__in=mine)
+        own |= Q(**{path: cluster}, namespace__in=mine)
     return own
 
 
@@ -52,6 +59,27 @@ def find_change(scope: Scope, words: str) -> list[Hit]:
     """The change set with a number such as `CS-2` or `2`."""
     number = _CHANGE.fullmatch(words)
     row = change_row(scope, int(number[1])) if number else None
-    if row is None:
+    return [] if row is None else [_hit(row)]
+
+
+def find_changes(scope: Scope, now: datetime, words: str) -> list[Hit]:
+    """Change sets of a team or namespace, newest first; at most `MOST`."""
+    if len(words) < 2 or not scope.sees_any or _CHANGE.fullmatch(words):
         return []
-    return [Hit("change", str(row.id), f"CS-{row.id} {row.title}", row.state)]
+    return [_hit(row) for row in rows_of(_of_places(scope, now, words), scope, MOST)]
+
+
+def _hit(row: ChangeRow) -> Hit:
+    return Hit("change", str(row.id), f"CS-{row.id} {row.title}", row.state)
+
+
+def _of_places(scope: Scope, now: datetime, words: str) -> QuerySet[ChangeSet]:
+    teams = Team.objects.filter(Q(name__icontains=words) | Q(slug__icontains=words))
+    if scope.team_ids is not None:  # a change of several teams does not name the others
+        teams = teams.filter(pk__in=scope.team_ids)
+    steps = ChangeStep.objects.filter(namespace__icontains=words)
+    if not scope.sees_all:
+        steps = steps.filter(_own(scope, steps, now, "change_set__cluster_id"))
+    slugs = list(teams.values_list("slug", flat=True)[:MOST])
+    found = about(slugs) | Q(pk__in=steps.values("change_set"))
+    return ChangeSet.objects.filter(found).order_by("-pk")

@@ -153,8 +153,15 @@ def _words(row: LimitRow) -> str:
 
 
 def _makers(rows: Sequence[LimitRow]) -> Makers:
-    """Of objects, not of their numbers: a quota of two resources is one."""
-    objects = {(row.cluster, row.kind, row.namespace, row.name): row for row in rows}
+    """Of objects, not of their numbers: a quota of two resources is one.
+
+    A cohort or queue without a number limits nothing.
+    """
+    objects = {
+        (row.cluster, row.kind, row.namespace, row.name): row
+        for row in rows
+        if row.limit
+    }
     kinds = Counter(_noun_of(row) for row in objects.values())
     ours = [row for row in objects.values() if row.is_managed]
     makers = Counter(

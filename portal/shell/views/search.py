@@ -12,7 +12,7 @@ from accounting.queries.search import Hit, find
 from accounting.queries.search_entries import find_entry, find_people
 from accounting.web.permissions import signed_in, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem
-from scheduler_view.queries.search import find_change, find_work
+from scheduler_view.queries.search import find_change, find_changes, find_work
 
 _ICONS = {
     "team": "users",
@@ -70,6 +70,7 @@ def find_anything(request: HttpRequest) -> HttpResponse:
         *find_entry(scope, words),
         *find_work(scope, visitor.now, words),
         *find(scope, words),
+        *find_changes(scope, visitor.now, words),
         *find_people(scope, words),
     ]
     context = {

@@ -120,7 +120,7 @@ def _row(
     number = typed.replace("\u00a0", "")
     is_number = number.isascii() and number.isdecimal() and len(number) < 8
     if team != EVERY_TEAM and team not in teams:
-        faults.append(f"line {line}: no team has the slug '{team[:60]}'")
+        faults.append(f"line {line}: no team has the short name '{team[:60]}'")
     if not resource:
         faults.append(f"line {line}: the resource is missing, such as nvidia.com/gpu")
     if not is_number and number.lower() != NO_QUOTA:

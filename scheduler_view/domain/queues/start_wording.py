@@ -28,6 +28,13 @@ def start_texts(word: str, like: int, kept: int) -> tuple[str, str]:
     reasons = {
         StartWord.ENDLESS: "holders run without an end",
         StartWord.LONG: f"within a day: {kept} of {like} such waits",
-        StartWord.FEW: f"{counted(like, 'such wait')} as long, {ENOUGH} are needed",
+        StartWord.FEW: _few(like),
     }
     return NO_ESTIMATE, reasons[StartWord(word)]
+
+
+def _few(like: int) -> str:
+    if not like:
+        return f"no earlier wait like it lasted this long; {ENOUGH} are needed"
+    waits = counted(like, "earlier wait")
+    return f"only {waits} like it lasted this long; {ENOUGH} are needed"

@@ -23,8 +23,8 @@ def _spot(found: Mapping[str, Any]) -> str:
         return text
     pods = "1 pod" if found["pods"] == 1 else f"{found['pods']} pods"
     return (
-        f"{text}, less than SPOT_HOURS ({_hours(found['below_ms'])}); {pods} at the same time, "
-        f"SPOT_PODS is {found['most_pods']}"
+        f"{text}, the limit is {_hours(found['below_ms'])}; {pods} at the same time, "
+        f"the limit is {found['most_pods']}"
     )
 
 

@@ -1,11 +1,12 @@
 """The rules of waste as short texts of pages and files."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from scheduler_view.domain.waste.finding import WasteRule
+from scheduler_view.domain.wording import counted
 
 
 class Division(StrEnum):
@@ -163,8 +164,8 @@ RULE_TEXTS = {
     WasteRule.SPOT: RuleText(
         "S31",
         "Could run on spot",
-        "Batch or training work that is started again after a failure, with at most SPOT_PODS "
-        "pods at the same time and no hold of SPOT_HOURS hours or more, ran on on-demand nodes.",
+        "Batch or training work that is started again after a failure, with few pods at the same "
+        "time and only short holds (by the limits of settings), ran on on-demand nodes.",
         "observed time on on-demand nodes; the amount is what spot would have saved, less what "
         "preemptions cost where spot is used now",
         "Let it run on spot nodes.",
@@ -235,7 +236,19 @@ def rule_text(rule: str) -> RuleText:
 
 def limits_text(limits: Mapping[str, Any]) -> str:
     """The limits of settings that findings of a day were computed with; empty if unknown."""
-    return ", ".join(
-        f"{name} {', '.join(value) or 'none' if isinstance(value, list) else value}"
-        for name, value in limits.items()
+    return "; ".join(
+        _LIMITS[name](value) for name, value in limits.items() if name in _LIMITS
     )
+
+
+def _longest(value: Sequence[str]) -> str:
+    known = [one.partition(":")[::2] for one in value]
+    shown = [f"{kind} {of.replace('=', ' ')}" for kind, of in known]
+    return f"longest holds: {', '.join(shown) or 'not limited'}"
+
+
+_LIMITS: Mapping[str, Callable[[Any], str]] = {
+    "SPOT_PODS": lambda pods: f"work for spot has at most {counted(pods, 'pod')}",
+    "SPOT_HOURS": lambda hours: f"each held for less than {counted(hours, 'hour')}",
+    "MAX_DURATIONS": _longest,
+}

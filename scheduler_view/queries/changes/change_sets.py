@@ -71,12 +71,12 @@ def changes_of(
     if clusters is not None:
         rows = rows.filter(cluster__name__in=clusters)
     if teams is not None:
-        rows = rows.filter(_about(teams))
+        rows = rows.filter(about(teams))
     if state:
         rows = rows.filter(state=state)
     own = _own_slugs(scope)
     if own is not None:
-        rows = rows.filter(_about(own))
+        rows = rows.filter(about(own))
     return _read(seek_rows(rows, ("-id",), seek), own)
 
 
@@ -86,7 +86,7 @@ def rows_of(
     """Rows of change sets in the given order, limited to what the person may read."""
     own = _own_slugs(scope)
     if own is not None:
-        rows = rows.filter(_about(own))
+        rows = rows.filter(about(own))
     return _read(rows[:limit], own)
 
 
@@ -103,7 +103,7 @@ def change_row(scope: Scope, number: int) -> ChangeRow | None:
     rows = ChangeSet.objects.filter(pk=number).select_related("cluster")
     own = _own_slugs(scope)
     if own is not None:
-        rows = rows.filter(_about(own))
+        rows = rows.filter(about(own))
     row = rows.prefetch_related("steps", "undos").first()
     if row is None:
         return None
@@ -123,7 +123,7 @@ def _own_slugs(scope: Scope) -> set[str] | None:
     )
 
 
-def _about(own: Collection[str]) -> Q:
+def about(own: Collection[str]) -> Q:
     """Change sets with an edit of one of these teams; none without teams."""
     found = Q(pk__in=())
     for slug in own:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting.domain.core.billing_calendar import DayRange
+from accounting.domain.core.money_text import LOCALE
 from accounting.domain.reports.comparison import change
 from accounting.templatetags import pages, units
 
@@ -159,9 +160,9 @@ def test_formats_without_babel_are_those_of_the_locale(
     number: float, whole: int, at: date
 ) -> None:
     """Hundreds of cells of a page have one of these formats, and babel takes 50 us for each."""
-    average = format_decimal(round(number, 1), "#,##0.0", locale=units.LOCALE)
+    average = format_decimal(round(number, 1), "#,##0.0", locale=LOCALE)
     assert units.average(number) == average
-    assert units.count(whole) == format_decimal(whole, "#,##0", locale=units.LOCALE)
+    assert units.count(whole) == format_decimal(whole, "#,##0", locale=LOCALE)
     assert units.short_day(at) == format_date(at, "d MMM", locale=units.DATES)
     if at.year >= 1000:
         assert units.day(at) == format_date(at, "d MMM yyyy", locale=units.DATES)

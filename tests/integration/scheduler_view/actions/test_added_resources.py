@@ -56,7 +56,7 @@ def test_an_added_name_is_planned_priced_and_applied(named: Office) -> None:
     assert named.hard() == {f"requests.{HALF}": "4"}
     message = said(change_set)
     assert "In use now: 0, so at most 4 are free." in message
-    assert "becomes EUR 5,760.00 (4 at EUR 2.00 an hour)" in message
+    assert "becomes €5,760.00 (4 at €2.00 an hour)" in message
     [row] = [
         row for row in resource_rows(EVERYTHING, named.now()) if row.resource == HALF
     ]

@@ -219,7 +219,14 @@ def test_the_error_of_estimates_is_shown_from_twenty_on(
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ({"start_word": "few", "start_like": 2}, "2 such waits as long, 10 are needed"),
+        (
+            {"start_word": "few", "start_like": 2},
+            "only 2 earlier waits like it lasted this long; 10 are needed",
+        ),
+        (
+            {"start_word": "few", "start_like": 0},
+            "no earlier wait like it lasted this long; 10 are needed",
+        ),
         ({"start_word": "endless"}, "No estimate holders run without an end"),
         (
             {"start_word": "long", "start_like": 30, "start_kept": 0},

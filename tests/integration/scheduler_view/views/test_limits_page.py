@@ -132,8 +132,8 @@ def test_admins_see_all_with_a_sentence(limits: None, sign_in: SignIn) -> None:
     text = " ".join(page.split())
     assert "11 objects</strong> limit GPUs" not in text  # they are counted below
     assert (
-        "4 quotas, 1 LimitRange, 2 priority classes, 6 queues. GPU Ledger sets "
-        "<strong>0</strong> of them. Set by others: 12 by kubectl, 1 by an unknown client."
+        "4 quotas, 1 LimitRange, 2 priority classes, 3 queues. GPU Ledger sets "
+        "<strong>0</strong> of them. Set by others: 10 by kubectl."
     ) in text
     assert "search-prod/compute" in page
     assert "3 workloads are not let in. 4 of its 8 are lent: search-queue 4" in page

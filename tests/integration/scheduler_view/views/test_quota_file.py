@@ -70,7 +70,7 @@ def test_what_differs_becomes_one_change(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("team,resource,gpus\nvison,nvidia.com/gpu,8\n", "no team has the slug"),
+        ("team,resource,gpus\nvison,nvidia.com/gpu,8\n", "no team has the short name"),
         (b"team,resource,gpus\nvision,nvidia.com/gpu,\xff\n", "Not UTF-8: byte 41"),
         ("team,resource,gpus\nvision,requests.cpu,8\n", "requests.cpu"),
     ],

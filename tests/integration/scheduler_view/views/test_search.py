@@ -17,7 +17,7 @@ from accounting.booking.running import book_running
 from accounting.models import GpuPresence, Node, PodAttribution, PodHold, Team, Workload
 from scheduler_view.models import ChangeSet, WaitRecord
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.scheduler_view.actions.office import Office, quota
 
 
 def links(client: Client, words: str, *, is_fragment: bool = True) -> dict[str, str]:
@@ -71,7 +71,7 @@ def test_entries_are_found_by_their_number(desk: Office, sign_in: SignIn) -> Non
     assert links(sign_in("luis"), "E-1") == {}  # no statement has it yet
     month = f"{day:%Y-%m}"
     book_running(month)
-    text = f"E-1 Credit, EUR -12.50 Vision, {day:%-d %b %Y}"
+    text = f"E-1 Credit, −€12.50 Vision, {day:%-d %b %Y}"
     for name in ("ana", "fin", "luis"):
         found = links(sign_in(name), "E-1")
         assert found[f"/statements/vision/{month}"] == text
@@ -184,3 +184,23 @@ def test_more_workloads_than_are_listed_have_a_list(
     assert "All 8 workloads of Vision with “detector”" in found.values()
     assert len([text for text in found.values() if text.startswith("detector-")]) <= 6
     assert "/teams/vision/workloads?q=detector" in found
+
+
+def test_change_sets_are_found_by_team_and_namespace(
+    desk: Office, sign_in: SignIn
+) -> None:
+    """A lead finds those of their own team; not by a namespace of another one."""
+    desk.applied(quota(24, "search"))
+    of_search = ChangeSet.objects.latest("pk").pk
+    desk.applied(quota(16))
+    of_vision = ChangeSet.objects.latest("pk").pk
+    for words in ("Vision", "vision-prod", "vis"):
+        found = [url for url in links(sign_in("ana"), words) if "/changes/" in url]
+        assert found[0] == f"/changes/{of_vision}"
+        assert f"/changes/{of_search}" not in found
+        assert f"/changes/{of_vision}" in links(sign_in("luis"), words)
+    assert f"/changes/{of_search}" in links(sign_in("ana"), "search-prod")
+    for words in ("search", "search-prod"):
+        found = [url for url in links(sign_in("luis"), words) if "/changes/" in url]
+        assert found == []
+        assert not links(sign_in("omar"), words)

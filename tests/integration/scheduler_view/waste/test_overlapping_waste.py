@@ -225,8 +225,8 @@ def test_training_on_on_demand_nodes_could_run_on_spot(fleet: Fleet) -> None:
         Decimal(0),
     )
     assert evidence_text(found.evidence) == (
-        "its longest hold lasted 2 h, less than SPOT_HOURS (24 h); 1 pod at the same time, "
-        "SPOT_PODS is 4"
+        "its longest hold lasted 2 h, the limit is 24 h; 1 pod at the same time, "
+        "the limit is 4"
     )
     PodHold.objects.filter(pod__workload=found.workload).update(ended_ms=None)
     [advice] = [
@@ -377,12 +377,18 @@ def test_limits_of_tiers_and_teams_come_before_those_of_pods(
     assert compute_due(fleet.cluster) == 0, "nothing changed"
     settings.MAX_DURATIONS = []
     day = DayRange(date(2026, 11, 3), date(2026, 11, 4))
-    assert [one.text for one in limits_of_days(day)] == [
-        "SPOT_PODS 4, SPOT_HOURS 24, MAX_DURATIONS team:search=1h, tier:batch=30m"
-    ], "as computed, not as set now"
+    [limits] = limits_of_days(day)
+    assert limits.text == (
+        "work for spot has at most 4 pods; each held for less than 24 hours; longest holds: "
+        "team search 1h, tier batch 30m"
+    ), "as computed, not as set now"
     assert compute_due(fleet.cluster) == 1
     assert limits_of_days(day, [fleet.cluster.name]) == [
-        LimitsOfDays(day, "SPOT_PODS 4, SPOT_HOURS 24, MAX_DURATIONS none")
+        LimitsOfDays(
+            day,
+            "work for spot has at most 4 pods; each held for less than 24 hours; "
+            "longest holds: not limited",
+        )
     ]
     rows = WasteFinding.objects.filter(rule="too_long").values_list("gpu_ms", flat=True)
     assert [*rows] == [2 * half] * 4

@@ -43,7 +43,10 @@ def test_an_administrator_sees_every_team_and_free_time(sign_in: SignIn) -> None
     assert "Free, but not usable" in page
     assert "These findings are not added to what can be saved." in page
     assert "rule S29, docs/scheduling.md" in page
-    limits = "SPOT_PODS 4, SPOT_HOURS 24, MAX_DURATIONS none. They are settings"
+    limits = (
+        "work for spot has at most 4 pods; each held for less than 24 hours; longest holds: "
+        "not limited. An operator changes them"
+    )
     assert limits in page
     assert "Not measured for north, whose objects are not observed: S21, S22" in page
 

@@ -45,8 +45,8 @@ def test_a_lowered_quota_says_what_the_picture_says() -> None:
             "what it held was idle."
         ),
         (
-            "Search's highest possible charge in a 30-day month falls from EUR 84,672.00 to "
-            "EUR 72,576.00 (56 → 48 at EUR 2.10 an hour)."
+            "Search's highest possible charge in a 30-day month falls from €84,672.00 to "
+            "€72,576.00 (56 → 48 at €2.10 an hour)."
         ),
     ]
 
@@ -78,8 +78,8 @@ def test_other_directions() -> None:
     assert "not limited" in said(replace(SEARCH, after=None))[0]
     assert "Every new pod is refused" in said(replace(SEARCH, after=0))[0]
     assert "cannot be computed" in said(replace(SEARCH, rates=UnitRates()))[2]
-    assert "becomes EUR" in said(replace(SEARCH, before=None))[2]
-    assert "stays EUR" in said(replace(SEARCH, before=48))[2]
+    assert "becomes €" in said(replace(SEARCH, before=None))[2]
+    assert "stays €" in said(replace(SEARCH, before=48))[2]
 
 
 def test_an_undo_that_lowers_a_quota_says_lowered_and_never_more() -> None:
@@ -104,9 +104,9 @@ def test_an_undo_that_lowers_a_quota_says_lowered_and_never_more() -> None:
 def test_a_model_without_a_price_is_left_out_and_named() -> None:
     rates = UnitRates(Decimal("0.30"), Decimal("3.20"), (("NVIDIA-RTX-A6000", 4),))
     assert said(replace(SEARCH, before=24, after=30, in_use=0, rates=rates))[2] == (
-        "Search's highest possible charge in a 30-day month rises from EUR 55,296.00 to "
-        "EUR 69,120.00 (24 → 30 at EUR 3.20 an hour, the highest rate of this resource; the "
-        "lowest is EUR 0.30). NVIDIA-RTX-A6000 (4 GPUs) has no price and is left out."
+        "Search's highest possible charge in a 30-day month rises from €55,296.00 to "
+        "€69,120.00 (24 → 30 at €3.20 an hour, the highest rate of this resource; the "
+        "lowest is €0.30). NVIDIA-RTX-A6000 (4 GPUs) has no price and is left out."
     )
     bare = UnitRates(unpriced=(("A", 1), ("B", 2), ("C", 3), ("D", 4)))
     assert said(replace(SEARCH, rates=bare))[2] == (

@@ -59,7 +59,7 @@ def test_every_fault_is_named_with_its_line() -> None:
     assert [fault.partition(":")[0] for fault in caught.value.faults] == [
         *("line 2", "line 3", "line 4", "line 6", "line 8")
     ]
-    assert "no team has the slug 'vison'" in caught.value.faults[0]
+    assert "no team has the short name 'vison'" in caught.value.faults[0]
     assert "the same quota is in line 5" in caught.value.faults[3]
     assert "the same quota is in line 7" in caught.value.faults[4]
 
