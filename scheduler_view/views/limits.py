@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -96,22 +97,32 @@ def limits(request: HttpRequest) -> HttpResponse:
 
 
 @posted(ADMINISTRATION, belongs_to="limits")
+@transaction.atomic
 def adopt(request: HttpRequest) -> HttpResponse:
-    """A change set that takes over one object, or all of a cluster; reviewed like any other."""
+    """A change set that takes over one object, or all of a cluster; reviewed like any other.
+
+    Of two requests at once, the second one finds the change set of the first.
+    """
     visitor, asked = visitor_of(request), request.POST
-    cluster = get_object_or_404(Cluster, name=parameter(asked, "cluster"))
+    # held until the end; a new change set of the cluster does not wait for it
+    held = Cluster.objects.select_for_update(no_key=True)
+    cluster = get_object_or_404(held, name=parameter(asked, "cluster"))
     seen = observed_limits(cluster, visitor.scope, visitor.now)
     place = tuple(parameter(asked, name) for name in ("kind", "namespace", "name"))
     is_all = asked.get("all") == "yes"
-    pending = _pending(visitor.scope) if is_all else {}
-    rows = [
+    chosen = [
         row
         for row in rows_of(seen)
-        if (is_all and row.edit_key not in pending)
-        or (row.kind, row.namespace, row.name) == place
+        if is_all or (row.kind, row.namespace, row.name) == place
     ]
-    if not rows and not is_all:
+    if not chosen and not is_all:
         raise Http404("no such limit")
+    pending = _pending(visitor.scope)
+    rows = [row for row in chosen if row.edit_key not in pending]
+    if chosen and not rows:
+        change = pending[chosen[0].edit_key]
+        messages.info(request, f"{change.number} already adopts this.")
+        return redirect("change", number=change.id)
     found = adoption(seen, rows)
     if not found.edits:
         why = next((row.why_not for row in rows if row.why_not), "")

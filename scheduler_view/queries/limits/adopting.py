@@ -101,6 +101,15 @@ def _quota_edits(
 ) -> list[dict[str, Any]]:
     """One edit for each team, resource and tier: present namespaces keep their number."""
     targets = {(one.team.slug, one.resource, one.tier): one for one in seen.targets}
+    # A namespace that has left the team is not a part of its quota any more.
+    present = {
+        key: {
+            name: gpus
+            for name, gpus in target.split.items()
+            if name in seen.teams and seen.teams[name].slug == key[0]
+        }
+        for key, target in targets.items()
+    }
     parts: dict[QuotaKey, dict[str, int]] = {}
     for row in rows:
         tier = tier_of_quota(seen, live[row.kind, row.namespace, row.name])
@@ -108,7 +117,7 @@ def _quota_edits(
         if tier is None or number is None:
             continue
         key = (row.team, row.resource, tier)
-        own = parts.setdefault(key, dict(targets[key].split) if key in targets else {})
+        own = parts.setdefault(key, dict(present.get(key, {})))
         # Of several quotas of a namespace, the lowest applies.
         own[row.namespace] = min(number, own.get(row.namespace, number))
     return [

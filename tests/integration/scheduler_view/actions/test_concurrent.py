@@ -10,15 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.db import connections
+from django.test import Client
 from django.utils import timezone
 
 from accounting.audit import act
-from accounting.models import Cluster, Team
+from accounting.models import Cluster, Person, Team
 from scheduler_view.actions.change_sets import ChangedMeanwhile, Draft, create, edit
 from scheduler_view.actions.store_desired import store
+from scheduler_view.domain.objects.stored_manifest import kept
 from scheduler_view.domain.plan.given_edit import edits_from
-from scheduler_view.models import ChangeSet, QuotaTarget
+from scheduler_view.models import ChangeSet, Observation, QuotaTarget
 from scheduler_view.planning.base_versions import (
     LostUpdate,
 )
@@ -110,3 +113,31 @@ def test_of_pairs_of_change_sets_of_one_quota_one_wins_each() -> None:
         assert (len(winners), len(losers)) == (1, 1), found
         assert stored[slug] == winners[0]
         assert f"it is {winners[0]} now" in str(losers[0])
+
+
+def test_of_two_who_adopt_at_once_one_makes_the_change_set() -> None:
+    cluster = Cluster.objects.create(name="north")
+    Team.objects.create(slug="any", name="Any")
+    ana = get_user_model().objects.create_user("ana")
+    Person.objects.create(user=ana, role="admin")
+    meta = {"name": "urgent", "uid": "u"}
+    Observation.objects.create(
+        cluster=cluster,
+        kind="PriorityClass",
+        name="urgent",
+        uid="u",
+        resource_version="1",
+        digest="",
+        manifest=kept("PriorityClass", {"metadata": meta, "value": 100}),
+        changed_at=timezone.now(),
+    )
+    clients = [Client(), Client()]
+    for client in clients:
+        client.force_login(ana)
+
+    def adopt(client: Client) -> object:
+        asked = {"cluster": "north", "all": "yes"}
+        return client.post("/quotas/limits/adopt", asked).headers["Location"]
+
+    (found,) = in_pairs([(partial(adopt, clients[0]), partial(adopt, clients[1]))])
+    assert set(found) == {f"/changes/{ChangeSet.objects.get().pk}"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from accounting.models import Cluster
+from accounting.models import Cluster, Team
 from scheduler_view.domain.objects.stored_manifest import kept
 from scheduler_view.models import ChangeSet, Observation, ObservationRun, QuotaTarget
 from tests.integration.accounting.support import report, run
@@ -357,3 +357,35 @@ def test_fields_of_a_wrong_type_are_named_and_nothing_else_is_lost(
     change = ChangeSet.objects.get()
     adopted = {edit["name"] for edit in change.edits if edit["kind"] == "queue"}
     assert {"torn", "vision-queue"} <= adopted
+
+
+def test_namespaces_that_left_the_team_are_not_adopted(
+    limits: None, sign_in: SignIn
+) -> None:
+    QuotaTarget.objects.create(
+        cluster=Cluster.objects.get(name="north"),
+        team=Team.objects.get(slug="vision"),
+        resource=GPU,
+        gpus=9,
+        split={"vision-old": 4, "search-prod": 3, "vision-lab": 2},
+        version=1,
+    )
+    place = {"cluster": "north", "kind": "ResourceQuota", "namespace": "vision-prod"}
+    sign_in("ana").post(f"{ADDRESS}/adopt", {**place, "name": "compute"})
+    (edit,) = ChangeSet.objects.get().edits
+    assert "search-prod" not in edit["weights"]
+    assert "vision-old" not in edit["weights"]
+    assert edit["weights"]["vision-prod"] == 16
+    assert edit["gpus"] == sum(edit["weights"].values())
+
+
+def test_what_a_change_set_adopts_already_leads_there(
+    limits: None, sign_in: SignIn
+) -> None:
+    ana = sign_in("ana")
+    place = {"cluster": "north", "kind": "ResourceQuota", "namespace": "vision-prod"}
+    first = ana.post(f"{ADDRESS}/adopt", {**place, "name": "compute"})
+    again = ana.post(f"{ADDRESS}/adopt", {**place, "name": "compute"})
+    assert again.headers["Location"] == first.headers["Location"]
+    page = html_of(ana.get(again.headers["Location"]))
+    assert f"CS-{ChangeSet.objects.get().pk} already adopts this." in page
