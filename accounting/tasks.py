@@ -12,6 +12,7 @@ from accounting.actions import sign_in_attempts
 from accounting.actions.finance.budgets import fire_alerts
 from accounting.actions.finance.close_requests import next_close, run_close
 from accounting.actions.finance.forecasts import record_forecasts
+from accounting.booking.hours import divide_closed
 from accounting.booking.keep import book_changed
 from accounting.exports.jobs import expire_jobs, next_job, run_job
 from accounting.exports.scheduled import queue_for_bucket, write_scheduled
@@ -125,5 +126,12 @@ def keep_exports() -> None:
     name="accounting.tasks.book_periods", soft_time_limit=SOFT_S, time_limit=HARD_S
 )
 def book_periods() -> None:
-    """Book the months that are not closed, if something changed (beat: every 10 minutes)."""
-    log.info("periods booked", periods=book_changed(datetime.now(UTC)))
+    """Book the months that are not closed, if something changed (beat: every 10 minutes).
+
+    Closed months whose lines have no hours yet get them.
+    """
+    log.info(
+        "periods booked",
+        periods=book_changed(datetime.now(UTC)),
+        divided=divide_closed(),
+    )

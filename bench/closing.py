@@ -170,7 +170,7 @@ def _thaw() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute(
-            "TRUNCATE charge_line, running_line, accounting_statement,"
+            "TRUNCATE charge_line, running_line, line_hours, accounting_statement,"
             " accounting_periodrevision CASCADE"
         )
 

@@ -1,4 +1,4 @@
-"""Closing a period: one transaction freezes its lines and statements (money.md M28-M30)."""
+"""Closing a period: one transaction freezes its lines, hours and statements (money.md M28-M30)."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from accounting.booking import compute, store
+from accounting.booking.hours import divide_at_close
 from accounting.booking.locking import hold_booking, hold_usage
 from accounting.booking.payers import payers_of
 from accounting.booking.periods import (
@@ -65,6 +66,7 @@ def close_period(
         reach("period_computed")
         store.store_lines("charge_line", revision)
         reach("period_stored")
+        divide_at_close(revision)
         revision.hash = store.hash_lines("charge_line", revision)
         revision.payers = payers_of(revision)
         revision.closed_at = moment

@@ -6,6 +6,7 @@ from django.conf import settings
 
 from accounting.audit import SYSTEM, Actor, act
 from accounting.booking import compute, store
+from accounting.booking.hours import divide_running
 from accounting.booking.locking import hold_booking
 from accounting.booking.periods import (
     PeriodError,
@@ -41,6 +42,7 @@ def book_running(
         compute.compute(PeriodTerms.of(period), books_corrections=is_first_open(period))
         RunningLine.objects.filter(revision=revision).delete()
         store.store_lines("running_line", revision)
+        divide_running(revision)
         revision.save()
         return revision
 

@@ -142,10 +142,23 @@ _SEALED = """
     ) sealed ON true
     WHERE r.id = %(id)s AND r.hash IS DISTINCT FROM sealed.hash
 """
+# Months that were closed before hours were stored have none until a worker divides them.
+_HOURS = """
+    SELECT l.line_id, coalesce(h.total::text, 'no hours'), coalesce(l.charge, l.ms)::text
+    FROM charge_line l
+    LEFT JOIN LATERAL (
+        SELECT sum(part) AS total FROM line_hours o, unnest(o.parts) part
+        WHERE o.revision_id = l.revision_id AND o.line_id = l.line_id
+    ) h ON true
+    WHERE l.revision_id = %(id)s AND l.billing_on IS NOT NULL
+      AND EXISTS (SELECT FROM line_hours WHERE revision_id = %(id)s)
+      AND h.total IS DISTINCT FROM coalesce(l.charge, l.ms)
+"""
 _RULES = (
     ("each line has the id of its fields", _IDS),
     ("raw is time x price x conversion", _RAWS),
     ("the charges of a statement are its raw sum, rounded once", _CHARGES),
+    ("the hours of each line come to the line", _HOURS),
     ("statements are the sums of their lines", _SUMS),
     ("the period is the sum of its statements", _TOTALS),
     (

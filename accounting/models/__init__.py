@@ -44,7 +44,12 @@ from accounting.models.finance.budget import (
     BudgetVersion,
     ForecastRecord,
 )
-from accounting.models.finance.charge import BookedLine, ChargeLine, RunningLine
+from accounting.models.finance.charge import (
+    BookedLine,
+    ChargeLine,
+    LineHours,
+    RunningLine,
+)
 from accounting.models.finance.close import CloseOverride, ReopenRequest
 from accounting.models.finance.close_request import (
     CloseRequest,
@@ -169,6 +174,7 @@ __all__ = [
     "KubeJobRun",
     "LabelPurpose",
     "LabelSpelling",
+    "LineHours",
     "Membership",
     "Namespace",
     "NamespaceLabels",

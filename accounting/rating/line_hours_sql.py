@@ -1,7 +1,7 @@
-"""Charges of booked lines divided over the hours of their day (money.md M5).
+"""Booked lines divided over the hours of their days, when they are booked (money.md M5).
 
-A line's hours are those of the same time and price as known now; where its price has changed since,
-those of the same time. A line without any, and an entry, is in the first hour of its day.
+A line's hours are those of the same time and price as known then; where its price has changed since
+its day, those of the same time. A line without any, and an entry, is in the first hour of its day.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,6 @@ _TIME = (
 """What time of hours and lines has in common; `team` of what is spread is empty."""
 _KEY = (*_TIME, "profile", "price_currency", "rate")
 
-_BILLING_CURRENCY = """(SELECT max(b.currency) FROM accounting_periodrevision b
-    WHERE b.closed_at IS NOT NULL AND b.reopened_at IS NULL)"""
 _NO_WORKLOAD = "'', '', '', ''"  # namespace to workload_type
 
 # What an hour of a day's time is to a line: its milliseconds x `factor`. Within a line the price
@@ -61,17 +59,29 @@ _IDS = (
 _RATES = ("rate", "gpu_rate")
 
 
-def divided_by_hour(lines: str, days: str) -> str:
-    """A SELECT of all columns of booked lines, their hour and the part in it.
+IS_LATER = "(l.corrects <> '' OR l.kind IN ('credit', 'adjustment'))"
+"""SQL: lines `l` of a day that a month books later or beside its time."""
 
-    It adds `hour_start`, `charge_part` (six places) and `unpriced_part` (milliseconds without
-    money). Names are compared once for each day; the hours of a day are joined by ids.
+IS_DIVIDED = """(r.line_count = 0
+    OR EXISTS (SELECT FROM line_hours h WHERE h.revision_id = r.id))"""
+"""SQL: the lines of a closed revision `r` have their hours."""
+
+_OF_DAYS = """d.billing_on = ANY(%(days)s)
+    AND d.hour_start >= %(days_begin)s AND d.hour_start < %(days_end)s"""
+
+
+def line_hours(lines: str) -> str:
+    """A SELECT of `line_id`, its `hours` in order, and the `parts` in them.
+
+    A part is of the charge, in six places; of a line without a charge, of its milliseconds.
+    Names are compared once for each day; the hours of a day are joined by ids. Parameters:
+    currency, days (the billing days of the lines), days_begin and days_end (all hours of these
+    days are between them: the partitions that are read).
 
     Args:
         lines: a SELECT of whole lines of `charge_line` or `running_line`.
-        days: SQL of which rows `d` of `usage_hour` are theirs.
     """
-    time = dated("day_part", also=("part",), into=_BILLING_CURRENCY, where="true")
+    time = dated("day_part", also=("part",), where="true")
     states = ", ".join(f"('{state}', dated.{state}_ms)" for state in STATES)
     sums = ", ".join(f"sum(d.{state}_ms)::bigint AS {state}_ms" for state in STATES)
     hour_states = " ".join(f"WHEN '{state}' THEN d.{state}_ms" for state in STATES)
@@ -93,7 +103,7 @@ def divided_by_hour(lines: str, days: str) -> str:
         FROM ({lines}) l
     ), day_part AS MATERIALIZED (
         SELECT {ids}, {sums}, row_number() OVER () AS part
-        FROM usage_hour d WHERE {days} GROUP BY {ids}
+        FROM usage_hour d WHERE {_OF_DAYS} GROUP BY {ids}
     ), dated AS MATERIALIZED ({time}), stated AS (
         SELECT dated.*, s.state, s.ms,
                is_held AND s.state IN ('busy', 'idle', 'unknown')
@@ -135,7 +145,7 @@ def divided_by_hour(lines: str, days: str) -> str:
             FROM usage_hour d
             JOIN day_part g ON {same} AND {prices}
             JOIN route r USING (part)
-            WHERE {days}
+            WHERE {_OF_DAYS}
         ) h
         WHERE ms <> 0
         GROUP BY target, hour_start
@@ -151,10 +161,10 @@ def divided_by_hour(lines: str, days: str) -> str:
             AND p.reopened_at IS NULL
         WHERE l.number NOT IN (SELECT number FROM wanted)
     )
-    SELECT l.*, shared.hour_start,
-           CASE WHEN l.charge IS NULL THEN NULL ELSE shared.share * 0.000001 END AS charge_part,
-           CASE WHEN l.charge IS NULL THEN shared.share ELSE 0 END AS unpriced_part
-    FROM ({shared}) shared JOIN line l USING (number)"""
+    SELECT l.line_id, array_agg(shared.hour_start ORDER BY shared.hour_start) AS hours,
+           array_agg(CASE WHEN l.charge IS NULL THEN share ELSE share * 0.000001 END
+                     ORDER BY shared.hour_start) AS parts
+    FROM ({shared}) shared JOIN line l USING (number) GROUP BY l.line_id"""
 
 
 def _digest(alias: str, names: Sequence[str]) -> str:

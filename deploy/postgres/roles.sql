@@ -51,6 +51,7 @@ REVOKE DELETE ON pghistory_context FROM ledger_app;
 
 -- Lines of closed periods are added by a close and never change (triggers refuse it too).
 REVOKE UPDATE, DELETE ON charge_line FROM ledger_app;
+REVOKE UPDATE ON line_hours FROM ledger_app;
 
 -- Entries are never edited. Of what one person requests and another confirms, only the
 -- confirmation is added.

@@ -39,7 +39,7 @@ def forget_months() -> None:
     """Delete all bookings, closed ones as well."""
     with connection.cursor() as cursor, transaction.atomic():
         cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute("TRUNCATE charge_line, running_line")
+        cursor.execute("TRUNCATE charge_line, running_line, line_hours")
     forget(Statement, CloseOverride, CloseRequest, ReopenRequest, PeriodRevision)
 
 

@@ -1,5 +1,6 @@
 """Lines of a booking: what a team pays for some GPU time, or an entry (money.md M9-M12)."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
@@ -87,3 +88,26 @@ class RunningLine(BookedLine):
                 fields=_CORRECTED, condition=~Q(corrects=""), name="running_corrected"
             ),
         ]
+
+
+class LineHours(models.Model):
+    """One line over the hours of its day: divided once, and frozen with a closed line (M5).
+
+    Of every line of a closed period that has a day, and of the corrections and entries of one
+    that is not closed.
+    """
+
+    pk = models.CompositePrimaryKey("revision_id", "line_id")
+    revision = models.ForeignKey(
+        "accounting.PeriodRevision",
+        on_delete=models.CASCADE,
+        related_name="line_hours",
+        db_constraint=False,
+    )
+    line_id = models.CharField(max_length=32)
+    hours = ArrayField(models.DateTimeField())  # where they begin, in their order
+    # Of the charge, with six places; milliseconds where the line has no charge.
+    parts = ArrayField(models.DecimalField(max_digits=26, decimal_places=6))
+
+    class Meta:
+        db_table = "line_hours"

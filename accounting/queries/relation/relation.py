@@ -88,22 +88,22 @@ class Relation:
                 the column `is_booked` after the sums.
         """
         kept = {name: f"u.{name}" for name in rates} | {"currency": "u.currency"}
+        tables = self.tables
         if is_booked:
+            tables += f" CROSS JOIN LATERAL (SELECT {is_booked} AS is_booked) b"
+            nothing = [*("NULL" for _ in rates), "''"]
             kept = {
-                name: f"CASE WHEN {is_booked} THEN {none} ELSE {sql} END"
-                for (name, sql), none in zip(
-                    kept.items(), [*("NULL" for _ in rates), "''"], strict=True
-                )
+                name: f"CASE WHEN b.is_booked THEN {none} ELSE {sql} END"
+                for (name, sql), none in zip(kept.items(), nothing, strict=True)
             }
             keys = {name: f"coalesce({sql}, '')" for name, sql in keys.items()}
         named = [f"{sql} AS {name}" for name, sql in {**keys, **kept}.items()]
         sums = [f"sum(u.{name})::bigint AS {name}" for name in summed]
-        flag = [f"{is_booked} AS is_booked"] if is_booked else []
-        groups = ", ".join(
-            (*keys.values(), *kept.values(), *([is_booked] if is_booked else []))
-        )
+        flag = ["b.is_booked"] if is_booked else []
+        groups = ", ".join((*keys.values(), *kept.values(), *flag))
         return f"""
-            SELECT {", ".join((*named, *sums, *flag, *more))} {self.text()} AND {where}
+            SELECT {", ".join((*named, *sums, *flag, *more))} {tables}
+            WHERE {self.condition} AND {where}
             GROUP BY {groups}
         """  # built from this project's own constants
 

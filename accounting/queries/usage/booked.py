@@ -1,7 +1,8 @@
 """Money of closed billing days in reports: the charges of their lines (money.md M5).
 
 A row of a report has the time that is known now and, for closed days, the money that was booked.
-Days of open periods, parts of an hour, and reports by GPU, node or pod follow rules.md N28.
+Hours of closed days have the parts of lines that were stored with them (decision 42). Days of open
+periods, parts of an hour, and reports by GPU, node or pod follow rules.md N28.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,20 +27,17 @@ from accounting.rating.billing_settings import (
     billing_remembered,
     midnight,
 )
-from accounting.rating.line_hours_sql import divided_by_hour
+from accounting.rating.line_hours_sql import IS_DIVIDED, IS_LATER
 
-_CLOSED = """FROM accounting_periodrevision
+_CLOSED = """FROM accounting_periodrevision r
     WHERE closed_at IS NOT NULL AND reopened_at IS NULL"""
-# Months are closed in order, so the days that are closed have no gap.
-_CLOSED_DAY = f"""coalesce(
-    u.billing_on >= (SELECT to_date(min(period), 'YYYY-MM') {_CLOSED})
-    AND u.billing_on <
-        (SELECT to_date(max(period), 'YYYY-MM') + interval '1 month' {_CLOSED}), false)"""
+# Months are closed and divided in order, so the days of either have no gap.
+_DAY = """coalesce(u.billing_on >= (SELECT to_date(min(period), 'YYYY-MM') {closed})
+    AND u.billing_on
+        < (SELECT to_date(max(period), 'YYYY-MM') + interval '1 month' {closed}), false)"""
+_CLOSED_DAY = _DAY.format(closed=_CLOSED)
+_DIVIDED_DAY = _DAY.format(closed=f"{_CLOSED} AND {IS_DIVIDED}")
 _Table = Callable[[str], str]  # a table of lines, with their family if it is needed
-_ENTRIES = "('credit', 'adjustment')"
-_IS_LATER = f"(l.corrects <> '' OR l.kind IN {_ENTRIES})"
-"""Lines of a day that a month books later or beside its time."""
-
 _FIELDS = (*FIELDS, "family")
 _LINE = ", ".join(f"l.{name}" for name in ("revision_id", "line_id", *_FIELDS))
 _LINES = f"""
@@ -130,7 +128,7 @@ _WHOLE = """l.charge AS charge_part,
 def _by_hour(
     selection: Selection, where: Sequence[str], table: _Table, *, by_hour: bool
 ) -> BookedPart:
-    """Whole days as they are, and those that are cut or shown by hour divided over hours."""
+    """Whole days as they are, and the stored hours of those that are cut or shown by hour."""
     period = selection.period or Interval.of(FIRST, LAST)
     lower, upper = _whole_hours(period)
     first, after = _days(period)
@@ -148,33 +146,33 @@ def _by_hour(
         "b_inside": inside[0],
         "b_beyond": max(inside),
     }
-    cut = _between("l", "b_first", "b_after")
-    hours = _between("d", "b_first", "b_after")
-    if not by_hour:
-        cut += f" AND NOT ({_between('l', 'b_inside', 'b_beyond')})"
-        hours += f" AND NOT ({_between('d', 'b_inside', 'b_beyond')})"
-    divided = divided_by_hour(
-        _lines(selection.amounts, [*where, cut], table), f"{hours} AND {_NEAR}"
-    )
-    rows = f"""SELECT {_LINE}, l.currency, l.hour_start, l.charge_part, l.unpriced_part
-               FROM ({divided}) l WHERE {_hours_of("l")}"""
-    if not by_hour:
-        inside_of = [*where, _between("l", "b_inside", "b_beyond")]
-        whole = _lines(selection.amounts, inside_of, table)
-        rows = f"""{rows} UNION ALL
-               SELECT {_LINE}, l.currency, NULL::timestamptz, {_WHOLE} FROM ({whole}) l"""
-    return BookedPart(f"({_CLOSED_DAY} AND {_hours_of('u')})", rows, values)
+    days, whole = (_between("l", *ends) for ends in (_TOUCHED, _INSIDE))
+    cut = days if by_hour else f"{days} AND NOT ({whole})"
+    rows = f"""SELECT {_LINE}, l.currency, p.hour_start,
+               CASE WHEN l.charge IS NOT NULL THEN p.part END AS charge_part,
+               CASE WHEN l.charge IS NULL THEN p.part ELSE 0 END AS unpriced_part
+               FROM ({_lines(selection.amounts, [*where, cut], table)}) l
+               JOIN line_hours h USING (revision_id, line_id)
+               CROSS JOIN unnest(h.hours, h.parts) AS p(hour_start, part)
+               WHERE {_hours_of("l", "p")}"""
+    if by_hour:
+        return BookedPart(f"({_DIVIDED_DAY} AND {_hours_of('u', 'u')})", rows, values)
+    lines = _lines(selection.amounts, [*where, whole], table)
+    rows = f"""{rows} UNION ALL
+               SELECT {_LINE}, l.currency, NULL::timestamptz, {_WHOLE} FROM ({lines}) l"""
+    condition = f"""({_CLOSED_DAY} AND {_hours_of("u", "u")}
+        AND ({_between("u", *_INSIDE)} OR {_DIVIDED_DAY}))"""
+    return BookedPart(condition, rows, values)
 
 
-# Partitions of hours: a billing day is at most a day from the same day in UTC.
-_NEAR = """d.hour_start >= %(b_first)s::date - interval '2 days'
-    AND d.hour_start < %(b_after)s::date + interval '2 days'"""
+_TOUCHED, _INSIDE = ("b_first", "b_after"), ("b_inside", "b_beyond")
+"""Parameters: the days that a range touches, and those that it has as a whole."""
 
 
 def _lines(amounts: Amounts, where: Sequence[str], table: _Table) -> str:
     """Lines of closed days; corrected: of every day, what any month has booked for it."""
     text = " AND ".join(where)
-    kinds = f"l.kind <> 'rounding' AND NOT {_IS_LATER}"
+    kinds = f"l.kind <> 'rounding' AND NOT {IS_LATER}"
     if amounts is Amounts.BOOKED:
         return _LINES.format(
             table=table("charge_line"), closed="NOT NULL", kinds=kinds, where=text
@@ -186,7 +184,7 @@ def _lines(amounts: Amounts, where: Sequence[str], table: _Table) -> str:
         where=text,
     )
     running = _LINES.format(
-        table=table("running_line"), closed="NULL", kinds=_IS_LATER, where=text
+        table=table("running_line"), closed="NULL", kinds=IS_LATER, where=text
     )
     return f"{closed} UNION ALL {running}"
 
@@ -195,8 +193,8 @@ def _between(alias: str, first: str, after: str) -> str:
     return f"{alias}.billing_on >= %({first})s AND {alias}.billing_on < %({after})s"
 
 
-def _hours_of(alias: str) -> str:
-    pair = f"({alias}.billing_on, {alias}.hour_start)"
+def _hours_of(day: str, hour: str) -> str:
+    pair = f"({day}.billing_on, {hour}.hour_start)"
     return f"""{pair} >= (%(b_low_day)s::date, %(b_low_hour)s::timestamptz)
         AND {pair} < (%(b_high_day)s::date, %(b_high_hour)s::timestamptz)"""
 

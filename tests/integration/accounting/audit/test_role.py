@@ -263,6 +263,7 @@ def test_the_services_close_a_month_and_cannot_change_it(as_services: str) -> No
     assert closed.is_closed
     for statement in (
         "UPDATE charge_line SET charge = charge",
+        "UPDATE line_hours SET parts = parts",
         "DELETE FROM charge_line",
         "TRUNCATE charge_line",
         "ALTER TABLE charge_line DISABLE TRIGGER ALL",
@@ -278,6 +279,7 @@ def test_the_services_close_a_month_and_cannot_change_it(as_services: str) -> No
     for statement in (
         "UPDATE accounting_statement SET payable = 0",
         "DELETE FROM accounting_statement",
+        "DELETE FROM line_hours",
         "UPDATE accounting_periodrevision SET hash = ''",
         "DELETE FROM accounting_periodrevision",
         """INSERT INTO charge_line SELECT (jsonb_populate_record(l, '{"line_id": "new"}')).*

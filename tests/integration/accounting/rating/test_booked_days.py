@@ -151,12 +151,9 @@ def test_every_slice_is_what_was_booked_and_does_not_move(
     for name in BY:
         money = ["charge", "idle_charge"]
         before = [[row[one] for one in money] for row in usage[name]]
-        if name != "hour":  # an hour has its part of what is known now
-            now = report("usage", by=name, **days)
-            kept = [
-                [row[one] for one in money] for row in now if Decimal(row["charge"])
-            ]
-            assert kept == [row for row in before if Decimal(row[0])], name
+        now = report("usage", by=name, **days)
+        kept = [[row[one] for one in money] for row in now if Decimal(row["charge"])]
+        assert kept == [row for row in before if Decimal(row[0])], name
         assert charged(report("usage", by=name, **days)) == sum(held.values()), name
     for name in LEDGER_BY:
         rows = report("ledger", by=name, **days)
@@ -282,18 +279,59 @@ prices: [{model: NVIDIA-L40S, rate_per_gpu_hour: "0.000006"}]
     ]
 
 
-def test_a_charge_without_hours_is_in_the_first_hour_of_its_day(books: Books) -> None:
-    use(books)
-    close_period(OCTOBER)
+def moved(books: Books) -> None:
+    """Team b's namespace is another team's, after the close."""
     books.configure(
         SET_UP.replace("ZONE", "Europe/Berlin").replace(
             "namespace: b, team: b", "namespace: b, team: c"
         )
     )
     books.settle()
-    hours = by("usage", "hour", team="b", to="2026-11-01")
-    assert list(hours) == ["2026-10-05T22:00:00Z", "2026-10-06T22:00:00Z"]
-    assert sum(hours.values()) == own(OCTOBER, "team")["b"]
+
+
+def test_hours_of_a_closed_day_do_not_move(books: Books) -> None:
+    use(books)
+    close_period(OCTOBER)
+    october = {"from": "2026-10-01", "to": "2026-11-01"}
+    cut = {"from": "2026-10-06T18:00:00Z", "to": "2026-10-06T23:00:00Z"}
+    reads = [
+        ("usage", "team,workload,hour", october),
+        ("usage", "hour", october | {"team": "b"}),
+        ("usage", "team", cut),
+    ]
+    before = [charges_of(*one) for one in reads]
+    assert all(before)
+    late_fact(books)
+    assert [charges_of(*one) for one in reads] == before
+    moved(books)
+    assert [charges_of(*one) for one in reads] == before
+
+
+def charges_of(kind: str, names: str, options: dict[str, str]) -> list[tuple[str, ...]]:
+    """The charges of a report that are not 0, by its dimensions."""
+    rows = report(kind, by=names, **options)
+    fields = (*names.split(","), "charge")
+    return [
+        tuple(row[name] for name in fields) for row in rows if Decimal(row["charge"])
+    ]
+
+
+def test_a_charge_without_hours_is_in_the_first_hour_of_its_day(books: Books) -> None:
+    """Of the correction of a team that has none of its time any more."""
+    use(books)
+    close_period(OCTOBER)
+    moved(books)
+    book_running(NOVEMBER)
+    october = {"team": "b", "from": "2026-10-01", "to": "2026-11-01"}
+    booked = by("usage", "hour", **october)
+    corrected = by("usage", "hour", **october, **{"as": "corrected"})
+    later = {hour: corrected[hour] - booked.get(hour, 0) for hour in corrected}
+    assert [hour for hour, amount in later.items() if amount] == [
+        "2026-10-05T22:00:00Z",
+        "2026-10-06T22:00:00Z",
+    ]
+    assert sum(later.values()) == -own(OCTOBER, "team")["b"]
+    assert sum(corrected.values()) == 0
 
 
 def test_corrected_adds_what_other_months_have_booked(books: Books) -> None:
