@@ -6,7 +6,7 @@ Leaves out the administration's own pages: `tests/browser/test_changes.py`.
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import SignIn
+from tests.browser.conftest import SignIn, beyond
 
 PATHS = [
     *("/", "/teams", "/teams?group=none", "/teams/vision", "/teams/vision/workloads"),
@@ -53,6 +53,34 @@ def test_a_violation_with_a_long_row_fits(sign_in: SignIn) -> None:
             "beforeend", `<span class="cell-sub">${"0123456789abcdef".repeat(8)}</span>`)"""
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "title"),
+    [
+        ("/bills", "bills", "Our cost"),
+        ("/bills", "bills", "Not matched"),
+        ("/waste", "waste", "Cost"),
+        ("/waste", "apart", "Per measured day"),
+    ],
+)
+def test_amounts_of_long_rows_are_on_the_screen(
+    sign_in: SignIn, path: str, table: str, title: str
+) -> None:
+    page = sign_in("ana", width=390, is_kept=True).open(path)
+    assert beyond(page, table, title) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_difference_of_an_entry_is_on_the_screen(sign_in: SignIn) -> None:
+    page = sign_in("fin", width=390, is_kept=True).open("/entries/new")
+    page.select_option("[name=kind]", index=1)
+    page.select_option("[name=team]", index=1)
+    page.fill("[name=amount]", "1234567.89")
+    page.fill("[name=reason]", "agreed in a review")
+    page.get_by_role("button", name="Preview").click()
+    page.wait_for_selector("text=Add this entry")
+    assert beyond(page, "effect", "Difference") == 0
 
 
 def test_short_tables_of_the_overview_fit(sign_in: SignIn) -> None:
