@@ -91,6 +91,7 @@ def wait_content(one: WaitExplanation) -> dict[str, Any]:
         if one.inverted
         else [],
         "cluster_queue": one.cluster_queue,
+        "cohort": one.cohort,
         "let_in": [asdict(held) for held in one.let_in],
         "starts_if": [_without_image(found.as_value()) for found in one.starts_if],
         "not_enough": [_without_image(found.as_value()) for found in one.not_enough],

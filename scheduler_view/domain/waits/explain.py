@@ -26,9 +26,11 @@ from scheduler_view.domain.waits.remedies.case import WaitCase
 from scheduler_view.domain.waits.remedies.remedies import Remedies, remedies_of
 from scheduler_view.domain.waits.trial.trial import Trial
 from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.domain.waits.world.queues import COHORT
 from scheduler_view.domain.waits.world.world import World
 
 MOST_SETS = 8  # sets of blockers in an explanation
+_COHORT = f"{COHORT}/"
 _STAGES = list(Stage)
 _CAUSES = list(WaitCause)
 
@@ -141,6 +143,7 @@ class Explainer:
             inverted=blockers.shown(inverted[0]) if inverted else None,
             cluster_queue=str(main.facts.get("cluster_queue", ""))
             or behind.partition("/")[2],
+            cohort=behind.removeprefix(_COHORT) if behind.startswith(_COHORT) else "",
             let_in=queue_holders(index, behind) if behind else (),
         )
 

@@ -154,7 +154,9 @@ class WaitExplanation:
         inverted: the best sufficient set of lower priority only; None without one.
         cluster_queue: the ClusterQueue, or queue of Volcano or KAI, that keeps it back; empty if
             no queue does, or it is not known.
-        let_in: what that queue let in and holds GPUs, most GPUs first.
+        cohort: whose queues have what it lacks, if it may borrow that and the end of work in its
+            own queue is not enough; else empty.
+        let_in: what that queue, or that cohort, let in and holds GPUs, most GPUs first.
         is_from_metrics: from kube-state-metrics alone, which show little (`from_metrics`).
     """
 
@@ -181,5 +183,6 @@ class WaitExplanation:
     priority_class: str = ""
     inverted: BlockerSet | None = None
     cluster_queue: str = ""
+    cohort: str = ""
     let_in: tuple[Blocker, ...] = ()
     is_from_metrics: bool = False

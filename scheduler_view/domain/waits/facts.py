@@ -23,6 +23,7 @@ from scheduler_view.domain.waits.remedies.free_behind import free_behind
 from scheduler_view.domain.waits.units import WorkUnit
 
 Found = dict[str, object]
+_FOR_REMEDIES = frozenset({"missing_kind", "ends_in"})
 MOST_NODES = 32  # whose free units are named; the total is of all
 
 
@@ -40,7 +41,7 @@ def facts_of(
         inverted: sufficient sets of pods of lower priority only.
     """
     index, unit, main = case.findings.index, case.unit, case.finding
-    found = {n: value for n, value in main.facts.items() if n != "missing_kind"}
+    found = {n: value for n, value in main.facts.items() if n not in _FOR_REMEDIES}
     refusal = next((one.refusal for one in findings if one.refusal is not None), None)
     if refusal is not None:
         found |= quota_facts(index, refusal)

@@ -1,7 +1,7 @@
 """How much a queue can let in at most, and how much work in it requests (scheduling.md S8)."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from scheduler_view.domain.waits.placement.gpu_requests import is_gpu
 from scheduler_view.domain.waits.placement.index import WorldIndex
@@ -30,6 +30,8 @@ class QueueLimit:
         most: what work of this queue may ever have together.
         value: of the field.
         more: by how much the field must be larger for the work to be let in.
+        ends_in: the subject of the queue, or of its cohort, in which so much is used that the end
+            of work there is enough; empty if it is not.
     """
 
     queue: QueueObject
@@ -40,6 +42,7 @@ class QueueLimit:
     value: int = 0
     more: int = 0
     flavor: str = ""
+    ends_in: str = ""
 
     @property
     def is_for_ever(self) -> bool:
@@ -116,16 +119,57 @@ def _raised(
 
 
 def missing_quota(
-    queue: QueueObject, resource: str, flavor: str, more: int, need: int
+    index: WorldIndex,
+    queue: QueueObject,
+    resource: str,
+    flavor: str,
+    more: int,
+    need: int,
 ) -> QueueLimit | None:
     """The quota of which Kueue reports that more is needed; None if the queue has no such one."""
     for one in queue.flavors:
         if (one.flavor, one.resource) == (flavor, resource):
-            return _raised(queue, one, need, need, more)
+            ends = _ends_in(index, queue, one, more, need)
+            return replace(_raised(queue, one, need, need, more), ends_in=ends)
     return None
 
 
-def unused_quota(queue: QueueObject, sets: Sets, resource: str) -> QueueLimit | None:
+def _ends_in(
+    index: WorldIndex, queue: QueueObject, own: FlavorQuota, more: int, need: int
+) -> str:
+    """Its own work, else that of its cohort where it may borrow what others have of the quota."""
+    if more <= own.used:
+        return queue.subject
+    limit = None if own.borrowing is None else own.nominal + own.borrowing - own.used
+    if not queue.behind or (limit is not None and need > limit):
+        return ""
+    others = sum(
+        one.used_of_others
+        for other in _cohort(index, queue)
+        for one in other.flavors
+        if (one.flavor, one.resource) == (own.flavor, own.resource)
+    )
+    return cohort_of(index, queue) if more <= own.used + others else ""
+
+
+def busy_queue(
+    index: WorldIndex, queue: QueueObject, resources: Collection[str]
+) -> str:
+    """The subject of a ClusterQueue that uses some of these, else of its cohort that does."""
+    if any(one.used for one in queue.flavors if one.resource in resources):
+        return queue.subject
+    is_used = any(
+        one.used_of_others
+        for other in (_cohort(index, queue) if queue.behind else ())
+        for one in other.flavors
+        if one.resource in resources
+    )
+    return cohort_of(index, queue) if is_used else ""
+
+
+def unused_quota(
+    index: WorldIndex, queue: QueueObject, sets: Sets, resource: str
+) -> QueueLimit | None:
     """The same without Kueue's words, for a queue without a cohort and with one flavor."""
     own = [one for one in queue.flavors if one.resource == resource]
     need = requested(sets).get(resource, 0)
@@ -133,7 +177,9 @@ def unused_quota(queue: QueueObject, sets: Sets, resource: str) -> QueueLimit | 
         return None
     more = need - (own[0].nominal - own[0].used)
     return (
-        missing_quota(queue, resource, own[0].flavor, more, need) if more > 0 else None
+        missing_quota(index, queue, resource, own[0].flavor, more, need)
+        if more > 0
+        else None
     )
 
 
@@ -154,18 +200,30 @@ def _most(index: WorldIndex, queue: QueueObject, own: FlavorQuota) -> int | None
     return most if limit is None else min(most, limit)
 
 
-def _cohort(index: WorldIndex, queue: QueueObject) -> Iterator[QueueObject]:
-    """All other queues and cohorts of the tree that a ClusterQueue borrows from."""
-    parents = {
-        one.name: one.behind for one in index.queues.values() if one.kind == COHORT
-    }
-    root = _root(queue.behind, parents)
+def cohort_of(index: WorldIndex, queue: QueueObject) -> str:
+    """The subject of the highest cohort above a ClusterQueue."""
+    return f"{COHORT}/{_root(queue.behind, _parents(index))}"
+
+
+def in_cohort(index: WorldIndex, subject: str) -> Iterator[QueueObject]:
+    """All queues and cohorts of a tree, by the subject of its highest cohort."""
+    parents, root = _parents(index), subject.partition("/")[2]
     for one in index.queues.values():
-        if one.kind == CLUSTER_QUEUE and one is not queue:
+        if one.kind == CLUSTER_QUEUE:
             if one.behind and _root(one.behind, parents) == root:
                 yield one
         elif one.kind == COHORT and _root(one.name, parents) == root:
             yield one
+
+
+def _cohort(index: WorldIndex, queue: QueueObject) -> Iterator[QueueObject]:
+    """All other queues and cohorts of the tree that a ClusterQueue borrows from."""
+    found = in_cohort(index, cohort_of(index, queue))
+    return (one for one in found if one is not queue)
+
+
+def _parents(index: WorldIndex) -> dict[str, str]:
+    return {one.name: one.behind for one in index.queues.values() if one.kind == COHORT}
 
 
 def _root(name: str, parents: Mapping[str, str]) -> str:
@@ -191,10 +249,16 @@ def tree_limit(
         amounts = one.quotas if by_quota else one.limits
         for resource, most in amounts.items():
             wanted = _need_of(index, one, resource, need)
-            more = wanted - (most - one.used.get(resource, _used_gpus(index, one)))
+            used = one.used.get(resource, _used_gpus(index, one))
+            more = wanted - (most - used)
             if wanted and more > 0:
                 field = _tree_field(one, resource, by_quota=by_quota)
-                found.append(QueueLimit(one, resource, wanted, most, field, most, more))
+                ends = one.subject if more <= used else ""
+                found.append(
+                    QueueLimit(
+                        one, resource, wanted, most, field, most, more, ends_in=ends
+                    )
+                )
     return max(found, key=lambda one: (one.is_for_ever, one.more), default=None)
 
 

@@ -5,9 +5,10 @@ from scheduler_view.domain.waits.explanation import Blocker
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
 from scheduler_view.domain.waits.placement.index import WorldIndex
+from scheduler_view.domain.waits.queue_capacity import in_cohort
 from scheduler_view.domain.waits.units import WorkUnit
 from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.domain.waits.world.queues import CLUSTER_QUEUE
+from scheduler_view.domain.waits.world.queues import CLUSTER_QUEUE, COHORT
 
 MOST = 8  # units that are named
 
@@ -38,6 +39,8 @@ def queue_behind(finding: PodFinding) -> str:
     limit = finding.facts.get("limit")
     if finding.cause is not WaitCause.QUEUE:
         return ""
+    if "ends_in" in finding.facts:
+        return str(finding.facts["ends_in"])
     if isinstance(limit, dict):
         return str(limit["queue"])
     if "cluster_queue" in finding.facts:
@@ -49,10 +52,13 @@ def queue_holders(index: WorldIndex, subject: str) -> tuple[Blocker, ...]:
     """Units that a queue let in and that hold GPUs, most GPUs first; the first eight.
 
     Args:
-        subject: of the queue, such as `ClusterQueue/large`.
+        subject: of the queue, such as `ClusterQueue/large`, or of a cohort with all its queues.
     """
     units = {}
-    for one in index.let_in.get(subject, ()):
+    queues = [subject]
+    if subject.startswith(f"{COHORT}/"):
+        queues = [one.subject for one in in_cohort(index, subject)]
+    for one in (entry for name in queues for entry in index.let_in.get(name, ())):
         unit = index.unit_of_entry.get((one.kind, one.namespace, one.name))
         if unit is not None and unit.bound:
             units[unit.subject] = unit

@@ -14,6 +14,7 @@ from scheduler_view.domain.waits.placement.index import WorldIndex
 from scheduler_view.domain.waits.queue_capacity import (
     QueueLimit,
     amount_of,
+    busy_queue,
     kueue_limit,
     missing_quota,
     pod_sets,
@@ -102,6 +103,9 @@ def _in_kueue(
         base, WaitCause.QUEUE, **({"cluster_queue": behind} if behind else {})
     )
     if cluster is None:
+        subject = f"{CLUSTER_QUEUE}/{behind}"
+        if index.let_in.get(subject):
+            base = _stated(base, WaitCause.QUEUE, ends_in=subject)
         return _by_words(index, base, words)
     return _of_cluster_queue(index, unit, base, cluster, words)
 
@@ -182,11 +186,14 @@ def _of_cluster_queue(
     if found := _MORE.search(words):
         resource, flavor, more = found[1], found[2], milli(found[3]) or 0
         need = requested(sets).get(resource, 0)
-        limit = missing_quota(queue, resource, flavor, more, need)
+        limit = missing_quota(index, queue, resource, flavor, more, need)
     else:
         names = [n for n in requested(sets) if is_gpu(n, index.world.added)]
-        limit = unused_quota(queue, sets, names[0]) if len(names) == 1 else None
-    return base if limit is None else _limited(index, base, WaitCause.QUEUE, limit)
+        limit = unused_quota(index, queue, sets, names[0]) if len(names) == 1 else None
+    if limit is not None:
+        return _limited(index, base, WaitCause.QUEUE, limit)
+    busy = busy_queue(index, queue, requested(sets))
+    return _stated(base, WaitCause.QUEUE, ends_in=busy) if busy else base
 
 
 def _by_words(index: WorldIndex, base: PodFinding, words: str) -> PodFinding:
@@ -252,4 +259,5 @@ def _limited(
             "field": limit.field,
             "to": amount(limit.value + limit.more),
         }
-    return _stated(base, cause, limit=facts)
+    ends = {"ends_in": limit.ends_in} if limit.ends_in else {}
+    return _stated(base, cause, limit=facts, **ends)

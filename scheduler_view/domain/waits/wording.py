@@ -305,7 +305,8 @@ def _labels(change: Change) -> str:
 
 
 def _let_in_ends(change: Change) -> str:
-    work = f"work in the queue {change['queue']} ends"
+    kind = "cohort" if change.get("object", "").startswith("Cohort/") else "queue"
+    work = f"work in the {kind} {change['queue']} ends"
     if not change.get("units"):
         return f"enough {work}"
     amount = amount_text(change["units"], change["resource"])

@@ -83,7 +83,8 @@ class WaitingUnitRow:
         cause_since: when it was first observed to wait for this.
         holders: pods of which all must end, for each node or quota; best first.
         cluster_queue: that keeps it back; empty if none does, or it is not known.
-        let_in: what that queue let in and holds GPUs: work, not pods.
+        cohort: whose queues have what it lacks; empty if that is its own queue.
+        let_in: what that queue, or that cohort, let in and holds GPUs: work, not pods.
         facts: names and numbers that belong to the cause, for `wording` and `details`.
         free: GPUs that are free, where one constraint of it excludes them.
         lower: pods of lower priority that alone hold enough for it (S11).
@@ -123,6 +124,7 @@ class WaitingUnitRow:
     lower: Sequence[HolderRow] = ()
     free: Sequence[Change] = ()
     cluster_queue: str = ""
+    cohort: str = ""
     let_in: Sequence[HolderRow] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     reports: Sequence[Report] = ()
@@ -277,6 +279,7 @@ class _Reader:
             is_from_metrics=is_from_metrics,
             free=content.get("facts", {}).get("free_behind", ()),
             cluster_queue=content.get("cluster_queue", ""),
+            cohort=content.get("cohort", ""),
             let_in=[self._holder(held) for held in content.get("let_in", ())],
             lower=[self._holder(held) for held in content.get("inverted", ())],
             reports=[

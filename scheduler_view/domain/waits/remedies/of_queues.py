@@ -7,32 +7,25 @@ from scheduler_view.domain.waits.cause import WaitCause
 from scheduler_view.domain.waits.explanation import Remedy, remedy
 from scheduler_view.domain.waits.finding import PodFinding
 from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.queues import CLUSTER_QUEUE
 
 MOST_NAMED = 3  # other queues of the namespace
 _LIMIT = ("object", "field", "more", "to", "resource", "flavor")
 
 
 def _admitted(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
-    """Waiting for the queue is of use: others in it end, or it may have more."""
-    limit = _limit(finding)
+    """Enough work of it or of its cohort runs and can end, or it may have more."""
+    limit, ends = _limit(finding), []
+    if "ends_in" in finding.facts:
+        subject = finding.facts["ends_in"]
+        amount = (
+            {"units": limit["more"], "resource": limit["resource"]} if limit else {}
+        )
+        ends = [remedy("end_let_in", queue=_name(subject), object=subject, **amount)]
     if limit:
-        return [
-            remedy(
-                "end_let_in",
-                queue=_name(limit["queue"]),
-                object=limit["queue"],
-                units=limit["more"],
-                resource=limit["resource"],
-            ),
-            *_raised(limit),
-        ]
+        return [*ends, *_raised(limit)]
     behind = finding.facts.get("cluster_queue")
     if behind:
-        return [
-            remedy("end_let_in", queue=behind, object=f"{CLUSTER_QUEUE}/{behind}"),
-            remedy("raise_queue", queue=behind),
-        ]
+        return [*ends, remedy("raise_queue", queue=behind)]
     is_cluster_wide = "scheduler" in finding.facts or not finding.name
     place = "" if is_cluster_wide else f"{unit.namespace}/"
     return [remedy("queue_admits", queue=f"{place}{finding.name}")]

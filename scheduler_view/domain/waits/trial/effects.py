@@ -71,7 +71,6 @@ def _end_gang(changed: Changed, details: Details) -> None:
 def _end_victims(changed: Changed, details: Details) -> None:
     del details
     changed.end(changed.work.finding.facts.get("victims"))
-    changed.cleared.add(WaitCause.PREEMPTING)
 
 
 def _end_old(changed: Changed, details: Details) -> None:
@@ -166,7 +165,10 @@ def _set_up(changed: Changed, details: Details) -> None:
 
 
 def _end_let_in(changed: Changed, details: Details) -> None:
-    """Work that the queue let in ends, the largest first, until enough units are free."""
+    """Work that the queue let in ends, the largest first, until enough units are free.
+
+    The generator made sure that so much of its quota is in use.
+    """
     changed.cleared |= QUEUES
     index, left = changed.work.index, details.get("units")
     for one in queue_holders(index, details["object"]):

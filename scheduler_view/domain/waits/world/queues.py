@@ -48,6 +48,11 @@ class FlavorQuota:
         """What others of the cohort may use at most."""
         return self.nominal if self.lending is None else min(self.nominal, self.lending)
 
+    @property
+    def used_of_others(self) -> int:
+        """What becomes free for others of the cohort when its own work ends."""
+        return max(0, self.used - (self.nominal - self.lent))
+
 
 @dataclass(frozen=True, slots=True)
 class QueueObject:

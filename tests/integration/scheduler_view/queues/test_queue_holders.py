@@ -129,6 +129,17 @@ def test_who_holds_the_quota_of_a_queue_is_named(number: int, sign_in: SignIn) -
     assert f'<a href="/queues/{tune}">vision-prod/tune</a>' in html_of(answer)
 
 
+def test_work_of_a_whole_cohort_is_named_as_such(number: int, sign_in: SignIn) -> None:
+    wait = UnitWait.objects.get(name="train")
+    ends = {"change": "end_let_in", "queue": "all", "object": "Cohort/all", "units": 8}
+    wait.content |= {"cohort": "all", "starts_if": [ends | GPUS]}
+    wait.save()
+    page = text(sign_in("ana").get(f"/queues/{number}"))
+    assert "What the queues of the cohort all have let in, most GPUs first." in page
+    assert "enough of the work in the cohort all ends: 8 GPUs more" in page
+    assert "search-prod/index" in page
+
+
 def test_a_lead_sees_no_names_of_others_and_no_limits(
     number: int, sign_in: SignIn
 ) -> None:

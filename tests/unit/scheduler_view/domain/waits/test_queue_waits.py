@@ -80,6 +80,10 @@ def waits(gpus: int = 8, **objects: Any) -> WaitExplanation:
     return explained(**{kind: one for kind, one in world.items() if one is not None})
 
 
+def in_cohort(nominal: int, name: str = "large", **more: Any) -> dict[str, Any]:
+    return cluster(nominal, name=name, cohortName="all", **more)
+
+
 def texts(found: WaitExplanation) -> list[str]:
     return [change_text(one) for one in changes(found)]
 
@@ -162,10 +166,6 @@ def test_why_a_queue_is_not_active_is_quoted() -> None:
     found = waits(ClusterQueue=[cluster(conditions=[inactive])])
     assert found.evidence[0].object == "ClusterQueue/large"
     assert found.evidence[0].text == inactive["message"]
-
-
-def in_cohort(nominal: int, name: str = "large", **more: Any) -> dict[str, Any]:
-    return cluster(nominal, name=name, cohortName="all", **more)
 
 
 @pytest.mark.parametrize(
@@ -252,6 +252,58 @@ def test_how_much_more_is_needed_and_who_uses_it() -> None:
             f"the nominalQuota of h100/{GPU} in the ClusterQueue large is raised by 3 GPUs, to 11",
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("queues", "behind"),
+    [
+        ([cluster(8, used=3)], "queue large"),
+        ([cluster(8, used=2)], ""),
+        ([in_cohort(4), in_cohort(4, "small", used=5)], "cohort all"),
+        ([in_cohort(4, used=3), in_cohort(4, "small", used=5)], "queue large"),
+        ([in_cohort(4), in_cohort(4, "small", used=2)], ""),
+        ([in_cohort(4), in_cohort(5, "small", used=5, limits={"lendingLimit": "2"})], ""),
+        ([in_cohort(4, limits={"borrowingLimit": "1"}), in_cohort(4, "small", used=5)], ""),
+        ([in_cohort(4), cluster(4, name="small", used=5, cohortName="other")], ""),
+    ],
+)  # fmt: skip
+def test_work_whose_end_is_enough_runs_in_the_queue_or_in_its_cohort(
+    queues: Any, behind: str
+) -> None:
+    """3 more are needed: as much must be used there, lent to the cohort, and may be borrowed."""
+    holder = entry() | {
+        "status": {"admission": {"clusterQueue": queues[-1]["metadata"]["name"]}}
+    }
+    holder["metadata"] = {"name": "job-h", "namespace": "lab"} | owned("Job", "h")
+    found = waits(
+        6, ClusterQueue=queues, Node=[node("n", 32)],
+        Workload=[entry(6, INSUFFICIENT, sets={"minCount": 1}), holder],
+        Job=[job("j", suspend=True, gpus=6, meta=LABEL), job("h", gpus=5)],
+        Pod=[pod("h", 5, "n", meta=owned("Job", "h"))],
+    )  # fmt: skip
+    assert found.cause == "queue"
+    first = f"enough of the work in the {behind} ends: 3 GPUs more"
+    assert [one for one in texts(found) if " ends" in one] == (
+        [first] if behind else []
+    )
+    assert texts(found)[-1].startswith(
+        f"nominalQuota of h100/{GPU} in the ClusterQueue large"
+    )
+    if behind == "cohort all":
+        assert [one.unit for one in found.let_in] == ["Job/lab/h"]
+        assert (found.cluster_queue, found.cohort) == ("large", "all")
+
+
+@pytest.mark.parametrize(("used", "is_named"), [(1, True), (0, False)])
+def test_how_much_more_is_not_known(used: int, *, is_named: bool) -> None:
+    """Of two flavors without Kueue's words: the end of work helps only where some runs."""
+    queue = cluster(8, used=used)
+    groups = queue["spec"]["resourceGroups"]
+    amount = {"name": GPU, "nominalQuota": "8"}
+    groups[0]["flavors"].append({"name": "a100", "resources": [amount]})
+    said = texts(waits(8, ClusterQueue=[queue]))
+    assert ("enough of the work in the queue large ends" in said) == is_named
+    assert said[-1].startswith("the quota of the queue large is raised")
 
 
 def test_work_that_was_deactivated() -> None:
