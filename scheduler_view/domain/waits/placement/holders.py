@@ -148,7 +148,7 @@ class Holders:
         maker = pod.controller
         if maker is not None and maker.kind in NOT_ENDED:
             return False
-        return below is None or self._world.priority_of(pod.spec) < below
+        return below is None or self._preempted_by(pod) < below
 
     def ranked(self, room: NodeRoom, name: str) -> Ranked:
         """Pods of a node that hold a resource and may be ended, in the order of the set."""
@@ -164,7 +164,11 @@ class Holders:
 
     def holder(self, pod: PodObject, held: int) -> Holder:
         """A pod with what it holds and its priority."""
-        return pod, held, self._world.priority_of(pod.spec)
+        return pod, held, self._preempted_by(pod)
+
+    def _preempted_by(self, pod: PodObject) -> int:
+        """Its priority; none ends a pod that was told to end long ago and does not go."""
+        return LARGEST if pod.is_stuck else self._world.priority_of(pod.spec)
 
     def in_order(self, found: Iterable[Holder]) -> Ranked:
         """Those that would be ended first, first."""

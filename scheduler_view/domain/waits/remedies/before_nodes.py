@@ -43,12 +43,6 @@ def _freed_claim(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
     return [remedy("free_claim", claim=facts["claim"], pods=facts["claim_pods"])]
 
 
-def _victims(unit: WorkUnit, finding: PodFinding) -> list[Remedy]:
-    victims = finding.facts.get("victims")
-    count = len(victims) if isinstance(victims, list) else 0
-    return [remedy("wait_for_end", pods=count)]
-
-
 def lost_remedies(finding: PodFinding) -> list[Remedy]:
     """For a pod whose node is lost before it began."""
     if finding.pod is None or not finding.pod.node:
@@ -106,7 +100,6 @@ SIMPLE: Mapping[WaitCause, Callable[[WorkUnit, PodFinding], list[Remedy]]] = {
     WaitCause.GATED: _ungate,
     WaitCause.CLAIM_MISSING: _claim,
     WaitCause.NOT_TRIED: _named("start_scheduler", "scheduler"),
-    WaitCause.PREEMPTING: _victims,
     WaitCause.CLAIM_ELSEWHERE: _freed_claim,
     WaitCause.DEVICE_CLASS_MISSING: _named("create_device_class"),
     WaitCause.RETRY_PENDING: lambda _, __: [remedy("wait", at_most_ms=SWEEP_MS)],

@@ -128,7 +128,8 @@ def _known_resources(case: WaitCase, verdicts: Verdicts) -> Iterator[Remedy]:
     """Resources that nodes have, alike ones first, and for MIG another geometry."""
     for name in sorted(verdicts.resources):
         known = case.findings.index.rooms_with
-        for other in sorted(known, key=lambda one: (is_mig(one) != is_mig(name), one)):
+        alike = sorted(known, key=lambda one: (is_mig(one) != is_mig(name), one))
+        for other in alike[:MOST_SETS]:
             yield remedy("change_request", resource=other)
         if is_mig(name):
             yield remedy("change_geometry", resource=name)

@@ -17,7 +17,7 @@ from scheduler_view.domain.waits.remedies.at_the_door import (
 )
 from scheduler_view.domain.waits.remedies.before_nodes import SIMPLE, lost_remedies
 from scheduler_view.domain.waits.remedies.case import WaitCase
-from scheduler_view.domain.waits.remedies.ends import joined
+from scheduler_view.domain.waits.remedies.ends import ended, joined
 from scheduler_view.domain.waits.remedies.for_nodes import place_remedies
 from scheduler_view.domain.waits.trial.obstacle import Obstacle
 from scheduler_view.domain.waits.units import STILL_TRIES_MS
@@ -127,10 +127,21 @@ def _not_ready(case: WaitCase, found: Sequence[Obstacle]) -> Iterator[Remedy]:
         yield from place_remedies(case, found)
 
 
+def _victims(case: WaitCase, found: Sequence[Obstacle]) -> Iterator[Remedy]:
+    """They end, which has begun; of one that does not, what keeps it is removed."""
+    del found
+    victims = case.sets[0].pods if case.sets else ()
+    if any(pod.is_stuck for pod in victims):
+        yield Remedy((ended(victims),))
+    else:
+        yield remedy("wait_for_end", pods=len(victims))
+
+
 CANDIDATES: Mapping[WaitCause, Candidates] = {
     **dict.fromkeys(PER_NODE, place_remedies),
     **dict.fromkeys((WaitCause.NO_NODES, WaitCause.RESOURCE_UNKNOWN), place_remedies),
     WaitCause.NODE_NOT_READY: _not_ready,
+    WaitCause.PREEMPTING: _victims,
     **dict.fromkeys((WaitCause.QUOTA, WaitCause.QUOTA_OTHER), quota_remedies),
     WaitCause.LIMIT_RANGE: limit_remedies,
     WaitCause.CLAIM_UNALLOCATABLE: _of_claims,

@@ -206,7 +206,7 @@ class Places:
             ended |= {
                 pod.uid: pod
                 for pod in pods
-                if index.world.priority_of(pod.spec) < own and not blockers.is_own(pod)
+                if index.holders.may_end(pod, own) and not blockers.is_own(pod)
             }
         more = replace(changed, ended=ended)
         return len(ended) > len(changed.ended) and self._placed(more)

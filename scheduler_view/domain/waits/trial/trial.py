@@ -108,10 +108,13 @@ class _Attempt:
     def _is_cleared(self, finding: PodFinding) -> bool:
         """Whether the cause is gone, or is one that is found again where it still holds."""
         cause, changed = finding.cause, self._changed
-        if cause in changed.cleared or cause in _FOUND_AGAIN:
+        is_of_nodes = finding.is_by_nodes and cause is not WaitCause.PREEMPTING
+        if cause in changed.cleared or cause in _FOUND_AGAIN or is_of_nodes:
             return True
-        if finding.is_by_nodes and cause is not WaitCause.PREEMPTING:
-            return True
+        if cause is WaitCause.PREEMPTING:
+            victims = finding.facts["victims"]
+            ended = {pod.path for pod in changed.ended.values()}
+            return isinstance(victims, list) and ended.issuperset(victims)
         if cause is WaitCause.GATED:
             return finding.spec is not None and not changed.spec(finding.spec).gates
         if cause is WaitCause.CLAIM_UNALLOCATABLE:

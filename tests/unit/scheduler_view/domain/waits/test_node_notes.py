@@ -215,6 +215,30 @@ def test_some_pods_end_and_one_does_not_go() -> None:
     assert GPU in found.resource
 
 
+def test_a_pod_that_does_not_go_is_not_preempted() -> None:
+    """It was told to end an hour ago: a higher class tells it so again, and nothing else."""
+    top = {"metadata": {"name": "top"}, "value": 9}
+    stuck = pod("stuck", 8, "n", meta=ending(60, finalizers=["example.com/x"]))
+    found = explained(Node=[node("n")], Pod=[stuck, pod("w", 8)], PriorityClass=[top])
+    assert not [one for one in texts(found) if "priority class" in one]
+    live = explained(
+        Node=[node("n")], Pod=[pod("a", 8, "n"), pod("w", 8)], PriorityClass=[top]
+    )
+    assert "it has a higher priority class, top" in texts(live)
+
+
+def test_a_victim_of_preemption_that_does_not_go() -> None:
+    """Waiting for its end is in vain: what keeps it is named."""
+    stuck = pod("stuck", 8, "n", meta=ending(60, finalizers=["example.com/x"]))
+    high = pod("w", 8, spec={"priority": 9}, status={"nominatedNodeName": "n"})
+    high["status"]["conditions"] = [{"type": "PodScheduled", "status": "False"}]
+    found = explained(Node=[node("n")], Pod=[stuck, high])
+    assert found.cause == "preempting"
+    assert texts(found) == [
+        "old/stuck, which is terminating, loses its finalizer example.com/x"
+    ]
+
+
 def notes(**objects: Any) -> list[dict[str, Any]]:
     return notes_of_cluster(WorldIndex(world_of(**objects)))
 
