@@ -167,7 +167,7 @@ class Holders:
         return pod, held, self._preempted_by(pod)
 
     def _preempted_by(self, pod: PodObject) -> int:
-        """Its priority; none ends a pod that was told to end long ago and does not go."""
+        """Its priority; none ends a pod that was deleted long ago and is still there."""
         return LARGEST if pod.is_stuck else self._world.priority_of(pod.spec)
 
     def in_order(self, found: Iterable[Holder]) -> Ranked:

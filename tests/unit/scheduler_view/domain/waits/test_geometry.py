@@ -30,3 +30,16 @@ def test_slices_that_are_in_use_are_not_partitioned(
     )
     assert found.cause == "resource_unknown"
     assert ("change_geometry" in kinds(found)) is is_enough
+
+
+def test_other_names_do_not_crowd_out_what_else_is_enough() -> None:
+    """On a cluster of many resources all that was tried were their names."""
+    others = [
+        node(f"g{number}", None, offers={f"nvidia.com/gpu-{number}": "1"})
+        for number in range(60)
+    ]
+    found = explained(
+        Node=[node("n", None, offers={SMALL: "7"}), *others],
+        Pod=[of_profile("w", LARGE)],
+    )
+    assert kinds(found) >= {"change_request", "change_geometry", "add_node"}
