@@ -99,6 +99,9 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 	elif [ -n "$(SITUATIONS)" ]; then \
 		export SITUATIONS="$(SITUATIONS)"; \
 		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/acceptance/test_situations_live.py; \
+	elif [ -n "$(SERVER_KILLS)" ]; then \
+		export SERVER_KILLS="$(SERVER_KILLS)"; \
+		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/integration/scheduler_view/actions/test_server_killed.py; \
 	elif [ -n "$(FULL_SIZE)" ]; then \
 		export FULL_SIZE="$(FULL_SIZE)"; \
 		exec $(DEVELOPMENT) pytest -q --timeout 0 $(SIZED); \

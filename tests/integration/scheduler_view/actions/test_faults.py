@@ -1,7 +1,7 @@
 """An API server that fails while a change is applied: said, waited for, ended once.
 
-Aspects: 429 with Retry-After, hang, reset, 5xx, refused connections, wrong credentials, a server
-killed between two objects, one of three clusters down, patience that ends.
+Aspects: 429 with Retry-After, hang, reset, 5xx, refused connections, wrong credentials, one of
+three clusters down, patience that ends. A server that is killed: `test_server_killed.py`.
 """
 
 import base64
@@ -17,15 +17,13 @@ from django.apps import apps
 from accounting.models import Cluster
 from scheduler_view.actions import due_work, ending
 from scheduler_view.actions.change_sets import ChangeRefused, undo
-from scheduler_view.cluster.access import AccessRole, ClusterAccess
+from scheduler_view.cluster.access import AccessRole
 from scheduler_view.cluster.client import ClusterClient
 from scheduler_view.cluster.live import LiveObject
 from scheduler_view.models import ChangeSet, QuotaTarget
 from scheduler_view.planning.cluster_connection import connect_to
 from tests.control_plane.faulty import failing, response
-from tests.control_plane.server import control_plane
-from tests.control_plane.world import GPU_KEY, world_of
-from tests.integration.scheduler_view.actions.conftest import office_of
+from tests.control_plane.world import GPU_KEY
 from tests.integration.scheduler_view.actions.office import EPOCH, Office, quota
 
 pytestmark = [pytest.mark.django_db, pytest.mark.control_plane]
@@ -224,41 +222,6 @@ def test_one_cluster_that_is_down_does_not_hold_up_the_others(office: Office) ->
     assert found[office.world.name].state == "planned"
     assert "down for repair" in found["down"].error
     assert "is not set" in found["bare"].error
-
-
-def test_a_server_killed_between_two_objects(tmp_path: Path) -> None:
-    (tmp_path / "plane").mkdir()
-    with control_plane(tmp_path / "plane", is_whole=False) as plane:
-        office = office_of(world_of(plane, tmp_path, "killed"))
-        change_set = office.agreed(quota(4), quota(6, "speech"))
-
-        class Killing(ClusterClient):
-            """Our door; the server dies when it has said yes to the first object."""
-
-            def apply(self, *args: Any, **named: Any) -> LiveObject:
-                done = super().apply(*args, **named)
-                plane.kill("kube-apiserver")
-                return done
-
-        def to_kill(cluster: Cluster, role: AccessRole) -> ClusterClient:
-            access: ClusterAccess = connect_to(cluster, role).access
-            return (
-                Killing(access) if role == AccessRole.PUSHER else ClusterClient(access)
-            )
-
-        ChangeSet.objects.update(apply_wanted_at=office.now())
-        due_work.work(office.cluster.pk, now=office.now, connect=to_kill)
-        change_set.refresh_from_db()
-        assert change_set.state == "applying"
-        states = sorted(change_set.steps.values_list("state", flat=True))
-        assert states == ["applied", "waiting"]
-        plane.start_api_server()
-        office.ahead = timedelta(minutes=2)
-        office.work()
-        change_set.refresh_from_db()
-        assert change_set.state == "applied", change_set.error
-        assert office.hard() == {GPU_KEY: "4"}
-        assert office.hard("killed-b") == {GPU_KEY: "6"}
 
 
 def with_token(office: Office, file: Path, token: str) -> None:
