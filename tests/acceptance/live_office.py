@@ -21,9 +21,9 @@ from tests.integration.scheduler_view.actions.office import EPOCH, REASON, Offic
 from tests.processes import wait_until
 
 
-def office_of_roles(plane: ControlPlane, folder: Path) -> Office:
+def office_of_roles(plane: ControlPlane, folder: Path, name: str = "people") -> Office:
     """A cluster with an access for each role; every change needs a second administrator."""
-    world = world_of(plane, folder, "people")
+    world = world_of(plane, folder, name)
     settings: dict[str, Any] = {"second_approver_above": 0}
     for role in AccessRole:
         token = folder / role.value

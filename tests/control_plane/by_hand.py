@@ -5,12 +5,20 @@ a kubelet can do is written into the status of pods.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
-from tests.control_plane import pod_edits, queue_changes
+from scheduler_view.domain.waits.cause import QUEUES
+from tests.control_plane import node_changes, pod_edits, queue_changes
+from tests.control_plane.admin import RefusedByServer
+from tests.control_plane.device_changes import (
+    DEVICE_CHANGES,
+    has_claim,
+    shrink_claim,
+)
 from tests.control_plane.first_remedy import retry
 from tests.control_plane.hands import Hands
-from tests.control_plane.recorded_case import Manifest, offer, path_of
+from tests.control_plane.recorded_case import Manifest, path_of
 from tests.control_plane.situation import create
 from tests.control_plane.situation_objects import HOST
 from tests.processes import wait_until
@@ -29,6 +37,8 @@ def carry_out(hands: Hands, change: Change) -> None:
         CHANGES[one["change"]](hands, one)
     if hands.edits:
         hands.make_again()
+    if hands.told.cause in QUEUES:
+        queue_changes.let_in(hands)
     retry(hands.admin, hands.told.namespace)
 
 
@@ -36,7 +46,7 @@ def _end(hands: Hands, change: Change) -> None:
     for path in change.get("pods") or [change["pod"]]:
         namespace, _, name = path.partition("/")
         place = path_of("Pod", namespace, name)
-        if path in change.get("stuck", {}):
+        if change.get("stuck", {}).get(path):
             hands.patch(place, {"metadata": {"finalizers": None}})
         else:
             hands.admin.call("DELETE", place, {"gracePeriodSeconds": 0})
@@ -63,47 +73,6 @@ def _move(hands: Hands, change: Change) -> None:
     moved = path_of("Pod", namespace, "moved")
     wait_until(lambda: "nodeName" in hands.admin.get(moved)["spec"], 60, 0.2)
     _end(hands, change)
-
-
-def _node(change_of: Callable[[Manifest], Any]) -> Callable[[Hands, Change], None]:
-    def do(hands: Hands, change: Change) -> None:
-        path = path_of("Node", name=change["node"])
-        hands.patch(path, {"spec": change_of(hands.admin.get(path) | dict(change))})
-
-    return do
-
-
-def _repair(hands: Hands, change: Change) -> None:
-    path = path_of("Node", name=change["node"])
-    capacity = hands.admin.get(path)["status"]["capacity"]
-    offer(hands.admin, change["node"], {"allocatable": capacity, "capacity": capacity})
-
-
-def _report(hands: Hands, change: Change) -> None:
-    """The plugin reports what the labels of the node say."""
-    path = path_of("Node", name=change["node"])
-    found = hands.admin.get(path)
-    count = found["metadata"]["labels"].get("nvidia.com/gpu.count", "8")
-    offers = found["status"]["allocatable"] | {hands.gpus: count}
-    offer(hands.admin, change["node"], {"allocatable": offers, "capacity": offers})
-
-
-def _add_node(hands: Hands, change: Change) -> None:
-    """As large as the largest one of the situation, with what the remedy names."""
-    known = [
-        one["status"]["capacity"]
-        for one in hands.situation.filled(hands.situation.steps)
-        if one["kind"] == "Node" and "status" in one
-    ]
-    largest = max(known, key=lambda one: int(one.get(hands.gpus, 0)))
-    for number in range(change.get("nodes", 1)):
-        name = f"new-{hands.situation.name}-{number}"
-        offers = largest | change.get("also", {})
-        offers |= {change.get("resource", hands.gpus): str(change["units"])}
-        labels = {HOST: name} | change.get("labels", {})
-        status = {"capacity": offers, "allocatable": offers}
-        meta = {"name": name, "labels": labels}
-        create(hands.admin, {"kind": "Node", "metadata": meta, "status": status})
 
 
 def _edit(of: Callable[[Manifest, Change], None]) -> Callable[[Hands, Change], None]:
@@ -219,6 +188,56 @@ def _state(container: Manifest, **state: Any) -> Manifest:
     return found | {"restartCount": 0, "ready": True, "state": state}
 
 
+def _smaller(hands: Hands, change: Change) -> None:
+    if has_claim(hands):
+        shrink_claim(hands, change)
+    else:
+        _each(pod_edits.at_most)(hands, change)
+
+
+def _freed(hands: Hands, change: Change) -> None:
+    """The pods that have the claim end, if those of a node that is gone have not."""
+    with suppress(RefusedByServer):
+        _end(hands, change)
+
+
+def _ended(hands: Hands, change: Change) -> None:
+    """The kubelet ends the pods that were told to end."""
+    for one in hands.admin.get(path_of("Pod", hands.told.namespace))["items"]:
+        meta = one["metadata"]
+        if "deletionTimestamp" in meta:
+            _end(hands, {"pod": f"{meta['namespace']}/{meta['name']}"})
+
+
+def _may_preempt(hands: Hands, change: Change) -> None:
+    """Its class is made again: how it preempts is never changed, and pods keep a copy."""
+    name = next(hands.own())["spec"]["priorityClassName"]
+    path = path_of("PriorityClass", name=name)
+    value = hands.admin.get(path)["value"]
+    hands.admin.delete(path)
+    body = {"metadata": {"name": name}, "value": value}
+    hands.admin.create(path_of("PriorityClass"), body)
+    hands.edits.append(lambda spec: None)
+
+
+def _move_volume(hands: Hands, change: Change) -> None:
+    """A copy that every node can use, of the same name: neither object is ever changed."""
+    namespace, _, name = change["name"].partition("/")
+    claim = path_of("PersistentVolumeClaim", namespace, name)
+    volume = path_of(
+        "PersistentVolume", name=hands.admin.get(claim)["spec"]["volumeName"]
+    )
+    hands.remove_work()
+    for path in (claim, volume):
+        hands.admin.delete(path)
+        hands.wait_gone(path)
+    for one in hands.situation.filled(hands.situation.steps):
+        if one["kind"] in ("PersistentVolume", "PersistentVolumeClaim"):
+            one["spec"].pop("nodeAffinity", None)
+            create(hands.admin, one)
+    hands.create_work()
+
+
 def _nothing(hands: Hands, change: Change) -> None:
     """Time is enough."""
 
@@ -229,15 +248,12 @@ CHANGES: Mapping[str, Callable[[Hands, Change], None]] = {
     "end_gang": _end_gang,
     "delete_pod": _end,
     "move_pod": _move,
-    "uncordon": _node(lambda _: {"unschedulable": False}),
-    "finish_setup": _node(
-        lambda one: {
-            "taints": [t for t in one["spec"]["taints"] if t["key"] != one["taint"]]
-        }
-    ),
-    "repair_gpus": _repair,
-    "repair_plugin": _report,
-    "add_node": _add_node,
+    **node_changes.NODE_CHANGES,
+    **DEVICE_CHANGES,
+    "wait_for_end": _ended,
+    "free_claim": _freed,
+    "allow_preemption": _may_preempt,
+    "move_volume": _move_volume,
     "tolerate": _edit(pod_edits.tolerate),
     "drop_selector": _edit(pod_edits.drop_selector),
     "drop_affinity": _edit(pod_edits.drop_affinity),
@@ -245,7 +261,7 @@ CHANGES: Mapping[str, Callable[[Hands, Change], None]] = {
     "raise_tier": _edit(lambda s, c: s.update(priorityClassName=c["name"])),
     "lower_tier": _edit(lambda s, c: s.update(priorityClassName=c.get("name", ""))),
     "start_scheduler": _edit(lambda s, _: s.pop("schedulerName")),
-    "shrink_request": _each(pod_edits.at_most),
+    "shrink_request": _smaller,
     "grow_request": _each(pod_edits.at_least),
     "set_limit": _each(pod_edits.set_limit),
     "add_request": _each(pod_edits.add_request),
@@ -261,11 +277,7 @@ CHANGES: Mapping[str, Callable[[Hands, Change], None]] = {
     ),
     "resume": _spec(lambda _: {"suspend": False}),
     "remove_gate": _spec(lambda _: {"schedulingGates": None}),
-    "resume_queue": _spec(lambda _: {"stopPolicy": "None"}),
-    "activate": _spec(lambda _: {"active": True}),
-    "raise_queue_value": queue_changes.raise_queue_value,
-    "create_queue": queue_changes.create_queue,
-    "change_queue": queue_changes.change_queue,
+    **queue_changes.QUEUE_CHANGES,
     "start_pod": _start,
     "create_claim": _volume,
     "provide_volume": _volume,

@@ -53,18 +53,29 @@ class Hands:
 
     def make_again(self) -> None:
         """Delete the work, and create it with all edits."""
-        work = list(self.own())
-        for made in work:  # all, as new ones may preempt the old ones
+        self.remove_work()
+        self.create_work()
+
+    def remove_work(self) -> None:
+        """Delete all of it first: new pods may preempt old ones."""
+        for made in self.own():
             meta = made["metadata"]
             path = place_of(made["kind"], meta["namespace"], meta["name"])
             body = {"gracePeriodSeconds": 0, "propagationPolicy": "Foreground"}
             self.admin.call("DELETE", path, body)
-            wait_until(partial(self._is_gone, path), 60, 0.2)
-        for made in work:
+            self.wait_gone(path)
+
+    def create_work(self) -> None:
+        """Create it with all edits."""
+        for made in self.own():
             for edit in self.edits:
                 edit(made["spec"].get("template", made)["spec"])
             create(self.admin, made)
         self.edits.clear()
+
+    def wait_gone(self, path: str) -> None:
+        """Return when an object that was deleted is not there any more."""
+        wait_until(partial(self._is_gone, path), 60, 0.2)
 
     def _is_gone(self, path: str) -> bool:
         try:
@@ -83,7 +94,9 @@ def has_started(hands: Hands) -> bool:
     prefix = f"{told.name}-" if told.kind != "Pod" else told.name
     pods = hands.admin.get(path_of("Pod", told.namespace))["items"]
     bound = sum(
-        one["metadata"]["name"].startswith(prefix) and "nodeName" in one["spec"]
+        one["metadata"]["name"].startswith(prefix)
+        and "nodeName" in one["spec"]
+        and one["status"].get("phase") != "Failed"
         for one in pods
     )
     if told.kind in ("LeaderWorkerSet", "PodGroup"):

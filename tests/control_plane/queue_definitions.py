@@ -143,7 +143,12 @@ WORKLOAD = mapping(
             mapping(name=TEXT, count=INT32, minCount=INT32, template=ANYTHING), "name"
         ),
     ),
-    status=mapping(conditions=CONDITIONS, admission=ANYTHING, requeueState=ANYTHING),
+    status=mapping(
+        conditions=CONDITIONS,
+        admission=ANYTHING,
+        requeueState=ANYTHING,
+        admissionChecks=listed(mapping(name=TEXT, state=TEXT, message=TEXT), "name"),
+    ),
 )
 VOLCANO_QUEUE = mapping(
     spec=mapping(

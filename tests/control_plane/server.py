@@ -22,6 +22,8 @@ from tests.processes import wait_until
 
 READY_S, STOP_S = 60.0, 20.0
 ADMIN = "admin-token"
+NO_KUBELET = "tests.example/no-kubelet"
+"""The label of a node that no fake kubelet manages: a test reports what its kubelet would."""
 USERS = f"{ADMIN},admin,1,system:masters\nstranger-token,stranger,2,\n"
 
 
@@ -99,6 +101,7 @@ class ControlPlane:
             "kube-controller-manager",
             f"--kubeconfig={config}",
             "--controllers=*,-nodeipam,-cloud-node-lifecycle",
+            "--node-monitor-grace-period=10m",
             "--leader-elect=false",
             f"--service-account-private-key-file={self.folder / 'key.pem'}",
             f"--secure-port={_free_ports(1)[0]}",
@@ -114,7 +117,7 @@ class ControlPlane:
         self._start(
             "kwok",
             f"--kubeconfig={config}",
-            "--manage-all-nodes=true",
+            f"--manage-nodes-with-label-selector=!{NO_KUBELET}",
             f"--server-address=127.0.0.1:{_free_ports(1)[0]}",
         )
 

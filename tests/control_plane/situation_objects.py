@@ -3,11 +3,13 @@
 from typing import Any
 
 from tests.control_plane.recorded_case import Manifest
+from tests.control_plane.server import NO_KUBELET
 
 RESOURCE = "nvidia.com/gpu-$"
 GPUS = f"requests.{RESOURCE}"
 PRODUCT = "nvidia.com/gpu.product"
 HOST = "kubernetes.io/hostname"
+DEVICES = "gpu-$.example.com"  # a driver of devices, and their class
 ONLY = {"key": "only", "value": "$", "effect": "NoSchedule"}
 GROUP = "leaderworkerset.sigs.k8s.io"
 
@@ -26,13 +28,24 @@ def patch(kind: str, name: str, namespace: str = "$", **change: Any) -> Manifest
     return obj(kind, name, namespace, change=change)
 
 
-def gone(kind: str, name: str) -> Manifest:
+def gone(kind: str, name: str, grace_s: int = 0) -> Manifest:
     """It is deleted."""
-    return obj(kind, name, is_gone=True)
+    return obj(kind, name, is_gone=True, grace_s=grace_s)
+
+
+def failed_pod(of_job: str = "w", **status: Any) -> Manifest:
+    """The kubelet reports that the pod which a Job has on a node failed."""
+    about = {"namespace": "$", "labels": {"job-name": of_job}}
+    change = {"status": {"phase": "Failed", **status}}
+    return {"kind": "Pod", "metadata": about, "change": change}
 
 
 def node(name: str = "g0", gpus: int = 8, **more: Any) -> Manifest:
-    """A node that offers GPUs; `offers` are other resources, `broken` GPUs it does not offer."""
+    """A node that offers GPUs; `offers` are other resources, `broken` GPUs it does not offer.
+
+    `ready`, `True` or `False`, is what we report of a node without a kubelet: it starts and ends
+    no pods.
+    """
     known = {"cpu": "64", "memory": "512Gi", "pods": "110"}
     known |= {"ephemeral-storage": "1Ti"} | more.get("offers", {})
     resource = more.get("resource", RESOURCE)
@@ -41,8 +54,11 @@ def node(name: str = "g0", gpus: int = 8, **more: Any) -> Manifest:
     if "broken" in more:
         allocatable[resource] = str(gpus - more["broken"])
     labels = {HOST: f"$-{name}"} | more.get("labels", {})
+    labels |= {NO_KUBELET: ""} if "ready" in more else {}
     spec = {"taints": more.get("taints", []), "unschedulable": more.get("off", False)}
-    status = {"capacity": capacity, "allocatable": allocatable}
+    status: Manifest = {"capacity": capacity, "allocatable": allocatable}
+    if "ready" in more:
+        status["conditions"] = [{"type": "Ready", "status": more["ready"]}]
     return obj("Node", f"$-{name}", "", labels=labels, spec=spec, status=status)
 
 
@@ -109,6 +125,31 @@ def quota(name: str = "q", **more: Any) -> Manifest:
 def limits(**item: Any) -> Manifest:
     """A LimitRange of containers."""
     return obj("LimitRange", "bounds", spec={"limits": [{"type": "Container"} | item]})
+
+
+def device_class() -> Manifest:
+    """Of the devices of one driver, which has its name."""
+    rule = {"cel": {"expression": 'device.driver == "gpu-$.example.com"'}}
+    return obj("DeviceClass", DEVICES, "", spec={"selectors": [rule]})
+
+
+def devices_of(on: str, count: int) -> Manifest:
+    """What a driver publishes of a node."""
+    place = f"$-{on}"
+    model = {"model": {"string": "h100"}}
+    own = [{"name": f"gpu-{one}", "attributes": model} for one in range(count)]
+    pool = {"name": place, "generation": 1, "resourceSliceCount": 1}
+    about = {"driver": DEVICES, "nodeName": place, "pool": pool, "devices": own}
+    return obj("ResourceSlice", place, "", spec=about)
+
+
+def device_claim(name: str = "c", count: int = 1, model: str = "") -> Manifest:
+    exactly: Manifest = {"deviceClassName": DEVICES, "count": count}
+    if model:
+        rule = f'device.attributes["{DEVICES}"].model == "{model}"'
+        exactly["selectors"] = [{"cel": {"expression": rule}}]
+    requests = [{"name": "gpu", "exactly": exactly}]
+    return obj("ResourceClaim", name, spec={"devices": {"requests": requests}})
 
 
 def priority(name: str, value: int, **more: Any) -> Manifest:

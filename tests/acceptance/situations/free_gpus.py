@@ -6,7 +6,6 @@ from tests.control_plane.situation_objects import (
     ONLY,
     PRODUCT,
     RESOURCE,
-    container,
     event,
     hold,
     job,
@@ -19,7 +18,6 @@ from tests.control_plane.situation_objects import (
     served,
 )
 
-MIG = "nvidia.com/mig-{}-$"
 HOLDS = {"change": "end_pod", "pod": "$/hold-a"}
 TOLERATED = [{"key": "only", "operator": "Equal", "value": "$"}]
 
@@ -36,6 +34,12 @@ SITUATIONS = [
         HOLDS,
         [node(), hold("a", 8), pod(gpus=4)],
         never=("tolerate",),
+    ),
+    Situation(
+        "two-hold-a-node",
+        "no_free_gpu",
+        {"change": "end_pods", "pods": ["$/hold-a", "$/hold-b"]},
+        [node(), hold("a", 4), hold("b", 4), pod(gpus=8)],
     ),
     Situation(
         "plugin-crashed",
@@ -131,12 +135,35 @@ SITUATIONS = [
         never=("wait_for_node",),
     ),
     Situation(
-        "other-mig-profile",
-        "resource_unknown",
-        {"change": "change_request", "resource": MIG.format("1g.18gb")},
+        "autoscaler-adds-a-node",
+        "no_free_gpu",
+        {"change": "wait_for_node"},
         [
-            node(gpus=7, resource=MIG.format("1g.18gb")),
-            pod(resource=MIG.format("1g.10gb")),
+            node(),
+            hold("a", 8),
+            pod(gpus=4),
+            event(
+                "TriggeredScaleUp",
+                "pod triggered scale-up: [{gpus 1->2 (max: 4)}]",
+                source={"component": "cluster-autoscaler"},
+                lastTimestamp="now",
+            ),
+        ],
+    ),
+    Situation(
+        "node-pool-at-its-limit",
+        "no_free_gpu",
+        {"change": "raise_node_pool", "node_pool": "gpu"},
+        [
+            node(),
+            hold("a", 8),
+            pod(gpus=4),
+            event(
+                "FailedScheduling",
+                'all available instance types exceed limits for nodepool: "gpu"',
+                source={"component": "karpenter"},
+                lastTimestamp="now",
+            ),
         ],
     ),
     Situation(
@@ -194,45 +221,6 @@ SITUATIONS = [
         ],
         subject="LeaderWorkerSet/$/team-0",
         says={"overlays": ["gang_partial"]},
-    ),
-    Situation(
-        "two-containers-of-five",
-        "too_big",
-        {"change": "add_node", "units": 10},
-        [node(), pod(containers=[container(5), container(5, "side")])],
-        is_first=False,
-    ),
-    Situation(
-        "larger-than-any-node",
-        "too_big",
-        {"change": "shrink_request", "units": 8},
-        [node(), pod(gpus=16)],
-    ),
-    Situation(
-        "three-on-two-and-one",
-        "fragmented",
-        {"change": "shrink_request", "units": 2},
-        [
-            node("g0", 4),
-            node("g1", 4),
-            hold("a", 2),
-            hold("b", 3, "g1"),
-            pod(gpus=3),
-        ],
-        is_first=False,
-    ),
-    Situation(
-        "packed-badly",
-        "fragmented",
-        {"change": "move_pod", "pod": "$/hold-a"},
-        [
-            node("g0", 4),
-            pod("hold-a", 2),
-            node("g1", 4),
-            hold("b", 2, "g1"),
-            pod(gpus=4),
-        ],
-        is_first=False,
     ),
     Situation(
         "cordoned-and-full",

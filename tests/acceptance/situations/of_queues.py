@@ -5,6 +5,7 @@ from typing import Any
 from tests.control_plane.recorded_case import Manifest
 from tests.control_plane.situation import Situation
 from tests.control_plane.situation_objects import (
+    HOST,
     RESOURCE,
     job,
     node,
@@ -16,23 +17,21 @@ JOB = "Job/$/w"
 KUEUE = "kueue.x-k8s.io"
 
 
-def queue(gpus: int, used: int = 0, **more: Any) -> Manifest:
-    """A ClusterQueue of one flavor."""
+def queue(gpus: int, used: int = 0, name: str = "$", **more: Any) -> Manifest:
+    """A ClusterQueue of one flavor, or of several that are alike."""
+    names = more.pop("flavors", ("h100",))
     limit = {"name": RESOURCE, "nominalQuota": str(gpus)}
     group = {
         "coveredResources": [RESOURCE],
-        "flavors": [{"name": "h100", "resources": [limit]}],
+        "flavors": [{"name": one, "resources": [limit]} for one in names],
     }
-    own = {"namespaceSelector": {}, "resourceGroups": [group]} | more
+    own = {"namespaceSelector": {}, "resourceGroups": [group]}
     held = [{"name": RESOURCE, "total": str(used), "borrowed": "0"}]
-    usage = [{"name": "h100", "resources": held}]
-    return obj(
-        "ClusterQueue",
-        "$",
-        "",
-        spec=own,
-        status={"flavorsReservation": usage, "flavorsUsage": usage},
-    )
+    usage = [{"name": one, "resources": held} for one in names]
+    conditions = more.pop("conditions", [])
+    status = {"flavorsReservation": usage, "flavorsUsage": usage}
+    status |= {"conditions": conditions} if conditions else {}
+    return obj("ClusterQueue", name, "", spec=own | more, status=status)
 
 
 def local(name: str = "train", **more: Any) -> Manifest:
@@ -40,12 +39,12 @@ def local(name: str = "train", **more: Any) -> Manifest:
 
 
 def queued(
-    gpus: int, name: str = "train", said: str = "", **more: Any
+    gpus: int, name: str = "train", said: str = "", pods: int = 1, **more: Any
 ) -> list[Manifest]:
     """A suspended Job, and Kueue's Workload for it with what it says of its quota."""
-    made = job(gpus, suspend=True, labels={f"{KUEUE}/queue-name": name})
+    made = job(gpus, pods, suspend=True, labels={f"{KUEUE}/queue-name": name})
     template = made["spec"]["template"]
-    sets = [{"name": "main", "count": 1, "template": template}]
+    sets = [{"name": "main", "count": pods, "template": template}]
     condition = {"type": "QuotaReserved", "status": "False", "reason": "Pending"}
     condition |= {"message": said, "lastTransitionTime": "2026-11-27T00:00:00Z"}
     entry = obj(
@@ -55,6 +54,34 @@ def queued(
         status={"conditions": [condition]} if said else {},
         owner="Job/w",
     )
+    return [made, entry]
+
+
+def let_in(gpus: int, behind: str = "$") -> list[Manifest]:
+    """A Job that runs, and its Workload, which Kueue has let in."""
+    made = job(gpus, nodeSelector={HOST: "$-g0"})
+    made["metadata"]["name"] = "held"
+    template = made["spec"]["template"]
+    sets = [{"name": "main", "count": 1, "template": template}]
+    told = {"status": "True", "reason": "Admitted", "message": ""}
+    told |= {"lastTransitionTime": "2026-11-27T00:00:00Z"}
+    conditions = [told | {"type": one} for one in ("QuotaReserved", "Admitted")]
+    entry = obj(
+        "Workload",
+        "held",
+        spec={"queueName": "train", "podSets": sets},
+        status={"conditions": conditions, "admission": {"clusterQueue": behind}},
+        owner="Job/held",
+    )
+    return [made | {"wait_bound": True}, entry]
+
+
+def checked(gpus: int) -> list[Manifest]:
+    """As `queued`; Kueue has reserved its quota, and an admission check has not answered."""
+    made, entry = queued(gpus)
+    reserved = {"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved"}
+    waits = {"name": "budget", "state": "Pending", "message": "nobody has approved it"}
+    entry["status"] = {"conditions": [reserved], "admissionChecks": [waits]}
     return [made, entry]
 
 
@@ -94,23 +121,86 @@ def grouped(gpus: int, capability: int) -> list[Manifest]:
     ]
 
 
+INACTIVE = {
+    "type": "Active",
+    "status": "False",
+    "reason": "FlavorNotFound",
+    "message": "references missing ResourceFlavor(s): h100",
+}
+MORE = (
+    "couldn't assign flavors to pod set main: insufficient unused quota for "
+    f"{RESOURCE} in flavor h100, 5 more needed"
+)
 SITUATIONS = [
     Situation(
         "kueue-has-no-quota-left",
         "queue",
-        {"change": "end_let_in"},
+        {"change": "end_let_in", "object": "ClusterQueue/$", "units": 5},
         [
-            node(gpus=16),
+            node(gpus=16, ready="True"),
             queue(8, used=5),
             local(),
-            *queued(
-                8,
-                said="couldn't assign flavors to pod set main: insufficient unused "
-                f"quota for {RESOURCE} in flavor h100, 5 more needed",
-            ),
+            *let_in(5),
+            *queued(8, said=MORE),
         ],
         JOB,
-        after="",
+        says={"let_in": [{"unit": "Job/$/held", "units": 5}]},
+    ),
+    Situation(
+        "others-of-the-cohort-have-borrowed",
+        "queue",
+        {"change": "end_let_in", "object": "Cohort/$", "units": 5},
+        [
+            node(gpus=16, ready="True"),
+            queue(4, cohortName="$"),
+            queue(4, used=5, name="$-b", cohortName="$"),
+            local(),
+            *let_in(5, "$-b"),
+            *queued(8, said=MORE),
+        ],
+        JOB,
+        says={"let_in": [{"unit": "Job/$/held", "units": 5}]},
+    ),
+    Situation(
+        "no-flavor-has-enough",
+        "queue",
+        {"change": "raise_queue", "queue": "$"},
+        [
+            node(gpus=24, ready="True"),
+            queue(8, used=5, flavors=("h100", "a100")),
+            local(),
+            *let_in(5),
+            *queued(8),
+        ],
+        JOB,
+        is_first=False,
+    ),
+    Situation(
+        "check-has-not-answered",
+        "queue_check",
+        {"change": "pass_check", "check": "budget"},
+        [node(), queue(8, used=4), local(), *checked(4)],
+        JOB,
+        says={"evidence": [{"text": "nobody has approved it"}]},
+    ),
+    Situation(
+        "queue-of-other-namespaces",
+        "queue_stopped",
+        {"change": "allow_namespace", "namespace": "$"},
+        [
+            node(),
+            queue(8, namespaceSelector={"matchLabels": {"team": "other"}}),
+            local(),
+            *queued(4),
+        ],
+        JOB,
+    ),
+    Situation(
+        "queue-without-its-flavor",
+        "queue_stopped",
+        {"change": "repair_queue", "object": "ClusterQueue/$"},
+        [node(), queue(8, conditions=[INACTIVE]), local(), *queued(4)],
+        JOB,
     ),
     Situation(
         "queue-has-a-typo",
@@ -118,7 +208,6 @@ SITUATIONS = [
         {"change": "change_queue", "queue": "train"},
         [node(), queue(8), local(), *queued(4, "trian")],
         JOB,
-        after="queue",
     ),
     Situation(
         "no-such-queue",
@@ -126,7 +215,6 @@ SITUATIONS = [
         {"change": "create_queue", "object": "LocalQueue/$/train"},
         [node(), queue(8), *queued(4)],
         JOB,
-        after="queue",
     ),
     Situation(
         "queue-on-hold",
@@ -134,7 +222,6 @@ SITUATIONS = [
         {"change": "resume_queue", "object": "ClusterQueue/$"},
         [node(), queue(8, stopPolicy="Hold"), local(), *queued(4)],
         JOB,
-        after="queue",
     ),
     Situation(
         "local-queue-on-hold",
@@ -142,7 +229,6 @@ SITUATIONS = [
         {"change": "resume_queue", "object": "LocalQueue/$/train"},
         [node(), queue(8), local(stopPolicy="Hold"), *queued(4)],
         JOB,
-        after="queue",
     ),
     Situation(
         "larger-than-its-queue",
@@ -151,7 +237,13 @@ SITUATIONS = [
         [node(gpus=16), queue(8), local(), *queued(16)],
         JOB,
         is_first=False,
-        after="queue",
+    ),
+    Situation(
+        "two-pods-larger-than-their-queue",
+        "queue_limit",
+        {"change": "shrink_total", "to": 8},
+        [node(gpus=16), queue(8), local(), *queued(8, pods=2)],
+        JOB,
     ),
     Situation(
         "deactivated",
@@ -159,7 +251,6 @@ SITUATIONS = [
         {"change": "activate", "object": "Workload/$/w"},
         [node(), queue(8), local(), *queued(4, active=False)],
         JOB,
-        after="queue",
     ),
     Situation(
         "volcano-capability",
