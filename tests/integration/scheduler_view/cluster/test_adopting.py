@@ -87,10 +87,12 @@ def test_what_is_taken_over_in_place_is_labelled_first(guarded: Office) -> None:
     }
     for place, path in paths.items():
         before = without_label(world.admin.get(path))
-        (step,) = adopt(guarded, *place).steps.all()
+        change = adopt(guarded, *place)
+        (step,) = change.steps.all()
         assert "lacks the label app.kubernetes.io/managed-by=gpu-ledger" in step.blocked
         world.admin.edit(path, LABEL)
-        apply(guarded, adopt(guarded, *place))
+        assert adopt(guarded, *place) == change  # it is planned again there
+        apply(guarded, guarded.plan(change))
         assert without_label(world.admin.get(path)) == before
     look_once(guarded.cluster, now=guarded.now)
     found = {
