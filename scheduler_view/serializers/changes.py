@@ -126,6 +126,17 @@ class WarningSerializer(_StoredSerializer):
     namespace = serializers.CharField(allow_blank=True, required=False)
 
 
+class OverlapSerializer(RowSerializer):
+    """Another change set in progress that changes the same objects."""
+
+    id = serializers.IntegerField()
+    author = serializers.CharField()
+    state = serializers.CharField(source="state_label")
+    objects = serializers.ListField(
+        child=serializers.CharField(), help_text="what both change"
+    )
+
+
 class ChangeSerializer(ChangeRowSerializer):
     """One change set with its plan."""
 
@@ -133,6 +144,10 @@ class ChangeSerializer(ChangeRowSerializer):
     effects = EffectSerializer(many=True)
     warnings = WarningSerializer(many=True)
     steps = StepSerializer(many=True)
+    overlaps = OverlapSerializer(
+        many=True,
+        help_text="once one of them is applied, the others are refused with the present value",
+    )
 
 
 class ChangeBodySerializer(_Base):

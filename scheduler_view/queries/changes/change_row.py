@@ -13,6 +13,26 @@ UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
 
 
 @dataclass(frozen=True, slots=True)
+class OverlappingChange:
+    """Another change set in progress that changes the same objects.
+
+    Attributes:
+        state_label: its state, for people.
+        objects: what both change: `the quota of vision`, `tier high`, `ClusterQueue large`.
+    """
+
+    id: int
+    author: str
+    state_label: str
+    objects: tuple[str, ...]
+
+    @property
+    def number(self) -> str:
+        """Its displayed number."""
+        return f"CS-{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
 class StepRow:
     """One object of a plan.
 
@@ -57,6 +77,7 @@ class ChangeRow:
         is_partial: it also changes other teams. The row has only the edits, objects and
             sentences about the person's teams; its reason and its error, which may mention
             others, are left out.
+        overlaps: others in progress that change the same objects; empty in a list.
     """
 
     id: int
@@ -93,6 +114,7 @@ class ChangeRow:
     counts: Mapping[str, int]
     steps: tuple[StepRow, ...] = ()
     is_partial: bool = False
+    overlaps: Sequence[OverlappingChange] = ()
 
     @property
     def number(self) -> str:

@@ -19,6 +19,7 @@ from scheduler_view.models import (
 )
 from scheduler_view.queries.changes.change_row import ChangeRow, StepRow
 from scheduler_view.queries.changes.headlines import moves_of
+from scheduler_view.queries.changes.overlaps import overlaps_of
 
 
 def change_rows(
@@ -107,7 +108,9 @@ def change_row(scope: Scope, number: int) -> ChangeRow | None:
     row = rows.prefetch_related("steps", "undos").first()
     if row is None:
         return None
-    return _row(row, own, moves_of([row])[row.pk], with_steps=True)
+    found = _row(row, own, moves_of([row])[row.pk], with_steps=True)
+    readable = Q() if own is None else about(own)
+    return replace(found, overlaps=overlaps_of(row, found.edits, readable))
 
 
 def states() -> list[str]:

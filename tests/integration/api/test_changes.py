@@ -215,6 +215,32 @@ def test_above_the_limit_a_second_admin_approves(ask: Ask) -> None:
     assert answer.json()["approved_by"] == "bea"
 
 
+def test_two_change_sets_of_one_quota_name_each_other(
+    ask: Ask, sign_in: SignIn
+) -> None:
+    ana, luis = ask("ana"), ask("luis")
+    other = {"team": "search"}
+    first = made(ana)["id"]
+    second = made(luis, EDIT | {"resource": "nvidia.com/mig-1g.10gb"})["id"]
+    third = made(ana, EDIT | other)["id"]
+    fourth = made(ana, EDIT | {"gpus": 3}, EDIT | other)["id"]
+
+    def overlaps(client: Any, number: int) -> list[tuple[int, list[str]]]:
+        found = client.get(f"/api/v1/change-sets/{number}").json()["overlaps"]
+        return [(one["id"], one["objects"]) for one in found]
+
+    vision, search = ["the quota of vision"], ["the quota of search"]
+    assert overlaps(ana, first) == [(second, vision), (fourth, vision)]
+    assert overlaps(ana, fourth) == [(first, vision), (second, vision), (third, search)]
+    assert overlaps(luis, fourth) == [(first, vision), (second, vision)]
+    page = " ".join(html_of(sign_in("ana").get(f"/changes/{first}")).split())
+    assert f'<a href="/changes/{second}">CS-{second}</a> (draft, by luis) also' in page
+    ChangeSet.objects.filter(pk=second).update(state="declined")
+    assert overlaps(ana, first) == [(fourth, vision)]
+    ChangeSet.objects.filter(pk=first).update(state="applied")
+    assert overlaps(ana, first) == []
+
+
 def test_what_is_blocked_is_left_out(ask: Ask) -> None:
     ana = ask("ana")
     edits = [EDIT, EDIT | {"team": "search"}, EDIT | {"team": "language"}]
