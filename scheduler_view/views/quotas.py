@@ -16,6 +16,7 @@ from accounting.queries.gpus.fleet_count import FleetCount, fleets_by_cluster
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.rights import ADMINISTRATION
 from accounting.web.downloads import csv_answer
+from accounting.web.paging import ListPage, page_of, size_of
 from accounting.web.permissions import posted, signed_in, visitor_of
 from scheduler_view.forms import PlanForm
 from scheduler_view.queries.changes.change_row import UNDER_WAY, ChangeRow
@@ -64,6 +65,13 @@ COLUMNS = (
 )
 
 
+ROWS = "100"  # of a cluster on a page: what is edited together is on one
+
+
+def _field(row: QuotaRow) -> str:
+    return f"q|{row.team}|{row.resource}|{row.tier}|{row.version}|{row.gpus}"
+
+
 @dataclass(frozen=True, slots=True)
 class QuotaLine:
     """One quota with its pending edits."""
@@ -76,8 +84,7 @@ class QuotaLine:
     @property
     def field(self) -> str:
         """The name of its input, which has all data of the edit."""
-        row = self.row
-        return f"q|{row.team}|{row.resource}|{row.tier}|{row.version}|{row.gpus}"
+        return _field(self.row)
 
     @property
     def label(self) -> str:
@@ -100,7 +107,7 @@ class ClusterPart:
     is_connected: bool
     resources: Sequence[ResourceRow]
     fleet: FleetCount | None
-    lines: Sequence[QuotaLine]
+    page: ListPage
     tiers: Sequence[str]
     known_resources: Sequence[str]
     run: ObservationRow | None
@@ -111,6 +118,12 @@ class ClusterPart:
     held_up: Sequence[WaitingUnitRow]
     queue_lines: Sequence[QueueLine] = ()
     others: Sequence[LimitRow] = ()  # limits that GPU Ledger does not set
+    page_key: str = "page"
+
+    @property
+    def lines(self) -> Sequence[QuotaLine]:
+        """The quotas of the page of this cluster."""
+        return self.page.lines
 
     @property
     def queue_anchor(self) -> str:
@@ -176,9 +189,11 @@ def _page(
     held_up = waiting_rows(scope, visitor.now, cluster=chosen)
     queues = all_queue_rows(cluster=chosen) if scope.sees_all else []
     others = unmanaged(limit_rows(scope, visitor.now, cluster=chosen))
+    size = size_of({"rows": parameter(request.GET, "rows") or ROWS})
     parts = [
         ClusterPart(
             name=one.name,
+            page_key=(key := f"page-{number}"),
             run=runs.get(one.name),
             queues=[row.facts for row in queues if row.cluster == one.name],
             is_connected=bool(one.kubernetes),
@@ -186,11 +201,13 @@ def _page(
                 resource for resource in resources if resource.cluster == one.name
             ],
             fleet=fleets.get(one.name),
-            lines=_lines(
+            page=_lines(
                 [row for row in shown if row.cluster == one.name],
                 teams,
                 open_changes,
                 typed if one.name == refused else {},
+                parameter(request.GET, key),
+                size,
             ),
             tiers=[tier.name for tier in tier_rows(cluster=one.name)],
             known_resources=sorted(
@@ -206,7 +223,7 @@ def _page(
             if scope.sees_all
             else [],
         )
-        for one in clusters
+        for number, one in enumerate(clusters, start=1)
         if not chosen or one.name == chosen
     ]
     context = {
@@ -233,9 +250,13 @@ def _lines(
     teams: Mapping[str, TeamRef],
     open_changes: Sequence[ChangeRow],
     typed: Mapping[str, Any],
-) -> list[QuotaLine]:
-    """Rows of one cluster, with their pending edits."""
-    return [_line(row, teams, open_changes, typed) for row in rows]
+    number: str,
+    size: int,
+) -> ListPage:
+    """Rows of one cluster, with their pending edits; those of a form that was not valid."""
+    page = page_of([row for row in rows if _field(row) in typed] or rows, number, size)
+    lines = [_line(row, teams, open_changes, typed) for row in page.lines]
+    return replace(page, lines=tuple(lines))
 
 
 def _line(

@@ -42,6 +42,7 @@ from scheduler_view.models import (
     ChangeSet,
     ChangeStep,
     Observation,
+    QuotaTarget,
     WasteFinding,
     WhatIfRun,
 )
@@ -229,6 +230,17 @@ def _limits(story: Story, rows: int) -> None:
             changed_at=OPENED,
         )
         for kind, name, spec in objects
+    )
+    QuotaTarget.objects.bulk_create(
+        QuotaTarget(
+            cluster=story.cluster,
+            team=Team.objects.get(slug="vision"),
+            resource=f"nvidia.com/gpu-{n}",
+            gpus=n,
+            split={"vision-prod": n},
+            version=1,
+        )
+        for n in range(rows)
     )
 
 

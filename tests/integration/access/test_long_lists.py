@@ -40,6 +40,7 @@ LISTS = {
     "/gpus?view=timeline": ("mia", LEAD, "fin", "ana"),
     "/prices": ("mia", LEAD, "fin", "ana"),
     "/audit?rows=25": ("fin", "ana"),
+    "/quotas?rows=50": ("mia", LEAD, "fin", "ana"),
     "/quotas/limits": ("mia", LEAD, "fin", "ana"),
     "/changes": ("mia", LEAD, "fin", "ana"),
     "/changes?state=discarded": ("mia", LEAD, "fin", "ana"),

@@ -132,6 +132,7 @@ def test_a_lead_sees_own_work_with_names_and_others_as_counts(
     assert "Likely within an hour 17 of 18 such waits" in page
     assert "search-train" not in page
     assert "Other teams batch" in page
+    assert "As of the last observation, " in page
     assert "Estimated starts" not in page, "no error is measured in any pool"
     whole = text(sign_in("ana").get("/queues"))
     assert "search-train" in whole
