@@ -29,22 +29,16 @@ from accounting.rating.billing_settings import (
 )
 from accounting.rating.line_hours_sql import IS_DIVIDED, IS_LATER
 
-_CLOSED = """FROM accounting_periodrevision r
-    WHERE closed_at IS NOT NULL AND reopened_at IS NULL"""
-# Months are closed and divided in order, so the days of either have no gap.
-_DAY = """coalesce(u.billing_on >= (SELECT to_date(min(period), 'YYYY-MM') {closed})
-    AND u.billing_on
-        < (SELECT to_date(max(period), 'YYYY-MM') + interval '1 month' {closed}), false)"""
+_CLOSED = (
+    "accounting_periodrevision r WHERE closed_at IS NOT NULL AND reopened_at IS NULL"
+)
+_DAY = """coalesce(u.billing_on <@ (SELECT range_agg(daterange(to_date(period, 'YYYY-MM'),
+    (to_date(period, 'YYYY-MM') + interval '1 month')::date)) FROM {closed}), false)"""
 _CLOSED_DAY = _DAY.format(closed=_CLOSED)
 _DIVIDED_DAY = _DAY.format(closed=f"{_CLOSED} AND {IS_DIVIDED}")
 _Table = Callable[[str], str]  # a table of lines, with their family if it is needed
 _FIELDS = (*FIELDS, "family")
 _LINE = ", ".join(f"l.{name}" for name in ("revision_id", "line_id", *_FIELDS))
-_LINES = f"""
-    SELECT {_LINE}, v.currency FROM {{table}} l
-    JOIN accounting_periodrevision v ON v.id = l.revision_id AND v.reopened_at IS NULL
-        AND v.closed_at IS {{closed}}
-    WHERE {{kinds}} AND {{where}}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +115,7 @@ def _whole_days(
     return BookedPart(_CLOSED_DAY, rows, {"b_first": first, "b_after": after})
 
 
-_WHOLE = """l.charge AS charge_part,
-           CASE WHEN l.charge IS NULL THEN l.ms ELSE 0 END AS unpriced_part"""
+_WHOLE = "l.charge AS charge_part, CASE WHEN l.charge IS NULL THEN l.ms ELSE 0 END AS unpriced_part"
 
 
 def _by_hour(
@@ -172,21 +165,19 @@ _TOUCHED, _INSIDE = ("b_first", "b_after"), ("b_inside", "b_beyond")
 def _lines(amounts: Amounts, where: Sequence[str], table: _Table) -> str:
     """Lines of closed days; corrected: of every day, what any month has booked for it."""
     text = " AND ".join(where)
-    kinds = f"l.kind <> 'rounding' AND NOT {IS_LATER}"
     if amounts is Amounts.BOOKED:
-        return _LINES.format(
-            table=table("charge_line"), closed="NOT NULL", kinds=kinds, where=text
-        )
-    closed = _LINES.format(
-        table=table("charge_line"),
-        closed="NOT NULL",
-        kinds="l.kind <> 'rounding'",
-        where=text,
-    )
-    running = _LINES.format(
-        table=table("running_line"), closed="NULL", kinds=IS_LATER, where=text
-    )
+        kinds = f"l.kind <> 'rounding' AND NOT {IS_LATER}"
+        return _of_table(table("charge_line"), "NOT NULL", kinds, text)
+    closed = _of_table(table("charge_line"), "NOT NULL", "l.kind <> 'rounding'", text)
+    running = _of_table(table("running_line"), "NULL", IS_LATER, text)
     return f"{closed} UNION ALL {running}"
+
+
+def _of_table(table: str, closed: str, kinds: str, where: str) -> str:
+    return f"""SELECT {_LINE}, v.currency FROM {table} l
+    JOIN accounting_periodrevision v ON v.id = l.revision_id
+        AND v.reopened_at IS NULL AND v.closed_at IS {closed}
+    WHERE {kinds} AND {where}"""
 
 
 def _between(alias: str, first: str, after: str) -> str:

@@ -38,7 +38,7 @@ MOST = {
 }
 """Statements by page, of an administrator: five of them are who asks and what may be seen."""
 
-LINES = 65
+LINES = 60
 LONGER = {"/gpus": 264}  # every GPU by days, hours and facts at once
 """Of a statement: one that is longer cannot be changed without fear, and takes long to plan."""
 

@@ -1,0 +1,55 @@
+"""Statements of reports with money stay short where ranges cut days, and by hour (decision 42).
+
+Not here: the statements of pages (`access/test_statements.py`).
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounting.access import Scope
+from accounting.booking.close import close_period
+from accounting.domain.core.interval import Interval
+from accounting.queries.selection import Amounts, Selection
+from accounting.queries.usage.ledger import ledger_rows
+from accounting.queries.usage.ranking import largest, moved_most
+from accounting.queries.usage.usage import usage_rows
+from tests.integration.accounting.rating.books import Books
+from tests.integration.accounting.rating.test_booked_days import OCTOBER, use
+
+LINES = 80
+EVERY = Scope(team_ids=None)
+CUT = Interval.of(
+    datetime(2026, 10, 5, 9, tzinfo=UTC), datetime(2026, 10, 7, 15, tzinfo=UTC)
+)
+BEFORE = Interval.of(
+    datetime(2026, 10, 3, 3, tzinfo=UTC), datetime(2026, 10, 5, 9, tzinfo=UTC)
+)
+ASKED: dict[str, Callable[[Amounts], object]] = {
+    "usage": lambda amounts: usage_rows(chosen(amounts), ("team",)),
+    "family": lambda amounts: usage_rows(chosen(amounts), ("family",)),
+    "by hour": lambda amounts: usage_rows(chosen(amounts), ("workload", "hour")),
+    "ledger": lambda amounts: ledger_rows(chosen(amounts), ("day",)),
+    "largest": lambda amounts: largest(chosen(amounts), ("workload",), "charge", 10, 2),
+    "changes": lambda amounts: moved_most(chosen(amounts), BEFORE, 10, 2),
+}
+
+
+def chosen(amounts: Amounts) -> Selection:
+    return Selection(EVERY, CUT, amounts=amounts)
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("amounts", [Amounts.BOOKED, Amounts.CORRECTED])
+def test_statements_of_cut_days_are_short(
+    books: Books, name: str, amounts: Amounts
+) -> None:
+    use(books)
+    close_period(OCTOBER)
+    with CaptureQueriesContext(connection) as asked:
+        ASKED[name](amounts)
+    lines = [len(query["sql"].strip().splitlines()) for query in asked]
+    assert 10 < max(lines) <= LINES
