@@ -105,6 +105,11 @@ DAYS = f"""
     )
 """
 
+# For every day and model by family: each state and the money, compared with the day.
+FAMILY_DAYS = DAYS.replace("usage_day", "usage_family_day").replace(
+    "usage_hour", "usage_day"
+)
+
 LINES = f"""
     SELECT cluster_id, hour_start, model, {MONEY} AS money FROM usage_hour
     WHERE NOT EXISTS (SELECT FROM accounting_dirtyhour d
@@ -148,6 +153,7 @@ def _compared(database: psycopg.Connection) -> Iterator[Pair]:
         yield from _rows(database, TIME, unit=unit)
     yield from _rows(database, HOURS)
     yield from _rows(database, DAYS)
+    yield from _rows(database, FAMILY_DAYS)
     yield from _money(database)
 
 

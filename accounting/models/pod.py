@@ -55,6 +55,10 @@ class Workload(models.Model):
     family_pod = models.ForeignKey(  # whose label names the family; null: the name does
         "Pod", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
+    # until its days are moved: what a label that was read since names; empty for the same
+    next_family = models.CharField(
+        max_length=253, db_default="", default="", blank=True
+    )
 
     class Meta:
         constraints = [
@@ -63,7 +67,12 @@ class Workload(models.Model):
             )
         ]
         indexes = [
-            models.Index(fields=["namespace", "family"], name="workload_by_family")
+            models.Index(fields=["namespace", "family"], name="workload_by_family"),
+            models.Index(
+                fields=["cluster"],
+                condition=~Q(next_family=""),
+                name="workload_that_moves",
+            ),
         ]
 
     def __str__(self) -> str:

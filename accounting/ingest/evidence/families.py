@@ -1,7 +1,7 @@
 """The family of workloads: by a label of their pods, else by their name (rules.md N41)."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.db import connection
 
@@ -9,22 +9,29 @@ from accounting.domain.inventory.families import LABEL, family_of, label_value
 from accounting.domain.inventory.label_names import label_name
 from accounting.models import Cluster, LabelPurpose, LabelSpelling, Pod, Workload
 
+# A workload that has no family has no days either. The days of others are moved by a rollup.
 _UPDATE = """
-    UPDATE accounting_workload w SET family = m.family, family_pod_id = nullif(m.pod_id, 0)
+    UPDATE accounting_workload w SET family_pod_id = nullif(m.pod_id, 0),
+        family = CASE WHEN w.family = '' THEN m.family ELSE w.family END,
+        next_family = CASE WHEN w.family IN ('', m.family) THEN '' ELSE m.family END
     FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS m(id, family, pod_id)
     WHERE w.id = m.id
 """
 
 
-def resolve_families(cluster: Cluster, pods: Sequence[Pod], *, is_all: bool) -> None:
+def resolve_families(
+    cluster: Cluster, pods: Sequence[Pod], created: Collection[int], *, is_all: bool
+) -> None:
     """Update the families of the workloads of pods.
 
     Of several pods with a label the one that was created last counts; of its labels the last one.
-    So a result is that of the evidence, in whatever order it was read.
+    So a result is that of the evidence, in whatever order it was read. A family that changes is
+    `next_family`, until a rollup moves its days (`facts.family_days`).
 
     Args:
         cluster: of the pods.
         pods: with their workloads.
+        created: workloads that have no family yet.
         is_all: they are all pods of the cluster, so that other pods' labels do not count any more.
     """
     spellings = LabelSpelling.objects.filter(purpose=LabelPurpose.FAMILY)
@@ -37,19 +44,20 @@ def resolve_families(cluster: Cluster, pods: Sequence[Pod], *, is_all: bool) -> 
             candidates[pod.workload_id].append(pod)
     works = Workload.objects.filter(cluster=cluster).select_related("family_pod")
     if not is_all:
-        if not candidates:
+        if not candidates and not created:
             return
-        works = works.filter(pk__in=candidates)
+        works = works.filter(pk__in={*candidates, *created})
     changed = []
     for work in works:
+        known = work.next_family or work.family
         of_work = list(candidates[work.pk])
         if not is_all and work.family_pod and work.family_pod.workload_id == work.pk:
             of_work.append(work.family_pod)
-            shown.setdefault(work.family_pod.pk, work.family)
+            shown.setdefault(work.family_pod.pk, known)
         last = max(of_work, key=_order, default=None)
         family = family_of(work.name, work.kind, shown[last.pk] if last else "")
         pod_id = last.pk if last else None
-        if (work.family, work.family_pod_id) != (family, pod_id):
+        if (known, work.family_pod_id) != (family, pod_id):
             changed.append((work.pk, family, pod_id or 0))
     _store(changed)
 

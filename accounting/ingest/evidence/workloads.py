@@ -9,7 +9,6 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import to_instant, to_ms
-from accounting.domain.inventory.families import family_of
 from accounting.domain.inventory.label_names import label_name
 from accounting.ingest.evidence.families import resolve_families
 from accounting.ingest.evidence.ids import BATCH
@@ -46,8 +45,8 @@ def resolve_pods(cluster: Cluster, pod_ids: Iterable[int] | None = None) -> set[
     chosen = list(pods if pod_ids is None else pods.filter(pk__in=list(pod_ids)))
     if not chosen:
         return set()
-    _resolve_workloads(cluster, chosen)
-    resolve_families(cluster, chosen, is_all=pod_ids is None)
+    created = _resolve_workloads(cluster, chosen)
+    resolve_families(cluster, chosen, created, is_all=pod_ids is None)
     rules = list(Binding.objects.order_by("position", "pk"))
     spellings = list(
         LabelSpelling.objects.filter(purpose=LabelPurpose.WORKLOAD_TYPE).values_list(
@@ -72,8 +71,11 @@ def _namespace_labels(ids: set[int]) -> dict[int, list[tuple[int, dict[str, str]
     return found
 
 
-def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> None:
-    """The topmost owner that kube-state shows (rules.md N25); without one, the pod."""
+def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> set[int]:
+    """The topmost owner that kube-state shows (rules.md N25); without one, the pod.
+
+    Returns the workloads that have no family yet.
+    """
     owners = {
         (ns, kind, name): (above_kind, above_name)
         for ns, kind, name, above_kind, above_name in Owner.objects.filter(
@@ -89,29 +91,22 @@ def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> None:
         keys[pod.pk] = (pod.namespace_id, *(above or (kind, name)))
     Workload.objects.bulk_create(
         [
-            Workload(
-                cluster=cluster,
-                namespace_id=ns,
-                kind=kind,
-                name=name,
-                family=family_of(name, kind),
-            )
+            Workload(cluster=cluster, namespace_id=ns, kind=kind, name=name)
             for ns, kind, name in sorted(set(keys.values()))
         ],
         ignore_conflicts=True,
         batch_size=BATCH,
     )
-    found = {
-        (ns, kind, name): pk
-        for pk, ns, kind, name in Workload.objects.filter(
-            cluster=cluster,
-            namespace_id__in={key[0] for key in keys.values()},
-            name__in={key[2] for key in keys.values()},
-        ).values_list("pk", "namespace_id", "kind", "name")
-    }
+    rows = Workload.objects.filter(
+        cluster=cluster,
+        namespace_id__in={key[0] for key in keys.values()},
+        name__in={key[2] for key in keys.values()},
+    ).values_list("pk", "namespace_id", "kind", "name", "family")
+    found = {(ns, kind, name): pk for pk, ns, kind, name, _ in rows}
+    created = {pk for pk, *_, family in rows if not family}
     moved = [pod for pod in pods if pod.workload_id != found[keys[pod.pk]]]
     if not moved:
-        return
+        return created
     for pod in moved:
         pod.workload_id = found[keys[pod.pk]]
     with connection.cursor() as cursor:
@@ -121,6 +116,7 @@ def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> None:
                WHERE p.id = m.id""",
             [[pod.pk for pod in moved], [pod.workload_id for pod in moved]],
         )
+    return created
 
 
 Attribution = tuple[datetime, datetime, int | None, str, str]

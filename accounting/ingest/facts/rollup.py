@@ -17,6 +17,7 @@ from accounting.failpoints import reach
 from accounting.ingest.data_issues import checks
 from accounting.ingest.data_issues.events import HoursRolledUp
 from accounting.ingest.facts import expired_hours, gpu_rollup, partitions
+from accounting.ingest.facts.family_days import move_families
 from accounting.ingest.windows import schedule
 from accounting.locks import lock
 from accounting.models import DirtyHour
@@ -95,6 +96,7 @@ def roll_up_dirty_hours(
         within: only hours that overlap this period.
         on_progress: called with the number done and the total.
     """
+    move_families(cluster_id)
     hours = _dirty(cluster_id, within)
     count = _roll(cluster_id, hours, on_progress)
     gpu_rollup.roll_up_by_gpu(cluster_id)

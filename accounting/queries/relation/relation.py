@@ -1,8 +1,8 @@
 """The table that answers a selection, as one SELECT with the columns that reports sum.
 
-Days if possible, else hours, else the five-minute facts: the cost depends on the requested range,
-not on the length of the history. By GPU or node: days, with hours and facts at the
-ends of the range.
+Days by family if possible, else days, hours, or the five-minute facts: the cost depends on the
+requested range, not on the length of the history. By GPU or node: days, with hours and facts at
+the ends of the range.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,12 +35,14 @@ class Relation:
     Attributes:
         body: a SELECT whose rows have the rollup's columns, and those of `finer`.
         finer: additional columns of the facts: gpu_id, node_id, pod_id.
+        has_families: its rows have families, and no workloads.
         joins: the tables with names that dimensions and filters need.
         where: conditions over the joined names.
     """
 
     body: str
     finer: tuple[str, ...] = ()
+    has_families: bool = False
     joins: tuple[str, ...] = ()
     where: list[str] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -131,7 +133,7 @@ def _chosen(
 ) -> Relation:
     wanted = named((*dimensions, *selection.filters))
     chosen = _base(selection, wanted, column)
-    if BY_NAME["family"] in wanted:
+    if BY_NAME["family"] in wanted and not chosen.has_families:
         chosen.body = with_family(chosen.body)
     chosen.joins = tuple(dict.fromkeys(join for one in wanted for join in one.joins))
     _restrict(chosen, selection)
@@ -151,7 +153,11 @@ def _base(
         return _facts(selection, wanted, column)
     if StoredIn.HOURS in stored or (period is not None and not is_on_days(period)):
         return _hours(period, column.hours)
-    return _days(period, column.days)
+    if BY_NAME["workload"] in wanted or column.family_days == column.days:
+        return _days(period, column.days)
+    chosen = _days(period, column.family_days)
+    chosen.has_families = True
+    return chosen
 
 
 def _fits_rollups(period: Interval) -> bool:

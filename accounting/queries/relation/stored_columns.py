@@ -38,6 +38,11 @@ class Column:
         """The table of days."""
         return f"{self.name}_day"
 
+    @property
+    def family_days(self) -> str:
+        """The smallest table of days that has families; activity has days by workload only."""
+        return "usage_family_day" if self.name == "usage" else self.days
+
 
 USAGE = Column("usage", priced_facts, CHARGE_COLUMNS)
 INTENSITY = Column("intensity", hard_facts, (*HARD_KEY_COLUMNS, *INTENSITY_COLUMNS))

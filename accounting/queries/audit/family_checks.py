@@ -1,0 +1,32 @@
+"""Days by family against the days that they are sums of (I5)."""
+
+from accounting.queries.audit.invariant import Check
+from accounting.rating.charge_sql import KEY_COLUMNS, RATE_COLUMNS, SUMMED_COLUMNS
+from accounting.rating.states_sql import wall
+
+_KEY = ("cluster_id", *(name for name in KEY_COLUMNS if name != "workload_id"))
+_DAYS = "u.billing_on >= (%(start)s)::date - 1 AND u.billing_on <= (%(end)s)::date"
+_SUMS = ", ".join(f"sum(u.{name})::bigint AS {name}" for name in SUMMED_COLUMNS)
+_RATES = ", ".join(f"max(u.{name}) AS {name}" for name in RATE_COLUMNS)
+_DIFFER = " OR ".join(
+    f"a.{name} IS DISTINCT FROM b.{name}" for name in (*SUMMED_COLUMNS, *RATE_COLUMNS)
+)
+
+FAMILY_CHECK = Check(
+    "days by family match their days (I5)",
+    "every day by family has exactly the time and the rates of the days of its workloads",
+    f"""
+    WITH a AS (
+        SELECT u.* FROM usage_family_day u WHERE {_DAYS}
+    ), b AS (
+        SELECT {", ".join(f"u.{name}" for name in _KEY)}, coalesce(w.family, '') AS family,
+               {_SUMS}, {_RATES}
+        FROM usage_day u LEFT JOIN accounting_workload w ON w.id = u.workload_id
+        WHERE {_DAYS}
+        GROUP BY {", ".join(f"u.{name}" for name in _KEY)}, coalesce(w.family, '')
+    )
+    SELECT billing_on || ' ' || family, coalesce({wall("a")}, 0)::text,
+           coalesce({wall("b")}, 0)::text
+    FROM a FULL JOIN b USING ({", ".join(_KEY)}, family) WHERE {_DIFFER}
+    """,
+)

@@ -1,0 +1,192 @@
+"""Days by family are what the families of workloads make of days of usage (rules.md N41, I5)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+
+from accounting.actions.bindings import add_binding
+from accounting.ingest.facts.family_days import move_families
+from accounting.models import Binding, Cluster, Pod, Team, Workload
+from accounting.queries.audit.family_checks import FAMILY_CHECK
+from tests.integration.accounting.rating.books import TEN, Books
+from tests.integration.accounting.rating.test_families import SET_UP, label
+from tests.integration.accounting.support import run
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+SAME = (
+    *("", "team", "namespace", "model", "lifecycle", "tier", "workload_type", "family"),
+    *("cluster", "day", "team,day", "family,team,model"),
+)
+
+
+@pytest.fixture
+def runs(books: Books) -> Books:
+    """Two runs of one family, on two days and GPUs, partly idle; and free GPUs."""
+    books.configure(SET_UP)
+    for n, name in enumerate(["train-7xk2p", "train-9wz4c"]):
+        gpu = books.gpu(f"GPU-{n}")
+        for day in range(2):
+            start = TEN + (n + day) * DAY
+            books.hours(gpu, start, start + HOUR, books_pod(books, name))
+            books.hours(gpu, start + HOUR, start + 2 * HOUR, state="free")
+    books.settle()
+    return books
+
+
+def books_pod(books: Books, name: str) -> Pod:
+    return Pod.objects.filter(name=name).first() or books.pod(name, space="a")
+
+
+def execute(text: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(text)
+        return int(cursor.rowcount)
+
+
+def families() -> dict[str, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT family, sum(busy_ms)::bigint FROM usage_family_day
+               WHERE namespace_id <> 0 GROUP BY family"""
+        )
+        return dict(cursor.fetchall())
+
+
+def rows() -> list[tuple[object, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT * FROM usage_family_day ORDER BY billing_on, family, team_id"
+        )
+        return list(cursor.fetchall())
+
+
+def violations() -> int:
+    values = {"start": TEN - 30 * DAY, "end": TEN + 30 * DAY}
+    with connection.cursor() as cursor:
+        cursor.execute(FAMILY_CHECK.query, values)
+        return len(cursor.fetchall())
+
+
+def late_fact(books: Books) -> None:
+    gpu = books.gpu("GPU-late")
+    books.hours(gpu, TEN, TEN + HOUR, Pod.objects.get(name="train-7xk2p"))
+    books.settle()
+
+
+def other_team(books: Books) -> None:
+    Binding.objects.update(position=10)
+    add_binding(
+        kind="namespace",
+        label="",
+        glob="a*",
+        team=Team.objects.get(slug="b"),
+        valid_from=TEN + DAY,
+        position=0,
+        actor="tests",
+        reason="It moved.",
+    )
+    books.settle()
+
+
+CHANGES: dict[str, Callable[[Books], object]] = {
+    "late samples": late_fact,
+    "another team": other_team,
+    "a day that is gone": lambda _: execute(
+        "DELETE FROM usage_day WHERE billing_on = '2026-10-07'"
+    ),
+    "rows of one team that are gone": lambda _: execute(
+        "DELETE FROM usage_day WHERE team_id <> 0"
+    ),
+    "time that changes": lambda _: execute(
+        "UPDATE usage_day SET idle_ms = idle_ms + 1"
+    ),
+    "rows of another day": lambda _: execute(
+        "UPDATE usage_day SET billing_on = billing_on + 3"
+    ),
+    "rows of workloads that are not known": lambda _: execute(
+        "UPDATE usage_day SET workload_id = workload_id + 9999 WHERE workload_id <> 0"
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_days_by_family_follow_every_change_of_days(runs: Books, change: str) -> None:
+    before = rows()
+    assert violations() == 0
+    CHANGES[change](runs)
+    assert violations() == 0
+    assert rows() != before
+
+
+@pytest.mark.parametrize("by", SAME)
+def test_reports_say_the_same_from_either_table(runs: Books, by: str) -> None:
+    """With a filter by workload, that all rows fit, a report reads days by workload."""
+    late_fact(runs)
+    names = sorted(Workload.objects.values_list("name", flat=True))
+    filters = [f"--workload={name}" for name in names]
+    wide = run("report", "usage", "--format=csv", f"--by={by}")
+    assert wide == run("report", "usage", "--format=csv", f"--by={by}", *filters)
+    assert wide.count("\n") > 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "UPDATE usage_family_day SET busy_ms = busy_ms + 1 WHERE busy_ms > 0",
+        "DELETE FROM usage_family_day WHERE billing_on = '2026-10-07'",
+        "UPDATE usage_family_day SET family = 'other' WHERE family = 'train'",
+        "UPDATE usage_family_day SET rate = rate + 1",
+        "UPDATE accounting_workload SET family = 'other'",
+        """INSERT INTO usage_family_day (cluster_id, billing_on, family, busy_ms)
+           SELECT id, '2026-10-20', 'other', 1 FROM accounting_cluster""",
+    ],
+)
+def test_days_by_family_that_differ_are_found(runs: Books, wrong: str) -> None:
+    assert violations() == 0
+    assert execute(wrong) > 0
+    assert violations() > 0
+
+
+def test_a_label_moves_the_days_of_its_workload(runs: Books) -> None:
+    hour = 3_600_000
+    assert families() == {"train": 4 * hour}
+    label("train-7xk2p", "other")
+    work = Workload.objects.get(name="train-7xk2p")
+    assert (work.family, work.next_family) == ("train", "other")
+    assert families() == {"train": 4 * hour}
+    assert violations() == 0
+    assert move_families(Cluster.objects.get().pk) == 1
+    assert families() == {"train": 2 * hour, "other": 2 * hour}
+    assert violations() == 0
+    label("train-7xk2p", "other", "train")
+    label("train-7xk2p", "other", "train", "other")
+    assert Workload.objects.get(name="train-7xk2p").next_family == ""
+    assert move_families(Cluster.objects.get().pk) == 0
+
+
+def test_a_workload_that_is_new_has_its_label_at_once(books: Books) -> None:
+    """No days are to be moved for each run of a family that a label names."""
+    books.configure(SET_UP)
+    pod = books.pod("train-7xk2p", space="a")
+    Workload.objects.update(family="")
+    label(pod.name, "named")
+    work = Workload.objects.get(name="train-7xk2p")
+    assert (work.family, work.next_family) == ("named", "")
+
+
+def test_days_of_one_namespace_are_moved_and_no_others(runs: Books) -> None:
+    books_pod(runs, "train-7xk2p")
+    other = runs.pod("train-bcdfg", space="b")
+    runs.hours(runs.gpu("GPU-b"), TEN, TEN + HOUR, other)
+    runs.settle()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE usage_family_day SET samples_used = samples_used + 7
+               WHERE namespace_id = %s""",
+            [other.namespace_id],
+        )
+    label("train-7xk2p", "other")
+    move_families(Cluster.objects.get().pk)
+    assert violations() == 1, "the rows of the other namespace were not written again"
