@@ -167,17 +167,14 @@ def _send_queue(pusher: ClusterClient, step: PlanStep, reader: ClusterClient) ->
 
 
 def _is_done(step: PlanStep, live: Manifest | None) -> bool:
-    if step.former is not None:
-        return is_given_back(step.former, live) and _is_rest_done(step, live)
+    former = step.former
+    if former is not None and not is_given_back(former, live):
+        return False
     if step.key.kind in QUEUE_FIELDS:
         return is_done(step, live)
+    if former is not None and step.body is None:
+        return True
     return matches(step.body, live)
-
-
-def _is_rest_done(step: PlanStep, live: Manifest | None) -> bool:
-    if step.key.kind in QUEUE_FIELDS:
-        return is_done(step, live)
-    return step.body is None or matches(step.body, live)
 
 
 def _stale(why: str) -> PushResult:

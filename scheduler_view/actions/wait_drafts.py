@@ -7,11 +7,14 @@ from typing import Any
 from django.contrib.auth.base_user import AbstractBaseUser
 
 from accounting.models import Cluster
-from scheduler_view.actions.change_sets import ChangeRefused, Draft, create
+from scheduler_view.actions.change_sets import (
+    LONGEST_REASON,
+    ChangeRefused,
+    Draft,
+    create,
+)
 from scheduler_view.domain.plan.edit import QueueEdit
 from scheduler_view.models import ChangeSet, QueueTarget
-
-LONGEST = 200  # characters of a reason
 
 
 def draft_queue_value(
@@ -40,5 +43,5 @@ def draft_queue_value(
     ).first()
     version = target.version if target is not None else 0
     edit = QueueEdit(kind, name, field, str(change["to"]), version=version)
-    reason = f"{work} waits for the queue {name}"[:LONGEST]
+    reason = f"{work} waits for the queue {name}"[:LONGEST_REASON]
     return create(cluster=cluster, draft=Draft([edit], reason), actor=actor, at=at)

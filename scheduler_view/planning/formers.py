@@ -9,7 +9,6 @@ from scheduler_view.domain.objects.manifest import MANAGER, Manifest, entries
 from scheduler_view.domain.plan.edit import Edit, QueueEdit
 from scheduler_view.models import ChangeSet, ChangeStep
 
-LAST = 2**31 - 1  # a number that no change set has
 _KEY = ("kind", "namespace", "name")
 
 
@@ -54,13 +53,14 @@ def _uid(manifest: Manifest) -> str:
 
 
 def _taken_over(
-    cluster_id: int, keys: Collection[ObjectKey], before: int = LAST
+    cluster_id: int, keys: Collection[ObjectKey], before: int | None = None
 ) -> dict[ObjectKey, Manifest]:
     """Objects as they were when GPU Ledger took them over from others, before a change set."""
+    steps = ChangeStep.objects.filter(change_set__cluster=cluster_id)
+    if before is not None:
+        steps = steps.filter(change_set__lt=before)
     rows = (
-        ChangeStep.objects.filter(
-            change_set__cluster=cluster_id,
-            change_set__lt=before,
+        steps.filter(
             kind__in={key.kind for key in keys},
             namespace__in={key.namespace for key in keys},
             name__in={key.name for key in keys},
@@ -69,8 +69,11 @@ def _taken_over(
         .order_by(*_KEY, "-change_set")
         .distinct(*_KEY)
     )
+    wanted = set(keys)
     return {
-        ObjectKey(*row[:3]): row[3]
-        for row in rows.values_list(*_KEY, "before")
-        if row[3] and "managedFields" in row[3]["metadata"]
+        key: before_us
+        for *place, before_us in rows.values_list(*_KEY, "before")
+        if (key := ObjectKey(*place)) in wanted
+        and before_us
+        and "managedFields" in before_us["metadata"]
     }

@@ -17,6 +17,7 @@ from accounting.rights import ADMINISTRATION
 from accounting.web.downloads import csv_answer
 from accounting.web.paging import ListPage, page_of, size_of
 from accounting.web.permissions import posted, signed_in, visitor_of
+from scheduler_view.actions.change_sets import LONGEST_REASON
 from scheduler_view.domain.wording import few
 from scheduler_view.forms import Asked
 from scheduler_view.queries.changes.change_row import UNDER_WAY, ChangeRow
@@ -34,7 +35,6 @@ from scheduler_view.serializers.limits import LimitRowSerializer
 from scheduler_view.views.change_sets.proposal import Unfit, propose
 from scheduler_view.views.parameters import parameter
 
-LONGEST = 200  # characters of a reason
 _NOUNS = {
     "ResourceQuota": ("quota", "quotas"),
     "LimitRange": ("LimitRange", "LimitRanges"),
@@ -130,7 +130,7 @@ def adopt(request: HttpRequest) -> HttpResponse:
         return redirect(_address(cluster))
     makers = f" by {few(found.makers)}" if found.makers else ""
     what = "the limits" if is_all else place[2]
-    reason = f"Adopt {what} as set in the cluster{makers}"[:LONGEST]
+    reason = f"Adopt {what} as set in the cluster{makers}"[:LONGEST_REASON]
     try:
         made = propose(
             cluster,

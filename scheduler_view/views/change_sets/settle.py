@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from accounting.models import Cluster
 from accounting.rights import ADMINISTRATION
 from accounting.web.permissions import posted, visitor_of
+from scheduler_view.actions.change_sets import LONGEST_REASON
 from scheduler_view.domain.objects.desired import ObjectKey, quota_key_of
 from scheduler_view.domain.quotas.split import SplitRule
 from scheduler_view.domain.schedulers import QUEUE_FIELDS
@@ -19,8 +20,6 @@ from scheduler_view.queries.quotas import live_split
 from scheduler_view.queries.sync import sync_rows, worst
 from scheduler_view.views.change_sets.proposal import Unfit, propose
 from scheduler_view.views.parameters import parameter
-
-LONGEST = 200  # characters of a reason
 
 
 @posted(ADMINISTRATION, belongs_to="quotas")
@@ -41,7 +40,9 @@ def settle(request: HttpRequest) -> HttpResponse:
     keys = [quota_key_of(place, target.tier) for place in target.split]
     row = worst(sync_rows(cluster.name), keys)
     who = f" by {row.who}" if row and row.who else ""
-    reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[:LONGEST]
+    reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[
+        :LONGEST_REASON
+    ]
     # Also after the team got another namespace, only those with a quota keep one.
     split = target.split if posted["verb"] == "restore" else _there(target)
     return _proposed(request, cluster, Asked([asked(target)], reason, split=split))
@@ -60,7 +61,9 @@ def settle_queue(request: HttpRequest) -> HttpResponse:
         raise Http404("no such verb")
     row = sync_rows(cluster.name).get(ObjectKey(kind, "", name))
     who = f" by {row.who}" if row and row.who else ""
-    reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[:LONGEST]
+    reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[
+        :LONGEST_REASON
+    ]
     return _proposed(request, cluster, Asked(found(cluster, kind, name), reason))
 
 
