@@ -136,7 +136,7 @@ def test_work_of_a_whole_cohort_is_named_as_such(number: int, sign_in: SignIn) -
     wait.save()
     page = text(sign_in("ana").get(f"/queues/{number}"))
     assert "What the queues of the cohort all have let in, most GPUs first." in page
-    assert "Enough of the work in the cohort all ends: 8 GPUs more" in page
+    assert "Enough work in the cohort all ends to free 8 GPUs." in page
     assert "search-prod/index" in page
 
 

@@ -224,7 +224,7 @@ def test_a_pod_that_does_not_go_is_not_preempted() -> None:
     live = explained(
         Node=[node("n")], Pod=[pod("a", 8, "n"), pod("w", 8)], PriorityClass=[top]
     )
-    assert "it has a higher priority class, top" in texts(live)
+    assert "it has the higher priority class top" in texts(live)
 
 
 def test_a_victim_of_preemption_that_does_not_go() -> None:
@@ -235,7 +235,7 @@ def test_a_victim_of_preemption_that_does_not_go() -> None:
     found = explained(Node=[node("n")], Pod=[stuck, high])
     assert found.cause == "preempting"
     assert texts(found) == [
-        "old/stuck, which is terminating, loses its finalizer example.com/x"
+        "the pod old/stuck, which is terminating, loses its finalizer example.com/x"
     ]
 
 

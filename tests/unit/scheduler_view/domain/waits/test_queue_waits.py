@@ -282,12 +282,12 @@ def test_work_whose_end_is_enough_runs_in_the_queue_or_in_its_cohort(
         Pod=[pod("h", 5, "n", meta=owned("Job", "h"))],
     )  # fmt: skip
     assert found.cause == "queue"
-    first = f"enough of the work in the {behind} ends: 3 GPUs more"
+    first = f"enough work in the {behind} ends to free 3 GPUs"
     assert [one for one in texts(found) if " ends" in one] == (
         [first] if behind else []
     )
     assert texts(found)[-1].startswith(
-        f"nominalQuota of h100/{GPU} in the ClusterQueue large"
+        f"the nominalQuota of h100/{GPU} in the ClusterQueue large"
     )
     if behind == "cohort all":
         assert [one.unit for one in found.let_in] == ["Job/lab/h"]
@@ -302,7 +302,7 @@ def test_how_much_more_is_not_known(used: int, *, is_named: bool) -> None:
     amount = {"name": GPU, "nominalQuota": "8"}
     groups[0]["flavors"].append({"name": "a100", "resources": [amount]})
     said = texts(waits(8, ClusterQueue=[queue]))
-    assert ("enough of the work in the queue large ends" in said) == is_named
+    assert ("enough work in the queue large ends" in said) == is_named
     assert said[-1].startswith("the quota of the queue large is raised")
 
 
