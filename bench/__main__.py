@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P10, P16 to P23, G1, G2, C1 to C3, K1, K2, backfill, and alternatives.
+"""`make bench`: P1 to P10, P16 to P27, G1, G2, C1 to C3, K1, K2, backfill, and alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -19,7 +19,11 @@ def main() -> int:
     parser.add_argument("--only", default="", help="goals, separated by commas")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--hours", type=int, default=24, help="of the backfilled day")
+    parser.add_argument(
+        "--sizes", default="1000", help="GPUs of P24 to P26: 1000,10000,100000"
+    )
     options = parser.parse_args()
+    sizes = [int(size) for size in options.sizes.split(",")]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     from bench.database import database
 
@@ -35,8 +39,10 @@ def main() -> int:
             endtoend,
             exports,
             gpu_pages,
+            opencost,
             plan,
             rollups,
+            scale_pages,
             simulator,
             waits,
             web,
@@ -64,6 +70,8 @@ def main() -> int:
             plan.figures(wanted),
             backfill.figures(wanted, options.hours),
             web.figures(wanted),
+            opencost.figures(wanted),
+            scale_pages.figures(wanted, sizes),
         ):
             for figure in found:
                 figures.append(figure)

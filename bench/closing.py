@@ -143,7 +143,7 @@ def _corrections() -> Figure:
 
 def fill(gpus: int, rows: int) -> None:
     """An open October of usage by hour and by day, and nothing closed."""
-    _thaw()
+    thaw()
     cluster.reset()
     cluster.make(1_024, TEAMS)
     partitions.ensure([partitions.HOURS], STARTS, STARTS + timedelta(hours=HOURS))
@@ -165,7 +165,7 @@ def fill(gpus: int, rows: int) -> None:
             roll_up_days(1, [day])
 
 
-def _thaw() -> None:
+def thaw() -> None:
     """Remove what an earlier bench closed; the triggers refuse it otherwise."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")

@@ -168,6 +168,13 @@ def lists(names: Names, now: datetime, *, is_brief: bool) -> Iterator[str]:
                 yield f"{place}?{query}" if query else place
 
 
+def api_reads() -> dict[str, Any]:
+    """What the API document says of each address that can be read."""
+    generator: Any = SchemaGenerator  # has no types
+    found = generator().get_schema(request=None, public=True)["paths"]
+    return {path: verbs["get"] for path, verbs in found.items() if "get" in verbs}
+
+
 def _filled(path: str, names: Names) -> Iterator[str]:
     periods = names.periods if "{period}" in path else [""]
     teams = names.teams if "{team}" in path else [""]

@@ -21,6 +21,7 @@ GEOMETRY = {
     *("cx", "cy", "r", "width", "height"),
 }
 SILENT = ("script", "style")
+REPEATED = {"data-th"}  # titles of columns, for phones
 SECRET = re.compile(r"csrf|nonce|token", re.IGNORECASE)
 
 
@@ -34,13 +35,14 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
-        is_data = values.get("type") == "application/json"
-        if tag in SILENT and not is_data:
+        is_json = values.get("type") == "application/json"
+        if tag in SILENT and not is_json:
             self._silent = tag
         if SECRET.search(values.get("name", "") + values.get("id", "")):
             return
         for name, value in values.items():
-            is_said = name in SAYING | GEOMETRY or name.startswith("data-")
+            is_data = name.startswith("data-") and name not in REPEATED
+            is_said = is_data or name in SAYING | GEOMETRY
             if value and is_said and not SECRET.search(name):
                 self.said.append(f"{name}={' '.join(value.split())}")
 

@@ -22,6 +22,32 @@ _CLOCK = """
 
 
 @contextmanager
+def clocks_stopped(now: datetime) -> Iterator[None]:
+    """No time passes for this process and for connections to its database.
+
+    Args:
+        now: the instant, with a time zone.
+    """
+    name = connection.settings_dict["NAME"]
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA frozen")
+        for clock in CLOCKS:
+            cursor.execute(_CLOCK.format(name=clock, now=now.isoformat()))
+        cursor.execute(
+            f'ALTER DATABASE "{name}" SET search_path = frozen, pg_catalog, public'
+        )
+    connection.close()  # the path is read by new connections
+    try:
+        with time_machine.travel(now, tick=False):
+            yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f'ALTER DATABASE "{name}" RESET search_path')
+            cursor.execute("DROP SCHEMA frozen CASCADE")
+        connection.close()
+
+
+@contextmanager
 def frozen_copy(template: str, name: str, now: datetime) -> Iterator[None]:
     """Connected to a copy, migrated and booked by this version at one instant; dropped at the end.
 
@@ -29,19 +55,8 @@ def frozen_copy(template: str, name: str, now: datetime) -> Iterator[None]:
         template: a database to which nobody is connected.
         now: the instant, with a time zone.
     """
-    with (
-        copy_of(template, name),
-        connected_to(name),
-        time_machine.travel(now, tick=False),
-    ):
+    with copy_of(template, name), connected_to(name):
         call_command("migrate", verbosity=0, interactive=False)
-        with connection.cursor() as cursor:
-            cursor.execute("CREATE SCHEMA frozen")
-            for clock in CLOCKS:
-                cursor.execute(_CLOCK.format(name=clock, now=now.isoformat()))
-            cursor.execute(
-                f'ALTER DATABASE "{name}" SET search_path = frozen, pg_catalog, public'
-            )
-        connection.close()  # the path is read by new connections
-        book_changed(now)
-        yield
+        with clocks_stopped(now):
+            book_changed(now)
+            yield
