@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P10, P16 to P27, G1, G2, C1 to C3, K1, K2, backfill, and alternatives.
+"""`make bench`: P1 to P10, P16 to P27, G1, G2, C1 to C5, K1, K2, backfill, and alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -32,6 +32,7 @@ def main() -> int:
         from bench import (
             attribution,
             backfill,
+            booked_hours,
             by_gpu,
             closing,
             decode,
@@ -62,6 +63,7 @@ def main() -> int:
             by_gpu.figures(wanted),
             gpu_pages.figures(wanted),
             closing.figures(wanted),
+            booked_hours.figures(wanted),
             attribution.figures(wanted),
             exports.figures(wanted),
             simulator.figures(wanted),
