@@ -11,6 +11,7 @@ import pytest
 
 from accounting.access import EVERYTHING
 from accounting.booking.close import close_period
+from accounting.booking.running import book_running
 from accounting.models import NodeFact, UnitPrice
 from accounting.queries.selection import is_on_days, parse_selection
 from accounting.rating.billing_settings import billing_day, midnight
@@ -115,6 +116,12 @@ def test_a_charge_without_hours_is_in_the_first_of_two_midnights(books: Books) -
     close_period("2026-10")
     books.configure(text + "bindings: [{namespace: lab, team: other}]\n")
     books.settle()
-    [row] = report("usage", by="hour", team="vision")
-    assert row["hour"] == "2026-10-25T00:00:00Z"
-    assert row["charge"] == "1.000000"
+    book_running("2026-11")
+    rows = report("usage", by="hour", team="vision", **{"as": "corrected"})
+    assert [(row["hour"], row["charge"]) for row in rows] == [
+        (
+            "2026-10-25T00:00:00Z",
+            "-1.000000",
+        ),  # the correction: it has no hours any more
+        ("2026-10-25T12:00:00Z", "1.000000"),
+    ]
