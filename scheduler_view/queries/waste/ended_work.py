@@ -1,6 +1,6 @@
 """Work that holds nothing now, and work of a kind that makes its pods again."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.db.models import Exists, Max, OuterRef
 
@@ -22,12 +22,14 @@ def last_ends(numbers: Collection[int]) -> dict[int, int]:
     return dict(ends.values_list("pk", "last_ms"))
 
 
-def work_that_is_over(rows: Sequence[RecommendationRow], stopped_ms: int) -> set[str]:
+def work_that_is_over(
+    rows: Sequence[RecommendationRow], stopped_ms: Mapping[int, int]
+) -> set[str]:
     """Tokens of rows about work that is over: nothing can be given back.
 
     It holds nothing now, and neither does its family; and it was not found in the newest week,
     nothing makes its pods again, or it was stopped (a service or a notebook of no hold since
-    `stopped_ms`).
+    `stopped_ms` of its cluster).
     """
     ended = last_ends({row.subject[3] for row in rows} - {0})
     found = set()
@@ -37,7 +39,7 @@ def work_that_is_over(rows: Sequence[RecommendationRow], stopped_ms: int) -> set
         is_alone = len(family) == 1 and family[0].row.kind not in RUNS_AGAIN
         weeks = weeks_together([row.weeks for row in family])
         is_stopped = family[0].row.kind in LASTING and all(
-            ended[row.subject[3]] < stopped_ms for row in family
+            ended[row.subject[3]] < stopped_ms[row.subject[0]] for row in family
         )
         if is_alone or is_stopped or not is_current(weeks):
             found |= {row.token for row in family}

@@ -27,10 +27,11 @@ def measured_days(
     done = WasteDay.objects.filter(day__gte=days.first, day__lt=days.after)
     if clusters:
         done = done.filter(cluster__name__in=clusters)
-    newest: datetime | None = done.aggregate(at=Max("computed_at"))["at"]
+    newest: datetime | None = None
     by_cluster: dict[str, list[date]] = {}
-    for cluster, day in done.values_list("cluster__name", "day"):
+    for cluster, day, at in done.values_list("cluster__name", "day", "computed_at"):
         by_cluster.setdefault(cluster, []).append(day)
+        newest = at if newest is None else max(at, newest)
     return by_cluster, newest
 
 

@@ -1,8 +1,8 @@
 """Recommendations: findings of the last four weeks, what a month could save, and decisions."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
-from datetime import date, timedelta
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,7 +12,6 @@ from accounting.access import Scope
 from accounting.domain.billing.charge import charge_of
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
 from accounting.rating.billing_settings import billing_day, midnight
 from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.recommend import (
@@ -33,9 +32,10 @@ from scheduler_view.models import (
     WasteDay,
 )
 from scheduler_view.queries.waste.ended_work import work_that_is_over
+from scheduler_view.queries.waste.measured_days import measured_days
 from scheduler_view.queries.waste.recommendation_row import RecommendationRow, Subject
 from scheduler_view.queries.waste.row import WasteRow
-from scheduler_view.queries.waste.rows import WasteReport, waste_report
+from scheduler_view.queries.waste.rows import Part, waste_parts
 
 RESOURCE = "nvidia.com/gpu"
 WEEK = timedelta(days=WEEK_DAYS)
@@ -57,25 +57,19 @@ def recommendation_rows(
         places: decimal places of amounts.
         teams, states: only these; empty for all.
     """
-    found: list[RecommendationRow] = []
+    reader = _SavingsReader(scope, places, teams)
     decided = {_subject_of(one): one for one in _decisions()}
-    quotas = {
-        (one.cluster_id, one.team_id): one
-        for one in QuotaTarget.objects.filter(resource=RESOURCE, tier="")
-    }
-    for cluster in Cluster.objects.order_by("name"):
-        reader = _SavingsReader(scope, cluster, places, teams)
-        rows = list(reader.rows())
-        over = work_that_is_over(rows, reader.stopped_ms)
-        for one in rows:
-            if one.token in over and one.subject not in decided:
-                continue
-            target = quotas.get((cluster.pk, one.subject[2]))
-            row = _with_quota(one, target) if target else one
-            decision = decided.get(row.subject)
-            found.append(reader.with_decision(row, decision) if decision else row)
+    rows = list(reader.rows())
+    over = work_that_is_over(rows, reader.stopped_ms)
+    found = _with_quotas(
+        row for row in rows if row.token not in over or row.subject in decided
+    )
     return sorted(
-        (row for row in found if not states or row.state in states),
+        (
+            row
+            for row in reader.with_decisions(found, decided)
+            if not states or row.state in states
+        ),
         key=lambda row: (
             *(not row.is_steady, -(row.high or Decimal(0))),
             *(-row.gpus, row.subject),
@@ -83,76 +77,88 @@ def recommendation_rows(
     )
 
 
-class _SavingsReader:
-    """The recommendations of one cluster."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The findings of one cluster on some days, of which some are measured."""
 
-    def __init__(
-        self, scope: Scope, cluster: Cluster, places: int, teams: Collection[str]
-    ) -> None:
-        self._scope, self._cluster = scope, cluster
-        self._places, self._teams = places, teams
-        self._since: dict[date, WasteReport] = {}
-        newest: date | None = WasteDay.objects.filter(cluster=cluster).aggregate(
-            day=Max("day")
-        )["day"]
-        self._after = None if newest is None else newest + DAY
+    measured: int
+    rows: Mapping[tuple[Subject, str], Sequence[WasteRow]]
 
-    def _report(self, days: DayRange) -> WasteReport:
-        return waste_report(
-            self._scope,
-            days,
-            self._places,
-            clusters=[self._cluster.name],
-            teams=self._teams,
-        )
-
-    @property
-    def stopped_ms(self) -> int:
-        """Services and notebooks without a hold since then were stopped: two measured days ago."""
-        if self._after is None:
-            return 0
-        return to_ms(midnight(self._after - 2 * DAY))
-
-    def rows(self) -> Iterable[RecommendationRow]:
-        """Undecided, in no order."""
-        if self._after is None:
-            return
-        after = self._after
-        weeks = [
-            self._report(DayRange(after - (n + 1) * WEEK, after - n * WEEK))
-            for n in range(WEEKS)
-        ]
-        latest: dict[tuple[Subject, str], WasteRow] = {}
-        for report in reversed(weeks):
-            latest |= {(self._subject(row), row.currency): row for row in report.each}
-        for (subject, currency), row in latest.items():
-            rule = WasteRule(row.rule)
-            if rule not in EFFORTS or not (subject[3] or subject[4]):
-                continue
-            saving = saving_of([self._week(week, subject, currency) for week in weeks])
-            if saving is not None:
-                yield self._row(subject, row, saving, weeks)
-
-    def _week(self, report: WasteReport, subject: Subject, currency: str) -> WeekWaste:
-        rows = [
-            row
-            for row in report.each
-            if self._subject(row) == subject and row.currency == currency
-        ]
+    def waste_of(self, subject: Subject, currency: str) -> WeekWaste:
+        rows = self.rows.get((subject, currency), ())
         raw = sum((Fraction(row.raw) for row in rows), Fraction(0))
         low = sum((Fraction(row.raw_low) for row in rows), Fraction(0))
-        return WeekWaste(report.measured, sum(row.gpu_ms for row in rows), raw, low)
+        return WeekWaste(self.measured, sum(row.gpu_ms for row in rows), raw, low)
+
+
+class _SavingsReader:
+    """The recommendations of all clusters: weeks are read at once, and so are decisions."""
+
+    def __init__(self, scope: Scope, places: int, teams: Collection[str]) -> None:
+        self._scope, self._places, self._teams = scope, places, teams
+        newest = WasteDay.objects.values_list("cluster", "cluster__name")
+        found = list(newest.annotate(Max("day")).order_by("cluster__name"))
+        self._names = {cluster: name for cluster, name, _ in found}
+        self._after = {cluster: day + DAY for cluster, _, day in found}
+
+    @property
+    def stopped_ms(self) -> dict[int, int]:
+        """Services and notebooks without a hold since then were stopped: two measured days ago."""
+        return {
+            cluster: to_ms(midnight(after - 2 * DAY))
+            for cluster, after in self._after.items()
+        }
+
+    def _parts(self, wanted: Sequence[tuple[int, DayRange]]) -> list[_Part]:
+        """Of clusters and days."""
+        if not wanted:
+            return []
+        first = min(days.first for _, days in wanted)
+        known, _ = measured_days(
+            DayRange(first, max(days.after for _, days in wanted)), ()
+        )
+        asked: list[Part] = []
+        for cluster, days in wanted:
+            name = self._names[cluster]
+            seen = [day for day in known[name] if days.first <= day < days.after]
+            asked.append((days, name, {name: seen}))
+        found = waste_parts(self._scope, asked, teams=self._teams)
+        parts = []
+        for (cluster, _), (_, name, measured), each in zip(
+            wanted, asked, found, strict=True
+        ):
+            rows: dict[tuple[Subject, str], list[WasteRow]] = {}
+            for row in each:
+                rows.setdefault((_subject(cluster, row), row.currency), []).append(row)
+            parts.append(_Part(len(measured[name or ""]), rows))
+        return parts
+
+    def rows(self) -> Iterator[RecommendationRow]:
+        """Undecided, in no order."""
+        wanted = [
+            (cluster, DayRange(after - (n + 1) * WEEK, after - n * WEEK))
+            for cluster, after in self._after.items()
+            for n in range(WEEKS)
+        ]
+        parts = self._parts(wanted)
+        for start in range(0, len(parts), WEEKS):
+            weeks = parts[start : start + WEEKS]
+            latest: dict[tuple[Subject, str], WasteRow] = {}
+            for week in reversed(weeks):
+                latest |= {key: rows[-1] for key, rows in week.rows.items()}
+            for (subject, currency), row in latest.items():
+                rule = WasteRule(row.rule)
+                if rule not in EFFORTS or not (subject[3] or subject[4]):
+                    continue
+                found = [week.waste_of(subject, currency) for week in weeks]
+                saving = saving_of(found)
+                if saving is not None:
+                    yield self._row(subject, row, saving, found)
 
     def _row(
-        self,
-        subject: Subject,
-        row: WasteRow,
-        saving: Saving,
-        weeks: Sequence[WasteReport],
+        self, subject: Subject, row: WasteRow, saving: Saving, parts: list[WeekWaste]
     ) -> RecommendationRow:
-        rule = WasteRule(row.rule)
         has_price = bool(row.currency)
-        parts = [self._week(week, subject, row.currency) for week in weeks]
         days = sum(part.days for part in parts)
         raw = sum((part.raw for part in parts), Fraction(0)) / days
         return RecommendationRow(
@@ -162,7 +168,7 @@ class _SavingsReader:
             charge_of(saving.high, self._places) if has_price else None,
             saving.gpus,
             saving.confidence.value,
-            EFFORTS[rule].value,
+            EFFORTS[WasteRule(row.rule)].value,
             row.advice,
             _six_places(raw),
             tuple(parts),
@@ -170,14 +176,40 @@ class _SavingsReader:
             saving.days,
         )
 
-    def _subject(self, row: WasteRow) -> Subject:
-        team, workload, _, node, _ = row.key
-        return self._cluster.pk, row.rule, team, workload, node
+    def with_decisions(
+        self,
+        rows: Sequence[RecommendationRow],
+        decided: Mapping[Subject, RecommendationDecision],
+    ) -> Iterator[RecommendationRow]:
+        """Rows with what was decided, and what was saved since."""
+        wanted = {
+            row.subject: (row.subject[0], days)
+            for row in rows
+            if row.subject in decided and (days := self._since(decided[row.subject]))
+        }
+        asked = [*dict.fromkeys(wanted.values())]
+        found = dict(zip(asked, self._parts(asked), strict=True))
+        for row in rows:
+            one = decided.get(row.subject)
+            part = found[wanted[row.subject]] if row.subject in wanted else None
+            yield self._with_decision(row, one, part) if one else row
 
-    def with_decision(
-        self, row: RecommendationRow, decision: RecommendationDecision
+    def _since(self, decision: RecommendationDecision) -> DayRange | None:
+        """Days after a decision, of which savings are measured; None without one."""
+        first = billing_day(decision.decided_at) + DAY
+        after = self._after[decision.cluster_id]
+        is_counted = decision.state in (
+            RecommendationState.ACCEPTED,
+            RecommendationState.DONE,
+        )
+        return DayRange(first, after) if is_counted and first < after else None
+
+    def _with_decision(
+        self,
+        row: RecommendationRow,
+        decision: RecommendationDecision,
+        since: _Part | None,
     ) -> RecommendationRow:
-        """A row with what was decided, and what was saved since."""
         name = decision.owner.get_full_name() or decision.owner.get_username()
         return replace(
             row,
@@ -185,27 +217,27 @@ class _SavingsReader:
             owner=name,
             reason=decision.reason,
             decided_at=decision.decided_at,
-            saved=self._saved(row, decision),
+            saved=self._saved(row, decision, since) if since else None,
         )
 
     def _saved(
-        self, row: RecommendationRow, decision: RecommendationDecision
+        self, row: RecommendationRow, decision: RecommendationDecision, since: _Part
     ) -> Decimal | None:
-        first = billing_day(decision.decided_at) + DAY
-        is_counted = decision.state in (
-            RecommendationState.ACCEPTED,
-            RecommendationState.DONE,
-        )
-        if not is_counted or self._after is None or first >= self._after:
-            return None
-        if first not in self._since:
-            self._since[first] = self._report(DayRange(first, self._after))
-        part = self._week(self._since[first], row.subject, row.row.currency)
+        part = since.waste_of(row.subject, row.row.currency)
         before = Fraction(decision.raw_per_day)
         saved = measured_saving(before, part.raw, part.days)
         if saved is None or not row.row.currency:
             return None
         return charge_of(saved, self._places)
+
+
+def _with_quotas(rows: Iterable[RecommendationRow]) -> list[RecommendationRow]:
+    quotas = {
+        (one.cluster_id, one.team_id): one
+        for one in QuotaTarget.objects.filter(resource=RESOURCE, tier="")
+    }
+    targets = ((row, quotas.get((row.subject[0], row.subject[2]))) for row in rows)
+    return [_with_quota(row, target) if target else row for row, target in targets]
 
 
 def _with_quota(row: RecommendationRow, target: QuotaTarget) -> RecommendationRow:
@@ -225,6 +257,11 @@ def _decisions() -> Iterable[RecommendationDecision]:
 def _subject_of(one: RecommendationDecision) -> Subject:
     numbers = (one.team_id or 0, one.workload_id or 0, one.node_id or 0)
     return one.cluster_id, one.rule, *numbers
+
+
+def _subject(cluster: int, row: WasteRow) -> Subject:
+    team, workload, _, node, _ = row.key
+    return cluster, row.rule, team, workload, node
 
 
 def _six_places(raw: Fraction) -> Decimal:

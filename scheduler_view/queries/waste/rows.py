@@ -60,11 +60,11 @@ _OF_ROW = (
 )
 _BY = ", ".join(_OF_ROW)
 _ROWS = f"""
-    SELECT {_BY}, count(DISTINCT (pod_id, start_ms, end_ms)), count(DISTINCT pod_id),
+    SELECT part, {_BY}, count(DISTINCT (pod_id, start_ms, end_ms)), count(DISTINCT pod_id),
            min(start_ms), max(end_ms), sum(gpu_ms)::bigint, sum(unpriced_ms)::bigint,
            sum(raw_low), sum(raw)
     FROM (
-        SELECT f.rule, c.name AS cluster, coalesce(t.slug, '') AS slug,
+        SELECT parts.part, f.rule, c.name AS cluster, coalesce(t.slug, '') AS slug,
                coalesce(t.name, '') AS team, coalesce(t.colour_slot, 0) AS slot,
                coalesce(n.name, split_part(f.unit, '/', 2)) AS namespace,
                coalesce(w.kind, split_part(f.unit, '/', 1)) AS kind,
@@ -74,23 +74,26 @@ _ROWS = f"""
                f.node_id IS NOT NULL OR f.pool <> '' AS is_free, {KEY} AS key, f.pod_id,
                f.start_ms, f.end_ms, f.gpu_ms, f.unpriced_ms, f.raw,
                coalesce(f.raw_low, f.raw) AS raw_low
-        FROM scheduler_view_wastefinding f
-        JOIN accounting_cluster c ON c.id = f.cluster_id
+        FROM unnest(%(firsts)s::date[], %(afters)s::date[], %(names)s::text[])
+             WITH ORDINALITY AS parts (first, after, cluster, part)
+        JOIN scheduler_view_wastefinding f ON f.day >= parts.first AND f.day < parts.after
+        JOIN accounting_cluster c
+            ON c.id = f.cluster_id AND c.name = coalesce(parts.cluster, c.name)
         LEFT JOIN accounting_team t ON t.id = f.team_id
         LEFT JOIN accounting_workload w ON w.id = f.workload_id
         LEFT JOIN accounting_pod p ON p.id = f.pod_id
         LEFT JOIN accounting_namespace n
             ON n.id = coalesce(w.namespace_id, p.namespace_id)
         LEFT JOIN accounting_node d ON d.id = f.node_id
-        WHERE f.day >= %(first)s AND f.day < %(after)s AND f.rule <> %(in_use)s
+        WHERE f.rule <> %(in_use)s
           AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
           AND (%(teams)s::bigint[] IS NULL OR coalesce(f.team_id, 0) = ANY(%(teams)s))
           AND (%(slugs)s::text[] IS NULL
                OR CASE WHEN f.node_id IS NULL AND f.pool = '' THEN coalesce(t.slug, 'unmapped') END
                   = ANY(%(slugs)s))
     ) found
-    GROUP BY {_BY}
-    ORDER BY sum(raw) DESC, sum(gpu_ms) DESC, {_BY}
+    GROUP BY part, {_BY}
+    ORDER BY part, sum(raw) DESC, sum(gpu_ms) DESC, {_BY}
 """  # noqa: S608  # composed of this module's constants
 
 
@@ -112,22 +115,14 @@ def waste_report(
         clusters, teams: names and slugs; empty for all. With teams, free time is left out.
         read_team: the number of a team that the person may read without leading it.
     """
-    readable = None if scope.sees_all else sorted(scope.lead_of)
-    if read_team is not None:
-        readable = [read_team]
-    values = {
-        "first": days.first,
-        "after": days.after,
-        "clusters": list(clusters) or None,
-        "teams": readable,
-        "slugs": list(teams) or None,
-        "in_use": WasteRule.IN_USE.value,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_ROWS, values)
-        found = cursor.fetchall()
     measured, computed_at = measured_days(days, clusters)
-    each = _rows(found, measured)
+    [each] = waste_parts(
+        scope,
+        [(days, None, measured)],
+        clusters=clusters,
+        teams=teams,
+        read_team=read_team,
+    )
     rows = rounded_by_rule(family_rows(each), places)
     claimed = [row for row in rows if row.is_in_totals]
     sums: dict[str, Money] = {}
@@ -144,6 +139,42 @@ def waste_report(
         sum(row.unpriced_ms for row in claimed),
         computed_at,
     )
+
+
+Part = tuple[DayRange, str | None, Mapping[str, Sequence[date]]]
+"""Days, a cluster or None for all, and the measured days by cluster."""
+
+
+def waste_parts(
+    scope: Scope,
+    parts: Sequence[Part],
+    *,
+    clusters: Collection[str] = (),
+    teams: Collection[str] = (),
+    read_team: int | None = None,
+) -> list[list[WasteRow]]:
+    """What was wasted by each work unit, of each part: as `each` of a report; two queries."""
+    readable = None if scope.sees_all else sorted(scope.lead_of)
+    if read_team is not None:
+        readable = [read_team]
+    values: dict[str, Any] = {
+        "firsts": [days.first for days, *_ in parts],
+        "afters": [days.after for days, *_ in parts],
+        "names": [name for _, name, _ in parts],
+        "clusters": list(clusters) or None,
+        "teams": readable,
+        "slugs": list(teams) or None,
+        "in_use": WasteRule.IN_USE.value,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS, values)
+        found = cursor.fetchall()
+    key = 1 + _OF_ROW.index("key")
+    divided = divisions({row[key][3] for row in found} - {0})
+    rows: list[list[WasteRow]] = [[] for _ in parts]
+    for part, *row in found:
+        rows[part - 1].append(_row(row, parts[part - 1][2], divided))
+    return rows
 
 
 def rounded_by_rule(rows: Sequence[WasteRow], places: int) -> list[WasteRow]:
@@ -175,45 +206,41 @@ def rounded_by_rule(rows: Sequence[WasteRow], places: int) -> list[WasteRow]:
     ]
 
 
-def _rows(
-    found: Sequence[tuple[Any, ...]], measured: Mapping[str, Sequence[date]]
-) -> list[WasteRow]:
-    keyed = [dict(zip(_OF_ROW, row, strict=False)) for row in found]
-    divided = divisions({of_row["key"][3] for of_row in keyed} - {0})
-    rows = []
-    for row, of_row in zip(found, keyed, strict=True):
-        findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, low, raw = row[
-            len(_OF_ROW) :
-        ]
-        is_free = of_row["is_free"]
-        has_price = bool(of_row["currency"])
-        rows.append(
-            WasteRow(
-                of_row["rule"],
-                of_row["cluster"],
-                of_row["slug"] or ("" if is_free else UNMAPPED),
-                of_row["team"] or ("" if is_free else "Unmapped"),
-                of_row["slot"],
-                of_row["namespace"],
-                of_row["kind"],
-                of_row["workload"],
-                of_row["family"] or family_of(of_row["workload"], of_row["kind"]),
-                of_row["node"],
-                of_row["pool"],
-                findings,
-                pods,
-                to_instant(start_ms),
-                to_instant(end_ms),
-                gpu_ms,
-                unpriced_ms,
-                charge_of(raw) if has_price else None,
-                charge_of(low) if has_price else None,
-                raw,
-                low,
-                of_row["currency"],
-                len(measured.get(of_row["cluster"], ())),
-                tuple(of_row["key"]),
-                divided.get(of_row["key"][3], Division.WHOLE),
-            )
-        )
-    return rows
+def _row(
+    found: Sequence[Any],
+    measured: Mapping[str, Sequence[date]],
+    divided: Mapping[int, Division],
+) -> WasteRow:
+    of_row = dict(zip(_OF_ROW, found, strict=False))
+    findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, low, raw = found[
+        len(_OF_ROW) :
+    ]
+    is_free = of_row["is_free"]
+    has_price = bool(of_row["currency"])
+    return WasteRow(
+        of_row["rule"],
+        of_row["cluster"],
+        of_row["slug"] or ("" if is_free else UNMAPPED),
+        of_row["team"] or ("" if is_free else "Unmapped"),
+        of_row["slot"],
+        of_row["namespace"],
+        of_row["kind"],
+        of_row["workload"],
+        of_row["family"] or family_of(of_row["workload"], of_row["kind"]),
+        of_row["node"],
+        of_row["pool"],
+        findings,
+        pods,
+        to_instant(start_ms),
+        to_instant(end_ms),
+        gpu_ms,
+        unpriced_ms,
+        charge_of(raw) if has_price else None,
+        charge_of(low) if has_price else None,
+        raw,
+        low,
+        of_row["currency"],
+        len(measured.get(of_row["cluster"], ())),
+        tuple(of_row["key"]),
+        divided.get(of_row["key"][3], Division.WHOLE),
+    )

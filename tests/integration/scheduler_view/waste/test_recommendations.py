@@ -10,12 +10,21 @@ from decimal import Decimal
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounting.access import EVERYTHING
 from accounting.domain.core.interval import to_ms
-from accounting.models import Membership, Person, Pod, PodHold, Workload
-from accounting.rating.billing_settings import midnight
+from accounting.models import (
+    Cluster,
+    Membership,
+    Person,
+    Pod,
+    PodHold,
+    Workload,
+)
+from accounting.rating.billing_settings import billing_remembered, midnight
 from scheduler_view.models import (
     ChangeSet,
     QuotaTarget,
@@ -345,6 +354,23 @@ def test_small_savings_are_folded_into_one_row(fleet: Fleet) -> None:
     assert "1 more: each saves less than $50" in text(answer)
     every = admin.get("/recommendations?state=all").context["page"].lines
     assert {one["row"].workload for one in every} == {"sweep", "tiny"}
+
+
+def test_another_cluster_asks_no_more_statements(fleet: Fleet) -> None:
+    """Its newest measured day is two weeks earlier, and so are its weeks."""
+    with billing_remembered(), CaptureQueriesContext(connection) as of_one:
+        before = only()
+    other = Cluster.objects.create(name="other")
+    for kept in (WasteDay, WasteFinding):
+        for one in kept.objects.all():
+            one.pk, one.cluster = None, other
+            one.day -= timedelta(days=14)
+            one.save()
+    with billing_remembered(), CaptureQueriesContext(connection) as of_two:
+        rows = recommendation_rows(EVERYTHING, 2)
+    assert len(of_two) == len(of_one)
+    assert {row.row.cluster for row in rows} == {fleet.cluster.name, "other"}
+    assert {row.weeks for row in rows} == {before.weeks}
 
 
 def test_without_findings_there_is_nothing_to_recommend(sign_in: SignIn) -> None:
