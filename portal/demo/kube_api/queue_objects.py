@@ -56,6 +56,7 @@ def cluster_queue(spec: ClusterQueueSpec, quota: QueueQuota) -> tuple[Key, Manif
         spec={
             "cohortName": COHORT,
             "resourceGroups": [group],
+            "namespaceSelector": {},  # every namespace; without it, Kueue serves none
             "queueingStrategy": "BestEffortFIFO",
             "stopPolicy": "None",
             "preemption": {

@@ -16,6 +16,7 @@ from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
 from portal.demo.scenario.organization import WHOLE_GPU
 from portal.demo.scenario.queues import CLUSTER_QUEUES, FLAVOR, QueueQuota
+from scheduler_view.domain.waits.world.queues import queue_object
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import simulated_world
 from tests.integration.scheduler_view.actions.conftest import office_of
@@ -96,3 +97,12 @@ def test_only_who_pushes_may_patch_it(api: SimulatedApiServer) -> None:
     assert patch(api, "pusher", {"op": "test"}).status_code == 400
     assert patch(api, "pusher", right).status_code == 200
     assert quota_of(live(api)) == (12, 8)
+
+
+def test_its_queues_serve_every_namespace() -> None:
+    """As Kueue reads them: a ClusterQueue without a selector serves no namespace."""
+    for spec in CLUSTER_QUEUES:
+        _, written = cluster_queue(spec, QueueQuota(4, 0))
+        read = queue_object(CLUSTER_QUEUE, written)
+        assert read.namespaces is not None
+        assert read.namespaces.matches({"kubernetes.io/metadata.name": spec.namespace})
