@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -30,6 +31,7 @@ from accounting.queries.finance.months.payers import (
     payers_of_booking,
     readable_payers,
 )
+from accounting.queries.finance.months.periods import period_row
 from accounting.queries.selection import SelectionError
 from accounting.templatetags.pages import revision_title
 from accounting.templatetags.units import day
@@ -73,7 +75,8 @@ def charge_list(request: HttpRequest) -> HttpResponse:
         .order_by("-period")
         .values_list("period", flat=True)
     )
-    booking = _booking(request.GET.get("period") or next(iter(periods), ""))
+    asked = request.GET.get("period", "")
+    booking = _booking(asked or next(iter(periods), ""), visitor.now)
     teams = readable_payers(visitor.scope)
     team = request.GET.get("team", "")
     if team and team not in teams:
@@ -87,6 +90,7 @@ def charge_list(request: HttpRequest) -> HttpResponse:
     charges = _rounded(rows, booking.currency if booking else "")
     context = {
         "booking": booking,
+        "asked": asked,
         "periods": periods,
         "splits": [(name, one.label) for name, one in SPLITS.items()],
         "by": by,
@@ -105,14 +109,16 @@ def charge_list(request: HttpRequest) -> HttpResponse:
     return render(request, "accounting/charges.html", context)
 
 
-def _booking(period: str) -> Booking | None:
+def _booking(period: str, now: datetime) -> Booking | None:
     """The booking of a month; None where none was made yet."""
     if not period:
         return None
     try:
         return booking_of(period)
     except BookingError:
-        raise Http404("no such month") from None
+        if period_row(period, now) is None:
+            raise Http404("no such month") from None
+        return None
 
 
 def _head(name: str) -> str:

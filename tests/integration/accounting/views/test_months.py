@@ -53,6 +53,10 @@ def test_before_anything_is_booked_pages_say_so(sign_in: SignIn) -> None:
     assert "Not booked" in text_of(fin, "/months")
     assert "Nothing is booked yet" in text_of(fin, "/months/2026-11")
     assert "Nothing is booked yet" in text_of(fin, "/charges")
+    asked = text_of(fin, "/charges?period=2026-11")
+    assert "Charges of November 2026" in asked
+    assert "Nothing is booked yet" in asked
+    assert fin.get("/charges?period=2019-01").status_code == 404
     assert fin.get("/months/2019-01").status_code == 404
     assert fin.get("/statements/vision/2026-11").status_code == 404
 
