@@ -110,7 +110,7 @@ def change_list(request: HttpRequest) -> HttpResponse:
         "page": paged(states_of(rows, visitor.now), query.dict()),
         "chosen": chosen,
         "is_filtered": any(chosen.values()),
-        "states": [(name, ChangeState(name).label) for name in states()],
+        "states": [(name, ChangeState(name).label.capitalize()) for name in states()],
         "teams": visible_teams(visitor.scope),
         "is_admin": visitor.scope.is_admin,
         "waiting": states_of(

@@ -470,6 +470,12 @@ def test_a_row_is_shown_as_yaml(desk: Office, sign_in: SignIn) -> None:
     assert "requests.nvidia.com/gpu: &#x27;24&#x27;" in page
 
 
+def test_states_to_filter_by_are_written_as_on_their_badges(sign_in: SignIn) -> None:
+    page = text(sign_in("ana").get("/changes"))
+    assert "Partly applied" in page
+    assert "Partly Applied" not in page
+
+
 def test_a_team_sees_how_its_quota_was_changed(desk: Office, sign_in: SignIn) -> None:
     change = desk.applied(quota(18))
     page = sign_in("mia").get("/teams/vision/quota")
