@@ -8,6 +8,7 @@ from django.db import connection
 
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import WINDOW_MS, Interval, to_ms
+from accounting.domain.core.read_once import read_once
 
 # The window in which a cluster's live data began has a rest of what files have, and a part of
 # what its scrapes expect.
@@ -69,6 +70,7 @@ def day_coverage(
     return {day: found.get(day, DayCoverage(day, 0, 0, 0, 0)) for day in days.each()}
 
 
+@read_once
 def hours_with_data(period: Interval, cluster: str = "") -> set[int]:
     """The UTC hours of a period in which any window has facts, as their start in ms."""
     with connection.cursor() as cursor:

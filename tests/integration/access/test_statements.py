@@ -16,13 +16,17 @@ from tests.story import Story
 
 MOST = {
     "/": 20,
+    "/?range=last-7-days": 22,
     "/teams": 16,
+    "/teams?range=last-7-days": 16,
     "/teams/vision": 34,
+    "/teams/vision?range=last-7-days": 36,
+    "/teams/vision/workloads": 12,
     "/quotas": 30,
     "/quotas/limits": 21,
     "/tiers": 19,
     "/queues": 17,
-    "/months": 15,
+    "/months": 16,
     "/waste": 22,
     "/recommendations": 16,
     "/gpus": 30,
@@ -35,11 +39,17 @@ MOST = {
     "/data-health": 19,
     "/attribution": 12,
     "/what-if": 13,
+    "/setup": 12,
+    "/account": 10,
 }
 """Statements by page, of an administrator: five of them are who asks and what may be seen."""
 
 LINES = 60
-LONGER = {"/gpus": 264}  # every GPU by days, hours and facts at once
+LONGER = {
+    "/gpus": 264,  # every GPU by days, hours and facts at once
+    "/?range=last-7-days": 65,  # the first and last day are not whole
+    "/teams/vision?range=last-7-days": 65,
+}
 """Of a statement: one that is longer cannot be changed without fear, and takes long to plan."""
 
 

@@ -199,42 +199,6 @@ def test_an_empty_range_says_where_data_are(sign_in: SignIn) -> None:
     assert "Data is available from" in page
 
 
-@pytest.mark.parametrize(
-    ("path", "queries"),
-    [
-        # Each has two queries for the badges of what waits: requests for quotas, and of finance.
-        ("/", 20),  # too little to compare with; what the month's statements come to
-        ("/?range=last-7-days", 22),  # a comparison, and which hours have data
-        ("/teams", 16),  # with the month's statements
-        ("/teams?range=last-7-days", 16),
-        # five for the month and its budget; six for waste: findings, the idle cost of all days and
-        # of measured ones, and its parts
-        ("/teams/vision", 35),
-        ("/teams/vision?range=last-7-days", 37),
-        ("/teams/vision/workloads", 12),
-        ("/gpus", 36),
-        (
-            "/prices",
-            13,
-        ),  # when each model came, the lists, and those that finance prepared
-        ("/attribution", 12),
-        ("/data-health", 19),  # with rates of namespaces without a team
-        ("/setup", 12),  # who can administer, and reserved names of teams
-        ("/account", 10),  # the latest sign-ins
-    ],
-)
-def test_a_page_costs_so_many_queries(
-    sign_in: SignIn,
-    django_assert_num_queries: DjangoAssertNumQueries,
-    path: str,
-    queries: int,
-) -> None:
-    client = sign_in("ana")
-    client.get(path)
-    with django_assert_num_queries(queries):
-        client.get(path)
-
-
 def test_more_teams_cost_no_more_queries(
     sign_in: SignIn, story: Story, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
