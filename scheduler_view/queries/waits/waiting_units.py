@@ -147,6 +147,13 @@ class WaitingUnitRow:
         return found
 
     @property
+    def is_each_holder_enough(self) -> bool:
+        """True if no set of holders was tried and is not enough, because more keeps the work."""
+        return not any(
+            one["change"] in ("end_pod", "end_pods") for one in self.not_enough
+        )
+
+    @property
     def is_cause_later(self) -> bool:
         """Whether it was not seen from its begin that it waits for this."""
         return self.since is None or self.cause_since - self.since > LONGEST_GAP

@@ -94,5 +94,22 @@ def test_the_holder_of_lower_priority_is_named(desk: Office, sign_in: SignIn) ->
     assert re.search(lower + "search-prod/search-holds", page)
 
 
+def test_holders_are_enough_only_if_nothing_else_keeps_the_work(
+    desk: Office, sign_in: SignIn
+) -> None:
+    del desk
+    ana, path = sign_in("ana"), f"/queues/{row_number('vision-train')}"
+    said = "Each line is enough: if all its pods end"
+    assert said in text(ana.get(path))
+    wait = UnitWait.objects.get(name="vision-train")
+    held = {"change": "end_pod", "pod": "search-prod/search-holds"}
+    wait.content["not_enough"] = [{**held, "remains": [{"cause": "node_mismatch"}]}]
+    wait.save()
+    page = text(ana.get(path))
+    assert "The pod search-prod/search-holds ends; then" in page
+    assert said not in page
+    assert "It also needs what is said under" in page
+
+
 def row_number(name: str) -> int:
     return WaitRecord.objects.get(name=name).pk
