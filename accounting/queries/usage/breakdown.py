@@ -22,7 +22,7 @@ from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import rounded, rounded_each, total_of
 from accounting.queries.selection import Selection
 from accounting.queries.usage.series import STEPS, step_key
-from accounting.queries.usage.usage import usage_rows
+from accounting.queries.usage.usage import usage_lists, usage_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def breakdown(
     places: int,
     step: str = "day",
 ) -> Breakdown:
-    """Split a selection by a dimension and by step; three queries, two without `sides`.
+    """Split a selection by a dimension and by step; two queries, one without `sides`.
 
     Args:
         selection: with its period set.
@@ -137,9 +137,9 @@ def breakdown(
         places: of the currency.
         step: hour, day or month.
     """
-    exact = usage_rows(selection, (dimension,))
+    exact, by_step = usage_lists(selection, (dimension,), (dimension, STEPS[step]))
     rows = rounded_each(exact, places)
-    finer = rounded(usage_rows(selection, (dimension, STEPS[step])), places)
+    finer = rounded(by_step, places)
     earlier = _earlier(selection, dimension, sides, places)
     return Breakdown(
         rows=tuple(sorted(rows, key=_by_charge)),

@@ -18,7 +18,7 @@ from accounting.queries.usage.coverage import (
     day_coverage,
     missing_days,
 )
-from accounting.queries.usage.ledger import ledger_rows, ledger_total
+from accounting.queries.usage.ledger import ledger_with_total
 from accounting.queries.usage.ranking import largest, moved_most
 from accounting.web import figures, shapes, tables
 from accounting.web.downloads import csv_answer
@@ -140,10 +140,9 @@ def _capacity(
 ) -> dict[str, Any]:
     """The whole fleet: only for people who see every team."""
     selection = state.selection()
-    row = ledger_total(selection)
+    row, rows = ledger_with_total(selection, (state.step_dimension,))
     if not row.wall_ms:
         return {}
-    rows = ledger_rows(selection, (state.step_dimension,))
     return {
         "ledger": shapes.capacity(row, length_ms, places),
         "platform": row.charge_of(PLATFORM_STATES),

@@ -15,11 +15,11 @@ from tests.sessions import give
 from tests.story import Story
 
 MOST = {
-    "/": 20,
+    "/": 18,
     "/?range=last-7-days": 22,
-    "/teams": 16,
-    "/teams?range=last-7-days": 16,
-    "/teams/vision": 34,
+    "/teams": 15,
+    "/teams?range=last-7-days": 15,
+    "/teams/vision": 33,
     "/teams/vision?range=last-7-days": 36,
     "/teams/vision/workloads": 12,
     "/quotas": 30,
