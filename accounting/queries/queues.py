@@ -1,8 +1,10 @@
 """Queues of batch schedulers as their metrics last reported (`report queues`)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from accounting.domain.core.read_once import read_once
 from accounting.domain.inventory.scheduler_queues import (
     QueueFacts,
     QueueKey,
@@ -23,15 +25,23 @@ class QueueRow:
 
 def queue_rows(*, cluster: str = "") -> list[QueueRow]:
     """Every queue, by cluster, scheduler, name and resource; for people who see all teams."""
-    found = []
-    for one in clusters_named(cluster):
-        values = {
-            QueueKey(*row[:5]): QueueValue(
-                row[6], math.inf if row[5] is None else row[5]
-            )
-            for row in QueueSample.objects.filter(cluster=one).values_list(
-                "scheduler", "queue", "resource", "field", "part", "value", "at_ms"
-            )
-        }
-        found += [QueueRow(one.name, facts) for facts in queue_facts(values)]
+    values = _values()
+    return [
+        QueueRow(one.name, facts)
+        for one in clusters_named(cluster)
+        for facts in queue_facts(values.get(one.pk, {}))
+    ]
+
+
+@read_once
+def _values() -> Mapping[int, Mapping[QueueKey, QueueValue]]:
+    """What metrics say, by number of the cluster."""
+    found: dict[int, dict[QueueKey, QueueValue]] = {}
+    rows = QueueSample.objects.values_list(
+        *("cluster", "scheduler", "queue", "resource", "field", "part"),
+        *("value", "at_ms"),
+    )
+    for cluster, *key, value, at_ms in rows:
+        amount = math.inf if value is None else value
+        found.setdefault(cluster, {})[QueueKey(*key)] = QueueValue(at_ms, amount)
     return found

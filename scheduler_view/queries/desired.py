@@ -1,26 +1,52 @@
-"""What is desired of a cluster: rows of targets and tiers, read once for a page."""
+"""What is desired of clusters: rows of targets and tiers, read once for a page.
 
-from collections.abc import Sequence
+Those of all clusters are read at once: they are few, and most pages show every cluster.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from accounting.domain.core.read_once import read_once
 from accounting.models import Cluster
 from scheduler_view.models import QueueTarget, QuotaTarget, Tier
 
+Row = TypeVar("Row", QueueTarget, QuotaTarget, Tier)
 
-@read_once
+
 def quota_targets(cluster: Cluster) -> Sequence[QuotaTarget]:
     """Quotas with their teams, in order of team, resource and tier."""
-    rows = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
-    return list(rows.order_by("team__name", "resource", "tier"))
+    return _quota_targets().get(cluster.pk, [])
 
 
-@read_once
 def queue_targets(cluster: Cluster) -> Sequence[QueueTarget]:
     """Fields of queues and workload priority classes."""
-    return list(QueueTarget.objects.filter(cluster=cluster))
+    return _queue_targets().get(cluster.pk, [])
+
+
+def tiers(cluster: Cluster) -> Sequence[Tier]:
+    """Tiers, the highest first."""
+    return _tiers().get(cluster.pk, [])
 
 
 @read_once
-def tiers(cluster: Cluster) -> Sequence[Tier]:
-    """Tiers, the highest first."""
-    return list(Tier.objects.filter(cluster=cluster).order_by("-value", "name"))
+def _quota_targets() -> Mapping[int, Sequence[QuotaTarget]]:
+    rows = QuotaTarget.objects.select_related("team")
+    return _by_cluster(rows.order_by("team__name", "resource", "tier"))
+
+
+@read_once
+def _queue_targets() -> Mapping[int, Sequence[QueueTarget]]:
+    return _by_cluster(QueueTarget.objects.all())
+
+
+@read_once
+def _tiers() -> Mapping[int, Sequence[Tier]]:
+    return _by_cluster(Tier.objects.order_by("-value", "name"))
+
+
+def _by_cluster(rows: Iterable[Row]) -> Mapping[int, Sequence[Row]]:
+    found: defaultdict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row.cluster_id].append(row)
+    return found

@@ -1,12 +1,13 @@
 """Which namespaces of a cluster belong to a team, by the current bindings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from django.db.models import OuterRef, Q, Subquery
 
+from accounting.domain.core.read_once import read_once
 from accounting.domain.inventory.label_names import label_name
 from accounting.models import Binding, BindingKind, Namespace, NamespaceLabels
 
@@ -31,10 +32,7 @@ def namespaces_by_team(
         live: labels by namespace, from the API server.
         at: when the rules must be valid.
     """
-    valid = Binding.objects.filter(
-        Q(valid_to__isnull=True) | Q(valid_to__gt=at), valid_from__lte=at
-    ).order_by("position", "pk")
-    rules = [_Rule(*row) for row in valid.values_list(*_Rule._fields)]
+    rules = _rules(at)
     plain = _plain(rules)
     globs = [(i, rule) for i, rule in enumerate(rules) if _is_glob(rule)]
     found: dict[int, list[str]] = {}
@@ -45,6 +43,14 @@ def namespaces_by_team(
         if team is not None:
             found.setdefault(team, []).append(name)
     return found
+
+
+@read_once
+def _rules(at: datetime) -> Sequence[_Rule]:
+    valid = Binding.objects.filter(
+        Q(valid_to__isnull=True) | Q(valid_to__gt=at), valid_from__lte=at
+    ).order_by("position", "pk")
+    return [_Rule(*row) for row in valid.values_list(*_Rule._fields)]
 
 
 def owners(cluster_id: int, names: Iterable[str], at: datetime) -> dict[str, int]:
@@ -75,7 +81,7 @@ def _is_glob(rule: _Rule) -> bool:
     return not is_name or any(letter in rule.glob for letter in "*?[")
 
 
-def _plain(rules: list[_Rule]) -> dict[str, tuple[int, int | None]]:
+def _plain(rules: Sequence[_Rule]) -> dict[str, tuple[int, int | None]]:
     """Position and team of the first rule of each plain name."""
     found: dict[str, tuple[int, int | None]] = {}
     for place, rule in enumerate(rules):

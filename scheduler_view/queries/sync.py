@@ -52,11 +52,17 @@ class ObservationRow:
     error: str
 
 
-@read_once
-def sync_rows(cluster: str) -> dict[ObjectKey, SyncRow]:
+def sync_rows(cluster: str) -> Mapping[ObjectKey, SyncRow]:
     """Every object of a cluster that was compared."""
-    return {
-        (key := ObjectKey(row.kind, row.namespace, row.name)): SyncRow(
+    return _sync_rows().get(cluster, {})
+
+
+@read_once
+def _sync_rows() -> Mapping[str, Mapping[ObjectKey, SyncRow]]:
+    found: dict[str, dict[ObjectKey, SyncRow]] = {}
+    for row in Drift.objects.select_related("cluster"):
+        key = ObjectKey(row.kind, row.namespace, row.name)
+        found.setdefault(row.cluster.name, {})[key] = SyncRow(
             key,
             row.state,
             row.since,
@@ -65,8 +71,7 @@ def sync_rows(cluster: str) -> dict[ObjectKey, SyncRow]:
             row.by_at,
             row.message,
         )
-        for row in Drift.objects.filter(cluster__name=cluster)
-    }
+    return found
 
 
 def observation_rows() -> dict[str, ObservationRow]:

@@ -56,6 +56,7 @@ def waste(request: HttpRequest) -> HttpResponse:
     shown = paged([line for line in lines if line.row.is_in_totals], query)
     others = [line for line in lines if not line.row.is_in_totals]
     apart = page_of(others, request.GET.get("apart", ""), size_of(query))
+    explained = with_evidence([*shown.lines, *apart.lines], state)
     led = led_selection(state.selection(**({"team": ref.slug} if ref else {})))
     context = {
         "state": state,
@@ -70,9 +71,9 @@ def waste(request: HttpRequest) -> HttpResponse:
         if led and report.days
         else (),
         "page": shown,
-        "lines": with_evidence(shown.lines, state),
+        "lines": explained[: len(shown.lines)],
         "apart": apart,
-        "apart_lines": with_evidence(apart.lines, state),
+        "apart_lines": explained[len(shown.lines) :],
         "needs_api": NEEDS_API,
         "limits": limits_of_days(state.days, [state.cluster] if state.cluster else ()),
         "not_observed": clusters_not_observed(state.cluster or ""),
@@ -91,7 +92,7 @@ def led_team(scope: Scope, slug: str) -> TeamRef | None:
 
 
 def with_evidence(lines: Sequence[WasteLine], state: PageState) -> list[WasteLine]:
-    """Lines of one page with their largest findings."""
+    """The same lines with their largest findings; one query."""
     found = evidence_of([line.row for line in lines], state.days)
     return [
         WasteLine(

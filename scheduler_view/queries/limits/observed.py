@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from accounting.access import Scope
+from accounting.domain.core.read_once import read_once
 from accounting.models import Cluster, Team
 from scheduler_view.domain.limits.maker import OURS, Maker, maker_of
 from scheduler_view.domain.objects.desired import ObjectKey
@@ -94,10 +95,15 @@ def teams_of(cluster: Cluster, at: datetime) -> dict[str, Team]:
     live = known_namespaces(cluster.pk)
     for _, _, name, manifest in limiting_objects(cluster.pk, [NAMESPACE]):
         live[name] = manifest["metadata"].get("labels") or live.get(name, {})
-    teams = Team.objects.in_bulk()
+    teams = _teams()
     return {
         name: teams[team]
         for team, names in namespaces_by_team(live, at).items()
         for name in names
         if team in teams
     }
+
+
+@read_once
+def _teams() -> Mapping[int, Team]:
+    return Team.objects.in_bulk()
