@@ -1,5 +1,7 @@
 """The objects of desired quotas, as they are sent to the API server."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from accounting.models import Cluster
@@ -8,10 +10,25 @@ from scheduler_view.mapping import target_of, tier_of
 from scheduler_view.models import QuotaTarget, Tier
 
 
-def quota_objects(cluster: Cluster, team: str) -> list[dict[str, Any]]:
-    """Every quota object of a team in a cluster, in the order of its name."""
+@dataclass(frozen=True, slots=True)
+class QuotaObjects:
+    """What is sent for a team's quotas in a cluster.
+
+    Attributes:
+        bodies: the objects, in the order of their names.
+        unknown_tiers: that its quotas name and the cluster's tiers do not have: such a quota has no
+            object, because nobody knows the PriorityClasses that it counts.
+    """
+
+    bodies: Sequence[Mapping[str, Any]]
+    unknown_tiers: Sequence[str]
+
+
+def quota_objects(cluster: Cluster, team: str) -> QuotaObjects:
+    """The quota objects of a team in a cluster."""
     targets = QuotaTarget.objects.filter(cluster=cluster).select_related("team")
     tiers = {row.name: tier_of(row) for row in Tier.objects.filter(cluster=cluster)}
     own = [target_of(row) for row in targets if row.team.slug == team]
-    found = desired_quotas(own, tiers)
-    return [found[key] for key in sorted(found)]
+    unknown = {one.tier for one in own if one.tier} - tiers.keys()
+    found = desired_quotas([one for one in own if one.tier not in unknown], tiers)
+    return QuotaObjects([found[key] for key in sorted(found)], sorted(unknown))

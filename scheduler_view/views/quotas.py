@@ -307,11 +307,12 @@ def quota_yaml(request: HttpRequest) -> HttpResponse:
     if team is None:
         raise Http404("no such team")
     cluster = get_object_or_404(Cluster, name=parameter(request.GET, "cluster"))
-    bodies = quota_objects(cluster, team.slug)
+    found = quota_objects(cluster, team.slug)
     context = {
         "team": team,
         "cluster": cluster.name,
-        "text": yaml.safe_dump_all(bodies, sort_keys=False),
-        "count": len(bodies),
+        "text": yaml.safe_dump_all(found.bodies, sort_keys=False),
+        "count": len(found.bodies),
+        "unknown_tiers": found.unknown_tiers,
     }
     return render(request, "scheduler_view/quota_yaml.html", context)

@@ -14,7 +14,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from accounting.models import AuditLink, OrganisationRole, Person
+from accounting.models import AuditLink, OrganisationRole, Person, Team
 from scheduler_view.models import ChangeSet, QuotaTarget
 from scheduler_view.observation.watch import look_once
 from tests.integration.conftest import SignIn
@@ -467,6 +467,22 @@ def test_a_silent_cluster_is_said_with_the_age_of_what_is_shown(
 def test_a_row_is_shown_as_yaml(desk: Office, sign_in: SignIn) -> None:
     page = text(sign_in("mia").get("/quotas/yaml?cluster=north&team=vision"))
     assert "kind: ResourceQuota" in page
+    assert "requests.nvidia.com/gpu: &#x27;24&#x27;" in page
+
+
+def test_yaml_names_a_tier_that_is_not_there(desk: Office, sign_in: SignIn) -> None:
+    vision = Team.objects.get(slug="vision")
+    QuotaTarget.objects.create(
+        cluster=desk.cluster,
+        team=vision,
+        resource=RESOURCE,
+        tier="gone",
+        gpus=2,
+        split={"vision-prod": 2},
+        version=1,
+    )
+    page = text(sign_in("mia").get("/quotas/yaml?cluster=north&team=vision"))
+    assert "No object is sent for quotas of gone: north has no such tier." in page
     assert "requests.nvidia.com/gpu: &#x27;24&#x27;" in page
 
 
