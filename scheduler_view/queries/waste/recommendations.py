@@ -78,7 +78,7 @@ def recommendation_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ClusterDays:
     """The findings of one cluster on some days, of which some are measured."""
 
     measured: int
@@ -109,7 +109,7 @@ class _SavingsReader:
             for cluster, after in self._after.items()
         }
 
-    def _parts(self, wanted: Sequence[tuple[int, DayRange]]) -> list[_Part]:
+    def _parts(self, wanted: Sequence[tuple[int, DayRange]]) -> list[_ClusterDays]:
         """Of clusters and days."""
         if not wanted:
             return []
@@ -130,7 +130,7 @@ class _SavingsReader:
             rows: dict[tuple[Subject, str], list[WasteRow]] = {}
             for row in each:
                 rows.setdefault((_subject(cluster, row), row.currency), []).append(row)
-            parts.append(_Part(len(measured[name or ""]), rows))
+            parts.append(_ClusterDays(len(measured[name or ""]), rows))
         return parts
 
     def rows(self) -> Iterator[RecommendationRow]:
@@ -208,7 +208,7 @@ class _SavingsReader:
         self,
         row: RecommendationRow,
         decision: RecommendationDecision,
-        since: _Part | None,
+        since: _ClusterDays | None,
     ) -> RecommendationRow:
         name = decision.owner.get_full_name() or decision.owner.get_username()
         return replace(
@@ -221,7 +221,10 @@ class _SavingsReader:
         )
 
     def _saved(
-        self, row: RecommendationRow, decision: RecommendationDecision, since: _Part
+        self,
+        row: RecommendationRow,
+        decision: RecommendationDecision,
+        since: _ClusterDays,
     ) -> Decimal | None:
         part = since.waste_of(row.subject, row.row.currency)
         before = Fraction(decision.raw_per_day)
