@@ -18,7 +18,7 @@ def reset() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE accounting_cluster, accounting_team, accounting_unitprice,"
-            f" accounting_billing, usage_family_day, {partitions.TABLES} CASCADE"
+            f" accounting_billing, {partitions.TABLES} CASCADE"
         )
 
 
