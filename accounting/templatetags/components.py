@@ -63,7 +63,7 @@ def table_wrap(content: str, *title_id: str | int, label: str = "") -> SafeStrin
         label: its name if it has no heading.
     """
     if "<pre" not in content and "<textarea" not in content:
-        content = mark_safe(_INDENTED.sub("\n", content))  # noqa: S308  # as it was
+        content = mark_safe(_INDENTED.sub("\n", content))  # noqa: S308  # escaped before
     name, value = ("aria-label", label)
     if title_id:
         name, value = "aria-labelledby", "".join(str(part) for part in title_id)

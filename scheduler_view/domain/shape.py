@@ -148,8 +148,9 @@ def _said(value: object) -> str:
 
 
 def _is_whole(value: object) -> bool:
-    is_int = isinstance(value, int) and not isinstance(value, bool)
-    return is_int and -INT64 <= value < INT64  # type: ignore[operator]
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return -INT64 <= value < INT64
 
 
 def _is_quantity(value: object) -> bool:
