@@ -21,9 +21,9 @@ def sort_th(
     context: Mapping[str, Any], column: str, label: str, css: str = ""
 ) -> SafeString:
     """A column head that sorts by the address; a second click reverses the order."""
-    state = context["state"]
-    is_now = state.sort.lstrip("-") == column
-    is_down = state.sort.startswith("-")
+    sort = context["request"].GET.get("sort", "")
+    is_now = sort.lstrip("-") == column
+    is_down = sort.startswith("-")
     following = column if is_now and is_down else f"-{column}"
     if is_now and not is_down:
         following = f"-{column}"
@@ -33,7 +33,7 @@ def sort_th(
         column,
         f" {css}" if css else "",
         format_html(' aria-sort="{}"', order) if order else "",
-        state.url(sort=following, page=""),
+        _changed(context, sort=following, page=""),
         label,
         icon("arrow-down" if is_down else "arrow-up") if is_now else "",
     )
@@ -44,14 +44,20 @@ def page_url(
     context: Mapping[str, Any], number: int, by: int, name: str = "page"
 ) -> str:
     """The address of the previous or next page, with the other parameters of this one."""
-    target, page = name or "page", str(number + by)
+    return _changed(context, **{name or "page": str(number + by)})
+
+
+def _changed(context: Mapping[str, Any], **changes: str) -> str:
+    """This page with other values in its address; an empty value removes it."""
     state = context.get("state")  # pages without a range have none
-    if state is None:
-        query = context["request"].GET.copy()
-        query[target] = page
-        return f"?{query.urlencode()}"
-    url: str = state.url(**{target: page})
-    return url
+    if state is not None:
+        return str(state.url(**changes))
+    query = context["request"].GET.copy()
+    for name, value in changes.items():
+        query.pop(name, None)
+        if value:
+            query[name] = value
+    return f"?{query.urlencode()}"
 
 
 @register.simple_tag(takes_context=True)

@@ -30,6 +30,7 @@ class StatementTable:
 
     Attributes:
         teams, all: sums of the rows as they are shown.
+        has_rounding: whether any row needs the column.
     """
 
     rows: tuple[tuple[StatementRow, StatementCells], ...]
@@ -37,11 +38,7 @@ class StatementTable:
     platform: StatementCells
     all: StatementCells
     held_ms: int
-
-    @property
-    def has_rounding(self) -> bool:
-        """Whether any row needs the column."""
-        return any(cells.rounding.amount for _, cells in self.rows)
+    has_rounding: bool
 
 
 def statement_table(rows: Sequence[StatementRow]) -> StatementTable:
@@ -55,6 +52,7 @@ def statement_table(rows: Sequence[StatementRow]) -> StatementTable:
         platform,
         _sum([teams, platform]),
         sum(row.held_ms for row in rows),
+        any(one.rounding.amount for _, one in cells),
     )
 
 

@@ -44,6 +44,7 @@ from accounting.views.finance.months.period_forms import (
     OverrideForm,
     PeriodReasonForm,
 )
+from accounting.web.finance.statements import statement_page
 from accounting.web.permissions import Visitor, page, posted, visitor_of
 
 STATES = {
@@ -127,6 +128,7 @@ def _month(
     statements = (
         statement_rows(booking, visitor.scope, before) if booking is not None else []
     )
+    table = statement_table(statements)
     context = {
         "row": row,
         "period_state": CLOSING_STATE if closing.is_unfinished else STATES[row.state],
@@ -134,8 +136,8 @@ def _month(
         "booking": booking,
         "checks": check_rows(checks, request.user.get_username()),
         "blocking": [one for one in checks if one.is_blocking],
-        "statements": statements,
-        "table": statement_table(statements),
+        "table": table,
+        "page": statement_page(table, request.GET),
         "has_cost_centers": any(one.cost_centre for one in statements),
         "is_latest_closed": is_closed and _is_latest(row),
         "reopening": _reopening(row, visitor),
