@@ -110,6 +110,14 @@ FAMILY_DAYS = DAYS.replace("usage_day", "usage_family_day").replace(
     "usage_hour", "usage_day"
 )
 
+# For every hour and cluster: each state, compared with its hours.
+TOTALS = f"""
+    WITH a AS (
+        SELECT cluster_id, hour_start AS at, {EACH} FROM usage_hour_total GROUP BY 1, 2
+    ), b AS (SELECT cluster_id, hour_start AS at, {EACH} FROM usage_hour GROUP BY 1, 2)
+    SELECT 'total of ' || at, ({DIFFER})::int, 0 FROM a FULL JOIN b USING (cluster_id, at)
+"""
+
 LINES = f"""
     SELECT cluster_id, hour_start, model, {MONEY} AS money FROM usage_hour
     WHERE NOT EXISTS (SELECT FROM accounting_dirtyhour d
@@ -154,6 +162,7 @@ def _compared(database: psycopg.Connection) -> Iterator[Pair]:
     yield from _rows(database, HOURS)
     yield from _rows(database, DAYS)
     yield from _rows(database, FAMILY_DAYS)
+    yield from _rows(database, TOTALS)
     yield from _money(database)
 
 

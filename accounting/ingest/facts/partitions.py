@@ -45,8 +45,9 @@ ALL_HOURS = (HOURS, INTENSITY_HOURS, *HOURS_BY_GPU)
 ALL_DAYS = (DAYS, INTENSITY_DAYS, *DAYS_BY_GPU)
 ALL_WINDOWS = (WINDOWS, INTENSITY_WINDOWS)
 ALL = (*ALL_WINDOWS, *ALL_HOURS, *ALL_DAYS)
-TABLES = ", ".join([*(table.name for table in ALL), "usage_family_day"])
-"""As SQL lists them, with the days by family, which TRUNCATE of days does not empty."""
+KEPT_BY_TRIGGERS = ("usage_family_day", "usage_hour_total")
+TABLES = ", ".join([*(table.name for table in ALL), *KEPT_BY_TRIGGERS])
+"""As SQL lists them, with the sums that TRUNCATE of hours and days does not empty."""
 
 
 def ensure(tables: Iterable[Table], start: datetime, end: datetime) -> int:

@@ -45,6 +45,7 @@ def keep() -> list[str]:
         dropped += partitions.drop_expired(table, kept_by_gpu)
     for table in partitions.KEPT_AS_HOURS:
         dropped += partitions.drop_expired(table, newest - HOURS_KEPT)
+    forget_totals(newest - HOURS_KEPT)
     scrape_buffer.forget(before)
     objects.forget_pods(before)
     return dropped
@@ -70,6 +71,17 @@ def _first_not_rolled_up() -> datetime | None:
 def _oldest(*marks: QuerySet[Any]) -> datetime | None:
     found = [rows.aggregate(first=Min("hour_start"))["first"] for rows in marks]
     return min((first for first in found if first is not None), default=None)
+
+
+def forget_totals(before: datetime) -> None:
+    """Delete the totals of hours that were dropped."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """DELETE FROM usage_hour_total t WHERE t.hour_start < %s AND NOT EXISTS (
+                   SELECT FROM usage_hour u
+                   WHERE u.cluster_id = t.cluster_id AND u.hour_start = t.hour_start)""",
+            [before],
+        )
 
 
 _EXPIRED = """

@@ -7,9 +7,9 @@ from django.db import connection
 from accounting.domain.core.interval import Interval
 from accounting.queries.audit.chain_checks import audit_checks
 from accounting.queries.audit.day_checks import UNLIKE_FACTS, bounds, stored_days
-from accounting.queries.audit.family_checks import FAMILY_CHECK
 from accounting.queries.audit.gpu_checks import GPU_CHECKS
 from accounting.queries.audit.invariant import Check, Verdict
+from accounting.queries.audit.sum_checks import SUM_CHECKS
 from accounting.rating.charge_sql import INTENSITY_COLUMNS, difference, over, raw
 from accounting.rating.states_sql import (
     STATE_COLUMNS,
@@ -172,7 +172,7 @@ CHECKS: Sequence[Check] = (
         "every billing day whose facts are kept has exactly their time, none of it twice",
         UNLIKE_FACTS,
     ),
-    FAMILY_CHECK,
+    *SUM_CHECKS,
     *GPU_CHECKS,
     *(
         Check(

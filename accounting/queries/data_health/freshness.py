@@ -94,7 +94,7 @@ _QUERY = """
         SELECT coalesce(sum(busy_ms), 0)::bigint AS busy,
                coalesce(sum(idle_ms), 0)::bigint AS idle,
                coalesce(sum(unknown_ms), 0)::bigint AS unknown
-        FROM usage_hour
+        FROM usage_hour_total
         WHERE hour_start > (SELECT newest FROM span) - interval '1 day'
     )
     SELECT clock_timestamp(), span.newest, span.oldest,

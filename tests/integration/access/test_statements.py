@@ -1,5 +1,6 @@
 """How many statements a page asks the database, how long they are, and that it asks none twice."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -83,6 +84,17 @@ def test_page_asks_little_and_nothing_twice(story: Story, page: str) -> None:
     assert len(asked) <= MOST[page]
     longest = max(found, key=lambda sql: len(sql.strip().splitlines()))
     assert len(longest.strip().splitlines()) <= LONGER.get(page, LINES)
+
+
+USAGE = re.compile(r"\busage_(window|hour|day|family_day|gpu_hour|gpu_day)\b")
+WITHOUT_USAGE = ("/account", "/audit", "/changes", "/contests", "/prices", "/tiers")
+
+
+@pytest.mark.usefixtures("db")
+@pytest.mark.parametrize("page", WITHOUT_USAGE)
+def test_frame_of_a_page_sums_no_usage(story: Story, page: str) -> None:
+    """The badge has a total of each hour: the day that it sums has a hundred thousand rows."""
+    assert [sql for sql in _statements(page) if USAGE.search(sql)] == []
 
 
 def _statements(page: str) -> list[str]:

@@ -46,6 +46,9 @@ FAULTS = {
     "an hour that was forgotten": "DELETE FROM usage_hour WHERE team_id = 0",
     "a day that was counted twice": "UPDATE usage_day SET free_ms = free_ms * 2",
     "a family that has more": "UPDATE usage_family_day SET free_ms = free_ms * 2",
+    "a total of hours that has less": (
+        "UPDATE usage_hour_total SET free_ms = free_ms - 1"
+    ),
     "a rate that nobody set": "UPDATE usage_hour SET rate = rate + 0.000001",
     "a price that nobody took": (
         "UPDATE accounting_unitprice SET rate_per_gpu_hour = 2.100001"

@@ -9,7 +9,7 @@ from django.db import connection
 from accounting.actions.bindings import add_binding
 from accounting.ingest.facts.family_days import move_families
 from accounting.models import Binding, Cluster, Pod, Team, Workload
-from accounting.queries.audit.family_checks import FAMILY_CHECK
+from accounting.queries.audit.sum_checks import FAMILY_CHECK
 from tests.integration.accounting.rating.books import TEN, Books
 from tests.integration.accounting.rating.test_families import SET_UP, label
 from tests.integration.accounting.support import run

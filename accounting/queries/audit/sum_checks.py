@@ -1,8 +1,8 @@
-"""Days by family against the days that they are sums of (I5)."""
+"""Sums that triggers keep, against their rows (I5): days by family, totals of hours."""
 
 from accounting.queries.audit.invariant import Check
 from accounting.rating.charge_sql import KEY_COLUMNS, RATE_COLUMNS, SUMMED_COLUMNS
-from accounting.rating.states_sql import wall
+from accounting.rating.states_sql import STATE_COLUMNS, columns, sums, wall
 
 _KEY = ("cluster_id", *(name for name in KEY_COLUMNS if name != "workload_id"))
 _DAYS = "u.billing_on >= (%(start)s)::date - 1 AND u.billing_on <= (%(end)s)::date"
@@ -30,3 +30,23 @@ FAMILY_CHECK = Check(
     FROM a FULL JOIN b USING ({", ".join(_KEY)}, family) WHERE {_DIFFER}
     """,
 )
+
+HOUR_CHECK = Check(
+    "totals of hours match their hours (I5)",
+    "every hour has a total, with exactly the time of its rows",
+    f"""
+    WITH a AS (
+        SELECT cluster_id, hour_start, {columns()} FROM usage_hour_total
+        WHERE hour_start >= %(start)s AND hour_start < %(end)s
+    ), b AS (
+        SELECT cluster_id, hour_start, {sums()} FROM usage_hour
+        WHERE hour_start >= %(start)s AND hour_start < %(end)s
+        GROUP BY cluster_id, hour_start
+    )
+    SELECT hour_start::text, coalesce({wall("a")}, 0)::text, coalesce({wall("b")}, 0)::text
+    FROM a FULL JOIN b USING (cluster_id, hour_start)
+    WHERE {" OR ".join(f"a.{s} IS DISTINCT FROM b.{s}" for s in STATE_COLUMNS)}
+    """,
+)
+
+SUM_CHECKS = (FAMILY_CHECK, HOUR_CHECK)
