@@ -125,13 +125,15 @@ def _figures(gpus: int, asked: dict[str, Asked], memory: float) -> Iterator[Figu
 
 def _workbook() -> Figure:
     request = ExportRequest(What.CHARGES, scale.LAST_CLOSED, format=Format.XLSX)
+    seconds, rows = [], 0
     with TemporaryDirectory(prefix="gpu-ledger-bench-") as folder:
-        began = time.perf_counter()
-        written = write_file(request, Path(folder) / "charges.xlsx")
-        took = time.perf_counter() - began
-    rows = int(written.metadata["rows"])
+        for _ in range(3):
+            began = time.perf_counter()
+            written = write_file(request, Path(folder) / "charges.xlsx")
+            seconds.append(time.perf_counter() - began)
+            rows = int(written.metadata["rows"])
     what = f"charges as XLSX, of {XLSX_LINES:,} lines"
-    ms = took * 1000 * XLSX_LINES / rows
+    ms = statistics.median(seconds) * 1000 * XLSX_LINES / rows
     return Figure("P25", what, ms, 600, "ms", at_most=True, detail={"rows": rows})
 
 

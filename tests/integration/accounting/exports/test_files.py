@@ -11,13 +11,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from accounting.domain.billing.charge_lines import Line
-from accounting.exports import xlsx_file
 from accounting.exports.files import WriteProgress, write_file
 from accounting.exports.request import ExportError, ExportRequest, Format, prepare
 from accounting.exports.stream import stream
@@ -147,37 +145,6 @@ def test_parquet_has_exact_decimals_and_times(
             else:
                 guarded = value[:1] in "=+-@\uff1d\uff0b\uff0d\uff20\t\n\r"
                 assert text == ("'" + value if guarded else value), name
-
-
-def test_xlsx_has_text_as_text_and_exact_numbers(
-    lines: list[Line], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(xlsx_file, "SHEET_ROWS", 70)
-    request = ExportRequest(What.CHARGES, "2026-10", format=Format.XLSX)
-    book_ = openpyxl.load_workbook(write_file(request, tmp_path).path)
-    assert book_.sheetnames == ["charges", "charges 2", "charges 3"]
-    rows = []
-    for sheet in book_:
-        header, *below = sheet.iter_rows()
-        names = [cell.value for cell in header]
-        assert len(below) <= 70
-        rows += [dict(zip(names, row, strict=True)) for row in below]
-    assert len(rows) == len(lines)
-    cells = [cell for row in rows for cell in row.values()]
-    assert not any(cell.data_type == "f" for cell in cells)
-    texts = {row["workload"].value for row in rows} - {None}
-    assert "=1+1" in texts
-    assert any(cell.data_type == "n" and cell.value for cell in cells)
-    total = sum(Decimal(str(row["charge"].value or 0)) for row in rows)
-    assert total == sum(line.charge or 0 for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("cell", "exact"),
-    [("0.1", True), ("-123456789.012345", True), ("1234567890.123456", False)],
-)
-def test_more_than_15_digits_stay_text(cell: str, *, exact: bool) -> None:
-    assert xlsx_file.is_exact(cell) is exact
 
 
 def test_unknown_periods_teams_and_profiles_are_refused(
