@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.serializers import texts
+from accounting.kit import texts
 from accounting.serializers.row import NumberField, RowSerializer
 
 

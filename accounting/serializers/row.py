@@ -13,7 +13,7 @@ from typing import Any
 from rest_framework import serializers
 
 from accounting.domain.core.interval import to_ms
-from accounting.serializers import texts
+from accounting.kit import texts
 
 Members = dict[str, Any]
 _Read = Callable[[Any], Any]

@@ -8,6 +8,7 @@ from accounting.domain.core.interval import Interval, to_ms
 from accounting.domain.core.money import minor_places
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import total_of
+from accounting.kit.texts import instant
 from accounting.queries.data_health.unobserved import (
     DataGap,
     data_gaps,
@@ -17,7 +18,6 @@ from accounting.queries.data_health.unobserved import (
 from accounting.queries.teams.teams import TeamRef, team_named, visible_teams
 from accounting.queries.usage.ranking import largest
 from accounting.queries.usage.usage import usage_rows
-from accounting.serializers.texts import instant
 from accounting.web.page_state import PageState
 from accounting.web.tables import WorkloadLine, workload_lines
 

@@ -24,7 +24,7 @@ from accounting.api.schema import PERIOD, lists, takes
 from accounting.api.writes import checked
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.models import Budget
-from accounting.queries.finance.budgets.anomalies import anomaly_report
+from accounting.queries.finance.budgets.anomalies import AnomalyRow, anomaly_report
 from accounting.queries.finance.budgets.budgets import (
     BudgetRow,
     budget_row,
@@ -38,14 +38,15 @@ from accounting.queries.selection import (
     is_on_days,
 )
 from accounting.rights import BUDGETS, SET_BUDGETS
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.finance.budgets import (
-    AnomalySerializer,
     BudgetBodySerializer,
     BudgetEndSerializer,
-    BudgetSerializer,
 )
 
 SHOWN_DAYS = timedelta(days=28)  # of anomalies without `from` and `to`
+BUDGET = serializer_of(BudgetRow)
+ANOMALY = serializer_of(AnomalyRow)
 
 
 class BudgetsView(RowsView):
@@ -55,15 +56,15 @@ class BudgetsView(RowsView):
     right = BUDGETS
     parameters = ("team",)
 
-    @lists(BudgetSerializer, parameters)
+    @lists(BUDGET, parameters)
     def get(self, request: Request) -> Response:
         """List budgets in their current period: all, or those of the teams that one leads."""
         teams = self.selection(request).filters.get("team", ())
         time = ledger_time(timezone.now())
         rows = budget_rows(scope_of(request.user), time, teams=teams)
-        return self.listed(request, rows, BudgetSerializer)
+        return self.listed(request, rows, BUDGET)
 
-    @takes(BudgetBodySerializer, BudgetSerializer)
+    @takes(BudgetBodySerializer, BUDGET)
     def post(self, request: Request) -> Response:
         """Create a budget (201), or change the amount of the same one (200)."""
         actor = finance_of(request)
@@ -99,7 +100,7 @@ class BudgetsView(RowsView):
         except BudgetError as error:
             raise exceptions.ValidationError({"amount": str(error)}) from error
         code = status.HTTP_200_OK if known else status.HTTP_201_CREATED
-        return Response(BudgetSerializer.one(_row(known or budget)), status=code)
+        return Response(BUDGET.one(_row(known or budget)), status=code)
 
 
 class BudgetEndView(RowsView):
@@ -107,7 +108,7 @@ class BudgetEndView(RowsView):
 
     subject = "budgets"
 
-    @takes(BudgetEndSerializer, BudgetSerializer, 409)
+    @takes(BudgetEndSerializer, BUDGET, 409)
     def post(self, request: Request, number: int) -> Response:
         """End a budget: it raises no more alerts, and its past periods stay readable."""
         actor = finance_of(request)
@@ -122,7 +123,7 @@ class BudgetEndView(RowsView):
                 end_budget(budget, actor=actor, reason=values["reason"])
             except BudgetError as error:
                 raise ConflictError(str(error)) from error
-            return Response(BudgetSerializer.one(row))
+            return Response(BUDGET.one(row))
 
         return answered_once(request, make)
 
@@ -134,7 +135,7 @@ class AnomaliesView(RowsView):
     right = BUDGETS
     parameters = (*PERIOD, "team", "minimum")
 
-    @lists(AnomalySerializer, parameters)
+    @lists(ANOMALY, parameters)
     def get(self, request: Request) -> Response:
         """List anomalies, newest first: of all teams, or of those that one leads."""
         selection = self.selection(request)
@@ -146,7 +147,7 @@ class AnomaliesView(RowsView):
             _minimum(request.query_params.get("minimum")),
             selection.filters.get("team", ()),
         )
-        return self.listed(request, report.rows, AnomalySerializer)
+        return self.listed(request, report.rows, ANOMALY)
 
 
 def finance_of(request: Request) -> Any:

@@ -19,6 +19,7 @@ from accounting.booking.method_comparison import (
     days_to_compare,
 )
 from accounting.domain.billing.methods import METHODS
+from accounting.kit.texts import amount
 from accounting.problems import Refused
 from accounting.queries.finance.months.method_text import described_methods
 from accounting.rating.billing_settings import billing_at
@@ -28,7 +29,6 @@ from accounting.serializers.finance.methods import (
     MethodSerializer,
 )
 from accounting.serializers.row import Members
-from accounting.serializers.texts import amount
 
 
 class MethodsView(RowsView):

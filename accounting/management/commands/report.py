@@ -18,7 +18,7 @@ from accounting.management.corrections import correction_report
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.queries.data_health.issues import OPEN, issue_rows
 from accounting.queries.dimensions import FILTERS
-from accounting.queries.finance.budgets.budgets import budget_rows
+from accounting.queries.finance.budgets.budgets import BudgetRow, budget_rows
 from accounting.queries.finance.budgets.history import ledger_time
 from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
@@ -35,7 +35,7 @@ from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_stream
 from accounting.rating.billing_settings import billing_remembered
 from accounting.serializers.data_health import IssueSerializer
-from accounting.serializers.finance.budgets import BudgetSerializer
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.queues import QueueRowSerializer
 from accounting.serializers.usage import (
     HoldRowSerializer,
@@ -198,4 +198,4 @@ def _current(what: str, selection: Selection) -> Iterable[Mapping[str, Any]]:
         )
     teams = selection.filters.get("team", ())
     rows = budget_rows(EVERYTHING, ledger_time(timezone.now()), teams=teams)
-    return BudgetSerializer.each(rows)
+    return serializer_of(BudgetRow).each(rows)

@@ -6,8 +6,8 @@ from typing import Any
 from rest_framework import serializers
 
 from accounting.domain.billing.charge_lines import PLATFORM
+from accounting.kit import texts
 from accounting.models import Team
-from accounting.serializers import texts
 from accounting.serializers.row import MoneyField, RowSerializer, SecondsField
 
 FIRST_YEAR, LAST_YEAR = 1970, 8999

@@ -5,12 +5,12 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounting.kit import texts
 from accounting.queries.finance.months.statement_document import (
     CAUSES,
     Item,
     StatementDocument,
 )
-from accounting.serializers import texts
 from accounting.serializers.row import (
     GpuHoursField,
     Members,

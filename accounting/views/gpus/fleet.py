@@ -10,6 +10,7 @@ from django.shortcuts import render
 
 from accounting.domain.core.interval import DAY_MS, Interval
 from accounting.domain.core.money import amount_of
+from accounting.kit.texts import instant
 from accounting.queries.gpus.fleet import GpuMoney, gpu_money, gpu_rows
 from accounting.queries.gpus.fleet_count import fleet_count, node_offers
 from accounting.queries.gpus.holders import gpus_held_by, held_in, holders_now
@@ -17,7 +18,6 @@ from accounting.queries.gpus.timeline import held_stretches, presences
 from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import visible_teams
 from accounting.queries.usage.usage import usage_rows
-from accounting.serializers.texts import instant
 from accounting.views.gpus.free_gpus import free_table
 from accounting.views.gpus.gpu_line import (
     GpuLine,

@@ -14,6 +14,7 @@ from accounting.domain.core.money import minor_places
 from accounting.domain.intensity.summary import NOT_OBSERVED, together
 from accounting.domain.reports.rows import UNMAPPED, UsageRow
 from accounting.domain.samples.sample_counts import samples_note
+from accounting.kit.texts import instant
 from accounting.queries.gpus.fleet import gpu_rows
 from accounting.queries.gpus.gpu_events import GpuEvent, gpu_events
 from accounting.queries.gpus.steps import GpuStep, gpu_steps
@@ -29,7 +30,6 @@ from accounting.queries.usage.intensity import with_intensity
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_rows, usage_total
 from accounting.rights import ONE_GPU
-from accounting.serializers.texts import instant
 from accounting.views import timelines
 from accounting.views.gpus import small_charts
 from accounting.views.gpus.gpu_line import line_of

@@ -14,6 +14,7 @@ from accounting.domain.billing.forecast import (
     units_of,
 )
 from accounting.domain.core.billing_calendar import DAY, DayRange
+from accounting.kit.rows import TextOrNull, column, member, row
 from accounting.queries.finance.budgets.history import (
     History,
     LedgerTime,
@@ -27,25 +28,26 @@ from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef
 NO_PART: Part = ("", "", "")
 
 
-@dataclass(frozen=True, slots=True)
+@row("Anomaly")
 class AnomalyRow:
-    """A team's unusual day, in the billing currency; its driver is the part that moved most."""
+    """An unusual day of a team, and the part of it that moved most."""
 
-    team: str
-    team_name: str
-    team_slot: int
-    day: date
-    currency: str
-    expected: Decimal
-    actual: Decimal
-    model: str
-    namespace: str
-    workload: str
+    team: str = column()
+    day: date = column()
+    currency: str = column()
+    expected: Decimal = column()
+    actual: Decimal = column()
 
-    @property
+    @member()
     def difference(self) -> Decimal:
         """Actual less expected."""
         return self.actual - self.expected
+
+    model: TextOrNull = column()
+    namespace: TextOrNull = column()
+    workload: TextOrNull = column()
+    team_name: str
+    team_slot: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +154,16 @@ def _rows(
         model, namespace, workload = driver(parts, series, day) or NO_PART
         rows.append(
             AnomalyRow(
-                ref.slug,
-                ref.name,
-                ref.slot,
-                day,
-                time.currency,
-                units_of(check.expected),
-                units_of(check.actual),
-                model,
-                namespace,
-                workload,
+                team=ref.slug,
+                team_name=ref.name,
+                team_slot=ref.slot,
+                day=day,
+                currency=time.currency,
+                expected=units_of(check.expected),
+                actual=units_of(check.actual),
+                model=model,
+                namespace=namespace,
+                workload=workload,
             )
         )
     return rows

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import Annotated
 
 from django.db.models import QuerySet
 
@@ -12,7 +13,8 @@ from accounting.access import Scope
 from accounting.domain.billing.budgets import UNITS, pace, period_of
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.domain.core.rounding import half_even
-from accounting.models import Budget, BudgetMeasure, BudgetVersion, Team
+from accounting.kit.rows import GpuHours, TextOrNull, column, derived, member, row
+from accounting.models import Budget, BudgetMeasure, BudgetUnit, BudgetVersion, Team
 from accounting.queries.finance.budgets.alerts import AlertRow, reached_now, recorded
 from accounting.queries.finance.budgets.history import History, LedgerTime
 from accounting.queries.finance.budgets.outlook import (
@@ -37,9 +39,12 @@ class VersionRow:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+_FORECAST = "null without 14 complete days of history"
+
+
+@row("Budget")
 class BudgetRow:
-    """A budget in one period.
+    """A budget in its current period; amounts are in `currency`, or in GPU-hours without one.
 
     Attributes:
         team, team_name: "" for a department's budget.
@@ -47,24 +52,58 @@ class BudgetRow:
         currency: "" for GPU-hours.
         amount: of the period; `version` is its number.
         outlook: None if bills are in another currency by now.
-        pace: what an even use of the budget had come to by now.
         alerts: thresholds that were reached in this period: of its amount as the data shows
             them now, and those recorded of others.
     """
 
-    id: int
-    team: str
+    id: int = column()
+    team: TextOrNull = column("null for a budget of a department")
+    department: TextOrNull = column()
+    unit: str = column(choices=BudgetUnit)
+    measure: str = column(choices=BudgetMeasure)
+    currency: TextOrNull = column("null for GPU-hours")
+    amount: Decimal = column()
+    version: int = column("1 for the first amount")
+    period_from = derived(date, "period.first")
+    period_to = derived(date, "period.after", "the first day after the period")
+    actual = derived(
+        Decimal | None,
+        "outlook.actual",
+        "so far; null if bills are in another currency by now",
+    )
+    pace: Decimal = column("what an even use of the budget had come to by now")
+    forecast = derived(Decimal | None, "outlook.forecast.amount", _FORECAST)
+    forecast_low = derived(
+        Decimal | None,
+        "outlook.forecast.low",
+        "lower end of the range in which four of five periods end",
+    )
+    forecast_high = derived(Decimal | None, "outlook.forecast.high", "upper end of it")
+    past_error = derived(
+        Annotated[Decimal, str] | None,
+        "outlook.forecast.past_error",
+        "mean error of the forecast over its history, as a share of the amounts",
+    )
+    history_days = derived(
+        int | None,
+        "outlook.history_days",
+        "complete days that the forecast is made from",
+    )
+    without_money_gpu_hours = derived(
+        GpuHours | None,
+        "outlook.without_money_ms",
+        "held time without a price: the actual is a lower bound",
+    )
+
+    @member("thresholds of the period: 50, 80, 100, forecast")
+    def reached(self) -> list[str]:
+        """The thresholds of the alerts."""
+        return list(dict.fromkeys(alert.threshold for alert in self.alerts))
+
     team_name: str
-    department: str
-    unit: str
-    measure: str
-    currency: str
-    amount: Decimal
-    version: int
     version_id: int
     period: DayRange
     outlook: Outlook | None
-    pace: Decimal
     alerts: tuple[AlertRow, ...]
     ended_on: date | None
 
@@ -87,11 +126,6 @@ class BudgetRow:
     def left(self) -> Decimal | None:
         """The amount less the actual; negative if it is spent."""
         return self.amount - self.outlook.actual if self.outlook else None
-
-    @property
-    def reached(self) -> list[str]:
-        """The thresholds of the alerts."""
-        return list(dict.fromkeys(alert.threshold for alert in self.alerts))
 
 
 @dataclass(frozen=True, slots=True)

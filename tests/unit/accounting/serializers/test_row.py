@@ -15,6 +15,7 @@ from rest_framework import serializers
 
 from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.rounding import half_even
+from accounting.kit.texts import gpu_hours, instant
 from accounting.serializers.row import (
     GpuHoursField,
     MoneyField,
@@ -22,7 +23,6 @@ from accounting.serializers.row import (
     RowSerializer,
     TextOrNullField,
 )
-from accounting.serializers.texts import gpu_hours, instant
 
 
 @dataclass(frozen=True, slots=True)

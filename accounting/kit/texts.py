@@ -3,9 +3,10 @@
 Milliseconds, counts and ratios are numbers; GPU-hours and money are strings (rules.md N36).
 """
 
+from datetime import datetime
 from decimal import Decimal
 
-from accounting.domain.core.interval import HOUR_MS, to_instant
+from accounting.domain.core.interval import HOUR_MS, to_instant, to_ms
 from accounting.domain.core.money import Money, minor_places
 from accounting.domain.core.rounding import half_even
 
@@ -34,3 +35,18 @@ def instant(ms: int) -> str:
     at = to_instant(ms)
     spec = "milliseconds" if ms % 1000 else "seconds"
     return at.isoformat(timespec=spec).replace("+00:00", "Z")
+
+
+def text_or_null(value: str) -> str | None:
+    """The text; null if it is empty."""
+    return value or None
+
+
+def moment(at: datetime) -> str:
+    """`2026-10-01T10:00:00Z`, with milliseconds where they are not zero."""
+    return instant(to_ms(at))
+
+
+def iso(at: datetime) -> str:
+    """`2026-10-01T10:00:00+00:00`."""
+    return at.isoformat()

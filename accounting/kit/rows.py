@@ -1,0 +1,156 @@
+"""Rows that lists show: what is said about each value, once, beside the value.
+
+A row is a frozen dataclass. What stands in it as `column`, `derived` or `member` is a member of
+REST, CSV and commands, in this order; a field without one is for the program alone. The type says
+how a value is written; where it does not say enough, it is annotated with the function that writes
+it.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    TypeVar,
+    dataclass_transform,
+    get_type_hints,
+)
+
+from accounting.kit import texts
+
+Choices = type[Enum] | Iterable[str]
+_Row = TypeVar("_Row", bound=type)
+_Value = TypeVar("_Value")
+
+TextOrNull = Annotated[str, texts.text_or_null]
+"""A text; null if it is empty."""
+
+GpuHours = Annotated[int, texts.gpu_hours]
+"""Milliseconds, written as GPU-hours with six places."""
+
+MsInstant = Annotated[int, texts.instant]
+"""Milliseconds since 1970, written as ISO 8601, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowColumn:
+    """One member of a row.
+
+    Attributes:
+        name: in JSON and CSV.
+        type: what it is; with `| None` it may be null.
+        source: where the row has it: attributes, separated by dots; None on the way is null.
+        help: for the OpenAPI document.
+        choices: the only values that it can have.
+        is_detail: a member of the item only, not of the list.
+    """
+
+    name: str
+    type: Any
+    source: str
+    help: str
+    choices: Choices | None
+    is_detail: bool = False
+
+
+class Derived(Generic[_Value]):
+    """A member that a row does not store."""
+
+    def __init__(self, column: RowColumn, read: Callable[[Any], _Value]) -> None:
+        self.column, self.read = column, read
+
+    def __get__(self, found: Any, owner: type) -> _Value:
+        """The value of a row."""
+        del owner
+        return self if found is None else self.read(found)  # type: ignore[return-value]
+
+
+def column(
+    help: str = "",  # noqa: A002  # as the framework calls it
+    *,
+    name: str = "",
+    choices: Choices | None = None,
+    is_detail: bool = False,
+) -> Any:
+    """A field of a row that is a member; `name` if the member has another name."""
+    said = RowColumn(name, None, "", help, choices, is_detail)
+    return dataclasses.field(metadata={RowColumn: said})
+
+
+def derived(
+    type_: Any,
+    source: str,
+    help: str = "",  # noqa: A002
+    *,
+    choices: Choices | None = None,
+    is_detail: bool = False,
+) -> Any:
+    """A member that is read along a path, such as `outlook.forecast.low`; None on it is null."""
+
+    def read(found: Any) -> Any:
+        for name in source.split("."):
+            found = None if found is None else getattr(found, name)
+        return found
+
+    return Derived(RowColumn("", type_, source, help, choices, is_detail), read)
+
+
+def member(
+    help: str = "",  # noqa: A002
+    *,
+    choices: Choices | None = None,
+) -> Callable[[Callable[[Any], _Value]], Derived[_Value]]:
+    """A property of a row that is a member; its type is what it returns."""
+
+    def declare(read: Callable[[Any], _Value]) -> Derived[_Value]:
+        type_ = get_type_hints(read, include_extras=True)["return"]
+        return Derived(RowColumn("", type_, "", help, choices), read)
+
+    return declare
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(column,))
+def row(component: str) -> Callable[[_Row], _Row]:
+    """A frozen dataclass whose members are declared.
+
+    Args:
+        component: its name in the OpenAPI document.
+    """
+
+    def declare(cls: _Row) -> _Row:
+        said = [*_said(cls)]  # before the dataclass takes its fields out of the class
+        made: Any = dataclass(frozen=True, slots=True)(cls)
+        made.component_, made.columns_ = component, said
+        return made  # type: ignore[no-any-return]
+
+    return declare
+
+
+def _said(cls: type) -> Iterable[RowColumn]:
+    for name, value in vars(cls).items():
+        if isinstance(value, Derived):
+            found = value.column
+            yield replace(found, name=name, source=found.source or name)
+        elif isinstance(value, dataclasses.Field) and RowColumn in value.metadata:
+            found = value.metadata[RowColumn]
+            yield replace(found, name=found.name or name, source=name)
+
+
+def is_declared(type_: Any) -> bool:
+    """Whether it is a class of rows whose members are declared."""
+    return isinstance(type_, type) and "columns_" in vars(type_)
+
+
+@cache
+def columns_of(row_type: type) -> tuple[RowColumn, ...]:
+    """The members of a row, in their order."""
+    hints = get_type_hints(row_type, include_extras=True)
+    said: list[RowColumn] = vars(row_type)["columns_"]
+    return tuple(
+        replace(one, type=hints[one.source] if one.type is None else one.type)
+        for one in said
+    )
