@@ -1,9 +1,9 @@
 """Rows that lists show: what is said about each value, once, beside the value.
 
-A row is a frozen dataclass. What stands in it as `column`, `derived` or `member` is a member of
-REST, CSV and commands, in this order; a field without one is for the program alone. The type says
-how a value is written; where it does not say enough, it is annotated with the function that writes
-it.
+A row is a frozen dataclass. What is written in it as `column`, `derived` or `member` is a member
+of REST, CSV and commands, in this order; a field without one is for the program alone. The type
+says how a value is written; where it does not say enough, it is annotated with the function that
+writes it.
 """
 
 import dataclasses
@@ -86,17 +86,17 @@ def derived(
     source: str,
     help: str = "",  # noqa: A002
     *,
+    name: str = "",
     choices: Choices | None = None,
-    is_detail: bool = False,
 ) -> Any:
     """A member that is read along a path, such as `outlook.forecast.low`; None on it is null."""
 
     def read(found: Any) -> Any:
-        for name in source.split("."):
-            found = None if found is None else getattr(found, name)
+        for attribute in source.split("."):
+            found = None if found is None else getattr(found, attribute)
         return found
 
-    return Derived(RowColumn("", type_, source, help, choices, is_detail), read)
+    return Derived(RowColumn(name, type_, source, help, choices), read)
 
 
 def member(
@@ -114,17 +114,18 @@ def member(
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(column,))
-def row(component: str) -> Callable[[_Row], _Row]:
+def row(component: str, *, detail: str = "") -> Callable[[_Row], _Row]:
     """A frozen dataclass whose members are declared.
 
     Args:
         component: its name in the OpenAPI document.
+        detail: what an item with the members of `is_detail` is, for the same.
     """
 
     def declare(cls: _Row) -> _Row:
         said = [*_said(cls)]  # before the dataclass takes its fields out of the class
         made: Any = dataclass(frozen=True, slots=True)(cls)
-        made.component_, made.columns_ = component, said
+        made.component_, made.detail_, made.columns_ = component, detail, said
         return made  # type: ignore[no-any-return]
 
     return declare
@@ -134,7 +135,7 @@ def _said(cls: type) -> Iterable[RowColumn]:
     for name, value in vars(cls).items():
         if isinstance(value, Derived):
             found = value.column
-            yield replace(found, name=name, source=found.source or name)
+            yield replace(found, name=found.name or name, source=found.source or name)
         elif isinstance(value, dataclasses.Field) and RowColumn in value.metadata:
             found = value.metadata[RowColumn]
             yield replace(found, name=found.name or name, source=name)

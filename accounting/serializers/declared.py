@@ -53,6 +53,8 @@ def serializer_of(row_type: type, *, is_detail: bool = False) -> type[RowSeriali
         if is_detail or not one.is_detail
     }
     about = (row_type.__doc__ or "").partition("\n\n")[0]
+    if is_detail:
+        about = vars(row_type)["detail_"]
     return type(f"{name}Serializer", (RowSerializer,), {**fields, "__doc__": about})
 
 

@@ -26,13 +26,14 @@ from accounting.queries.finance.months.contests import (
 )
 from accounting.queries.finance.months.lines import BookingError
 from accounting.rights import CONTESTS
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.finance.contests import (
     ContestAnswerSerializer,
     ContestBodySerializer,
-    ContestDetailSerializer,
-    ContestSerializer,
     ReasonSerializer,
 )
+
+CONTEST = serializer_of(ContestRow, is_detail=True)
 
 
 class ContestsView(RowsView):
@@ -42,12 +43,12 @@ class ContestsView(RowsView):
     right = CONTESTS
     parameters = ("team",)
 
-    @lists(ContestSerializer, parameters)
+    @lists(serializer_of(ContestRow), parameters)
     def get(self, request: Request) -> Response:
         """List contests, open ones first: of all teams, or of those that one leads."""
         teams = self.selection(request).filters.get("team", ())
         rows = contest_rows(scope_of(request.user), teams=teams)
-        return self.listed(request, rows, ContestSerializer)
+        return self.listed(request, rows, serializer_of(ContestRow))
 
 
 class StatementContestsView(RowsView):
@@ -57,7 +58,7 @@ class StatementContestsView(RowsView):
     right = CONTESTS
     renderer_classes = JSON_ONLY
 
-    @takes(ContestBodySerializer, ContestDetailSerializer, 409)
+    @takes(ContestBodySerializer, CONTEST, 409)
     def post(self, request: Request, team: str, period: str) -> Response:
         """Contest a statement, one of its rows or one of its lines, as a lead of the team."""
         check_month(period)
@@ -103,7 +104,7 @@ class ContestView(RowsView):
     right = CONTESTS
     renderer_classes = JSON_ONLY
 
-    @reads(ContestDetailSerializer, "contest_retrieve")
+    @reads(CONTEST, "contest_retrieve")
     def get(self, request: Request, number: int) -> Response:
         """One contest with all its steps."""
         return _answered(request, number)
@@ -143,7 +144,7 @@ class ContestStepView(RowsView):
 class ContestAnswerView(ContestStepView):
     """The answer of finance."""
 
-    @takes(ContestAnswerSerializer, ContestDetailSerializer, 409)
+    @takes(ContestAnswerSerializer, CONTEST, 409)
     def post(self, request: Request, number: int) -> Response:
         """Answer an open contest: with a credit or adjustment, a changed rule, or a reason."""
         _row(request, number)
@@ -166,7 +167,7 @@ class ContestAnswerView(ContestStepView):
 class ContestReopenView(ContestStepView):
     """A contest whose answer is not accepted."""
 
-    @takes(ReasonSerializer, ContestDetailSerializer, 409)
+    @takes(ReasonSerializer, CONTEST, 409)
     def post(self, request: Request, number: int) -> Response:
         """Open an answered contest again, as a lead of the team."""
         _row(request, number)
@@ -181,7 +182,7 @@ class ContestReopenView(ContestStepView):
 class ContestAcceptView(ContestStepView):
     """An accepted answer."""
 
-    @takes(None, ContestDetailSerializer, 409)
+    @takes(None, CONTEST, 409)
     def post(self, request: Request, number: int) -> Response:
         """Accept the answer, as a lead of the team."""
         return self.done(request, number, actions.accept_answer)
@@ -190,7 +191,7 @@ class ContestAcceptView(ContestStepView):
 class ContestWithdrawView(ContestStepView):
     """A withdrawn contest."""
 
-    @takes(None, ContestDetailSerializer, 409)
+    @takes(None, CONTEST, 409)
     def post(self, request: Request, number: int) -> Response:
         """Withdraw an open contest, as a lead of the team; it stays readable."""
         return self.done(request, number, actions.withdraw_contest)
@@ -214,7 +215,7 @@ def _contest(request: Request, number: int) -> Contest:
 def _answered(
     request: Request, number: int, code: int = status.HTTP_200_OK
 ) -> Response:
-    return Response(ContestDetailSerializer.one(_row(request, number)), status=code)
+    return Response(CONTEST.one(_row(request, number)), status=code)
 
 
 def _done(step: Callable[[], Any], member: str) -> Any:

@@ -1,4 +1,4 @@
-"""Contests of statements: rows, and the bodies that contest and answer (money.md M34)."""
+"""The bodies that contest a statement and answer a contest (money.md M34)."""
 
 from typing import Any
 
@@ -7,78 +7,7 @@ from rest_framework import serializers
 from accounting.models import (
     AnswerKind,
     Binding,
-    ContestAct,
-    Contested,
-    ContestState,
 )
-from accounting.serializers.row import (
-    MoneyField,
-    RowSerializer,
-    SecondsField,
-    TextOrNullField,
-)
-
-_ANSWERED = "of the latest answer; null without one"
-
-
-class ContestSerializer(RowSerializer):
-    """A contest with its latest answer."""
-
-    id = serializers.IntegerField()
-    team = serializers.CharField()
-    period = serializers.CharField(help_text="YYYY-MM")
-    revision = serializers.IntegerField()
-    of = serializers.ChoiceField(choices=Contested.choices)
-    subject = TextOrNullField(
-        source="key",
-        help_text="JSON of a row's part and labels, or the id of a line; null of a whole statement",
-    )
-    title = serializers.CharField(help_text="what was contested, in words")
-    amount = MoneyField(allow_null=True, help_text="when it was contested")
-    currency = serializers.CharField()
-    state = serializers.ChoiceField(choices=ContestState.choices)
-    reason = serializers.CharField(source="opened.text")
-    contested_by = serializers.CharField(source="opened.by")
-    contested_at = SecondsField(source="opened.at")
-    answer = serializers.ChoiceField(
-        source="answer.answer",
-        choices=AnswerKind.choices,
-        allow_null=True,
-        help_text=_ANSWERED,
-    )
-    answer_reason = serializers.CharField(
-        source="answer.text", allow_null=True, help_text=_ANSWERED
-    )
-    answered_by = serializers.CharField(
-        source="answer.by", allow_null=True, help_text=_ANSWERED
-    )
-    answered_at = SecondsField(source="answer.at", allow_null=True, help_text=_ANSWERED)
-    entry = serializers.CharField(
-        source="answer.entry.number",
-        allow_null=True,
-        help_text="number of the credit or adjustment",
-    )
-    rule = serializers.IntegerField(
-        source="answer.rule", allow_null=True, help_text="id of the changed rule"
-    )
-
-
-class ContestStepSerializer(RowSerializer):
-    """What one person did about a contest."""
-
-    act = serializers.ChoiceField(choices=ContestAct.choices)
-    reason = TextOrNullField(source="text")
-    by = serializers.CharField()
-    at = SecondsField()
-    answer = TextOrNullField(help_text="entry, mapping or reason")
-    entry = serializers.CharField(source="entry.number", allow_null=True)
-    rule = serializers.IntegerField(allow_null=True)
-
-
-class ContestDetailSerializer(ContestSerializer):
-    """A contest with all its steps, the oldest first."""
-
-    steps = ContestStepSerializer(many=True)
 
 
 class ReasonSerializer(serializers.Serializer[Any]):

@@ -9,9 +9,12 @@ from django.db.models import Case, IntegerField, QuerySet, Value, When
 
 from accounting.access import Scope
 from accounting.domain.core.money import Money
+from accounting.kit.rows import TextOrNull, column, derived, row
 from accounting.models import (
+    AnswerKind,
     Contest,
     ContestAct,
+    Contested,
     ContestState,
     ContestStep,
     Entry,
@@ -37,50 +40,70 @@ class AnswerEntry:
         return Money(abs(self.amount.amount), self.amount.currency)
 
 
-@dataclass(frozen=True, slots=True)
+@row("ContestStep")
 class ContestStepRow:
     """What one person did about a contest.
 
     Attributes:
-        act: `contested`, `answered`, `accepted`, `reopened`, `withdrawn`; `words` says it.
-        answer: `entry`, `mapping` or `reason`; "" for other steps.
+        words: what `act` is called.
+        answer: "" for other steps.
         rule: id of the changed rule; None for other answers. Pages name it by its position.
     """
 
-    act: str
+    act: str = column(choices=ContestAct)
+    text: TextOrNull = column(name="reason")
+    by: str = column()
+    at: datetime = column()
+    answer: TextOrNull = column("entry, mapping or reason")
+    entry_number = derived(str | None, "entry.number", name="entry")
+    rule: int | None = column()
     words: str
-    text: str
-    by: str
-    at: datetime
-    answer: str
     entry: AnswerEntry | None
-    rule: int | None
     rule_position: int | None
 
 
-@dataclass(frozen=True, slots=True)
+_ANSWERED = "of the latest answer; null without one"
+
+
+@row("Contest", detail="A contest with all its steps, the oldest first.")
 class ContestRow:
-    """One contest.
+    """A contest with its latest answer.
 
     Attributes:
-        of: statement, row or line; `key` names which one.
+        key: names which row or line.
         title, amount: as they were when it was contested; no amount without a price.
         steps: the oldest first; the first one is the contest itself.
     """
 
-    id: int
+    id: int = column()
+    team: str = column()
+    period: str = column("YYYY-MM")
+    revision: int = column()
+    of: str = column(choices=Contested)
+    key: TextOrNull = column(
+        "JSON of a row's part and labels, or the id of a line; null of a whole statement",
+        name="subject",
+    )
+    title: str = column("what was contested, in words")
+    amount: Money | None = column("when it was contested")
+    currency: str = column()
+    state: str = column(choices=ContestState)
+    reason = derived(str, "opened.text")
+    contested_by = derived(str, "opened.by")
+    contested_at = derived(datetime, "opened.at")
+    answer_kind = derived(
+        str | None, "answer.answer", _ANSWERED, name="answer", choices=AnswerKind
+    )
+    answer_reason = derived(str | None, "answer.text", _ANSWERED)
+    answered_by = derived(str | None, "answer.by", _ANSWERED)
+    answered_at = derived(datetime | None, "answer.at", _ANSWERED)
+    entry = derived(
+        str | None, "answer.entry.number", "number of the credit or adjustment"
+    )
+    rule = derived(int | None, "answer.rule", "id of the changed rule")
+    steps: tuple[ContestStepRow, ...] = column(is_detail=True)
     team_id: int
-    team: str
     team_name: str
-    period: str
-    revision: int
-    of: str
-    key: str
-    title: str
-    amount: Money | None
-    currency: str
-    state: str
-    steps: tuple[ContestStepRow, ...]
 
     @property
     def statement(self) -> str:
