@@ -4,10 +4,11 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
 from accounting.api import documents, explanation, index, reads, writes
+from accounting.api.declared import views_of
 from accounting.api.finance import (
     adjustments,
+    anomalies,
     bills,
-    budgets,
     charges,
     checks,
     closing,
@@ -24,6 +25,7 @@ from accounting.api.finance.price_book import (
     prices,
 )
 from accounting.api.rows import NotThereView
+from accounting.resources.every import RESOURCES
 
 
 def _name(address: str) -> str:
@@ -52,7 +54,6 @@ urlpatterns = [
         ("price-lists/<int:number>", price_lists.PriceListView.as_view()),
         ("conversion-rates", conversions.ConversionRatesView.as_view()),
         ("kube-state-jobs", writes.KubeStateJobsView.as_view()),
-        ("budgets", budgets.BudgetsView.as_view()),
         ("contests", contests.ContestsView.as_view()),
         ("contests/<int:number>", contests.ContestView.as_view()),
         ("contests/<int:number>/answer", contests.ContestAnswerView.as_view()),
@@ -64,7 +65,7 @@ urlpatterns = [
         ("bills/<int:number>/variance", bills.BillVarianceView.as_view()),
         ("bills/<int:number>/unmatched", bills.BillUnmatchedView.as_view()),
         ("bills/<int:number>/final", bills.BillFinalView.as_view()),
-        ("anomalies", budgets.AnomaliesView.as_view()),
+        ("anomalies", anomalies.AnomaliesView.as_view()),
         ("periods", periods.PeriodsView.as_view()),
         ("periods/<slug:period>", periods.PeriodView.as_view()),
         ("periods/<slug:period>/checks", checks.PeriodChecksView.as_view()),
@@ -107,10 +108,10 @@ urlpatterns = [
     )
 ]
 urlpatterns += [
-    path(
-        "budgets/<int:number>/end",
-        login_not_required(budgets.BudgetEndView.as_view()),
-        name="api-budget-end",
-    ),
+    path(address, login_not_required(view.as_view()), name=_name(address))
+    for resource in RESOURCES
+    for address, view in views_of(resource)
+]
+urlpatterns += [
     path("<path:rest>", login_not_required(NotThereView.as_view())),
 ]

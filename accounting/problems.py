@@ -15,6 +15,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from accounting.kit.outcomes import RefusalCode, Refused
 from accounting.parsers import BodyError
 from accounting.queries.paging import StaleError
 from accounting.queries.selection import SelectionError
@@ -25,7 +26,7 @@ MEDIA_TYPE = "application/problem+json"
 Fault = dict[str, Any]
 
 
-class Refused(exceptions.APIException):
+class RequestRefused(exceptions.APIException):
     """A request that the state of an object, or a header, does not allow.
 
     Attributes:
@@ -95,9 +96,22 @@ def _known(error: Exception) -> Exception:
         return exceptions.ParseError(str(error))
     if isinstance(error, HiddenError):
         return Http404()
+    if isinstance(error, Refused):
+        return _refusal(error)
     if isinstance(error, ModelError | IntegrityError):
         return exceptions.ValidationError()
     return error
+
+
+def _refusal(error: Refused) -> Exception:
+    """What the framework answers for a refusal of an action."""
+    if error.code == RefusalCode.MISSING:
+        return Http404()
+    if error.code == RefusalCode.FORBIDDEN:
+        return exceptions.PermissionDenied(str(error))
+    if error.code == RefusalCode.CONFLICT:
+        return RequestRefused(409, str(error))
+    return exceptions.ValidationError({error.member: str(error)})
 
 
 def _faults(error: Exception) -> Iterator[Fault]:
@@ -107,8 +121,11 @@ def _faults(error: Exception) -> Iterator[Fault]:
             yield fault | ({"allowed": list(error.allowed)} if error.allowed else {})
     elif isinstance(error, exceptions.ValidationError):
         yield from _members("#", error.detail)
-    elif isinstance(error, Refused):
+    elif isinstance(error, RequestRefused):
         yield from error.faults
+    elif isinstance(error, Refused) and error.code == RefusalCode.INVALID:
+        pointer = f"#/{error.member}" if error.member else "#"
+        yield {"pointer": pointer, "detail": str(error)}
     elif isinstance(error, BodyError):
         yield {"pointer": error.pointer, "detail": str(error.detail)}
     elif isinstance(error, ModelError):

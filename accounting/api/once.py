@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.actions.idempotency import LONGEST_KEY, KeyReused, digest_of, once
-from accounting.problems import Refused
+from accounting.problems import RequestRefused
 
 _KEPT = ("ETag", "Location")  # headers of an answer that a repetition gets, too
 
@@ -36,7 +36,7 @@ def answered_once(
             a file and its options; None: the data of the request.
 
     Raises:
-        Refused: 422: the key was used with another address or body.
+        RequestRefused: 422: the key was used with another address or body.
     """
 
     def stored() -> dict[str, Any]:
@@ -57,5 +57,7 @@ def answered_once(
             make=stored,
         )
     except KeyReused as error:
-        raise Refused(status.HTTP_422_UNPROCESSABLE_ENTITY, str(error)) from error
+        raise RequestRefused(
+            status.HTTP_422_UNPROCESSABLE_ENTITY, str(error)
+        ) from error
     return Response(found["body"], status=found["status"], headers=found["headers"])

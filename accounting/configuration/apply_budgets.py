@@ -1,12 +1,19 @@
 """Applies the section `budgets` of a setup file."""
 
-from accounting.actions.finance.budgets import change_budget, create_budget
+from accounting.actions.finance.budgets import (
+    SetAmount,
+    SetBudget,
+    change_budget,
+    create_budget,
+)
 from accounting.audit import Actor
 from accounting.configuration.schema_budgets import BudgetSpec
 from accounting.models import Budget, Team
 from accounting.queries.database_clock import database_now
 from accounting.queries.finance.budgets.history import ledger_time
 from accounting.rating.billing_settings import billing_day
+
+REASON = "configure"
 
 
 def set_budget(spec: BudgetSpec, changes: list[str], actor: Actor) -> None:
@@ -22,16 +29,16 @@ def set_budget(spec: BudgetSpec, changes: list[str], actor: Actor) -> None:
     first = billing_day(spec.valid_from) if spec.valid_from else None
     of = spec.team or spec.department
     if budget is None:
-        create_budget(
+        wanted = SetBudget(
             team=team,
             department=spec.department,
             unit=spec.per,
             measure=spec.measure,
             amount=spec.limit,
             from_on=first,
-            actor=actor,
-            reason="configure",
+            reason=REASON,
         )
+        create_budget(wanted, actor)
         changes.append(f"budget of {of} by {spec.per}")
         return
     last = budget.versions.order_by("number").last()
@@ -39,5 +46,6 @@ def set_budget(spec: BudgetSpec, changes: list[str], actor: Actor) -> None:
         return
     current = ledger_time(database_now()).today
     start = max(first or current, current)
-    change_budget(budget, spec.limit, from_on=start, actor=actor, reason="configure")
+    amount = SetAmount(amount=spec.limit, from_on=start, reason=REASON)
+    change_budget(budget.pk, amount, actor)
     changes.append(f"budget of {of} by {spec.per}: {spec.limit}")

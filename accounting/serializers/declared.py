@@ -1,4 +1,4 @@
-"""The serializer of a declared row (`accounting/kit/rows.py`): a field for each member."""
+"""Serializers of declared rows and inputs (`accounting/kit`): a field for each member."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -8,11 +8,13 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from django.db.models import Choices
+from django.db.models import Choices, Model
 from rest_framework import serializers
 
 from accounting.domain.core.money import Money
 from accounting.kit import texts
+from accounting.kit.inputs import Value, values_of
+from accounting.kit.outcomes import Refused
 from accounting.kit.rows import RowColumn, TextOrNull, columns_of, is_declared
 from accounting.serializers.row import (
     MoneyField,
@@ -43,9 +45,18 @@ class WrittenField(serializers.CharField):
         self.to_representation = write  # type: ignore[method-assign,assignment]
 
 
-@cache
-def serializer_of(row_type: type, *, is_detail: bool = False) -> type[RowSerializer]:
-    """The serializer of a declared row; with its details, that of one item."""
+def serializer_of(row_type: type) -> type[RowSerializer]:
+    """The serializer of a declared row."""
+    return _serializer(row_type, is_detail=False)
+
+
+def item_serializer_of(row_type: type) -> type[RowSerializer]:
+    """That of one item, with its details, if there are some."""
+    return _serializer(row_type, is_detail=bool(vars(row_type)["detail_"]))
+
+
+@cache  # the same row is the same component at each address
+def _serializer(row_type: type, *, is_detail: bool) -> type[RowSerializer]:
     name = f"{vars(row_type)['component_']}{'Detail' if is_detail else ''}"
     fields = {
         one.name: _field_of(one)
@@ -56,6 +67,55 @@ def serializer_of(row_type: type, *, is_detail: bool = False) -> type[RowSeriali
     if is_detail:
         about = vars(row_type)["detail_"]
     return type(f"{name}Serializer", (RowSerializer,), {**fields, "__doc__": about})
+
+
+@cache
+def body_of(input_type: Any) -> type[serializers.Serializer[Any]]:
+    """The serializer of the body that a verb takes; its values make the input."""
+
+    def validate(
+        self: serializers.Serializer[Any], attrs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What is wrong together."""
+        del self
+        try:
+            check = getattr(input_type(**attrs), "check", None)
+            if check:
+                check()
+        except Refused as error:
+            raise serializers.ValidationError({error.member: str(error)}) from error
+        return attrs
+
+    return type(
+        f"{input_type.component_}Serializer",
+        (serializers.Serializer,),
+        {one.name: _body_field(one) for one in values_of(input_type)}
+        | {"__doc__": input_type.__doc__, "validate": validate},
+    )
+
+
+def _body_field(value: Value) -> _Field:
+    options: dict[str, Any] = {"help_text": value.help} if value.help else {}
+    if not value.is_required:
+        options |= {"default": value.default} if value.default else {"required": False}
+    type_ = value.type
+    if get_origin(type_) in (Union, UnionType):
+        (type_,) = (one for one in get_args(type_) if one is not NoneType)
+    if value.choices is not None:
+        return serializers.ChoiceField(_choices(value.choices), **options)
+    if issubclass(type_, Model):
+        options["queryset"] = type_._default_manager.all()  # noqa: SLF001  # Django's name
+        if value.by:
+            return serializers.SlugRelatedField(value.by, **options)
+        return serializers.PrimaryKeyRelatedField(**options)
+    if value.size and type_ is Decimal:
+        return serializers.DecimalField(*value.size, **options)
+    if value.size:
+        shortest, longest = value.size
+        options |= {"min_length": shortest} if shortest else {}
+        options["max_length"] = longest
+    found: _Field = _BY_TYPE[type_](**options)
+    return found
 
 
 def _field_of(column: RowColumn) -> _Field:

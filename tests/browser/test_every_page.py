@@ -11,7 +11,7 @@ from django.urls import resolve
 from playwright.sync_api import Browser
 from pytest_django import DjangoDbBlocker
 
-from accounting.actions.finance.budgets import create_budget, fire_alerts
+from accounting.actions.finance.budgets import SetBudget, create_budget, fire_alerts
 from accounting.actions.finance.contests import open_contest
 from accounting.audit import SYSTEM
 from accounting.booking.close import close_period
@@ -169,18 +169,19 @@ def second_job(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[Non
 def budgets(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Budgets of a team and of a department, with the alerts that they raise."""
     del story
-    set_by = {"unit": "month", "actor": SYSTEM, "reason": "Agreed in the last round."}
+    why = "Agreed in the last round."
     with django_db_blocker.unblock():
         forget_budgets()  # of earlier modules, whose budgets have other numbers
         team = Team.objects.get(slug="vision")
-        amount = Decimal(14_000)
-        create_budget(team=team, measure="money", amount=amount, **set_by)  # type: ignore[arg-type]
-        create_budget(
+        money = SetBudget(team=team, amount=Decimal(14_000), reason=why)
+        hours = SetBudget(
             department="Research",
             measure="gpu-hours",
             amount=Decimal(90_000),
-            **set_by,  # type: ignore[arg-type]
+            reason=why,
         )
+        for one in (money, hours):
+            create_budget(one, SYSTEM)
         fire_alerts()
         yield
         forget_budgets()

@@ -11,10 +11,13 @@ from django.utils import timezone
 from accounting.access import EVERYTHING
 from accounting.audit import Actor, act
 from accounting.domain.billing.budgets import period_of
+from accounting.kit.inputs import body, reason, value
+from accounting.kit.outcomes import Done, RefusalCode, Refused
 from accounting.models import (
     Budget,
     BudgetAlert,
     BudgetMeasure,
+    BudgetUnit,
     BudgetVersion,
     Team,
 )
@@ -27,114 +30,159 @@ from accounting.queries.finance.budgets.history import ledger_time
 
 PLACES = Decimal("0.000001")
 LARGEST = Decimal(10) ** 12
+DIGITS = (18, 6)
+AMOUNT = {  # on pages
+    "min_value": 0,
+    "help_text": "For each period, in the billing currency or in GPU-hours.",
+}
+FROM_ON = {
+    "label": "From the period with this day",
+    "help_text": "If empty, the current period.",
+}
 
 
-class BudgetError(ValueError):
-    """The request cannot be fulfilled; nothing was changed."""
+@body("BudgetBody")
+class SetBudget:
+    """A budget to create; the amount of an existing one is changed."""
+
+    team: Team | None = value(by="slug", default=None)
+    department: str = value(size=(0, 200), default="")
+    unit: str = value(
+        choices=BudgetUnit,
+        default=BudgetUnit.MONTH,
+        page={"label": "For each", "required": True},
+    )
+    measure: str = value(
+        choices=BudgetMeasure,
+        default=BudgetMeasure.MONEY,
+        page={"label": "Measured in", "required": True},
+    )
+    amount: Decimal = value(size=DIGITS, page=AMOUNT)
+    from_on: date | None = value(
+        "a day of the first period; default: the current one",
+        default=None,
+        page=FROM_ON,
+    )
+    reason: str = reason()
+
+    def check(self) -> None:
+        """Exactly one of team and department."""
+        if bool(self.team) == bool(self.department):
+            raise Refused("Give a team or a department, and not both.", member="team")
 
 
-def create_budget(
-    *,
-    team: Team | None = None,
-    department: str = "",
-    unit: str,
-    measure: str,
-    amount: Decimal,
-    from_on: date | None = None,
-    actor: Actor,
-    reason: str,
-) -> Budget:
-    """Create a budget of a team or a department.
+@body("BudgetAmount")
+class SetAmount:
+    """An amount of a budget, from a period on."""
 
-    Args:
-        team, department: exactly one of them; a department has at least one team.
-        unit: `month`, `quarter` or `year`.
-        measure: `money`, in the billing currency, or `gpu-hours`.
-        amount: of each period.
-        from_on: a day of the first period; None for the current one.
-        actor: the person who creates it.
-        reason: for the audit log.
+    amount: Decimal = value(size=DIGITS, page=AMOUNT)
+    from_on: date | None = value(default=None, page=FROM_ON)
+    reason: str = reason()
+
+
+@body("BudgetEnd")
+class EndBudget:
+    """Why a budget ends."""
+
+    reason: str = reason()
+
+
+def set_budget(given: SetBudget, actor: Actor) -> Done:
+    """Create a budget, or change the amount of the same one.
 
     Raises:
-        BudgetError: an amount or department that is not valid, or a budget that exists.
+        Refused: as `create_budget` and `change_budget`.
     """
-    if bool(team) == bool(department):
-        raise BudgetError("a budget is for one team or one department")
+    known = Budget.objects.filter(
+        team=given.team,
+        department=given.department,
+        unit=given.unit,
+        measure=given.measure,
+        ended_on=None,
+    ).first()
+    if known is None:
+        return create_budget(given, actor)
+    amount = SetAmount(amount=given.amount, from_on=given.from_on, reason=given.reason)
+    change_budget(known.pk, amount, actor)
+    return Done(known.pk)
+
+
+def create_budget(given: SetBudget, actor: Actor) -> Done:
+    """Create a budget of a team or a department, which has at least one team.
+
+    Raises:
+        Refused: an amount or department that is not valid, or a budget that exists.
+    """
+    given.check()
+    team, department = given.team, given.department
     if department and not Team.objects.filter(department=department).exists():
-        raise BudgetError(f"no team belongs to the department {department!r}")
+        raise Refused(
+            f"no team belongs to the department {department!r}", member="department"
+        )
     time = ledger_time(timezone.now())
-    is_money = measure == BudgetMeasure.MONEY
+    is_money = given.measure == BudgetMeasure.MONEY
     budget = Budget(
         team=team,
         department=department,
-        unit=unit,
-        measure=measure,
+        unit=given.unit,
+        measure=given.measure,
         currency=time.currency if is_money else "",
     )
-    with act(actor, reason):
+    with act(actor, given.reason):
         _check(budget)
         try:
             with transaction.atomic():
                 budget.save()
         except IntegrityError:
-            raise BudgetError(
-                f"{team.slug if team else department} already has a budget by {unit} "
+            raise Refused(
+                f"{team.slug if team else department} already has a budget by {given.unit} "
                 f"in {'money' if is_money else 'GPU-hours'}: change its amount, or end it"
             ) from None
-        first = period_of(unit, from_on or time.today).first
-        _add_version(budget, amount, first, actor, reason)
+        first = period_of(given.unit, given.from_on or time.today).first
+        _add_version(budget, given, first, actor)
     _record_now(budget)
-    return budget
+    return Done(budget.pk, is_new=True)
 
 
-def change_budget(
-    budget: Budget,
-    amount: Decimal,
-    *,
-    from_on: date | None = None,
-    actor: Actor,
-    reason: str,
-) -> BudgetVersion:
+def change_budget(number: int, given: SetAmount, actor: Actor) -> None:
     """Give a budget another amount from a period on; earlier periods keep theirs.
 
-    Args:
-        budget: one that has not ended.
-        amount: of each period.
-        from_on: a day of the first period; None for the current one.
-        actor: the person who changes it.
-        reason: for the audit log.
-
     Raises:
-        BudgetError: the budget has ended, a period that is over, or an amount that is not valid.
+        Refused: the budget has ended, a period that is over, or an amount that is not valid.
     """
-    with act(actor, reason):
-        budget = Budget.objects.select_for_update().get(pk=budget.pk)
-        if budget.ended_on:
-            raise BudgetError(f"this budget ended on {budget.ended_on}")
+    with act(actor, given.reason):
+        budget = _open(number)
         today = ledger_time(timezone.now()).today
         current = period_of(budget.unit, today).first
-        first = period_of(budget.unit, from_on).first if from_on else current
+        first = (
+            period_of(budget.unit, given.from_on).first if given.from_on else current
+        )
         if first < current:
-            raise BudgetError(
-                f"the {budget.unit} that began on {first} is over: its amount stays"
+            raise Refused(
+                f"the {budget.unit} that began on {first} is over: its amount stays",
+                member="from_on",
             )
-        made = _add_version(budget, amount, first, actor, reason)
+        _add_version(budget, given, first, actor)
     _record_now(budget)
-    return made
 
 
-def end_budget(budget: Budget, *, actor: Actor, reason: str) -> Budget:
+def end_budget(number: int, given: EndBudget, actor: Actor) -> None:
     """End a budget: it raises no more alerts. Its past periods stay readable.
 
     Raises:
-        BudgetError: it has ended.
+        Refused: it has ended.
     """
-    with act(actor, reason):
-        budget = Budget.objects.select_for_update().get(pk=budget.pk)
-        if budget.ended_on:
-            raise BudgetError(f"this budget ended on {budget.ended_on}")
+    with act(actor, given.reason):
+        budget = _open(number)
         budget.ended_on = ledger_time(timezone.now()).today
         budget.save(update_fields=["ended_on"])
+
+
+def _open(number: int) -> Budget:
+    """A budget that has not ended, locked."""
+    budget = Budget.objects.select_for_update().get(pk=number)
+    if budget.ended_on:
+        raise Refused(f"this budget ended on {budget.ended_on}", RefusalCode.CONFLICT)
     return budget
 
 
@@ -145,24 +193,26 @@ def _check(budget: Budget) -> None:
         texts = [
             f"{name}: {' '.join(said)}" for name, said in error.message_dict.items()
         ]
-        raise BudgetError("; ".join(texts)) from None
+        raise Refused("; ".join(texts)) from None
 
 
 def _add_version(
-    budget: Budget, amount: Decimal, first: date, actor: Actor, reason: str
-) -> BudgetVersion:
+    budget: Budget, given: SetBudget | SetAmount, first: date, actor: Actor
+) -> None:
+    amount = given.amount
     if not 0 < amount < LARGEST or amount != amount.quantize(PLACES):
-        raise BudgetError(
-            f"the amount {amount} must be above 0 and below 10^12, with at most six places"
+        raise Refused(
+            f"the amount {amount} must be above 0 and below 10^12, with at most six places",
+            member="amount",
         )
     name = actor if isinstance(actor, str) else actor.get_username()
-    return BudgetVersion.objects.create(
+    BudgetVersion.objects.create(
         budget=budget,
         number=budget.versions.count() + 1,
         amount=amount,
         from_on=first,
         set_by=name,
-        reason=reason,
+        reason=given.reason,
     )
 
 

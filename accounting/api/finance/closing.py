@@ -18,7 +18,7 @@ from accounting.api.schema import lists
 from accounting.api.writes import checked
 from accounting.booking.periods import PeriodError
 from accounting.models import CloseOverride, ReopenRequest
-from accounting.problems import Refused
+from accounting.problems import RequestRefused
 from accounting.queries.finance.months.close_requests import close_progress
 from accounting.queries.finance.months.lines import content_of
 from accounting.serializers.finance.periods import (
@@ -175,7 +175,7 @@ def done(act: Callable[[], Any]) -> Any:
 
     Raises:
         ValidationError: the amount of an entry is not possible.
-        Refused: 409, with each check that blocks, or why it is not possible now.
+        RequestRefused: 409, with each check that blocks, or why it is not possible now.
     """
     try:
         return act()
@@ -184,31 +184,31 @@ def done(act: Callable[[], Any]) -> Any:
     except actions.CloseRefused as error:
         blocking = [one.fields() for one in error.checks if one.is_blocking]
         faults = [dict(one) for one in CloseFaultSerializer(blocking, many=True).data]
-        raise Refused(status.HTTP_409_CONFLICT, str(error), faults) from error
+        raise RequestRefused(status.HTTP_409_CONFLICT, str(error), faults) from error
     except EntryAmountError as error:
         raise exceptions.ValidationError({"amount": str(error)}) from error
     except PeriodError as error:
-        raise Refused(status.HTTP_409_CONFLICT, str(error)) from error
+        raise RequestRefused(status.HTTP_409_CONFLICT, str(error)) from error
 
 
 def versions_of(request: Request) -> set[str]:
     """The ETags of `If-Match`.
 
     Raises:
-        Refused: 428 without one.
+        RequestRefused: 428 without one.
     """
     text = request.headers.get("If-Match", "")
     found = {one.strip() for one in text.split(",")} - {""}
     if not found:
-        raise Refused(
+        raise RequestRefused(
             status.HTTP_428_PRECONDITION_REQUIRED,
             "If-Match is missing. Pass the ETag of the month.",
         )
     return found
 
 
-def _changed() -> Refused:
-    return Refused(
+def _changed() -> RequestRefused:
+    return RequestRefused(
         status.HTTP_412_PRECONDITION_FAILED,
         "The month comes to other amounts than this version. Read it again.",
     )

@@ -26,14 +26,14 @@ from accounting.queries.finance.months.contests import (
 )
 from accounting.queries.finance.months.lines import BookingError
 from accounting.rights import CONTESTS
-from accounting.serializers.declared import serializer_of
+from accounting.serializers.declared import item_serializer_of, serializer_of
 from accounting.serializers.finance.contests import (
     ContestAnswerSerializer,
     ContestBodySerializer,
     ReasonSerializer,
 )
 
-CONTEST = serializer_of(ContestRow, is_detail=True)
+CONTEST = item_serializer_of(ContestRow)
 
 
 class ContestsView(RowsView):

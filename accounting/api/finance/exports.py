@@ -21,7 +21,7 @@ from accounting.api.writes import checked
 from accounting.exports.request import ExportError, ExportRequest, Format
 from accounting.exports.tables import What
 from accounting.models import ExportJob, ExportState
-from accounting.problems import Refused
+from accounting.problems import RequestRefused
 from accounting.queries.finance.exports import (
     export_job,
     export_key,
@@ -79,7 +79,7 @@ class ExportsView(RowsView):
         except (BookingError, ExportError) as error:
             raise exceptions.ValidationError({"period": str(error)}) from error
         except ExportLimitError as error:
-            raise Refused(status.HTTP_409_CONFLICT, str(error)) from error
+            raise RequestRefused(status.HTTP_409_CONFLICT, str(error)) from error
         return Response(
             ExportSerializer.one(export_row(job)),
             status.HTTP_201_CREATED,
@@ -133,12 +133,16 @@ class ExportFileView(RowsView):
         answer = job_answer(request._request, job)  # noqa: SLF001  # DRF's public name for it
         if answer.status_code == status.HTTP_409_CONFLICT:
             state = job.error if job.state == ExportState.FAILED else job.state
-            raise Refused(answer.status_code, f"The file is not complete: {state}.")
+            raise RequestRefused(
+                answer.status_code, f"The file is not complete: {state}."
+            )
         if answer.status_code == status.HTTP_410_GONE:
-            raise Refused(answer.status_code, "The file has expired. Request it again.")
+            raise RequestRefused(
+                answer.status_code, "The file has expired. Request it again."
+            )
         if answer.status_code == status.HTTP_416_REQUESTED_RANGE_NOT_SATISFIABLE:
             size = answer.headers["Content-Range"]
-            raise Refused(answer.status_code, f"The range is outside of {size}.")
+            raise RequestRefused(answer.status_code, f"The range is outside of {size}.")
         return answer
 
 

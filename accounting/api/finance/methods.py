@@ -20,7 +20,7 @@ from accounting.booking.method_comparison import (
 )
 from accounting.domain.billing.methods import METHODS
 from accounting.kit.texts import amount
-from accounting.problems import Refused
+from accounting.problems import RequestRefused
 from accounting.queries.finance.months.method_text import described_methods
 from accounting.rating.billing_settings import billing_at
 from accounting.rights import PERIODS
@@ -60,7 +60,7 @@ class PeriodMethodsView(MonthView):
             found = compare_within(days) if days else []
         except ComparisonTooLarge as error:
             detail = f"{error} Use manage.py compare_methods, which has no limit."
-            raise Refused(status.HTTP_409_CONFLICT, detail) from error
+            raise RequestRefused(status.HTTP_409_CONFLICT, detail) from error
         return Response(
             {
                 "period": row.name,

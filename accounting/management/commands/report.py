@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
 
 from accounting.access import EVERYTHING
 from accounting.domain.units.mig_profiles import Policy
@@ -18,8 +17,6 @@ from accounting.management.corrections import correction_report
 from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.queries.data_health.issues import OPEN, issue_rows
 from accounting.queries.dimensions import FILTERS
-from accounting.queries.finance.budgets.budgets import BudgetRow, budget_rows
-from accounting.queries.finance.budgets.history import ledger_time
 from accounting.queries.queues import queue_rows
 from accounting.queries.selection import (
     Amounts,
@@ -34,6 +31,7 @@ from accounting.queries.usage.intensity import ONLY, only_pointless, with_intens
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_stream
 from accounting.rating.billing_settings import billing_remembered
+from accounting.resources.every import RESOURCES
 from accounting.serializers.data_health import IssueSerializer
 from accounting.serializers.declared import serializer_of
 from accounting.serializers.queues import QueueRowSerializer
@@ -43,6 +41,7 @@ from accounting.serializers.usage import (
     UsageRowSerializer,
 )
 
+DECLARED = {one.name: one for one in RESOURCES}
 OF_PERIODS = ("charges", "corrections")  # of a billing period, from its booking
 
 
@@ -53,7 +52,7 @@ class Command(BaseCommand):
     suppressed_base_arguments = HIDDEN
     kinds: tuple[str, ...] = (
         *("usage", "ledger", "holds", "issues", "queues"),
-        *("budgets", *OF_PERIODS),
+        *(*DECLARED, *OF_PERIODS),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -178,24 +177,23 @@ def _rows(
         return LedgerRowSerializer.each(ledger_rows(selection, names))
     if what == "holds":
         return HoldRowSerializer.each(hold_rows(selection))
-    if what in ("queues", "budgets"):
+    if what == "queues" or what in DECLARED:
         return _current(what, selection)
     return IssueSerializer.each(issue_rows(selection, state or OPEN))
 
 
 def _current(what: str, selection: Selection) -> Iterable[Mapping[str, Any]]:
-    """Queues and budgets, which are shown as of now."""
-    refuse_others(selection, ("cluster",) if what == "queues" else ("team",), what)
+    """Queues and declared lists, which are shown as of now."""
+    resource = DECLARED.get(what)
+    refuse_others(selection, resource.filters if resource else ("cluster",), what)
     if selection.period is not None:
         raise SelectionError(
             f"{what} are shown as of now and do not support --from and --to"
         )
-    if what == "queues":
-        chosen = selection.filters.get("cluster", ())
-        found = queue_rows()
-        return QueueRowSerializer.each(
-            row for row in found if not chosen or row.cluster in chosen
-        )
-    teams = selection.filters.get("team", ())
-    rows = budget_rows(EVERYTHING, ledger_time(timezone.now()), teams=teams)
-    return serializer_of(BudgetRow).each(rows)
+    if resource:
+        rows = resource.read(EVERYTHING, selection.filters)
+        return serializer_of(resource.row).each(rows)
+    chosen = selection.filters.get("cluster", ())
+    return QueueRowSerializer.each(
+        row for row in queue_rows() if not chosen or row.cluster in chosen
+    )

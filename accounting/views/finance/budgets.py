@@ -3,40 +3,33 @@
 from datetime import date
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.access import Scope
-from accounting.actions.finance.budgets import (
-    BudgetError,
-    change_budget,
-    create_budget,
-    end_budget,
-)
 from accounting.domain.billing.budgets import PERCENT, Threshold, period_of
 from accounting.domain.core.billing_calendar import DAY
-from accounting.models import Budget
 from accounting.queries.finance.budgets.budgets import (
     BudgetDetail,
     BudgetRow,
     budget_detail,
-    budget_row,
     budget_rows,
 )
 from accounting.queries.finance.budgets.history import LedgerTime
 from accounting.queries.finance.budgets.past_forecasts import past_forecasts
 from accounting.queries.selection import SelectionError
 from accounting.queries.teams.teams import TeamRef, visible_teams
-from accounting.views.finance.budget_forms import AmountForm, BudgetForm, EndBudgetForm
+from accounting.resources.budgets import BUDGETS, CHANGE, CREATE, END
+from accounting.views.declared import form_page
+from accounting.views.finance.budget_forms import BudgetForm
 from accounting.web.finance.budgets import (
     budget_groups,
     budget_line,
     burn_chart,
     time_of,
 )
-from accounting.web.permissions import finance_form, leads, visitor_of
+from accounting.web.permissions import leads, visitor_of
 
 LABELS = {
     **{one: f"{share}% of the budget is spent" for one, share in PERCENT.items()},
@@ -138,94 +131,19 @@ def _day(request: HttpRequest) -> date | None:
     return found
 
 
-@finance_form
-def budget_add(request: HttpRequest) -> HttpResponse:
-    """Set a budget of a team or a department."""
-    visitor = visitor_of(request)
-    start = {"of": f"team:{request.GET.get('team', '')}"}
-    form = BudgetForm(request.POST or None, initial=start)
-    if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data
-        try:
-            made = create_budget(
-                **form.payer,
-                unit=chosen["unit"],
-                measure=chosen["measure"],
-                amount=chosen["amount"],
-                from_on=chosen["from_on"],
-                actor=request.user,  # type: ignore[arg-type]  # the gate lets nobody else in
-                reason=chosen["reason"],
-            )
-        except BudgetError as error:
-            form.add_error(None, _sentence(error))
-        else:
-            messages.success(request, "The budget is saved.")
-            return redirect("budget", made.pk)
-    context = {"form": form, "currency": visitor.billing.currency}
-    status = 422 if _is_refused(request, form) else 200
-    return render(request, "accounting/budget_form.html", context, status=status)
-
-
-@finance_form
-def budget_change(request: HttpRequest, number: int) -> HttpResponse:
-    """Another amount from a period on; earlier periods keep theirs."""
-    row = _current(request, number)
-    form = AmountForm(request.POST or None, initial={"amount": row.amount.normalize()})
-    if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data
-        try:
-            change_budget(
-                Budget.objects.get(pk=number),
-                chosen["amount"],
-                from_on=chosen["from_on"],
-                actor=request.user,  # type: ignore[arg-type]
-                reason=chosen["reason"],
-            )
-        except BudgetError as error:
-            form.add_error(None, _sentence(error))
-        else:
-            messages.success(request, "The amount is saved.")
-            return redirect("budget", number)
-    context = {"form": form, "row": row, "currency": row.currency}
-    status = 422 if _is_refused(request, form) else 200
-    return render(request, "accounting/budget_form.html", context, status=status)
-
-
-@finance_form
-def budget_end(request: HttpRequest, number: int) -> HttpResponse:
-    """End a budget; its past periods stay readable."""
-    row = _current(request, number)
-    form = EndBudgetForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            end_budget(
-                Budget.objects.get(pk=number),
-                actor=request.user,  # type: ignore[arg-type]
-                reason=form.cleaned_data["reason"],
-            )
-        except BudgetError as error:
-            form.add_error(None, _sentence(error))
-        else:
-            messages.success(request, f"The budget of {row.name} has ended.")
-            return redirect("budgets")
-    status = 422 if _is_refused(request, form) else 200
-    context = {"form": form, "row": row}
-    return render(request, "accounting/budget_end.html", context, status=status)
-
-
-def _current(request: HttpRequest, number: int) -> BudgetRow:
-    visitor = visitor_of(request)
-    row = budget_row(visitor.scope, time_of(request), number)
-    if row is None:
-        raise Http404("no such budget")
-    return row
-
-
-def _sentence(error: BudgetError) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _is_refused(request: HttpRequest, form: Any) -> bool:
-    """True for a posted form that changed nothing, also an empty one."""
-    return request.method == "POST" or bool(form.errors)
+budget_add = form_page(
+    BUDGETS,
+    CREATE,
+    "accounting/budget_form.html",
+    to="budget",
+    form=BudgetForm,
+    start=lambda row, query: {"of": f"team:{query.get('team', '')}"},
+)
+budget_change = form_page(
+    BUDGETS,
+    CHANGE,
+    "accounting/budget_form.html",
+    to="budget",
+    start=lambda row, query: {"amount": row.amount.normalize()},
+)
+budget_end = form_page(BUDGETS, END, "accounting/budget_end.html", to="budgets")

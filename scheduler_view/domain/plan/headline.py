@@ -15,7 +15,7 @@ from scheduler_view.domain.wording import counted, units
 SPELLED = 2  # changes that a title spells out; more are counted
 
 
-class Verb(StrEnum):
+class PlanVerb(StrEnum):
     """What happens to a quota or a tier; in the order of a summary."""
 
     RAISED = "raised"
@@ -48,17 +48,17 @@ class QuotaMove:
     is_redivided: bool = False
 
     @property
-    def verb(self) -> Verb:
+    def verb(self) -> PlanVerb:
         """What becomes of it."""
         if self.after is None:
-            return Verb.REMOVED
+            return PlanVerb.REMOVED
         if not self.is_known:
-            return Verb.SET
+            return PlanVerb.SET
         if self.before is None:
-            return Verb.ADDED
+            return PlanVerb.ADDED
         if self.before == self.after:
-            return Verb.CHANGED if self.is_redivided else Verb.KEPT
-        return Verb.RAISED if self.before < self.after else Verb.LOWERED
+            return PlanVerb.CHANGED if self.is_redivided else PlanVerb.KEPT
+        return PlanVerb.RAISED if self.before < self.after else PlanVerb.LOWERED
 
     @property
     def text(self) -> str:
@@ -91,13 +91,13 @@ class TierMove:
     is_known: bool = True
 
     @property
-    def verb(self) -> Verb:
+    def verb(self) -> PlanVerb:
         """What happens to it."""
         if self.after is None:
-            return Verb.REMOVED
+            return PlanVerb.REMOVED
         if not self.is_known:
-            return Verb.SET
-        return Verb.ADDED if self.before is None else Verb.CHANGED
+            return PlanVerb.SET
+        return PlanVerb.ADDED if self.before is None else PlanVerb.CHANGED
 
     @property
     def text(self) -> str:
@@ -132,11 +132,11 @@ class QueueMove:
     is_released: bool = False
 
     @property
-    def verb(self) -> Verb:
+    def verb(self) -> PlanVerb:
         """What happens to it."""
         if self.is_released:
-            return Verb.RELEASED
-        return Verb.CHANGED if self.is_known else Verb.SET
+            return PlanVerb.RELEASED
+        return PlanVerb.CHANGED if self.is_known else PlanVerb.SET
 
     @property
     def text(self) -> str:
@@ -214,11 +214,11 @@ def title(moves: Sequence[Move]) -> str:
 
 def summary(moves: Iterable[Move], actions: Iterable[Action]) -> str:
     """`1 quota raised, 1 tier changed: 2 objects changed, 1 unchanged`."""
-    of_moves: dict[tuple[str, Verb], int] = {}
+    of_moves: dict[tuple[str, PlanVerb], int] = {}
     for move in moves:
         noun = _NOUNS[type(move)]
         of_moves[noun, move.verb] = of_moves.get((noun, move.verb), 0) + 1
-    order = [(noun, verb) for noun in _NOUNS.values() for verb in Verb]
+    order = [(noun, verb) for noun in _NOUNS.values() for verb in PlanVerb]
     first = [
         f"{counted(of_moves[key], key[0])} {key[1]}" for key in order if key in of_moves
     ]

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import connection
 
-from accounting.actions.finance.budgets import create_budget
+from accounting.actions.finance.budgets import SetBudget, create_budget
 from accounting.actions.finance.contests import open_contest
 from accounting.audit import act
 from accounting.booking.close import close_period
@@ -68,14 +68,9 @@ def fill(story: Story, rows: int = MANY) -> None:
     _limits(story, rows)
     import_two(story)
     store_waits(story)
-    create_budget(
-        team=story.teams["vision"],
-        measure="money",
-        unit="month",
-        amount=Decimal(14_000),
-        actor=lead,
-        reason="Agreed.",
-    )
+    amount = Decimal(14_000)
+    wanted = SetBudget(team=story.teams["vision"], amount=amount, reason="Agreed.")
+    create_budget(wanted, lead)
     open_contest(story.teams["vision"], "2026-10", "gpu-02 was down.", lead)
     _contests(story, lead, rows)
     _jobs(story, lead, rows)

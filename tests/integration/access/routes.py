@@ -267,8 +267,8 @@ REST: dict[str, Route] = {
         f"{API}bills/99999/final", (404, 404, 404, 400, 400)
     ),
     "budgets": Route(f"{API}budgets", LEADS, (404, 404, 403, 400, 400)),
-    "budgets/<int:number>/end": write(
-        f"{API}budgets/99999/end", (403, 403, 403, 400, 400)
+    "budgets/<int:number>/end": Route(
+        f"{API}budgets/99999/end", post=(404, 404, 403, 404, 404), options=LEADS
     ),
     "anomalies": Route(f"{API}anomalies", LEADS),
     "contests": Route(f"{API}contests", LEADS),

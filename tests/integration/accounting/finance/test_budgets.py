@@ -12,15 +12,18 @@ from pghistory.models import Events
 
 from accounting.access import EVERYTHING, NOTHING, Scope
 from accounting.actions.finance.budgets import (
-    BudgetError,
+    EndBudget,
+    SetAmount,
+    SetBudget,
     change_budget,
     create_budget,
     end_budget,
     fire_alerts,
 )
 from accounting.actions.finance.entries import add_entry
-from accounting.audit import SYSTEM
+from accounting.audit import SYSTEM, Actor
 from accounting.domain.core.billing_calendar import DayRange
+from accounting.kit.outcomes import Refused
 from accounting.models import Budget, BudgetAlert, Team
 from accounting.queries.finance.budgets.alerts import AlertRow
 from accounting.queries.finance.budgets.budgets import (
@@ -41,17 +44,17 @@ NOVEMBER = date(2026, 11, 1)
 TODAY = date(2026, 11, 20)
 
 
-def budget(amount: int = 1000, **more: object) -> Budget:
+def budget(amount: int = 1000, actor: Actor = SYSTEM, **more: object) -> Budget:
     """A monthly budget in money, of Vision unless told otherwise."""
     wanted: dict[str, object] = {
         "team": None if "department" in more else Team.objects.get(slug="vision"),
         "unit": "month",
         "measure": "money",
         "amount": Decimal(amount),
-        "actor": SYSTEM,
         "reason": REASON,
     }
-    return create_budget(**wanted | more)  # type: ignore[arg-type]
+    made = create_budget(SetBudget(**wanted | more), actor)  # type: ignore[arg-type]
+    return Budget.objects.get(pk=made.number)
 
 
 def row(**more: object) -> BudgetRow:
@@ -142,11 +145,13 @@ def test_months_quarters_and_years(
 def test_an_earlier_period_keeps_its_amount(ledger: DayLedger) -> None:
     ledger.steady(FIRST, TODAY, 10)
     one = budget(400, from_on=FIRST)
-    change_budget(one, Decimal(500), actor=SYSTEM, reason=REASON)
+    change_budget(one.pk, SetAmount(amount=Decimal(500), reason=REASON), SYSTEM)
     assert row().amount == 500
     assert row(periods_back=1).amount == 400
     change_budget(
-        one, Decimal(600), from_on=date(2027, 1, 5), actor=SYSTEM, reason=REASON
+        one.pk,
+        SetAmount(amount=Decimal(600), from_on=date(2027, 1, 5), reason=REASON),
+        SYSTEM,
     )
     assert row().amount == 500
     detail = budget_detail(EVERYTHING, ledger_time(timezone.now()), one.pk)
@@ -158,8 +163,10 @@ def test_an_earlier_period_keeps_its_amount(ledger: DayLedger) -> None:
 def test_a_period_that_is_over_is_not_changed(ledger: DayLedger) -> None:
     del ledger
     one = budget(400, from_on=FIRST)
-    with pytest.raises(BudgetError, match="is over"):
-        change_budget(one, Decimal(5), from_on=FIRST, actor=SYSTEM, reason=REASON)
+    with pytest.raises(Refused, match="is over"):
+        change_budget(
+            one.pk, SetAmount(amount=Decimal(5), from_on=FIRST, reason=REASON), SYSTEM
+        )
     assert one.versions.count() == 1
 
 
@@ -170,7 +177,10 @@ def test_a_period_that_is_over_is_not_changed(ledger: DayLedger) -> None:
         ({"amount": Decimal("0.0000001")}, "six places"),
         ({"amount": Decimal(10) ** 12}, "below"),
         ({"department": "Nowhere"}, "no team belongs"),
-        ({"department": "Research", "team": "vision"}, "one team or one department"),
+        (
+            {"department": "Research", "team": "vision"},
+            "a team or a department, and not both",
+        ),
         ({"unit": "week"}, "week"),
         ({"measure": "watts"}, "watts"),
     ],
@@ -180,7 +190,7 @@ def test_what_is_not_a_budget(
 ) -> None:
     if "team" in more:
         more = more | {"team": ledger.team}
-    with pytest.raises(BudgetError, match=message):
+    with pytest.raises(Refused, match=message):
         budget(**{"amount": 5} | more)  # type: ignore[arg-type]
     assert not Budget.objects.exists()
 
@@ -190,13 +200,13 @@ def test_one_budget_of_a_kind_until_it_ends(ledger: DayLedger) -> None:
     one = budget()
     budget(measure="gpu-hours")
     budget(unit="quarter")
-    with pytest.raises(BudgetError, match="already has a budget by month in money"):
+    with pytest.raises(Refused, match="already has a budget by month in money"):
         budget()
-    end_budget(one, actor=SYSTEM, reason=REASON)
-    with pytest.raises(BudgetError, match="ended on 2026-11-20"):
-        end_budget(one, actor=SYSTEM, reason=REASON)
-    with pytest.raises(BudgetError, match="ended"):
-        change_budget(one, Decimal(1), actor=SYSTEM, reason=REASON)
+    end_budget(one.pk, EndBudget(reason=REASON), SYSTEM)
+    with pytest.raises(Refused, match="ended on 2026-11-20"):
+        end_budget(one.pk, EndBudget(reason=REASON), SYSTEM)
+    with pytest.raises(Refused, match="ended"):
+        change_budget(one.pk, SetAmount(amount=Decimal(1), reason=REASON), SYSTEM)
     budget()
     found = budget_rows(EVERYTHING, ledger_time(timezone.now()))
     assert len(found) == 3
@@ -206,7 +216,9 @@ def test_changes_are_in_the_audit_log(ledger: DayLedger) -> None:
     del ledger
     fin = get_user_model().objects.create_user("fin")
     one = budget(actor=fin)
-    change_budget(one, Decimal(7), actor=fin, reason="A second thought on it.")
+    change_budget(
+        one.pk, SetAmount(amount=Decimal(7), reason="A second thought on it."), fin
+    )
     found = [
         (event.pgh_model, event.pgh_context["actor"], event.pgh_context["reason"])
         for objects in ([one], list(one.versions.all()))
@@ -277,7 +289,7 @@ def test_another_amount_fires_again(ledger: DayLedger) -> None:
     ledger.held(TODAY, 80)
     one = budget(100)
     fire_alerts()
-    change_budget(one, Decimal(160), actor=SYSTEM, reason=REASON)
+    change_budget(one.pk, SetAmount(amount=Decimal(160), reason=REASON), SYSTEM)
     assert fire_alerts() == 0
     assert fired() == [("50", 1), ("80", 1), ("50", 2)]
 
@@ -305,7 +317,7 @@ def test_a_threshold_has_the_day_of_the_data(ledger: DayLedger) -> None:
         one.rsplit(" ", 1)[0] for one in reached
     ]
     assert fire_alerts() == 0
-    change_budget(made, Decimal(140), actor=SYSTEM, reason=REASON)
+    change_budget(made.pk, SetAmount(amount=Decimal(140), reason=REASON), SYSTEM)
     assert days_of(row().alerts[:7]) == [
         *reached,
         "140 50 2026-11-07 70",
@@ -352,7 +364,7 @@ def test_each_period_fires_anew(ledger: DayLedger) -> None:
 
 def test_an_ended_budget_fires_no_more(ledger: DayLedger) -> None:
     one = budget(100)
-    end_budget(one, actor=SYSTEM, reason=REASON)
+    end_budget(one.pk, EndBudget(reason=REASON), SYSTEM)
     ledger.held(TODAY, 60)
     assert fire_alerts() == 0
 

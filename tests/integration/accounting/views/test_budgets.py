@@ -12,8 +12,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from accounting.access import EVERYTHING
-from accounting.actions.finance.budgets import create_budget
-from accounting.audit import SYSTEM
+from accounting.actions.finance.budgets import SetBudget, create_budget
+from accounting.audit import SYSTEM, Actor
 from accounting.models import Budget, ForecastRecord, Source, Team
 from accounting.queries.finance.budgets.budgets import BudgetRow, budget_rows
 from accounting.queries.finance.budgets.history import ledger_time
@@ -40,17 +40,17 @@ def text_of(client: Client, path: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
-def budget(amount: int = 20_000, **more: object) -> Budget:
+def budget(amount: int = 20_000, actor: Actor = SYSTEM, **more: object) -> Budget:
     """A monthly budget of vision in money."""
     wanted: dict[str, object] = {
         "team": None if "department" in more else Team.objects.get(slug="vision"),
         "unit": "month",
         "measure": "money",
         "amount": Decimal(amount),
-        "actor": SYSTEM,
         "reason": REASON,
     }
-    return create_budget(**wanted | more)  # type: ignore[arg-type]
+    made = create_budget(SetBudget(**wanted | more), actor)  # type: ignore[arg-type]
+    return Budget.objects.get(pk=made.number)
 
 
 def row() -> BudgetRow:

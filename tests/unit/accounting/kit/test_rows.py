@@ -21,7 +21,7 @@ from accounting.kit.rows import (
     member,
     row,
 )
-from accounting.serializers.declared import serializer_of
+from accounting.serializers.declared import item_serializer_of, serializer_of
 
 
 class Color(Enum):
@@ -35,7 +35,7 @@ class PartRow:
     name: str = column()
 
 
-@row("Thing")
+@row("Thing", detail="A thing with its parts.")
 class ThingRow:
     """A thing.
 
@@ -103,8 +103,10 @@ def test_members_are_in_the_order_of_the_class() -> None:
 
 
 def test_an_item_has_details_besides() -> None:
-    item = serializer_of(ThingRow, is_detail=True)
+    item = item_serializer_of(ThingRow)
     assert item.one(thing(None))["parts"] == [{"name": "x"}]
+    assert item.__doc__ == "A thing with its parts."
+    assert item_serializer_of(PartRow) is serializer_of(PartRow)
     assert item.__name__ == "ThingDetailSerializer"
 
 

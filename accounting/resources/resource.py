@@ -1,0 +1,74 @@
+"""A list with its verbs, declared once: REST, commands and pages derive from it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from accounting.access import Scope
+from accounting.kit.outcomes import Done
+from accounting.rights import Right
+
+Filters = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What people may do.
+
+    Attributes:
+        name: ends its addresses; "" for what a POST to the list does.
+        does: the action. It gets the number of the item, unless it is of the list; what was given,
+            if it takes something; and the person. What it did, or None: what it is named for.
+        takes: its input (`kit/inputs.py`); None for a verb without one.
+        right: who may; whether about this item, the action checks.
+        about: what it does, for the OpenAPI document.
+        done: what a page says after it; `{row}` is the item before it.
+    """
+
+    name: str
+    does: Callable[..., Done | None]
+    takes: type | None
+    right: Right
+    about: str
+    done: str = ""
+
+    def do(self, number: int | None, given: Any, person: Any) -> Done:
+        """Do it, for a page or REST.
+
+        Raises:
+            Refused: nothing was changed.
+        """
+        item = () if number is None else (number,)
+        done = self.does(*item, *(() if self.takes is None else (given,)), person)
+        return done or Done(number or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A list of rows that people read by one right.
+
+    Attributes:
+        name: its address over REST, its name in `report` and in scopes of tokens.
+        row: the declared row (`kit/rows.py`).
+        right: who may read it; for others it is not there.
+        read: the rows that a scope may read, by filters.
+        item: one of them by its number, or None.
+        filters: names of the filters that it has.
+        verbs: what people may do over REST; pages have these, and others.
+        about: what the list is, for the OpenAPI document.
+        about_item: what an item is, for the same; "" if items have no address.
+    """
+
+    name: str
+    row: type
+    right: Right
+    read: Callable[[Scope, Filters], Iterable[Any]]
+    item: Callable[[Scope, int], Any]
+    about: str
+    about_item: str = ""
+    filters: tuple[str, ...] = ()
+    verbs: tuple[Verb, ...] = ()
+
+    def verb(self, name: str) -> Verb:
+        """A verb by its name."""
+        return next(one for one in self.verbs if one.name == name)

@@ -1,0 +1,102 @@
+"""The pages of verbs (`accounting/resources`): a form on its own page, and a button of an item."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+
+from accounting.kit.outcomes import RefusalCode, Refused
+from accounting.resources.forms import InputForm, form_of
+from accounting.resources.resource import Resource, Verb
+from accounting.web.permissions import FORM, page, posted, visitor_of
+
+View = Callable[..., HttpResponseBase]
+Start = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
+
+
+def form_page(
+    resource: Resource,
+    verb: Verb,
+    template: str,
+    *,
+    to: str,
+    form: type[InputForm] | None = None,
+    start: Start | None = None,
+) -> View:
+    """The page of a verb's form.
+
+    Args:
+        resource, verb: what is done.
+        template: gets `form`, `row` and `visitor`.
+        to: the name of the page after it: that of the list, or of the item.
+        form: instead of the one that derives from the input.
+        start: what the form shows first, by the item and the query.
+    """
+    made = form or form_of(verb.takes)
+
+    @page(verb.right, FORM)
+    def view(request: HttpRequest, number: int | None = None) -> HttpResponse:
+        row = _row(request, resource, number)
+        initial = start(row, request.GET) if start else {}
+        found = made(request.POST or None, initial=initial)
+        if request.method == "POST" and found.is_valid():
+            try:
+                done = verb.do(number, found.given, request.user)
+            except Refused as error:
+                _stop(error)
+                found.refuse(error)
+            else:
+                messages.success(request, done.text or verb.done.format(row=row))
+                return (
+                    redirect(to) if to == resource.name else redirect(to, done.number)
+                )
+        context = {"form": found, "row": row, "visitor": visitor_of(request)}
+        status = 422 if request.method == "POST" else 200
+        return render(request, template, context, status=status)
+
+    view.__doc__ = verb.about
+    return view
+
+
+def button(resource: Resource, verb: Verb, *, to: str) -> View:
+    """The address that a button of an item's page posts to; then that page again.
+
+    Args:
+        resource, verb: what is done.
+        to: the name of the item's page.
+    """
+
+    @posted(verb.right, belongs_to=to)
+    def view(request: HttpRequest, number: int) -> HttpResponse:
+        row = _row(request, resource, number)
+        try:
+            done = verb.do(number, None, request.user)
+        except Refused as error:
+            _stop(error)
+            messages.error(request, error.sentence)
+        else:
+            messages.success(request, done.text or verb.done.format(row=row))
+        return redirect(to, number)
+
+    view.__doc__ = verb.about
+    return view
+
+
+def _row(request: HttpRequest, resource: Resource, number: int | None) -> Any:
+    if number is None:
+        return None
+    row = resource.item(visitor_of(request).scope, number)
+    if row is None:
+        raise Http404(f"no such item of {resource.name}")
+    return row
+
+
+def _stop(error: Refused) -> None:
+    """Raise what is not an error of a form."""
+    if error.code == RefusalCode.FORBIDDEN:
+        raise PermissionDenied(str(error)) from error
+    if error.code == RefusalCode.MISSING:
+        raise Http404(str(error)) from error
