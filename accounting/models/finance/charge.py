@@ -4,7 +4,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-_CORRECTED = ["revision", "billing_on", "cluster", "namespace", "workload", "state"]
+_LATER = ["revision", "billing_on", "cluster", "namespace", "workload", "state"]
+_IS_LATER = ~Q(corrects="") | Q(kind__in=["credit", "adjustment"])
 """Finds the lines that a correction has its cause with, and those of a month that has few."""
 
 
@@ -55,15 +56,15 @@ class ChargeLine(BookedLine):
         on_delete=models.PROTECT,
         related_name="lines",
         db_constraint=False,
+        db_index=False,
     )
 
     class Meta:
         db_table = "charge_line"
         indexes = [
+            models.Index(fields=["revision", "billing_on"], name="charge_day"),
             models.Index(fields=["revision", "team", "billing_on"], name="charge_team"),
-            models.Index(
-                fields=_CORRECTED, condition=~Q(corrects=""), name="charge_corrected"
-            ),
+            models.Index(fields=_LATER, condition=_IS_LATER, name="charge_later"),
         ]
 
 
@@ -76,17 +77,17 @@ class RunningLine(BookedLine):
         on_delete=models.CASCADE,
         related_name="running_lines",
         db_constraint=False,
+        db_index=False,
     )
 
     class Meta:
         db_table = "running_line"
         indexes = [
+            models.Index(fields=["revision", "billing_on"], name="running_day"),
             models.Index(
                 fields=["revision", "team", "billing_on"], name="running_team"
             ),
-            models.Index(
-                fields=_CORRECTED, condition=~Q(corrects=""), name="running_corrected"
-            ),
+            models.Index(fields=_LATER, condition=_IS_LATER, name="running_later"),
         ]
 
 

@@ -1,0 +1,87 @@
+"""A report reads the booked lines of its days, and no others, however many months are closed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounting.access import Scope
+from accounting.domain.core.interval import Interval
+from accounting.domain.core.money import Money
+from accounting.models import ChargeLine, PeriodRevision
+from accounting.queries.explain.closed_days import closed_days
+from accounting.queries.explain.prices import HELD_TIME
+from accounting.queries.selection import Selection
+from accounting.queries.usage.usage import usage_rows
+from tests.integration.accounting.exports.bookings import book, random_lines
+
+pytestmark = pytest.mark.django_db
+LINES = 3_000
+DAY = datetime(2026, 10, 12, tzinfo=UTC)
+MONTH = Interval.of(
+    datetime(2026, 10, 1, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC)
+)
+
+
+@pytest.fixture
+def closed() -> PeriodRevision:
+    lines = random_lines(5, LINES)
+    found = book([replace(one, team=f"team-{at}") for at, one in enumerate(lines)])
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE charge_line")
+    return found
+
+
+def plans(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for part in node.get("Plans", ()):
+        yield from plans(part)
+
+
+def scans(read: Callable[[], object]) -> list[dict[str, Any]]:
+    """The steps of the plans of `read` that look into closed lines, or into an index of them."""
+    with CaptureQueriesContext(connection) as asked:
+        read()
+    steps = []
+    for query in asked:
+        if "charge_line" in query["sql"]:
+            with connection.cursor() as cursor:
+                cursor.cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query['sql']}")
+                [plan] = cursor.fetchone()[0]
+            steps += list(plans(plan["Plan"]))
+    return [
+        step
+        for step in steps
+        if step.get("Relation Name") == "charge_line"
+        or step.get("Index Name", "").startswith("charge_")
+    ]
+
+
+def test_a_day_reads_the_lines_of_that_day(
+    closed: PeriodRevision,
+) -> None:
+    day = Selection(Scope(team_ids=None), Interval.of(DAY, DAY + timedelta(days=1)))
+    found = scans(lambda: usage_rows(day, ("team",)))
+    assert {one["Index Name"] for one in found if "Index Name" in one} == {"charge_day"}
+    of_day = ChargeLine.objects.filter(billing_on=date(2026, 10, 12)).count()
+    assert 0 < of_day < LINES / 10
+    assert sum(one.get("Rows Removed by Filter", 0) for one in found) < of_day
+
+
+def test_corrections_are_found_without_the_lines_of_time(
+    closed: PeriodRevision,
+) -> None:
+    month = Selection(Scope(team_ids=None), MONTH)
+
+    def later() -> None:
+        nothing = Money(Decimal(0), "EUR")
+        closed_days(month, [closed], HELD_TIME, lambda _: nothing)
+
+    assert ChargeLine.objects.exclude(corrects="").count() > LINES / 10
+    found = scans(later)
+    assert sum(one.get("Rows Removed by Filter", 0) for one in found) < LINES / 10
