@@ -62,6 +62,7 @@ def close_period(
         hold_usage()
         compute.compute(PeriodTerms.of(period), books_corrections=is_first_open(period))
         revision.checks = check("booking_line") if check else []
+        revision.causes = {}
         RunningLine.objects.filter(revision=revision).delete()
         reach("period_computed")
         store.store_lines("charge_line", revision)

@@ -54,5 +54,5 @@ def _book(period: str, now: datetime) -> bool:
 
 def _is_up_to_date(booked: PeriodRevision) -> bool:
     """Whether nothing was written since; what is counted of a new entry arrives late."""
-    is_same = booked.inputs == inputs_now()
-    return is_same and not waiting_entries(first_day(booked.period))
+    is_same = booked.causes and booked.inputs == inputs_now()
+    return bool(is_same) and not waiting_entries(first_day(booked.period))

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from django.db.models import Min
-
 from accounting.domain.billing.methods import DEFAULT_METHOD, Method
 from accounting.domain.core.billing_calendar import months_later
 from accounting.domain.core.money import minor_places
-from accounting.models import BillingPeriod, PeriodRevision, UsageDay
+from accounting.models import BillingPeriod, PeriodRevision
+from accounting.queries.finance.months.revisions import revisions
+from accounting.queries.ledger_ends import first_billing_day
 from accounting.rating.billing_settings import billing_at, midnight
 
 
@@ -108,7 +108,7 @@ def previous_period(name: str) -> str:
 
 def first_period() -> str | None:
     """The month of the ledger's first day; None without any usage."""
-    first = UsageDay.objects.aggregate(Min("billing_on"))["billing_on__min"]
+    first = first_billing_day()
     return f"{first:%Y-%m}" if first else None
 
 
@@ -122,11 +122,11 @@ def closed_revisions() -> list[PeriodRevision]:
 
 def next_to_close() -> str | None:
     """The month that must be closed next; None before the first close: any month may be it."""
-    closed = latest_closed()
-    if closed is not None:
-        return next_period(closed.period)
-    first = PeriodRevision.objects.filter(closed_at__isnull=False).order_by("period")
-    return next((one.period for one in first[:1]), None)
+    ever = [one for one in revisions() if one.is_closed]
+    closed = [one.period for one in ever if not one.reopened_at]
+    if closed:
+        return next_period(closed[-1])
+    return next((one.period for one in ever), None)
 
 
 def latest_closed() -> PeriodRevision | None:
@@ -140,9 +140,7 @@ def latest_closed() -> PeriodRevision | None:
 
 def billing_currency() -> str | None:
     """The billing currency: fixed by the first close; None before it."""
-    first = (
-        PeriodRevision.objects.filter(closed_at__isnull=False)
-        .order_by("closed_at", "id")
-        .first()
-    )
-    return first.currency if first else None
+    closed = [
+        (one.closed_at, one.pk, one.currency) for one in revisions() if one.closed_at
+    ]
+    return min(closed)[2] if closed else None

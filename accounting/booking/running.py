@@ -6,6 +6,7 @@ from django.conf import settings
 
 from accounting.audit import SYSTEM, Actor, act
 from accounting.booking import compute, store
+from accounting.booking.checks.of_close import causes_to_store
 from accounting.booking.hours import divide_running
 from accounting.booking.locking import hold_booking
 from accounting.booking.periods import (
@@ -39,11 +40,14 @@ def book_running(
         if revision.is_closed:
             return revision
         revision.inputs = inputs_now()  # before they are read
-        compute.compute(PeriodTerms.of(period), books_corrections=is_first_open(period))
+        terms = PeriodTerms.of(period)
+        compute.compute(terms, books_corrections=is_first_open(period))
         RunningLine.objects.filter(revision=revision).delete()
         store.store_lines("running_line", revision)
         divide_running(revision)
         revision.save()
+        revision.causes = causes_to_store(terms)  # they read its total
+        revision.save(update_fields=["causes"])
         return revision
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from accounting.domain.core import billing_calendar
+from accounting.domain.core.read_once import read_once
 from accounting.models import Billing
 
 
@@ -44,7 +45,12 @@ def billing_remembered() -> Iterator[None]:
 
 def _rows() -> Sequence[Billing]:
     rows = _remembered.get()
-    return list(Billing.objects.order_by("valid_from")) if rows is None else rows
+    return _stored() if rows is None else rows
+
+
+@read_once
+def _stored() -> Sequence[Billing]:
+    return list(Billing.objects.order_by("valid_from"))
 
 
 def billing_at(instant: datetime) -> BillingSettings:

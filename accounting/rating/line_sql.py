@@ -106,18 +106,22 @@ _DIFFERENCE = f"""
 """
 
 
-def own_lines(time: str) -> str:
-    """A SELECT of `OWN_FIELDS`, without what is spread, of the time of a `dated` SELECT.
+def line_parts(time: str) -> str:
+    """What `LINES` reads, as parts of a WITH: `dated`, the time of a `dated` SELECT, and others.
 
     Parameters: first, after (dates: the billing days [first, after)), paid_states, currency
     (the billing currency).
     """
-    return f"""
-WITH dated AS ({time}), stated AS MATERIALIZED ({_STATED}), times AS ({_TIMES})
-{_PRICED}
-UNION ALL
-{_DIFFERENCE}
-"""
+    return f"dated AS ({time}), stated AS MATERIALIZED ({_STATED}), times AS ({_TIMES})"
+
+
+LINES = f"{_PRICED} UNION ALL {_DIFFERENCE}"
+"""A SELECT of `OWN_FIELDS`, without what is spread, after `line_parts`."""
+
+
+def own_lines(time: str) -> str:
+    """A SELECT of `OWN_FIELDS` of the time of a `dated` SELECT. Parameters: of `line_parts`."""
+    return f"WITH {line_parts(time)} {LINES}"
 
 
 OWN_LINES = own_lines(DATED)

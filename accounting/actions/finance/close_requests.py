@@ -21,8 +21,9 @@ from accounting.booking.running import book_running
 from accounting.failpoints import reach
 from accounting.models import CloseRequest, CloseRequestState, PeriodRevision
 from accounting.queries.database_clock import database_now
-from accounting.queries.finance.months.close_requests import LIFETIME, next_revision
+from accounting.queries.finance.months.close_requests import LIFETIME
 from accounting.queries.finance.months.lines import booking_of, content_of
+from accounting.queries.finance.months.revisions import next_revision
 from accounting.wakeup import wake_worker
 
 log = structlog.get_logger(__name__)

@@ -23,7 +23,8 @@ class PeriodChecksView(MonthView):
 
     @reads_one(PeriodChecksSerializer, "period_checks")
     def get(self, request: Request, period: str) -> Response:
-        """Read what blocks the close of a month, and what finance should know before it."""
+        """Read what blocks the close of a month, and what finance should know before it. What reads
+        usage is as of the month's `booked_at`."""
         del request
         return Response({"period": period, **checks_of(self.row(period))})
 

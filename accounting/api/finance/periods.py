@@ -12,7 +12,7 @@ from accounting.api.finance.booked import check_month
 from accounting.api.finance.schema import reads_one
 from accounting.api.rows import JSON_ONLY, RowsView
 from accounting.api.schema import lists
-from accounting.booking.checks.of_close import run_checks
+from accounting.booking.checks.of_close import shown_checks
 from accounting.domain.billing.close_checks import CloseCheck
 from accounting.queries.finance.months.lines import (
     Booking,
@@ -120,7 +120,7 @@ def checks_of(row: PeriodRow) -> dict[str, Any]:
     """The checks of a month, of a closed one as they were at the close."""
     if row.state is PeriodState.CLOSED:
         return {"blocks": False, "checks": stored_checks(row.name)}
-    return members_of(run_checks(row.name, timezone.now()))
+    return members_of(shown_checks(row.name, timezone.now()))
 
 
 def members_of(checks: Sequence[CloseCheck]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from accounting.booking.periods import PeriodTerms, first_day, previous_period
 from accounting.domain.billing.charge_lines import UNMAPPED
 from accounting.domain.billing.close_checks import Cause
 from accounting.models import PeriodRevision, UsageDay
-from accounting.rating.line_sql import DATED, OWN_LINES
+from accounting.rating.line_sql import DATED, LINES, line_parts
 from accounting.rating.states_sql import held, wall
 
 # Money of GPUs at their own price, and what lacks a price or a conversion. Per day, because
@@ -27,17 +27,18 @@ _FLEET = f"""
            sum({held()} * rate * fx) FILTER (WHERE team = '{UNMAPPED}' AND is_held)
                AS unmapped_raw,
            sum({held()} * rate * fx) FILTER (WHERE is_held) AS held_raw
-    FROM ({DATED}) dated
+    FROM dated
     GROUP BY billing_on, cluster, model
 """
 _LACKING = f"""
+    WITH dated AS ({DATED})
     SELECT cluster || ' ' || model, coalesce(sum(unpriced_ms), 0),
            coalesce(sum(unconverted_ms), 0), coalesce(sum(unmapped_ms), 0),
            coalesce(sum(unmapped_raw), 0), coalesce(sum(held_raw), 0)
     FROM ({_FLEET}) fleet GROUP BY cluster, model
 """
 _UNBALANCED = """
-    WITH fleet AS ({fleet}), booked AS (
+    WITH {dated}, fleet AS ({fleet}), booked AS (
         SELECT billing_on, cluster, model, sum(ms) AS ms, coalesce(sum(raw), 0) AS raw
         FROM ({lines}) lines
         GROUP BY billing_on, cluster, model
@@ -79,9 +80,12 @@ def causes(terms: PeriodTerms, lines: str | None) -> Mapping[str, Sequence[Cause
 
 
 def _unbalanced(values: Mapping[str, Any], lines: str | None) -> list[Cause]:
-    select = _BOOKED.format(table=lines) if lines else OWN_LINES
+    dated, select = line_parts(DATED), LINES
+    if lines:
+        dated, select = f"dated AS ({DATED})", _BOOKED.format(table=lines)
+    query = _UNBALANCED.format(dated=dated, fleet=_FLEET, lines=select)
     with connection.cursor() as cursor:
-        cursor.execute(_UNBALANCED.format(fleet=_FLEET, lines=select), dict(values))
+        cursor.execute(query, dict(values))
         return [Cause(subject, Decimal(value)) for subject, value in cursor.fetchall()]
 
 

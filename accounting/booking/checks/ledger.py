@@ -12,34 +12,42 @@ from accounting.booking.periods import PeriodTerms, next_period, next_to_close
 from accounting.domain.billing.close_checks import Cause
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import Interval, to_ms
-from accounting.models import Contest, ContestState, Entry, PeriodRevision
+from accounting.models import Contest, ContestState, Entry
 from accounting.queries.audit.day_checks import UNLIKE_FACTS, bounds
 from accounting.queries.data_health.missing_gpus import never_sampled, without_gpus
+from accounting.queries.finance.months.revisions import in_effect
 from accounting.rating.states_sql import held, wall
 
 Causes = Mapping[str, Sequence[Cause]]
 
 
-def causes(terms: PeriodTerms, now: datetime, *, reads_facts: bool) -> Causes:
-    """What the checks of time found, by code.
-
-    Hours come last: facts that change meanwhile are in them.
+def usage_causes(terms: PeriodTerms, *, reads_facts: bool) -> Causes:
+    """What the checks that read the usage of the period found, by code.
 
     Args:
         terms: of the period.
-        now: the time of the close.
         reads_facts: whether days are compared with their five-minute facts, too. It takes seconds
-            for thousands of GPUs; pages do without.
+            for thousands of GPUs.
     """
-    values = _values(terms) | {"now": now}
+    values = _values(terms)
     unbalanced = _listed(_UNBALANCED, values)
     if reads_facts:
         unbalanced += _listed(_UNLIKE_FACTS, values)
     return {
-        **timing(terms, now),
         "conservation": unbalanced,
         **_shares(values),
         **_missing(Interval(to_ms(terms.starts_at), to_ms(terms.ends_at))),
+    }
+
+
+def state_causes(terms: PeriodTerms, now: datetime) -> Causes:
+    """What the checks of time, work to do, contests and entries found: they read few rows.
+
+    After usage: facts that change meanwhile are in the hours.
+    """
+    values = {"start": terms.starts_at, "end": terms.ends_at, "now": now}
+    return {
+        **timing(terms, now),
         "windows": _listed(_WINDOWS, values),
         "hours": _listed(_DIRTY, values),
         "contests": _contests(terms.name),
@@ -72,11 +80,9 @@ def _hours(span: timedelta) -> Decimal:
 
 def _order(period: str) -> list[Cause]:
     """Months that must be closed before it; a closed month itself has none."""
-    following = next_to_close()
-    closed = PeriodRevision.objects.filter(
-        period=period, closed_at__isnull=False, reopened_at__isnull=True
-    )
-    if following is None or following == period or closed.exists():
+    following, booked = next_to_close(), in_effect(period)
+    is_closed = booked is not None and booked.is_closed
+    if following is None or following == period or is_closed:
         return []
     if period < following:
         return [Cause("no month: later months are closed", Decimal(1))]
@@ -117,18 +123,18 @@ def _listed(query: str, values: Mapping[str, Any]) -> list[Cause]:
 _WINDOWS = """
     WITH waiting AS (
         SELECT cluster_id, count(*) AS windows FROM accounting_ingestwindow
-        WHERE shard = 0 AND state <> 'done'
+        WHERE shard = 0 AND state IN ('pending', 'claimed', 'partial', 'failed')
           AND window_start >= %(start)s AND window_start < %(end)s
         GROUP BY cluster_id
-    ), newest AS (
-        SELECT cluster_id, max(window_start) AS at FROM accounting_ingestwindow
-        WHERE shard = 0 GROUP BY cluster_id
     ), behind AS (
         SELECT c.id AS cluster_id,
                ceil(extract(epoch FROM least(%(end)s, c.retired_at,
                         date_bin('5 minutes', %(now)s, timestamptz 'epoch'))
                     - greatest(n.at + interval '5 minutes', %(start)s)) / 300)::bigint AS windows
-        FROM accounting_cluster c JOIN newest n ON n.cluster_id = c.id
+        FROM accounting_cluster c CROSS JOIN LATERAL (
+            SELECT window_start AS at FROM accounting_ingestwindow w
+            WHERE w.cluster_id = c.id AND w.shard = 0 ORDER BY window_start DESC LIMIT 1
+        ) n
         WHERE EXISTS (SELECT FROM accounting_source s
                       WHERE s.cluster_id = c.id AND s.is_active AND s.kind <> 'openmetrics')
     )

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from accounting.booking.checks import amounts, bills, ledger
+from accounting.booking.checks.ledger import Causes
 from accounting.booking.checks.remedies import link_of
 from accounting.booking.periods import PeriodTerms
 from accounting.domain.billing.close_checks import (
@@ -17,6 +18,7 @@ from accounting.domain.billing.close_checks import (
 )
 from accounting.domain.core.span_text import hours_in_words
 from accounting.models import CloseOverride, PeriodRevision, Team
+from accounting.queries.finance.months.revisions import next_revision
 
 _PASSED = {
     "over": "the period is over",
@@ -89,18 +91,49 @@ def run_checks(
     Raises:
         PeriodError: the text is not a month.
     """
-    moment = now or datetime.now(UTC)
     terms = PeriodTerms.of(period)
-    causes: dict[str, list[Cause]] = {code: [] for code in RULES}
-    for found in (
-        amounts.causes(terms, lines),
-        {"bills": bills.causes(terms)},
-        ledger.causes(terms, moment, reads_facts=lines is not None),
-    ):
-        for code, some in found.items():
-            causes[code].extend(some)
-    overrides = overrides_of(period, moment)
-    return tuple(_check(code, causes[code], overrides, period) for code in RULES)
+    usage = usage_causes(terms, lines)
+    return _checks(terms, now or datetime.now(UTC), usage)
+
+
+def shown_checks(period: str, now: datetime) -> tuple[CloseCheck, ...]:
+    """Every check as pages show it: what reads usage is as of the running booking (M27).
+
+    Before the first booking it is read now.
+
+    Raises:
+        PeriodError: the text is not a month.
+    """
+    terms = PeriodTerms.of(period)
+    running = PeriodRevision.objects.filter(period=period, reopened_at=None)
+    found = running.values_list("causes", flat=True).first()
+    usage = {
+        code: [Cause(subject, Decimal(value)) for subject, value in some]
+        for code, some in (found or {}).items()
+    }
+    return _checks(terms, now, usage or usage_causes(terms))
+
+
+def causes_to_store(terms: PeriodTerms) -> dict[str, list[tuple[str, str]]]:
+    """What `shown_checks` reads of a running booking: each cause as two texts, by code."""
+    return {
+        code: [(cause.subject, str(cause.value)) for cause in some]
+        for code, some in usage_causes(terms).items()
+    }
+
+
+def usage_causes(terms: PeriodTerms, lines: str | None = None) -> Causes:
+    """What the checks that read usage found; `lines` as of `run_checks`."""
+    money = amounts.causes(terms, lines)
+    time = ledger.usage_causes(terms, reads_facts=lines is not None)
+    both = money.keys() & time.keys()
+    return {**money, **time, **{code: [*money[code], *time[code]] for code in both}}
+
+
+def _checks(terms: PeriodTerms, now: datetime, usage: Causes) -> tuple[CloseCheck, ...]:
+    found = {**usage, "bills": bills.causes(terms), **ledger.state_causes(terms, now)}
+    overrides = overrides_of(terms.name, now)
+    return tuple(_check(code, found[code], overrides, terms.name) for code in RULES)
 
 
 def is_too_early(period: str, now: datetime) -> bool:
@@ -131,9 +164,8 @@ def early_checks(period: str, now: datetime | None = None) -> tuple[CloseCheck, 
 
 def overrides_of(period: str, now: datetime) -> list[Override]:
     """The overrides of a period's next close that are confirmed or may be, newest first."""
-    earlier = PeriodRevision.objects.filter(period=period, reopened_at__isnull=False)
     rows = (
-        CloseOverride.objects.filter(period=period, revision=earlier.count() + 1)
+        CloseOverride.objects.filter(period=period, revision=next_revision(period))
         .select_related("requested_by", "confirmed_by")
         .order_by("-id")
     )

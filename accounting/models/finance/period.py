@@ -27,7 +27,7 @@ class BillingPeriod(models.Model):
 
 @pghistory.track(
     exclude=[
-        *("booked_at", "inputs", "line_count"),
+        *("booked_at", "inputs", "line_count", "causes"),
         *("total6", "payable", "without_money_ms"),
     ]
 )
@@ -66,6 +66,8 @@ class PeriodRevision(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     checks = models.JSONField(default=list)  # with overrides, as of the close
+    # What the checks that read usage found at `booked_at`; {} once it is closed.
+    causes = models.JSONField(default=dict, db_default={})
     reopened_at = models.DateTimeField(null=True)
     reopened_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"

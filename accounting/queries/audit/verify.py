@@ -10,6 +10,7 @@ from accounting.queries.audit.day_checks import UNLIKE_FACTS, bounds, stored_day
 from accounting.queries.audit.gpu_checks import GPU_CHECKS
 from accounting.queries.audit.invariant import Check, Verdict
 from accounting.queries.audit.sum_checks import SUM_CHECKS
+from accounting.queries.ledger_ends import oldest
 from accounting.rating.charge_sql import INTENSITY_COLUMNS, difference, over, raw
 from accounting.rating.states_sql import (
     STATE_COLUMNS,
@@ -27,19 +28,6 @@ _HARD = ", ".join(f"{over(name)} AS {name}" for name in INTENSITY_COLUMNS)
 _HARD_DIFFER = " OR ".join(
     f"coalesce(a.{name}, 0) <> coalesce(b.{name}, 0)" for name in INTENSITY_COLUMNS
 )
-
-
-def oldest(table: str, column: str, ordered_by: str) -> str:
-    """A scalar subquery: the first value of a column of a partitioned table.
-
-    By cluster, in the order of its key: a minimum over all clusters would read every row.
-    """
-    return f"""(
-        SELECT min(f.{column}) FROM accounting_cluster c CROSS JOIN LATERAL (
-            SELECT {column} FROM {table} o WHERE o.cluster_id = c.id
-            ORDER BY {ordered_by} LIMIT 1
-        ) f
-    )"""  # names of this project
 
 
 _KEY = ("window_start", "window_start")  # column, and its order

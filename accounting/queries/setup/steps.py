@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db import connection
 
+from accounting.queries.ledger_ends import newest
 from accounting.queries.teams.reserved import reserved_teams
 from accounting.rating.states_sql import held, wall
 
@@ -22,14 +23,16 @@ _QUERY = """
       (SELECT count(*) FROM accounting_scraper WHERE is_kube_state),
       (SELECT count(*) FROM accounting_podhold),
       (SELECT count(*) FROM accounting_team),
-      (SELECT max(hour_start) FROM usage_hour)
+      (SELECT max(hour_start) FROM usage_hour_total)
 """
 _ADMINISTRATORS = """
     SELECT string_agg(u.username, ', ' ORDER BY u.username)
     FROM accounting_person p JOIN auth_user u ON u.id = p.user_id
     WHERE p.role = 'admin' AND u.is_active AND u.password NOT LIKE '!%'
 """
+# The last seven days, one by one: each is looked up by the key of cluster and day.
 _WEEK = f"""
+    WITH last AS MATERIALIZED (SELECT {newest("usage_family_day", "billing_on")} AS day)
     SELECT coalesce(sum(held), 0), coalesce(sum(held) FILTER (WHERE team_id = 0), 0),
            coalesce(sum(everything), 0),
            coalesce(sum(everything) FILTER (WHERE price_id = 0), 0),
@@ -38,8 +41,9 @@ _WEEK = f"""
         SELECT team_id, price_id, model,
                CASE WHEN namespace_id <> 0 THEN {held()} ELSE 0 END AS held,
                {wall()} AS everything
-        FROM usage_day
-        WHERE billing_on > (SELECT max(billing_on) FROM usage_day) - 7
+        FROM last CROSS JOIN unnest(ARRAY[0, 1, 2, 3, 4, 5, 6]) ago
+        CROSS JOIN accounting_cluster c
+        JOIN usage_family_day u ON u.cluster_id = c.id AND u.billing_on = last.day - ago
     ) week
 """
 

@@ -29,7 +29,7 @@ MOST = {
     "/quotas/limits": 21,
     "/tiers": 19,
     "/queues": 17,
-    "/months": 16,
+    "/months": 15,
     "/waste": 21,
     "/recommendations": 16,
     "/gpus": 30,

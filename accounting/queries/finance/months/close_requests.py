@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from accounting.models import CloseRequest, CloseRequestState, PeriodRevision
+from accounting.models import CloseRequest, CloseRequestState
 from accounting.queries.database_clock import database_now
+from accounting.queries.finance.months.revisions import in_effect, next_revision
 
 LIFETIME = timedelta(hours=1)
 """A request that no worker has closed by then expires: later, facts may be others."""
@@ -74,22 +75,11 @@ class CloseProgress:
         }
 
 
-def next_revision(period: str) -> int:
-    """The revision in effect, or the one that the next close makes."""
-    earlier = PeriodRevision.objects.filter(period=period, reopened_at__isnull=False)
-    return earlier.count() + 1
-
-
 def close_progress(period: str) -> CloseProgress:
     """How far the close of a month is."""
     number = next_revision(period)
-    closed = (
-        PeriodRevision.objects.filter(
-            period=period, closed_at__isnull=False, reopened_at__isnull=True
-        )
-        .select_related("closed_by")
-        .first()
-    )
+    now_booked = in_effect(period)
+    closed = now_booked if now_booked is not None and now_booked.is_closed else None
     asked = (
         CloseRequest.objects.filter(period=period, revision=number)
         .select_related("requested_by")
@@ -97,10 +87,10 @@ def close_progress(period: str) -> CloseProgress:
     )
     state = CloseState.NONE
     is_slow = False
-    now = database_now()
     if closed is not None:
         state = CloseState.CLOSED
     elif asked is not None:
+        now = database_now()
         state = _state(asked, now)
         is_slow = (
             state is CloseState.QUEUED and now - asked.requested_at > NO_WORKER_YET

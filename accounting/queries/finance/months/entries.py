@@ -57,9 +57,10 @@ def with_state(*, only_waiting: bool = False) -> QuerySet[Entry]:
     return found.filter(is_booked=False) if only_waiting else found
 
 
-def waiting_entries(first: date) -> list[Entry]:
-    """The entries of a month, by its first day, that no line has yet."""
-    found = with_state(only_waiting=True).filter(**_of_month(first))
+def waiting_entries(first: date, last: date | None = None) -> list[Entry]:
+    """The entries of a month, by its first day, that no line has yet; or of all up to another."""
+    days = {**_of_month(last or first), "billing_on__gte": first}
+    found = with_state(only_waiting=True).filter(**days)
     return list(found.select_related("team").order_by("pk"))
 
 

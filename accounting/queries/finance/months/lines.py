@@ -11,6 +11,11 @@ from hashlib import sha256
 from django.conf import settings
 
 from accounting.models import ChargeLine, PeriodRevision, RunningLine, Statement
+from accounting.queries.finance.months.revisions import (
+    in_effect,
+    revisions,
+    revisions_of,
+)
 
 
 class BookingError(ValueError):
@@ -83,17 +88,17 @@ def content_of(booking: Booking) -> str:
 
 def latest_booking() -> Booking | None:
     """The booking in effect of the latest month that has one."""
-    found = PeriodRevision.objects.filter(reopened_at__isnull=True)
-    row = found.order_by("-period").first()
-    return _booking(row) if row else None
+    found = [row for row in revisions() if not row.reopened_at]
+    return _booking(found[-1]) if found else None
 
 
 def bookings_between(first: str, last: str) -> list[Booking]:
     """The bookings in effect of some months, from `first` to `last`, in their order."""
-    found = PeriodRevision.objects.filter(
-        reopened_at__isnull=True, period__gte=first, period__lte=last
-    )
-    return [_booking(row) for row in found.order_by("period")]
+    return [
+        _booking(row)
+        for row in revisions()
+        if not row.reopened_at and first <= row.period <= last
+    ]
 
 
 def booking_of(period: str, revision: int | None = None) -> Booking:
@@ -102,11 +107,10 @@ def booking_of(period: str, revision: int | None = None) -> Booking:
     Raises:
         BookingError: there is none.
     """
-    found = PeriodRevision.objects.filter(period=period)
-    if revision is None:
-        row = found.filter(reopened_at__isnull=True).first()
-    else:
-        row = found.filter(revision=revision).first()
+    found = revisions_of(period)
+    row = in_effect(period)
+    if revision is not None:
+        row = next((one for one in found if one.revision == revision), None)
     if row is None:
         known = ", ".join(f"{one} ({_state(one)})" for one in found)
         what = period if revision is None else f"{period}, revision {revision}"
@@ -130,8 +134,7 @@ class RevisionName:
 
 def revision_names() -> list[RevisionName]:
     """Every booking, the latest first."""
-    rows = PeriodRevision.objects.order_by("-period", "-revision")
-    return [_revision_name(row) for row in rows]
+    return [_revision_name(row) for row in reversed(revisions())]
 
 
 def _revision_name(row: PeriodRevision) -> RevisionName:

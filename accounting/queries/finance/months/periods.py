@@ -1,5 +1,6 @@
 """Billing periods as people see them: open, settling or closed (money.md M26)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,8 +14,10 @@ from accounting.domain.billing.charge_lines import PLATFORM
 from accounting.domain.billing.methods import DEFAULT_METHOD
 from accounting.domain.core.billing_calendar import months_later
 from accounting.domain.core.money import Money
-from accounting.models import BillingPeriod, PeriodRevision
+from accounting.models import BillingPeriod, PeriodRevision, Statement
 from accounting.queries.finance.months.lines import Booking
+from accounting.queries.finance.months.revisions import reopened, revisions
+from accounting.queries.ledger_ends import first_billing_day
 from accounting.rating.billing_settings import billing_day, midnight
 
 
@@ -70,15 +73,16 @@ class PeriodRow:
 
 def period_rows(now: datetime) -> list[PeriodRow]:
     """Every month from the ledger's first day to the current one, the latest first."""
-    first = _first_day()
+    first = first_billing_day()
     today = billing_day(now)
     month, rows = today.replace(day=1), []
-    booked = {row.period: row for row in _in_effect()}
+    booked = {row.period: row for row in revisions() if not row.reopened_at}
+    sums = _sums()
     methods = dict(BillingPeriod.objects.values_list("name", "method"))
     earliest = min([*booked, f"{first or today:%Y-%m}"])
     while f"{month:%Y-%m}" >= earliest:
         name = f"{month:%Y-%m}"
-        rows.append(_row(name, booked.get(name), methods.get(name), now))
+        rows.append(_row(name, booked.get(name), sums, methods.get(name), now))
         month = months_later(month, -1)
     return rows
 
@@ -88,19 +92,12 @@ def period_row(name: str, now: datetime) -> PeriodRow | None:
     return next((row for row in period_rows(now) if row.name == name), None)
 
 
-def _first_day() -> date | None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT min(billing_on) FROM usage_day")
-        found: date | None = cursor.fetchone()[0]
-        return found
-
-
 def data_since(booking: Booking) -> datetime | None:
     """When the ledger's data begins, if that is after the start of the period.
 
     To the hour while hours are kept, else the midnight of the first billing day.
     """
-    first = _first_day()
+    first = first_billing_day()
     if first is None or midnight(first) < booking.starts_at:
         return None
     with connection.cursor() as cursor:
@@ -115,21 +112,22 @@ def data_since(booking: Booking) -> datetime | None:
     return since if booking.starts_at < since < booking.ends_at else None
 
 
-def _in_effect() -> list[PeriodRevision]:
-    corrections = Sum("statements__corrections6", filter=~Q(statements__team=""))
-    of_platform = Sum(
-        "statements__payable", filter=Q(statements__team=PLATFORM), default=0
+def _sums() -> dict[int, tuple[Decimal, Decimal]]:
+    """Corrections, and the payable of the platform, by revision in effect."""
+    found = Statement.objects.filter(revision__reopened_at__isnull=True)
+    sums = found.values_list("revision").annotate(
+        corrections=Sum("corrections6"),
+        of_platform=Sum("payable", filter=Q(team=PLATFORM), default=0),
     )
-    found = PeriodRevision.objects.filter(reopened_at__isnull=True)
-    return list(
-        found.select_related("closed_by").annotate(
-            corrections=corrections, of_platform=of_platform
-        )
-    )
+    return {pk: (some, of_platform) for pk, some, of_platform in sums.order_by()}
 
 
 def _row(
-    name: str, booked: PeriodRevision | None, method: str | None, now: datetime
+    name: str,
+    booked: PeriodRevision | None,
+    sums: Mapping[int, tuple[Decimal, Decimal]],
+    method: str | None,
+    now: datetime,
 ) -> PeriodRow:
     first = date.fromisoformat(f"{name}-01")
     starts_at, ends_at = midnight(first), midnight(months_later(first, 1))
@@ -137,7 +135,7 @@ def _row(
         state = PeriodState.OPEN if now < ends_at else PeriodState.UNBOOKED
         return PeriodRow(name, state, starts_at, ends_at, method or DEFAULT_METHOD.id)
     running = PeriodState.OPEN if now < booked.ends_at else PeriodState.SETTLING
-    corrections: Decimal = getattr(booked, "corrections", None) or Decimal(0)
+    corrections, of_platform = sums.get(booked.pk, (Decimal(0), Decimal(0)))
     return PeriodRow(
         name,
         PeriodState.CLOSED if booked.is_closed else running,
@@ -146,7 +144,7 @@ def _row(
         booked.method,
         revision=booked.revision,
         payable=Money(booked.payable, booked.currency),
-        unallocated=Money(Decimal(getattr(booked, "of_platform", 0)), booked.currency),
+        unallocated=Money(of_platform, booked.currency),
         corrections=Money(corrections, booked.currency),
         without_money_ms=booked.without_money_ms,
         booked_at=booked.booked_at,
@@ -159,8 +157,7 @@ def _row(
 
 def earlier_revisions(name: str) -> list[PeriodRevision]:
     """The revisions of a period that were closed and opened again, the latest first."""
-    found = PeriodRevision.objects.filter(period=name, reopened_at__isnull=False)
-    return list(found.select_related("reopened_by").order_by("-revision"))
+    return reopened(name)[::-1]
 
 
 def stored_checks(name: str) -> list[dict[str, Any]]:

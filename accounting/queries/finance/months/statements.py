@@ -11,6 +11,7 @@ from accounting.queries.finance.months.lines import Booking
 from accounting.queries.finance.months.payers import (
     NAMES,
     Payer,
+    all_teams,
     payer_of,
     payers_of_booking,
 )
@@ -43,7 +44,7 @@ def statement_rows(
     booking: Booking, scope: Scope, before: Booking | None = None
 ) -> list[StatementRow]:
     """The statements that a person may read: teams by name, then unmapped, then the platform."""
-    teams = {team.slug: team for team in Team.objects.all()}
+    teams = {team.slug: team for team in all_teams()}
     payers = payers_of_booking(booking)
     then = _payables(before)
     rows = [

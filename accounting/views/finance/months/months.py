@@ -9,12 +9,12 @@ from django.shortcuts import redirect, render
 
 from accounting.actions.finance import periods as actions
 from accounting.actions.finance.close_requests import request_close
-from accounting.booking.checks.of_close import run_checks
+from accounting.booking.checks.of_close import shown_checks
 from accounting.booking.periods import PeriodError, next_to_close, previous_period
 from accounting.booking.running import book_running
 from accounting.domain.billing.close_checks import CONFIRM_WITHIN, Level
 from accounting.domain.billing.methods import METHODS
-from accounting.models import ContestState, ReopenRequest
+from accounting.models import ContestState, Entry, ReopenRequest
 from accounting.queries.finance.months.close_requests import close_progress
 from accounting.queries.finance.months.contests import contest_rows
 from accounting.queries.finance.months.entries import waiting_entries
@@ -64,19 +64,16 @@ def month_list(request: HttpRequest) -> HttpResponse:
     closing = close_progress(following.name) if following else None
     is_closing = closing is not None and closing.is_unfinished
     checks = (
-        run_checks(following.name, visitor.now) if following and not is_closing else ()
+        shown_checks(following.name, visitor.now)
+        if following and not is_closing
+        else ()
     )
     contests = contest_rows(visitor.scope, states=[ContestState.OPEN])
     context = {
         "rows": [(row, *STATES[row.state]) for row in rows],
         "open": rows[0],
         "next": following,
-        "entries": [
-            one
-            for row in rows
-            if row.state in (PeriodState.OPEN, PeriodState.SETTLING)
-            for one in waiting_entries(row.first)
-        ],
+        "entries": _waiting_entries(rows),
         "closing": closing if is_closing else None,
         "waiting": [
             (one, CHECK_TITLES.get(one.code, ""))
@@ -93,6 +90,14 @@ def month_list(request: HttpRequest) -> HttpResponse:
         "has_corrections": any(row.corrections for row in rows),
     }
     return render(request, "accounting/months.html", context)
+
+
+def _waiting_entries(rows: list[PeriodRow]) -> list[Entry]:
+    """Those of the months that are open or settling, the latest month first."""
+    states = (PeriodState.OPEN, PeriodState.SETTLING)
+    months = [row.first for row in rows if row.state in states]
+    found = waiting_entries(min(months), max(months)) if months else []
+    return sorted(found, key=lambda one: one.billing_on.replace(day=1), reverse=True)
 
 
 def _to_close(rows: list[PeriodRow]) -> PeriodRow | None:
@@ -123,7 +128,7 @@ def _month(
     is_closed = row.state is PeriodState.CLOSED
     closing = close_progress(row.name)
     is_fixed = is_closed or closing.is_unfinished
-    checks = () if is_fixed else run_checks(row.name, visitor.now)
+    checks = () if is_fixed else shown_checks(row.name, visitor.now)
     before = _booking(previous_period(row.name))
     statements = (
         statement_rows(booking, visitor.scope, before) if booking is not None else []

@@ -9,7 +9,8 @@ from django.db import connection
 
 from accounting.ingest.facts import partitions
 from accounting.models import Cluster
-from accounting.queries.audit.verify import CHECKS, oldest
+from accounting.queries.audit.verify import CHECKS
+from accounting.queries.ledger_ends import oldest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 START = datetime(2026, 10, 1, tzinfo=UTC)
