@@ -29,7 +29,7 @@ from accounting.queries.usage.ranking import largest
 from accounting.queries.usage.series import use_by_step, week_hours
 from accounting.queries.usage.usage import usage_rows
 from accounting.views import timelines
-from accounting.web import figures, shapes, tables
+from accounting.web import figures, shapes, tables, team_tables
 from accounting.web.columns import (
     HARD_COLUMNS,
     TEAM_COLUMNS,
@@ -67,17 +67,17 @@ def team_list(request: HttpRequest) -> HttpResponse:
         length_ms=length,
         places=minor_places(state.currency),
     )
-    lines = tables.team_lines(found, teams, sides, length)
-    table = tables.team_table(lines, found, state.sort)
+    lines = team_tables.team_lines(found, teams, sides, length)
+    table = team_tables.team_table(lines, found, state.sort)
     if state.query.get("group", "") != "none":
-        table = tables.by_department(table, found, sides, state.sort)
+        table = team_tables.by_department(table, found, sides, state.sort)
     context = {
         "state": state,
         "breakdown": found,
-        "teams": table,
+        "teams": team_tables.on_page(table, state.query.dict()),
         "groups": choices(state, "group", GROUPS),
         "columns": column_choices(state, TEAM_COLUMNS),
-        "quiet": tables.quiet_teams(lines, teams),
+        "quiet": team_tables.quiet_teams(lines, teams),
         "missing_days": missing_days(coverage, *state.data_days),
         "shown_month": shown_month(state),
         **filtering(state, teams),

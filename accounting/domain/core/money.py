@@ -52,7 +52,7 @@ class Money:
         return Money(self.amount - other.amount, self._common(other))
 
     @property
-    def cell(self) -> "Cell":
+    def cell(self) -> tuple[Decimal, str]:
         """The amount and currency, for a list that is rounded again."""
         return self.amount, self.currency
 
@@ -86,9 +86,10 @@ def sum_money(several: Iterable[Money | None]) -> Money | None:
     """
     found = list(several)
     known = [one for one in found if one is not None]
-    if (found and not known) or len({one.currency for one in known} - {""}) > 1:
+    currencies = {one.currency for one in known} - {""}
+    if (found and not known) or len(currencies) > 1:
         return None
-    return sum(known, NOTHING)
+    return Money(sum((one.amount for one in known), Decimal(0)), "".join(currencies))
 
 
 def money_of_time(parts: Iterable[tuple[int, Money | None]]) -> Money | None:

@@ -47,6 +47,26 @@ class UsageRow(StateTimes):
         """True if busy, but without activity of tensor pipes or memory."""
         return self.hard.is_pointless(self.efficiency)
 
+    def with_money(self, charge: Money | None, idle_charge: Money | None) -> "UsageRow":
+        """The same time with other amounts; a chart of 200 teams has 4,000 rows.
+
+        All fields are named: `dataclasses.replace` reads each by its name and takes twice as long.
+        """
+        return UsageRow(
+            self.busy_ms,
+            self.idle_ms,
+            self.unknown_ms,
+            self.key,
+            charge,
+            idle_charge,
+            self.estimated,
+            self.samples_expected,
+            self.samples_used,
+            self.hard,
+            self.unpriced_ms,
+            self.currencies,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:

@@ -8,10 +8,10 @@ total, and their cells by largest remainder.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
+from heapq import nlargest
 
 from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import NOTHING, Cell, Money, money_of_time, split_list
+from accounting.domain.core.money import NOTHING, Money, money_of_time, split_list
 from accounting.domain.core.rounding import half_even
 from accounting.domain.intensity.summary import together
 from accounting.domain.reports.efficiency import sum_times
@@ -23,7 +23,7 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
 
     Cells are a row's idle and not idle part; an amount without a price stays None.
     """
-    cells: dict[tuple[int, str], Cell] = {}
+    cells: dict[tuple[int, str], tuple[Decimal, str]] = {}
     for i, row in enumerate(rows):
         if row.charge is None:
             continue
@@ -33,10 +33,9 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
     amounts = split_list(cells, places)
     _keep_idle_totals(cells, amounts, places)
     return [
-        replace(
-            row,
-            charge=amounts[i, "held"] + amounts.get((i, "idle"), NOTHING),
-            idle_charge=amounts.get((i, "idle")),
+        row.with_money(
+            amounts[i, "held"] + amounts.get((i, "idle"), NOTHING),
+            amounts.get((i, "idle")),
         )
         if (i, "held") in amounts
         else row
@@ -45,7 +44,7 @@ def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
 
 
 def _keep_idle_totals(
-    cells: Mapping[tuple[int, str], Cell],
+    cells: Mapping[tuple[int, str], tuple[Decimal, str]],
     amounts: dict[tuple[int, str], Money],
     places: int,
 ) -> None:
@@ -58,14 +57,13 @@ def _keep_idle_totals(
     idle = [key for key in cells if key[1] == "idle"]
     for currency in {cells[key][1] for key in idle} - {""}:
         mine = [i for i, _ in idle if cells[i, "idle"][1] == currency]
-        exact = sum((Fraction(cells[i, "idle"][0]) for i in mine), Fraction(0))
+        exact = sum((cells[i, "idle"][0] for i in mine), Decimal(0))
         shown = sum((amounts[i, "idle"].amount for i in mine), Decimal(0))
         left = int((half_even(exact, places) - shown) / unit)
         step = Money(unit if left > 0 else -unit, currency)
         source = "held" if left > 0 else "idle"  # no part goes below 0
-        by_size = sorted(mine, key=lambda i: -amounts[i, "held"].amount)
-        having = [i for i in by_size if amounts[i, source].amount >= unit]
-        for i in having[: abs(left)]:
+        having = [i for i in mine if amounts[i, source].amount >= unit]
+        for i in nlargest(abs(left), having, lambda i: amounts[i, "held"].amount):
             amounts[i, "idle"] += step
             amounts[i, "held"] -= step
 
@@ -77,10 +75,8 @@ def rounded_each(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:
     explanation. The rows need not add up to the rounded total: `rounding_of` is what is left.
     """
     return [
-        replace(
-            row,
-            charge=_rounded_money(row.charge, places),
-            idle_charge=_rounded_money(row.idle_charge, places),
+        row.with_money(
+            _rounded_money(row.charge, places), _rounded_money(row.idle_charge, places)
         )
         for row in rows
     ]

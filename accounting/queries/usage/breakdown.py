@@ -90,7 +90,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """One list by a dimension, its total, and the same by hour, day or month.
+    """One list by a dimension, its total, and the same by hour, day or month if requested.
 
     Attributes:
         rows: by the dimension, largest charge first.
@@ -125,7 +125,7 @@ def breakdown(
     sides: Sides | None,
     length_ms: int,
     places: int,
-    step: str = "day",
+    step: str = "",
 ) -> Breakdown:
     """Split a selection by a dimension and by step; two queries, one without `sides`.
 
@@ -135,11 +135,12 @@ def breakdown(
         sides: the comparison.
         length_ms: length of the time with data, for averages.
         places: of the currency.
-        step: hour, day or month.
+        step: hour, day or month; "" for a page without charts, which has no rows by step.
     """
-    exact, by_step = usage_lists(selection, (dimension,), (dimension, STEPS[step]))
+    lists = ((dimension,), (dimension, STEPS[step])) if step else ((dimension,),)
+    exact, *by_step = usage_lists(selection, *lists)
     rows = rounded_each(exact, places)
-    finer = rounded(by_step, places)
+    finer = rounded(by_step[0], places) if by_step else []
     earlier = _earlier(selection, dimension, sides, places)
     return Breakdown(
         rows=tuple(sorted(rows, key=_by_charge)),
@@ -159,7 +160,7 @@ def breakdown_of_largest(
     sides: Sides | None,
     length_ms: int,
     places: int,
-    step: str = "day",
+    step: str,
 ) -> Breakdown:
     """Split a selection by its largest workloads and by step; the others are one sum.
 
@@ -239,7 +240,10 @@ def _totals(rows: Sequence[UsageRow], step: str) -> dict[str, UsageRow]:
     grouped: dict[str, list[UsageRow]] = {}
     for row in rows:
         grouped.setdefault(step_key(row, step), []).append(row)
-    return {key: total_of(of_step) for key, of_step in sorted(grouped.items())}
+    return {
+        key: of_step[0] if len(of_step) == 1 else total_of(of_step)
+        for key, of_step in sorted(grouped.items())
+    }
 
 
 def summarise(

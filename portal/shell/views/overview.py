@@ -20,7 +20,7 @@ from accounting.queries.usage.coverage import (
 )
 from accounting.queries.usage.ledger import ledger_with_total
 from accounting.queries.usage.ranking import largest, moved_most
-from accounting.web import figures, shapes, tables
+from accounting.web import figures, shapes, tables, team_tables
 from accounting.web.downloads import csv_answer
 from accounting.web.filters import LABELS
 from accounting.web.finance.month_totals import shown_month
@@ -60,23 +60,17 @@ def overview(request: HttpRequest) -> HttpResponse:
     )
     missing = missing_days(coverage, *state.data_days)
     steps = steps_of(state, missing)
-    lines = tables.team_lines(found, teams, sides, length)
+    lines = team_tables.team_lines(found, teams, sides, length)
     idle = largest(selection, ("team", "workload"), "idle", LISTED, places)
-    names = {
-        line.key: figures.Key(
-            line.name, line.slot, "busy", state.with_filter("team", line.key)
-        )
-        for line in lines
-    }
     context: dict[str, Any] = {
         "state": state,
         "breakdown": found,
         "missing_days": missing,
         "frequency": FREQUENCY[state.step],
         "sparks": figures.sparks(found, steps),
-        "spend": figures.spend_chart(found, steps, names, state),
-        "bars": sorted(lines, key=lambda line: -line.row.allocated_ms),
-        "teams": tables.team_table(lines, found, state.sort),
+        "spend": figures.spend_chart(found, steps, _keys(lines, state), state),
+        "bars": team_tables.largest_teams(lines, found, sides, "-allocated"),
+        "teams": team_tables.largest_teams(lines, found, sides, state.sort),
         "idle": tables.workload_lines(tables.idle_only(idle.rows), teams),
         "movers": [],
         "split": split_of(state, selection, teams, places),
@@ -92,6 +86,18 @@ def overview(request: HttpRequest) -> HttpResponse:
         context |= _capacity(state, steps, length, places)
         context["with_unallocated"] = _with_unallocated(found, context.get("platform"))
     return render(request, "portal/overview.html", context)
+
+
+def _keys(
+    lines: Sequence[team_tables.TeamLine], state: PageState
+) -> dict[str, figures.Key]:
+    """Name, color and link of each team in charts and legends."""
+    return {
+        line.key: figures.Key(
+            line.name, line.slot, "busy", state.with_filter("team", line.key)
+        )
+        for line in lines
+    }
 
 
 def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpResponse:

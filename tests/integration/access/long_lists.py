@@ -48,6 +48,7 @@ from scheduler_view.models import (
 )
 from tests.browser.bills import import_two
 from tests.browser.waits import store_waits
+from tests.more_teams import add_teams
 from tests.story import FOREVER, PASSWORD, Story
 
 MANY = 51  # a page has 50
@@ -59,6 +60,7 @@ OPENED = datetime(2026, 11, 2, 9, tzinfo=UTC)
 
 def fill(story: Story, rows: int = MANY) -> None:
     """Give every list that has pages a second one, for each role that may open it."""
+    add_teams(story, rows)
     lead = _lead()
     _held(story, rows)
     for period, book in (("2026-10", close_period), ("2026-11", book_running)):

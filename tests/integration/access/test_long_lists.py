@@ -25,6 +25,9 @@ from tests.story import Story
 
 LISTS = {
     # address: who may open it (viewer mia, lead, finance, administrator)
+    "/months/2026-10": ("fin", "ana"),
+    "/teams": (LEAD, "fin", "ana"),
+    "/teams?group=none": (LEAD, "fin", "ana"),
     "/charges?period=2026-11&by=workload": (LEAD, "fin", "ana"),
     "/charges?period=2026-11&team=vision&by=workload": (LEAD, "fin", "ana"),
     "/contests": (LEAD, "fin", "ana"),

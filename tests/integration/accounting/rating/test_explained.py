@@ -136,7 +136,9 @@ def test_the_figure_is_that_of_tables_and_of_the_api(client: Client) -> None:
     for path in ("/", "/teams"):
         shown = client.get(f"{path}?{RANGE}").context["teams"]
         assert number(shown.total.charge) == headline(page)
-        assert added(line.row.charge for line in shown.lines) + number(
+        lines = [*shown.lines, shown.rest] if shown.rest else shown.lines
+        assert (shown.rest is not None) == (path == "/")
+        assert added(line.row.charge for line in lines) + number(
             shown.rounding.charge
         ) == headline(page)
     rows = client.get(f"/api/v1/usage?by=&{RANGE}").json()["rows"]

@@ -3,8 +3,11 @@
 A page lists some, says how many there are, and its totals are those of all of them.
 """
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
+from html import unescape
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import time_machine
@@ -12,13 +15,14 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from accounting.booking.close import close_period
-from tests.html_tables import Table, amount_in, tables_of
+from tests.html_tables import Table, amount_in, tables_of, wrong_totals
 from tests.integration.conftest import NOW, SignIn
 from tests.more_teams import add_teams
 from tests.page_html import html_of
 from tests.story import TEAMS, Story
 
 MORE = 60
+NOVEMBER = "from=2026-11-01&to=2026-12-01"
 ALL = MORE + len(TEAMS) + 1  # with unmapped usage
 
 
@@ -70,3 +74,91 @@ def test_statements_are_sorted_over_all_pages(sign_in: SignIn) -> None:
     html = html_of(fin.get("/months/2026-10?sort=-payable&page=2"))
     assert 'aria-sort="descending"><a href="?sort=payable"' in html
     assert 'href="?sort=-payable&amp;page=1"' in html
+
+
+def test_the_list_of_teams_has_pages_and_totals_of_all(sign_in: SignIn) -> None:
+    ana = sign_in("ana")
+    for query in ("", "&group=none"):
+        pages = [
+            table_of(ana, f"/teams?{NOVEMBER}&page={n}{query}", "Coverage")
+            for n in ("1", "2")
+        ]
+        teams = [[row[0] for row in one.body if row[0] != "Rounding"] for one in pages]
+        assert [len(one) for one in teams] == [50, ALL - 50]
+        assert len({*teams[0], *teams[1]}) == ALL
+        for head in ("Charge", "Idle cost"):
+            at = pages[0].heads.index(head)
+            [total] = {amount_in(one.foot[-1][at]) for one in pages}
+            rows = [row for row in pages[0].body if row[0] != "Rounding"]
+            cells = [row[at] for row in [*rows, *pages[1].body]]
+            assert sum_of(cells) == total, (query, head)
+
+
+def test_teams_are_sorted_over_all_pages_and_departments_say_what_is_elsewhere(
+    sign_in: SignIn,
+) -> None:
+    ana = sign_in("ana")
+    found = []
+    for page in ("1", "2"):
+        table = table_of(
+            ana,
+            f"/teams?{NOVEMBER}&group=none&sort=-idle_charge&page={page}",
+            "Coverage",
+        )
+        cells = zip(column(table, "Team"), column(table, "Idle cost"), strict=True)
+        found += [amount_in(cost) for team, cost in cells if team != "Rounding"]
+    known = [one for one in found if one is not None]
+    assert known == sorted(known, reverse=True)
+    assert len(known) > MORE
+    heads = [
+        (group.head.name, len(group.lines), group.count)
+        for page in ("1", "2")
+        for group in ana.get(f"/teams?{NOVEMBER}&page={page}")
+        .context["teams"]
+        .departments
+    ]
+    names = [name for name, _, _ in heads]
+    [cut] = {name for name in names if names.count(name) > 1}
+    parts = [(shown, count) for name, shown, count in heads if name == cut]
+    assert sum(shown for shown, _ in parts) == parts[0][1]
+    html = " ".join(html_of(ana.get(f"/teams?{NOVEMBER}")).split())
+    assert f"{parts[0][0]} of its {parts[0][1]} teams are on this page" in html
+
+
+def test_the_overview_has_the_largest_teams_and_one_row_for_the_others(
+    sign_in: SignIn,
+) -> None:
+    ana = sign_in("ana")
+    table = table_of(ana, f"/?{NOVEMBER}", "Coverage")
+    assert len(column(table, "Charge")) == 12  # with the rounding
+    assert table.body[10][0] == f"{ALL - 10} more"
+    assert wrong_totals(html_of(ana.get(f"/?{NOVEMBER}")))[0] == []
+    answer = ana.get(f"/?{NOVEMBER}&sort=team")
+    assert [line.name for line in answer.context["teams"].lines[:2]] == [
+        "Fraud",
+        "Lab 000",
+    ]
+    links = re.findall(rf'href="([^"]+)">{ALL - 10} more', html_of(answer))
+    assert [dict(parse_qsl(urlsplit(unescape(one)).query)) for one in links] == [
+        {"from": "2026-11-01", "to": "2026-12-01", "sort": "-allocated"},
+        {"from": "2026-11-01", "to": "2026-12-01", "sort": "team"},
+    ]
+    bars, every = answer.context["bars"], answer.context["breakdown"]
+    held = sum(line.row.allocated_ms for line in bars.lines)
+    assert held + bars.rest.row.allocated_ms == every.summary.total.allocated_ms
+    smallest = min(line.row.allocated_ms for line in bars.lines)
+    others = sorted(row.allocated_ms for row in every.rows)[: bars.rest_count]
+    assert max(others) <= smallest
+
+
+def test_files_of_tables_have_every_team(sign_in: SignIn) -> None:
+    ana = sign_in("ana")
+    for address in ("/", "/teams"):
+        html = html_of(ana.get(f"{address}?{NOVEMBER}"))
+        [link] = {
+            unescape(one)
+            for one in re.findall(r'href="([^"]+)" download', html)
+            if "by=team&amp;" in one
+        }
+        text = ana.get(link).getvalue().decode()
+        assert len(text.splitlines()) == ALL + 1

@@ -1,5 +1,7 @@
 """Lists as pages show them: money adds up to the cent, unpriced time is told apart."""
 
+import cProfile
+import pstats
 from dataclasses import replace
 from decimal import Decimal
 
@@ -224,3 +226,13 @@ def test_total_adds_every_time_and_the_money_that_is_known() -> None:
     assert (unknown.charge, unknown.idle_charge) == (None, None)
     assert (nothing.charge, nothing.idle_charge) == (NOTHING, NOTHING)
     assert nothing.currency == ""
+
+
+def test_a_list_of_many_rows_takes_few_calls_for_each() -> None:
+    """A chart of 200 teams has 4,000 rows; rounding and adding them took 90 calls for each."""
+    rows = [row(n % 97, f"{n + 1}.333333", "0.123456") for n in range(1, 2001)]
+    profile = cProfile.Profile()
+    shown = profile.runcall(rounded, rows, 2)
+    profile.runcall(total_of, shown)
+    calls = pstats.Stats(profile).total_calls  # type: ignore[attr-defined]
+    assert calls < 50 * len(rows)
