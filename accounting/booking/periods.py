@@ -6,13 +6,14 @@ from datetime import date, datetime
 from accounting.domain.billing.methods import DEFAULT_METHOD, Method
 from accounting.domain.core.billing_calendar import months_later
 from accounting.domain.core.money import minor_places
+from accounting.kit.outcomes import Refused
 from accounting.models import BillingPeriod, PeriodRevision
 from accounting.queries.finance.months.revisions import revisions
 from accounting.queries.ledger_ends import first_billing_day
 from accounting.rating.billing_settings import billing_at, midnight
 
 
-class PeriodError(ValueError):
+class PeriodError(Refused):
     """A text that is not a billing period, or a period that does not allow what was asked."""
 
 

@@ -44,13 +44,14 @@ class Refused(ValueError):
     """
 
     code = RefusalCode.INVALID
+    member = ""
 
     def __init__(
         self, text: str, code: RefusalCode | None = None, member: str = ""
     ) -> None:
         super().__init__(text)
         self.code = code or self.code
-        self.member = member
+        self.member = member or self.member
 
     @property
     def sentence(self) -> str:

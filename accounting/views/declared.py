@@ -14,6 +14,7 @@ from accounting.resources.resource import Resource, Verb
 from accounting.web.permissions import FORM, page, posted, visitor_of
 
 View = Callable[..., HttpResponseBase]
+Wrong = Callable[[HttpRequest, Any, InputForm], HttpResponse]
 Start = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
 
 
@@ -61,19 +62,25 @@ def form_page(
     return view
 
 
-def button(resource: Resource, verb: Verb, *, to: str) -> View:
-    """The address that a button of an item's page posts to; then that page again.
+def button(
+    resource: Resource, verb: Verb, *, to: str, wrong: Wrong | None = None
+) -> View:
+    """The address that a form of an item's page posts to; then that page again.
 
     Args:
         resource, verb: what is done.
         to: the name of the item's page.
+        wrong: that page with a form that is not valid, if the verb takes something.
     """
 
     @posted(verb.right, belongs_to=to)
     def view(request: HttpRequest, number: int) -> HttpResponse:
         row = _row(request, resource, number)
+        form = form_of(verb.takes)(request.POST) if verb.takes else None
+        if form is not None and wrong is not None and not form.is_valid():
+            return wrong(request, row, form)
         try:
-            done = verb.do(number, None, request.user)
+            done = verb.do(number, form and form.given, request.user)
         except Refused as error:
             _stop(error)
             messages.error(request, error.sentence)
@@ -97,6 +104,6 @@ def _row(request: HttpRequest, resource: Resource, number: int | None) -> Any:
 def _stop(error: Refused) -> None:
     """Raise what is not an error of a form."""
     if error.code == RefusalCode.FORBIDDEN:
-        raise PermissionDenied(str(error)) from error
+        raise PermissionDenied(getattr(error, "who", "") or str(error)) from error
     if error.code == RefusalCode.MISSING:
         raise Http404(str(error)) from error

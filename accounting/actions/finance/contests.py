@@ -3,11 +3,10 @@
 open -> answered -> accepted, or open again; an open one can be withdrawn. Nothing is deleted.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import cast
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
@@ -16,7 +15,8 @@ from accounting.access import scope_of
 from accounting.actions.finance.entries import add_entry, check_seen
 from accounting.actions.finance.periods import NotAllowed, check_right, reason_of
 from accounting.audit import act
-from accounting.booking.periods import PeriodError
+from accounting.kit.inputs import body, reason, value
+from accounting.kit.outcomes import Done, RefusalCode, Refused
 from accounting.models import (
     UNSETTLED,
     AnswerKind,
@@ -26,6 +26,7 @@ from accounting.models import (
     ContestState,
     ContestStep,
     Entry,
+    EntryKind,
     Team,
 )
 from accounting.queries.finance.months.contested import subject_of
@@ -35,21 +36,37 @@ from accounting.queries.finance.months.statements import statement_row
 LONGEST_TITLE = 500
 
 
-class ContestError(PeriodError):
-    """The state of a contest does not allow this, or the same is contested already."""
+@body("ContestAnswer")
+class AnswerContest:
+    """What finance answers."""
+
+    reason: str = reason()
+    answer: str = value(choices=AnswerKind)
+    amount: Decimal | None = value(
+        "of an entry: a credit is below 0, other amounts are adjustments",
+        size=(20, 4),
+        default=None,
+    )
+    day: date | None = value(
+        "of an entry: a day of a month that is not closed", default=None
+    )
+    rule: Binding | None = value(
+        "of a mapping: the rule that was changed", default=None
+    )
+
+    def check(self) -> None:
+        """Each kind of answer has its members."""
+        needed = {AnswerKind.ENTRY: ("amount", "day"), AnswerKind.MAPPING: ("rule",)}
+        for name in needed.get(AnswerKind(self.answer), ()):
+            if getattr(self, name) is None:
+                raise Refused("This answer needs it.", member=name)
 
 
-class SubjectError(PeriodError):
-    """The statement has no such row or line."""
+@body("Reason")
+class ReopenContest:
+    """Why."""
 
-
-@dataclass(frozen=True, slots=True)
-class EntryAnswer:
-    """The credit or adjustment that answers a contest; its twin is the platform's (M25)."""
-
-    kind: str
-    billing_on: date
-    amount: Decimal
+    reason: str = reason()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +107,7 @@ def open_contest(
         now: the time of the contest.
 
     Raises:
-        SubjectError: there is no such row or line.
-        ContestError: it is contested already.
+        Refused: there is no such row or line, or it is contested already.
         BookingError: the period, or this revision, is not booked.
         NotAllowed: the person does not lead the team.
     """
@@ -101,9 +117,10 @@ def open_contest(
     row = statement_row(booking, scope_of(by), team.slug)
     subject = subject_of(booking, row, of, key) if row else None
     if subject is None:
-        raise SubjectError(
+        raise Refused(
             f"the statement of {team.slug} for {period} has no such {of}: choose one of its rows, "
-            "or the id of one of its lines"
+            "or the id of one of its lines",
+            member=of,
         )
     with act(by, text):
         try:
@@ -127,174 +144,140 @@ def open_contest(
                 subject=key,
                 state__in=UNSETTLED,
             )
-            raise ContestError(
-                f"this is contested already: see contest {known.pk}"
+            raise Refused(
+                f"this is contested already: see contest {known.pk}",
+                RefusalCode.CONFLICT,
             ) from None
         _step(made, ContestAct.CONTESTED, text, by, now)
         return made
 
 
-def answer_with_entry(
-    contest: Contest,
-    entry: EntryAnswer,
-    reason: str,
+def answer_contest(
+    number: int,
+    given: AnswerContest,
     by: AbstractBaseUser,
     *,
     seen: str | None = None,
     now: datetime | None = None,
-) -> Entry:
-    """Answer an open contest with a credit or adjustment, in one transaction.
+) -> Done:
+    """Answer an open contest: with a credit or adjustment, a changed rule, or a reason.
 
     Args:
-        contest: the contest.
-        entry: the credit or adjustment.
-        reason: 10 to 200 characters.
+        number: of the contest.
+        given: the answer.
         by: a person of finance or an administrator.
-        seen: what a preview showed (`EntryEffect.seen`); None without a preview.
+        seen: what a preview of the entry showed (`EntryEffect.seen`); None without a preview.
         now: of the answer.
 
     Raises:
-        ContestError: it is not open.
+        Refused: it is not open, the entry or the reason is not valid (M25), or the person may not;
+            nothing was changed.
         PreviewChanged: the payables are others than the preview showed; nothing was changed.
-        PeriodError: the entry or the reason is not valid (M25); nothing was changed.
-        NotAllowed: the person is neither finance nor an administrator.
     """
-    with _answering(contest, reason, by) as (row, text):
-        if seen is not None:
-            check_seen(entry.kind, row.team, entry.billing_on, entry.amount, seen)
-        made = add_entry(entry.kind, row.team, entry.billing_on, entry.amount, text, by)
-        _answered(row, AnswerKind.ENTRY, text, by, now, entry=made)
-        return made
-
-
-def answer_with_rule(
-    contest: Contest,
-    rule: Binding,
-    reason: str,
-    by: AbstractBaseUser,
-    *,
-    now: datetime | None = None,
-) -> Contest:
-    """Answer an open contest with the rule that was changed, so that time moves to another team.
-
-    Raises:
-        ContestError: it is not open.
-        PeriodError: the reason is too short or too long.
-        NotAllowed: the person is neither finance nor an administrator.
-    """
-    with _answering(contest, reason, by) as (row, text):
-        return _answered(row, AnswerKind.MAPPING, text, by, now, binding=rule)
-
-
-def answer_with_reason(
-    contest: Contest,
-    reason: str,
-    by: AbstractBaseUser,
-    *,
-    now: datetime | None = None,
-) -> Contest:
-    """Answer an open contest with the reason why the amount stays.
-
-    Raises:
-        ContestError: it is not open.
-        PeriodError: the reason is too short or too long.
-        NotAllowed: the person is neither finance nor an administrator.
-    """
-    with _answering(contest, reason, by) as (row, text):
-        return _answered(row, AnswerKind.REASON, text, by, now)
-
-
-@contextmanager
-def _answering(
-    contest: Contest, reason: str, by: AbstractBaseUser
-) -> Iterator[tuple[Contest, str]]:
-    """An open contest, locked, and the reason of the answer that finance gives to it."""
     check_right(by)
-    text = reason_of(reason)
+    text = reason_of(given.reason)
     with act(by, text):
-        yield _locked(contest, ContestState.OPEN), text
+        row = _locked(number, ContestState.OPEN)
+        what: dict[str, object] = {"answer": given.answer}
+        said = "Answered. The team accepts it or opens the contest again."
+        if given.answer == AnswerKind.ENTRY:
+            entry = _entry(row, given, text, by, seen)
+            what["entry"] = entry
+            said = (
+                f"Answered with {entry.number}. Its statement has it as soon as "
+                f"{entry.billing_on:%B %Y} is booked."
+            )
+        elif given.answer == AnswerKind.MAPPING:
+            what["binding"] = given.rule
+        row.state = ContestState.ANSWERED
+        row.save(update_fields=["state"])
+        _step(row, ContestAct.ANSWERED, text, by, now, **what)
+    return Done(number, text=said)
+
+
+def _entry(
+    row: Contest,
+    given: AnswerContest,
+    text: str,
+    by: AbstractBaseUser,
+    seen: str | None,
+) -> Entry:
+    """The credit or adjustment of an answer; its twin is the platform's (M25)."""
+    given.check()
+    day, amount = cast("date", given.day), cast("Decimal", given.amount)
+    kind = EntryKind.CREDIT if amount < 0 else EntryKind.ADJUSTMENT
+    if seen is not None:
+        check_seen(kind, row.team, day, amount, seen)
+    return add_entry(kind, row.team, day, amount, text, by)
 
 
 def accept_answer(
-    contest: Contest, by: AbstractBaseUser, *, now: datetime | None = None
-) -> Contest:
+    number: int, by: AbstractBaseUser, *, now: datetime | None = None
+) -> None:
     """Accept the answer: the contest is settled.
 
     Raises:
-        ContestError: it is not answered.
-        NotAllowed: the person does not lead the team.
+        Refused: it is not answered, or the person does not lead the team.
     """
-    return _move(contest, _ACCEPT, "", by, now)
+    _move(number, _ACCEPT, "", by, now)
 
 
 def reopen_contest(
-    contest: Contest, reason: str, by: AbstractBaseUser, *, now: datetime | None = None
-) -> Contest:
+    number: int,
+    given: ReopenContest,
+    by: AbstractBaseUser,
+    *,
+    now: datetime | None = None,
+) -> None:
     """Open an answered contest again, with a reason.
 
     Raises:
-        ContestError: it is not answered.
-        PeriodError: the reason is too short or too long.
-        NotAllowed: the person does not lead the team.
+        Refused: it is not answered, the reason is not valid, or the person does not lead the team.
     """
-    return _move(contest, _REOPEN, reason_of(reason), by, now)
+    _move(number, _REOPEN, reason_of(given.reason), by, now)
 
 
 def withdraw_contest(
-    contest: Contest, by: AbstractBaseUser, *, now: datetime | None = None
-) -> Contest:
+    number: int, by: AbstractBaseUser, *, now: datetime | None = None
+) -> None:
     """Withdraw an open contest; it stays readable.
 
     Raises:
-        ContestError: it is not open.
-        NotAllowed: the person does not lead the team.
+        Refused: it is not open, or the person does not lead the team.
     """
-    return _move(contest, _WITHDRAW, "", by, now)
+    _move(number, _WITHDRAW, "", by, now)
 
 
 def _move(
-    contest: Contest,
+    number: int,
     move: _Move,
     text: str,
     by: AbstractBaseUser,
     now: datetime | None,
-) -> Contest:
-    _check_leads(by, contest.team)
-    with act(by, text or f"contest {contest.pk}: {move.done}"):
-        row = _locked(contest, move.before)
+) -> None:
+    _check_leads(by, Team.objects.get(contests=number))
+    with act(by, text or f"contest {number}: {move.done}"):
+        row = _locked(number, move.before)
         row.state = move.after
         row.save(update_fields=["state"])
         _step(row, move.done, text, by, now)
-        return row
 
 
 def _check_leads(by: AbstractBaseUser, team: Team) -> None:
     if team.pk not in scope_of(by).lead_of:
         raise NotAllowed(
-            f"{by.get_username()} may not do this: people who lead {team.slug} may"
+            f"{by.get_username()} may not do this: people who lead {team.slug} may",
+            who=f"people who lead {team.name}",
         )
 
 
-def _locked(contest: Contest, state: str) -> Contest:
-    row = Contest.objects.select_for_update().get(pk=contest.pk)
+def _locked(number: int, state: str) -> Contest:
+    row = Contest.objects.select_for_update().get(pk=number)
     if row.state != state:
-        raise ContestError(
-            f"contest {row.pk} is {row.state}: this needs a contest that is {state}"
+        raise Refused(
+            f"contest {row.pk} is {row.state}: this needs a contest that is {state}",
+            RefusalCode.CONFLICT,
         )
-    return row
-
-
-def _answered(
-    row: Contest,
-    kind: str,
-    text: str,
-    by: AbstractBaseUser,
-    now: datetime | None,
-    **what: Entry | Binding,
-) -> Contest:
-    row.state = ContestState.ANSWERED
-    row.save(update_fields=["state"])
-    _step(row, ContestAct.ANSWERED, text, by, now, answer=kind, **what)
     return row
 
 

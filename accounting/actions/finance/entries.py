@@ -29,6 +29,8 @@ LARGEST = Decimal(10) ** 12
 class EntryAmountError(PeriodError):
     """The amount, or its sign, is not possible for an entry."""
 
+    member = "amount"
+
 
 class PreviewChanged(PeriodError):
     """What a person confirmed is not what the entry would do now."""
@@ -183,13 +185,15 @@ def _check_open(period: str) -> None:
     if is_closed or (following is not None and period < following):
         why = "is closed" if is_closed else "was never closed, and later months were"
         raise PeriodError(
-            f"{period} {why}: choose a day of {following} or a later month"
+            f"{period} {why}: choose a day of {following} or a later month",
+            member="day",
         )
     first = first_period()
     if following is None and first is not None and period < first:
         raise PeriodError(
             f"{period} is before the first month of the ledger, {first}, so no statement would "
-            f"have it: choose a day of {first} or a later month"
+            f"have it: choose a day of {first} or a later month",
+            member="day",
         )
 
 

@@ -24,6 +24,7 @@ from accounting.domain.billing.close_checks import (
 )
 from accounting.domain.billing.methods import Method, MethodError
 from accounting.domain.core.written_text import hidden_fault
+from accounting.kit.outcomes import RefusalCode
 from accounting.models import (
     BillingPeriod,
     CloseOverride,
@@ -50,7 +51,17 @@ class CloseRefused(PeriodError):
 
 
 class NotAllowed(PeriodError):
-    """The person may not do this."""
+    """The person may not do this.
+
+    Attributes:
+        who: may, for the page that says so; "" if the text says it.
+    """
+
+    code = RefusalCode.FORBIDDEN
+
+    def __init__(self, text: str, *, who: str = "") -> None:
+        super().__init__(text)
+        self.who = who
 
 
 def close(period: str, by: Actor, *, now: datetime | None = None) -> PeriodRevision:
@@ -240,7 +251,8 @@ def check_right(by: Actor) -> None:
             raise NotAllowed(f"{by!r} is not a person")
         return
     if not PERIODS.allows(scope_of(by)):
-        raise NotAllowed(f"{by.get_username()} may not do this: {PERIODS.who} may")
+        name = by.get_username()
+        raise NotAllowed(f"{name} may not do this: {PERIODS.who} may", who=PERIODS.who)
 
 
 def reason_of(text: str) -> str:
@@ -251,10 +263,11 @@ def reason_of(text: str) -> str:
     """
     reason = text.strip()
     if fault := hidden_fault(reason, has_lines=True):
-        raise PeriodError(f"the reason {fault}")
+        raise PeriodError(f"the reason {fault}", member="reason")
     if len(reason) not in REASON_LENGTHS:
         raise PeriodError(
-            f"a reason has 10 to 200 characters; this one has {len(reason)}"
+            f"a reason has 10 to 200 characters; this one has {len(reason)}",
+            member="reason",
         )
     return reason
 

@@ -1,4 +1,4 @@
-"""`manage.py report usage|ledger|holds|issues|queues|budgets|charges|corrections`: rows.
+"""`manage.py report usage|ledger|holds|issues|queues|budgets|contests|charges|corrections`: rows.
 
 `scheduler_view` adds its reports to the same command.
 """
@@ -48,7 +48,10 @@ OF_PERIODS = ("charges", "corrections")  # of a billing period, from its booking
 class Command(BaseCommand):
     """Reports; exits with 0, or 2 for wrong use."""
 
-    help = "Show usage, the ledger, holds, data issues, queues, budgets, charges or corrections."
+    help = (
+        "Show usage, the ledger, holds, data issues, queues, budgets, contests, charges or "
+        "corrections."
+    )
     suppressed_base_arguments = HIDDEN
     kinds: tuple[str, ...] = (
         *("usage", "ledger", "holds", "issues", "queues"),

@@ -12,8 +12,8 @@ from django.contrib.auth import get_user_model
 from accounting.access import EVERYTHING
 from accounting.actions.finance import periods
 from accounting.actions.finance.contests import (
-    EntryAnswer,
-    answer_with_entry,
+    AnswerContest,
+    answer_contest,
     open_contest,
 )
 from accounting.actions.finance.prices import set_unit_price
@@ -107,8 +107,10 @@ def _contest(period: str, now: datetime) -> None:
     asked = open_contest(
         team, period, CONTESTS[0], lead, of=whole.of, key=whole.key, now=now
     )
-    credit = EntryAnswer("credit", billing_day(now), CREDIT)
-    answer_with_entry(asked, credit, ANSWER, finance, now=now)
+    credit = AnswerContest(
+        answer="entry", amount=CREDIT, day=billing_day(now), reason=ANSWER
+    )
+    answer_contest(asked.pk, credit, finance, now=now)
     open_contest(
         team, period, CONTESTS[1], lead, of=largest.of, key=largest.key, now=now
     )

@@ -75,7 +75,7 @@ class Command(report.Command):
     """Reports; exits with 0, or 2 for wrong use."""
 
     help = (
-        "Show usage, the ledger, holds, data issues, queues, budgets, charges, quotas, "
+        "Show usage, the ledger, holds, data issues, queues, budgets, contests, charges, quotas, "
         "everything that limits GPUs, priority tiers, values of queues, waiting work, its "
         "queues, preemptions, wasted GPU time or where idle and unallocated cost are."
     )

@@ -179,25 +179,10 @@ def test_only_leads_contest_and_only_finance_answers(ask: Ask) -> None:
     assert refused.status_code == 403
 
 
-def test_each_step_is_done_once_for_its_key(ask: Ask) -> None:
-    """A repeated step gets its first answer; without the key it is 409."""
+def test_a_contest_is_made_once_for_its_key(ask: Ask) -> None:
+    """Steps: resources/test_contract.py."""
     made = post(ask, "luis", "", BODY, "contest").json()
     assert post(ask, "luis", "", BODY, "contest").json() == made
-    at = f"/{made['id']}"
-    steps: list[tuple[str, str, dict[str, Any]]] = [
-        ("fin", "answer", CREDIT),
-        ("luis", "reopen", {"reason": "that is another node"}),
-        ("fin", "answer", {"answer": "reason", "reason": ANSWER}),
-        ("luis", "accept", {}),
-    ]
-    for number, (name, verb, body) in enumerate(steps):
-        first = post(ask, name, f"{at}/{verb}", body, f"step-{number}")
-        again = post(ask, name, f"{at}/{verb}", body, f"step-{number}")
-        assert (first.status_code, again.json()) == (200, first.json())
-        assert post(ask, name, f"{at}/{verb}", body).status_code == 409
-    other = post(ask, "luis", "", {"reason": "gpu-03 was down, too"}).json()
-    at = f"/{other['id']}/withdraw"
-    assert post(ask, "luis", at, {}, "step-3").status_code == 422  # another address
-    gone = post(ask, "luis", at, {}, "withdrawn")
-    assert post(ask, "luis", at, {}, "withdrawn").json() == gone.json()
-    assert (Contest.objects.count(), Entry.objects.count()) == (2, 1)
+    at = f"/{made['id']}/withdraw"
+    assert post(ask, "luis", at, {}, "contest").status_code == 422  # another address
+    assert Contest.objects.count() == 1

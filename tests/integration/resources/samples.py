@@ -5,9 +5,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from django.contrib.auth import get_user_model
+
 from accounting.actions.finance.budgets import SetBudget, create_budget
+from accounting.actions.finance.contests import (
+    AnswerContest,
+    answer_contest,
+    open_contest,
+)
 from accounting.audit import SYSTEM
-from accounting.models import Team
+from accounting.booking.running import book_running
+from accounting.models import Membership, Team, TeamRole
 
 REASON = "Agreed in the round of November."
 
@@ -20,11 +28,17 @@ class Sample:
         make: stores items, at least two; returns the number of one of vision.
         bodies: by verb, what may be sent once for that item.
         may: by verb, a person who may; finance without an entry.
+        before: by verb, what to call instead of `make`.
     """
 
     make: Callable[[], int]
     bodies: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     may: Mapping[str, str] = field(default_factory=dict)
+    before: Mapping[str, Callable[[], int]] = field(default_factory=dict)
+
+    def ready(self, verb: str) -> int:
+        """An item that a verb can be done to."""
+        return self.before.get(verb, self.make)()
 
 
 def _budgets() -> int:
@@ -39,6 +53,23 @@ def _budgets() -> int:
     return create_budget(vision, SYSTEM).number
 
 
+def _contests() -> int:
+    book_running("2026-11")
+    vision, search = (Team.objects.get(slug=one) for one in ("vision", "search"))
+    people = get_user_model().objects
+    luis, sara = people.get(username="luis"), people.create_user("sara")
+    Membership.objects.create(user=sara, team=search, role=TeamRole.LEAD)
+    open_contest(search, "2026-11", REASON, sara)
+    return open_contest(vision, "2026-11", REASON, luis).pk
+
+
+def _answered() -> int:
+    number = _contests()
+    finance = get_user_model().objects.get(username="fin")
+    answer_contest(number, AnswerContest(answer="reason", reason=REASON), finance)
+    return number
+
+
 SAMPLES = {
     "budgets": Sample(
         _budgets,
@@ -46,5 +77,16 @@ SAMPLES = {
             "": {"team": "vision", "amount": "21000", "reason": REASON},
             "end": {"reason": REASON},
         },
+    ),
+    "contests": Sample(
+        _contests,
+        bodies={
+            "answer": {"answer": "reason", "reason": REASON},
+            "accept": {},
+            "reopen": {"reason": REASON},
+            "withdraw": {},
+        },
+        may={"accept": "luis", "reopen": "luis", "withdraw": "luis"},
+        before={"accept": _answered, "reopen": _answered},
     ),
 }

@@ -146,7 +146,7 @@ def test_a_verb_is_done_once_by_those_who_may(
     ask: Ask, resource: Resource, verb: Verb
 ) -> None:
     sample = SAMPLES[resource.name]
-    number = sample.make()
+    number = sample.ready(verb.name)
     at, body = address_of(resource, verb, number), sample.bodies[verb.name]
     may = sample.may.get(verb.name, "fin")
     for name in PEOPLE.values():
@@ -163,8 +163,9 @@ def test_a_verb_is_done_once_by_those_who_may(
     assert first.status_code in (200, 201), first.content
     assert post(ask, may, at, body, "a key").json() == first.json()
     assert IdempotencyKey.objects.count() == 1
-    other = {**body, "reason": "It was agreed again, in December."}
-    assert post(ask, may, at, other, "a key").status_code == 422
+    if body:
+        other = {**body, "reason": "It was agreed again, in December."}
+        assert post(ask, may, at, other, "a key").status_code == 422
     if verb.name:
         again = post(ask, may, at, body)
         assert again.status_code == 409  # it is in another state now
@@ -180,7 +181,7 @@ def test_a_body_names_what_is_missing_or_wrong(
     if verb.takes is None:
         return
     sample = SAMPLES[resource.name]
-    at = address_of(resource, verb, sample.make())
+    at = address_of(resource, verb, sample.ready(verb.name))
     may = sample.may.get(verb.name, "fin")
     before = get(ask, "ana", resource.name).json()
     refused = problem(post(ask, may, at, {}))

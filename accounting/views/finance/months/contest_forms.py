@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from accounting.actions.finance.contests import AnswerContest
 from accounting.domain.core.money import Money
 from accounting.forms import REASON
 from accounting.models import AnswerKind, Binding, Contested, EntryKind
@@ -131,6 +132,24 @@ def answer_form(
     _, form = ANSWERS[answer]
     given = None if data is None else {**_texts(data), "kind": answer}
     return form(given, initial={"billing_on": today, "kind": answer})
+
+
+def answer_of(form: PeriodReasonForm) -> AnswerContest:
+    """What finance answers with a form that is valid."""
+    chosen = form.cleaned_data
+    reason = chosen["reason"]
+    if isinstance(form, EntryAmountForm):
+        _, amount = form.signed
+        return AnswerContest(
+            answer=AnswerKind.ENTRY,
+            amount=amount,
+            day=chosen["billing_on"],
+            reason=reason,
+        )
+    if isinstance(form, RuleAnswerForm):
+        rule = chosen["rule"]
+        return AnswerContest(answer=AnswerKind.MAPPING, rule=rule, reason=reason)
+    return AnswerContest(answer=AnswerKind.REASON, reason=reason)
 
 
 def _texts(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Contests of statements: the list, one contest with its answers, and their forms (M34)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -12,10 +11,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounting.actions.finance import contests as actions
+from accounting.actions.finance.contests import answer_contest, open_contest
 from accounting.actions.finance.entries import PreviewChanged
 from accounting.booking.periods import PeriodError
-from accounting.models import Contest, ContestState, Team
+from accounting.kit.outcomes import Refused
+from accounting.models import ContestState, Team
 from accounting.queries.finance.months.contested import subjects
 from accounting.queries.finance.months.contests import (
     ContestRow,
@@ -27,12 +27,15 @@ from accounting.queries.finance.months.lines import Booking, BookingError, booki
 from accounting.queries.finance.months.statement_document import document
 from accounting.queries.finance.months.statements import statement_row
 from accounting.queries.selection import SelectionError
-from accounting.rights import CONTESTS, PERIODS
+from accounting.resources.contests import ACCEPT, CONTESTS, REOPEN, WITHDRAW
+from accounting.resources.forms import form_of
+from accounting.rights import PERIODS
+from accounting.views.declared import button
 from accounting.views.finance.months.contest_forms import (
     ANSWERS,
     ContestForm,
-    RuleAnswerForm,
     answer_form,
+    answer_of,
 )
 from accounting.views.finance.months.period_forms import (
     EntryAmountForm,
@@ -43,7 +46,7 @@ from accounting.web.paging import paged
 from accounting.web.permissions import FORM, Visitor, page, posted, visitor_of
 
 
-@page(CONTESTS)
+@page(CONTESTS.right)
 def contest_list(request: HttpRequest) -> HttpResponse:
     """Contests that the visitor may read: open ones first."""
     visitor = visitor_of(request)
@@ -77,7 +80,7 @@ def _statement_url(row: ContestRow) -> str:
     return f"{address}?{urlencode({'revision': row.revision})}"
 
 
-@page(CONTESTS)
+@page(CONTESTS.right)
 def contest(request: HttpRequest, number: int) -> HttpResponse:
     """One contest: what was said, and what may be done now."""
     visitor = visitor_of(request)
@@ -123,7 +126,7 @@ def _contest(
         "may_withdraw": is_open and is_lead,
         "answer": answer,
         "is_refused": status == 422,
-        "reopen_form": PeriodReasonForm(),
+        "reopen_form": form_of(REOPEN.takes)(),
         **forms,
     }
     return render(request, "accounting/contest.html", context, status=status)
@@ -140,15 +143,7 @@ def _row(visitor: Visitor, number: int) -> ContestRow:
     return row
 
 
-def _own_row(visitor: Visitor, number: int) -> ContestRow:
-    """A contest of a team that the visitor leads."""
-    row = _row(visitor, number)
-    if row.team_id not in visitor.scope.lead_of:
-        raise PermissionDenied(f"people who lead {row.team_name}")
-    return row
-
-
-@page(CONTESTS, FORM)
+@page(CONTESTS.right, FORM)
 def contest_add(request: HttpRequest, team: str, period: str) -> HttpResponse:
     """Contest a statement or a part of it."""
     visitor = visitor_of(request)
@@ -169,7 +164,7 @@ def contest_add(request: HttpRequest, team: str, period: str) -> HttpResponse:
         of, key = form.subject
         person: Any = request.user
         try:
-            made = actions.open_contest(
+            made = open_contest(
                 payer,
                 period,
                 form.cleaned_data["reason"],
@@ -178,8 +173,8 @@ def contest_add(request: HttpRequest, team: str, period: str) -> HttpResponse:
                 key=key,
                 revision=booking.revision,
             )
-        except PeriodError as error:
-            form.add_error(None, _sentence(error))
+        except Refused as error:
+            form.add_error(None, error.sentence)
         else:
             messages.success(request, "Finance sees your contest and answers it here.")
             return redirect("contest", made.pk)
@@ -200,7 +195,7 @@ def _booking(period: str, revision: str) -> Booking | None:
         return None
 
 
-@posted(CONTESTS, belongs_to="contest")
+@posted(CONTESTS.right, belongs_to="contest")
 def contest_answer(request: HttpRequest, number: int) -> HttpResponse:
     """Answer an open contest. A credit or an extra charge is shown before it is sent."""
     visitor = visitor_of(request)
@@ -211,91 +206,37 @@ def contest_answer(request: HttpRequest, number: int) -> HttpResponse:
     form = answer_form(chosen, request.POST, _today(visitor))
     if form is None or not form.is_valid():
         return _contest(request, visitor, row, _WrittenAnswer(chosen, form), status=422)
-    asked = Contest.objects.get(pk=number)
     if isinstance(form, EntryAmountForm) and row.state == ContestState.OPEN:
-        effect = form.previewed(asked.team)
+        effect = form.previewed(Team.objects.get(pk=row.team_id))
         if effect is None or "confirm" not in request.POST:
             answer = _WrittenAnswer(chosen, form, effect)
             status = 422 if form.errors else 200
             return _contest(request, visitor, row, answer, status=status)
+    person: Any = request.user
     try:
-        text = _sent(asked, form, request.user, request.POST.get("seen", ""))
-    except actions.ContestError as error:
-        # answered or withdrawn meanwhile: there is no form
-        messages.error(request, _sentence(error))
-        return redirect("contest", number)
+        seen = request.POST.get("seen", "")
+        done = answer_contest(number, answer_of(form), person, seen=seen)
     except PeriodError as error:
         effect = None
         if isinstance(error, PreviewChanged) and isinstance(form, EntryAmountForm):
-            effect = form.previewed(asked.team)
-        form.add_error(None, _sentence(error))
+            effect = form.previewed(Team.objects.get(pk=row.team_id))
+        form.add_error(None, error.sentence)
         answer = _WrittenAnswer(chosen, form, effect)
         return _contest(request, visitor, row, answer, status=422)
-    messages.success(request, text)
+    except Refused as error:
+        messages.error(request, error.sentence)  # answered or withdrawn meanwhile
+    else:
+        messages.success(request, done.text)
     return redirect("contest", number)
 
 
-def _sent(asked: Contest, form: PeriodReasonForm, person: Any, seen: str) -> str:
-    """Answer as chosen; returns what was done."""
-    chosen = form.cleaned_data
-    reason = chosen["reason"]
-    if isinstance(form, EntryAmountForm):
-        kind, amount = form.signed
-        entry = actions.EntryAnswer(kind, chosen["billing_on"], amount)
-        made = actions.answer_with_entry(asked, entry, reason, person, seen=seen)
-        month = f"{chosen['billing_on']:%B %Y}"
-        return f"Answered with {made.number}. Its statement has it as soon as {month} is booked."
-    if isinstance(form, RuleAnswerForm):
-        actions.answer_with_rule(asked, chosen["rule"], reason, person)
-    else:
-        actions.answer_with_reason(asked, reason, person)
-    return "Answered. The team accepts it or opens the contest again."
-
-
-@posted(CONTESTS, belongs_to="contest")
-def contest_accept(request: HttpRequest, number: int) -> HttpResponse:
-    """Accept the answer."""
-    return _done(request, number, actions.accept_answer, "The answer is accepted.")
-
-
-@posted(CONTESTS, belongs_to="contest")
-def contest_withdraw(request: HttpRequest, number: int) -> HttpResponse:
-    """Withdraw an open contest."""
-    return _done(request, number, actions.withdraw_contest, "The contest is withdrawn.")
-
-
-@posted(CONTESTS, belongs_to="contest")
-def contest_reopen(request: HttpRequest, number: int) -> HttpResponse:
-    """Open an answered contest again."""
-    visitor = visitor_of(request)
-    row = _own_row(visitor, number)
-    form = PeriodReasonForm(request.POST)
-    if not form.is_valid():
-        return _contest(request, visitor, row, status=422, reopen_form=form)
-
-    def reopen(asked: Contest, person: Any) -> object:
-        return actions.reopen_contest(asked, form.cleaned_data["reason"], person)
-
-    return _done(request, number, reopen, "The contest is open again.")
-
-
-def _done(
-    request: HttpRequest,
-    number: int,
-    step: Callable[[Contest, Any], object],
-    text: str,
-) -> HttpResponse:
-    """A step of the team's leads; back to the contest, with what was done or why not."""
-    _own_row(visitor_of(request), number)
-    try:
-        step(Contest.objects.get(pk=number), request.user)
-    except PeriodError as error:
-        messages.error(request, _sentence(error))
-    else:
-        messages.success(request, text)
-    return redirect("contest", number)
-
-
-def _sentence(error: PeriodError) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."
+contest_accept = button(CONTESTS, ACCEPT, to="contest")
+contest_withdraw = button(CONTESTS, WITHDRAW, to="contest")
+contest_reopen = button(
+    CONTESTS,
+    REOPEN,
+    to="contest",
+    wrong=lambda request, row, form: _contest(
+        request, visitor_of(request), row, status=422, reopen_form=form
+    ),
+)

@@ -3,6 +3,7 @@
 Not covered: pages (views/test_contests.py) and REST (api/test_contests.py).
 """
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -12,13 +13,10 @@ from django.db import DatabaseError, connection, transaction
 
 from accounting.access import EVERYTHING, scope_of
 from accounting.actions.finance.contests import (
-    ContestError,
-    EntryAnswer,
-    SubjectError,
+    AnswerContest,
+    ReopenContest,
     accept_answer,
-    answer_with_entry,
-    answer_with_reason,
-    answer_with_rule,
+    answer_contest,
     open_contest,
     reopen_contest,
     withdraw_contest,
@@ -27,10 +25,10 @@ from accounting.actions.finance.entries import PreviewChanged
 from accounting.actions.finance.periods import NotAllowed
 from accounting.booking.checks.of_close import run_checks
 from accounting.booking.close import close_period
-from accounting.booking.periods import PeriodError
 from accounting.booking.running import book_running
 from accounting.domain.billing.close_checks import CloseCheck
 from accounting.domain.core.money import Money
+from accounting.kit.outcomes import Refused
 from accounting.models import (
     AuditLink,
     Binding,
@@ -50,7 +48,10 @@ NOVEMBER = date(2026, 11, 5)
 HOUR = 3_600_000
 WHY = "the nodes were down on that day"
 ANSWER = "the logs of both nodes show it"
-CREDIT = EntryAnswer("credit", NOVEMBER, Decimal("-1.50"))
+CREDIT = AnswerContest(
+    answer="entry", amount=Decimal("-1.50"), day=NOVEMBER, reason=ANSWER
+)
+STAYS = AnswerContest(answer="reason", reason=ANSWER)
 
 
 @pytest.fixture(autouse=True)
@@ -87,9 +88,10 @@ def test_a_credit_answers_a_contest_and_has_its_opposite_on_the_platform(
 ) -> None:
     asked = contest(lead)
     assert (asked.title, asked.amount) == ("The whole statement", Decimal("4.00"))
-    entry = answer_with_entry(asked, CREDIT, ANSWER, fin)
+    answer_contest(asked.pk, CREDIT, fin)
+    entry = Entry.objects.get()
     assert payables(book_running("2026-11")) == {"platform": "1.50", "vision": "-1.50"}
-    accept_answer(asked, lead)
+    accept_answer(asked.pk, lead)
     row = contest_row(scope_of(lead), asked.pk)
     assert row is not None
     assert row.state == "accepted"
@@ -121,13 +123,13 @@ def test_a_row_and_a_line_are_contested_with_their_amounts(lead: User) -> None:
 def test_what_is_not_on_the_statement_cannot_be_contested(
     of: str, key: str, lead: User
 ) -> None:
-    with pytest.raises(SubjectError, match="has no such"):
+    with pytest.raises(Refused, match="has no such"):
         contest(lead, of=of, key=key)
 
 
 def test_a_line_of_another_team_cannot_be_contested(lead: User) -> None:
     line = ChargeLine.objects.get(team="search", kind="usage")
-    with pytest.raises(SubjectError, match="has no such line"):
+    with pytest.raises(Refused, match="has no such line"):
         contest(lead, of="line", key=line.line_id)
 
 
@@ -135,14 +137,15 @@ def test_an_answer_is_accepted_or_the_contest_is_open_again(
     lead: User, fin: User
 ) -> None:
     asked = contest(lead)
-    with pytest.raises(ContestError, match="needs a contest that is answered"):
-        accept_answer(asked, lead)
-    answer_with_reason(asked, ANSWER, fin)
-    with pytest.raises(ContestError, match="needs a contest that is open"):
-        answer_with_reason(asked, ANSWER, fin)
-    with pytest.raises(ContestError, match="needs a contest that is open"):
-        withdraw_contest(asked, lead)
-    reopen_contest(asked, "our logs show the opposite", lead)
+    with pytest.raises(Refused, match="needs a contest that is answered"):
+        accept_answer(asked.pk, lead)
+    answer_contest(asked.pk, STAYS, fin)
+    with pytest.raises(Refused, match="needs a contest that is open"):
+        answer_contest(asked.pk, STAYS, fin)
+    with pytest.raises(Refused, match="needs a contest that is open"):
+        withdraw_contest(asked.pk, lead)
+    again = ReopenContest(reason="our logs show the opposite")
+    reopen_contest(asked.pk, again, lead)
     rule = Binding.objects.create(
         kind="namespace",
         glob="ml",
@@ -150,7 +153,8 @@ def test_an_answer_is_accepted_or_the_contest_is_open_again(
         position=1,
         valid_from=LONG_AGO,
     )
-    answer_with_rule(asked, rule, ANSWER, fin)
+    moved = AnswerContest(answer="mapping", rule=rule, reason=ANSWER)
+    answer_contest(asked.pk, moved, fin)
     row = contest_row(EVERYTHING, asked.pk)
     assert row is not None
     assert [one.answer for one in row.steps] == ["", "reason", "", "mapping"]
@@ -168,19 +172,19 @@ def test_only_leads_of_the_team_contest_and_only_finance_answers(
     asked = contest(lead)
     for by in (lead, other):
         with pytest.raises(NotAllowed, match="finance and administrators may"):
-            answer_with_reason(asked, ANSWER, by)
-    answer_with_reason(asked, ANSWER, fin)
+            answer_contest(asked.pk, STAYS, by)
+    answer_contest(asked.pk, STAYS, fin)
     with pytest.raises(NotAllowed, match="people who lead vision may"):
-        accept_answer(asked, fin)
+        accept_answer(asked.pk, fin)
     assert contest_row(scope_of(other), asked.pk) is None
     assert contest_rows(scope_of(other)) == []
 
 
 def test_the_same_amount_has_one_contest_at_a_time(lead: User) -> None:
     first = contest(lead)
-    with pytest.raises(ContestError, match=f"see contest {first.pk}"):
+    with pytest.raises(Refused, match=f"see contest {first.pk}"):
         contest(lead)
-    withdraw_contest(first, lead)
+    withdraw_contest(first.pk, lead)
     second = contest(lead)
     assert [one.id for one in contest_rows(EVERYTHING)] == [second.pk, first.pk]
     assert [one.id for one in contest_rows(EVERYTHING, states=["withdrawn"])] == [
@@ -196,12 +200,12 @@ def test_an_answer_whose_payables_have_changed_leaves_the_contest_open(
     with pytest.raises(
         PreviewChanged, match="payables have changed since this preview"
     ):
-        answer_with_entry(asked, CREDIT, ANSWER, fin, seen="of another day")
+        answer_contest(asked.pk, CREDIT, fin, seen="of another day")
     asked.refresh_from_db()
     assert asked.state == "open"
     assert not Entry.objects.exists()
-    shown = entry_effect(asked.team, CREDIT.billing_on, Money(CREDIT.amount, "EUR"))
-    answer_with_entry(asked, CREDIT, ANSWER, fin, seen=shown.seen)
+    shown = entry_effect(asked.team, NOVEMBER, Money(Decimal("-1.50"), "EUR"))
+    answer_contest(asked.pk, CREDIT, fin, seen=shown.seen)
     assert Entry.objects.count() == 1
 
 
@@ -209,15 +213,16 @@ def test_an_entry_that_is_not_valid_leaves_the_contest_open(
     lead: User, fin: User
 ) -> None:
     asked = contest(lead)
-    closed = EntryAnswer("credit", OCTOBER, Decimal("-1.50"))
-    with pytest.raises(PeriodError, match="2026-10 is closed"):
-        answer_with_entry(asked, closed, ANSWER, fin)
-    with pytest.raises(PeriodError, match="a credit is below 0"):
-        answer_with_entry(
-            asked, EntryAnswer("credit", NOVEMBER, Decimal(1)), ANSWER, fin
-        )
-    with pytest.raises(PeriodError, match="10 to 200 characters"):
-        answer_with_entry(asked, CREDIT, "no", fin)
+    with pytest.raises(Refused, match="2026-10 is closed") as closed:
+        answer_contest(asked.pk, replace(CREDIT, day=OCTOBER), fin)
+    with pytest.raises(Refused, match="must not be 0") as nothing:
+        answer_contest(asked.pk, replace(CREDIT, amount=Decimal(0)), fin)
+    with pytest.raises(Refused, match="10 to 200 characters") as short:
+        answer_contest(asked.pk, replace(CREDIT, reason="no"), fin)
+    with pytest.raises(Refused, match="needs it") as without:
+        answer_contest(asked.pk, replace(CREDIT, day=None), fin)
+    refused = (closed, nothing, short, without)
+    assert [one.value.member for one in refused] == ["day", "amount", "reason", "day"]
     asked.refresh_from_db()
     assert asked.state == "open"
     assert not Entry.objects.exists()
@@ -233,7 +238,7 @@ def test_open_contests_are_a_warning_of_the_close_and_do_not_block(
     assert not check.is_blocking
     assert check.message == "contests wait for an answer: vision: 1"
     assert check.link == "/contests"
-    answer_with_reason(asked, ANSWER, fin)
+    answer_contest(asked.pk, STAYS, fin)
     assert contests_check("2026-11").level == "passed"
 
 

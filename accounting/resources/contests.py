@@ -1,0 +1,63 @@
+"""Contests of statements: leads contest and decide, finance answers (money.md M34).
+
+A contest is opened on its statement: `accounting/api/finance/contests.py` and the page of its form.
+"""
+
+from accounting.access import Scope
+from accounting.actions.finance import contests as actions
+from accounting.queries.finance.months.contests import (
+    ContestRow,
+    contest_row,
+    contest_rows,
+)
+from accounting.resources.resource import Filters, Resource, Verb
+from accounting.rights import CONTESTS as READ
+
+ANSWER = Verb(
+    "answer",
+    actions.answer_contest,
+    actions.AnswerContest,
+    READ,
+    "Answer an open contest: with a credit or adjustment, a changed rule, or a reason.",
+)
+ACCEPT = Verb(
+    "accept",
+    actions.accept_answer,
+    None,
+    READ,
+    "Accept the answer, as a lead of the team.",
+    done="The answer is accepted.",
+)
+REOPEN = Verb(
+    "reopen",
+    actions.reopen_contest,
+    actions.ReopenContest,
+    READ,
+    "Open an answered contest again, as a lead of the team.",
+    done="The contest is open again.",
+)
+WITHDRAW = Verb(
+    "withdraw",
+    actions.withdraw_contest,
+    None,
+    READ,
+    "Withdraw an open contest, as a lead of the team; it stays readable.",
+    done="The contest is withdrawn.",
+)
+
+
+def _read(scope: Scope, filters: Filters) -> list[ContestRow]:
+    return contest_rows(scope, teams=filters.get("team", ()))
+
+
+CONTESTS = Resource(
+    "contests",
+    ContestRow,
+    READ,
+    _read,
+    contest_row,
+    about="List contests, open ones first: of all teams, or of those that one leads.",
+    about_item="One contest with all its steps.",
+    filters=("team",),
+    verbs=(ANSWER, ACCEPT, REOPEN, WITHDRAW),
+)
