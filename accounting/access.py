@@ -8,6 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import QuerySet
 
 from accounting.domain.billing.team_names import RESERVED_SLUGS
+from accounting.domain.core.read_once import read_once
 from accounting.models import Membership, OrganisationRole, Person, Team, TeamRole
 
 
@@ -47,6 +48,7 @@ EVERYTHING = Scope(team_ids=None, is_admin=True, is_finance=True)  # commands, w
 NOTHING = Scope(team_ids=frozenset())
 
 
+@read_once
 def person_of(user: AbstractBaseUser | AnonymousUser) -> Person | None:
     """Role and preferences of a user; None if the user has neither."""
     return Person.objects.filter(user_id=user.pk or 0).first()
@@ -59,6 +61,7 @@ def scope_of(user: AbstractBaseUser | AnonymousUser) -> Scope:
     return scope_with(user, person_of(user))
 
 
+@read_once
 def scope_with(user: AbstractBaseUser | AnonymousUser, person: Person | None) -> Scope:
     """The scope of a user whose person is already loaded; one query."""
     if not user.is_authenticated or not user.is_active:

@@ -28,7 +28,6 @@ from accounting.queries.usage.holds import HOLD_FILTERS, hold_key, hold_rows
 from accounting.queries.usage.intensity import only_pointless, with_intensity
 from accounting.queries.usage.ledger import ledger_rows
 from accounting.queries.usage.usage import usage_stream
-from accounting.rating.billing_settings import billing_remembered
 from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
 from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
 from accounting.serializers.data_health import IssueSerializer
@@ -53,7 +52,6 @@ class UsageView(RowsView):
     parameters = ("by", "as", "only", "columns", *REPORT)
 
     @lists(UsageRowSerializer, parameters)
-    @billing_remembered()
     def get(self, request: Request) -> HttpResponseBase:
         """List usage, as `report usage` does."""
         selection, by = self.selection(request), self.by(request, "team")
@@ -99,7 +97,6 @@ class LedgerView(RowsView):
     parameters = ("by", "as", *REPORT)
 
     @lists(LedgerRowSerializer, parameters)
-    @billing_remembered()
     def get(self, request: Request) -> Response:
         """List the ledger, as `report ledger` does. For finance and administrators."""
         rows = ledger_rows(self.selection(request), self.by(request, "cluster"))
@@ -127,7 +124,6 @@ class GpusView(RowsView):
     parameters = (*PERIOD, *GPU_FILTERS)
 
     @lists(GpuRowSerializer, parameters)
-    @billing_remembered()
     def get(self, request: Request) -> Response:
         """List GPUs that were present in the period, by default in the time for which
         five-minute data is kept. For finance and administrators."""

@@ -12,7 +12,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounting.models import Cluster, Team
+from accounting.queries.explain.explain import FIGURES
 from scheduler_view.models import QuotaTarget, Tier
+from tests.answers.addresses import api_reads
 from tests.integration.conftest import NOW
 from tests.sessions import give
 from tests.story import Story
@@ -47,6 +49,7 @@ MOST = {
 }
 """Statements by page, of an administrator: five of them are who asks and what may be seen."""
 
+WEEK = "from=2026-11-10T03:00Z&to=2026-11-17T05:00Z"
 LINES = 60
 LONGER = {
     "/gpus": 264,  # every GPU by days, hours and facts at once
@@ -84,6 +87,20 @@ def test_page_asks_little_and_nothing_twice(story: Story, page: str) -> None:
     assert len(asked) <= MOST[page]
     longest = max(found, key=lambda sql: len(sql.strip().splitlines()))
     assert len(longest.strip().splitlines()) <= LONGER.get(page, LINES)
+
+
+@pytest.mark.usefixtures("db")
+def test_lists_ask_nothing_twice(story: Story) -> None:
+    """Who asks, time zones and prices are read once for an answer, however many parts need them."""
+    lists = [path for path in api_reads() if "{" not in path]
+    lists += [f"/api/v1/explanation?what={what}&{WEEK}" for what in FIGURES]
+    lists += [f"/api/v1/usage?by=team,hour&{WEEK}"]
+    twice = {
+        path: [sql for sql, times in Counter(_statements(path)).items() if times > 1]
+        for path in lists
+        if path != "/api/v1/gpu-steps"  # needs a GPU
+    }
+    assert {path: found for path, found in twice.items() if found} == {}
 
 
 USAGE = re.compile(r"\busage_(window|hour|day|family_day|gpu_hour|gpu_day)\b")
