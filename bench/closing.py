@@ -170,8 +170,8 @@ def thaw() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute(
-            "TRUNCATE charge_line, running_line, line_hours, accounting_statement,"
-            " accounting_periodrevision CASCADE"
+            "TRUNCATE charge_line, running_line, line_hours, charge_family_day,"
+            " accounting_statement, accounting_periodrevision CASCADE"
         )
 
 

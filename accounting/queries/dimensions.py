@@ -250,6 +250,11 @@ def named(names: Iterable[str]) -> tuple[Dimension, ...]:
     return tuple(BY_NAME[name] for name in dict.fromkeys(names))
 
 
+def joins_of(by: Iterable[Dimension]) -> tuple[str, ...]:
+    """The tables that some dimensions need in addition to `u`, each once."""
+    return tuple(dict.fromkeys(join for one in by for join in one.joins))
+
+
 def keys_of(by: Sequence[str]) -> tuple[DimensionKey, ...]:
     """The keys of rows by some dimensions, in their order, each once."""
     found = {key.name: key for one in named(by) for key in one.keys}

@@ -206,6 +206,17 @@ def billing_days(period: Interval) -> tuple[date, date]:
     return billing_day(period.start), billing_day(period.end)
 
 
+def days_inside(period: Interval) -> tuple[date, date]:
+    """The first billing day that a period has as a whole, and the day after the last one.
+
+    Equal, or the wrong way round, if there is none.
+    """
+    first = billing_day(period.start)
+    if period.start != midnight(first):
+        first += timedelta(days=1)
+    return first, billing_day(period.end)
+
+
 def stored_period(cluster: str | None = None) -> Interval | None:
     """From the first to the last stored fact; None without facts.
 

@@ -62,11 +62,6 @@ _RATES = ("rate", "gpu_rate")
 IS_LATER = "(l.corrects <> '' OR l.kind IN ('credit', 'adjustment'))"
 """SQL: lines `l` of a day that a month books later or beside its time."""
 
-IS_DIVIDED = (
-    "(r.line_count = 0 OR EXISTS (SELECT FROM line_hours WHERE revision_id = r.id))"
-)
-"""SQL: the lines of a closed revision `r` have their hours."""
-
 _OF_DAYS = """d.billing_on = ANY(%(days)s)
     AND d.hour_start >= %(days_begin)s AND d.hour_start < %(days_end)s"""
 

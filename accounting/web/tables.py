@@ -101,12 +101,12 @@ def idle_only(rows: Sequence[UsageRow]) -> list[UsageRow]:
 
 @dataclass(frozen=True, slots=True)
 class MoverLine:
-    """A workload whose charge changed, with its team's name and color."""
+    """A family whose charge changed, with its team's name and color."""
 
     team: str
     slot: int
     url: str
-    workload: str
+    family: str
     change: Comparison
 
 
@@ -117,7 +117,7 @@ def mover_lines(found: Sequence[Mover], teams: Teams) -> list[MoverLine]:
             team_named(teams, mover.team).name,
             team_named(teams, mover.team).slot,
             team_url(team_named(teams, mover.team)),
-            mover.workload,
+            mover.family,
             mover.change,
         )
         for mover in found

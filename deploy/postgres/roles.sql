@@ -6,8 +6,8 @@
 --   psql --command="ALTER ROLE ledger_app LOGIN PASSWORD '...'" "$DATABASE_URL"   -- once
 -- Then give the services a DATABASE_URL with this role, and keep the other for migrations.
 --
--- It may read and write rows, and have partitions of the fact tables made and dropped by functions of
--- their owner. It may add to the history and to its chain; it may not change, remove or empty them, nor
+-- It may read and write rows, and have partitions of the fact tables made and dropped, and lines
+-- grouped by family, by functions of their owner. It may add to the history and to its chain; it may not change, remove or empty them, nor
 -- switch off their triggers. It owns nothing and creates nothing in the schema: what it could attach to
 -- a table would run as the owner at the next migration (take_back.sql, for databases of before).
 
@@ -27,7 +27,8 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC, ledger_app;
 GRANT USAGE ON SCHEMA public TO ledger_app;
 GRANT EXECUTE ON FUNCTION
     public.accounting_create_partition(text, timestamptz, timestamptz),
-    public.accounting_drop_partitions(text, text[])
+    public.accounting_drop_partitions(text, text[]),
+    public.accounting_regroup_lines(text, date[], text[])
 TO ledger_app;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ledger_app;
@@ -52,6 +53,8 @@ REVOKE DELETE ON pghistory_context FROM ledger_app;
 -- Lines of closed periods are added by a close and never change (triggers refuse it too).
 REVOKE UPDATE, DELETE ON charge_line FROM ledger_app;
 REVOKE UPDATE ON line_hours FROM ledger_app;
+-- Their sums by family are made by functions of their owner.
+REVOKE INSERT, UPDATE, DELETE ON charge_family_day FROM ledger_app;
 
 -- Entries are never edited. Of what one person requests and another confirms, only the
 -- confirmation is added.

@@ -39,7 +39,9 @@ def forget_months() -> None:
     """Delete all bookings, closed ones as well."""
     with connection.cursor() as cursor, transaction.atomic():
         cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute("TRUNCATE charge_line, running_line, line_hours")
+        cursor.execute(
+            "TRUNCATE charge_line, running_line, line_hours, charge_family_day"
+        )
     forget(Statement, CloseOverride, CloseRequest, ReopenRequest, PeriodRevision)
 
 

@@ -1,6 +1,6 @@
 """Moves days of usage to another family where a label was read since (rules.md N41).
 
-Days by family are kept by a trigger of `usage_day` (migration 0015), by the families as they are.
+Days by family are kept by triggers (migrations 0015 and 0019), by the families as they are.
 """
 
 from datetime import date, timedelta
@@ -24,6 +24,11 @@ _DAYS = """
           SELECT coalesce(to_timestamp(min(p.first_ms) / 1000.0)::date, '-infinity')
           FROM accounting_pod p WHERE p.workload_id = ANY(%(works)s)
       ) - %(near)s::interval
+"""
+_LINES = """
+    SELECT accounting_regroup_lines(c.name, %(days)s::date[], array_agg(n.name::text))
+    FROM accounting_cluster c JOIN accounting_namespace n ON n.cluster_id = c.id
+    WHERE c.id = %(cluster)s AND n.id = ANY(%(spaces)s) GROUP BY c.name
 """
 _NEAR = timedelta(days=2)  # a billing day may begin on another day than UTC's
 MOST = 1000  # workloads in one transaction
@@ -57,4 +62,5 @@ def _move(cluster_id: int) -> int:
                 "SELECT accounting_group_days(%s, %s::date[], %s::bigint[])",
                 [cluster_id, days, spaces],
             )
+            cursor.execute(_LINES, values | {"days": days, "spaces": spaces})
     return len(moved)

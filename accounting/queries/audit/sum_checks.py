@@ -1,7 +1,9 @@
-"""Sums that triggers keep, against their rows (I5): days by family, totals of hours."""
+"""Sums that triggers keep, against their rows (I5): by family, and totals of hours."""
 
 from accounting.queries.audit.invariant import Check
+from accounting.queries.relation.families import lines_with_family
 from accounting.rating.charge_sql import KEY_COLUMNS, RATE_COLUMNS, SUMMED_COLUMNS
+from accounting.rating.line_hours_sql import IS_LATER
 from accounting.rating.states_sql import STATE_COLUMNS, columns, sums, wall
 
 _KEY = ("cluster_id", *(name for name in KEY_COLUMNS if name != "workload_id"))
@@ -49,4 +51,34 @@ HOUR_CHECK = Check(
     """,
 )
 
-SUM_CHECKS = (FAMILY_CHECK, HOUR_CHECK)
+_OF_LINES = (
+    *("revision_id", "billing_on", "kind", "team", "cluster", "namespace", "family"),
+    *("workload_type", "model", "lifecycle", "tier", "state"),
+)
+_SAME = ", ".join((*_OF_LINES, "is_later"))
+
+LINES_CHECK = Check(
+    "booked lines by family match their lines (I5)",
+    "every closed day by family has exactly the charges of the lines of its workloads",
+    f"""
+    WITH a AS (
+        SELECT u.* FROM charge_family_day u
+        JOIN accounting_periodrevision r ON r.id = u.revision_id AND r.reopened_at IS NULL
+        WHERE {_DAYS}
+    ), b AS (
+        SELECT {", ".join(f"l.{name}" for name in _OF_LINES)}, {IS_LATER} AS is_later,
+               sum(l.charge) AS charge, count(l.charge) AS charges,
+               coalesce(sum(l.ms) FILTER (WHERE l.charge IS NULL), 0) AS unpriced_ms
+        FROM {lines_with_family("charge_line")} l
+        JOIN accounting_periodrevision r ON r.id = l.revision_id AND r.reopened_at IS NULL
+        WHERE {_DAYS.replace("u.", "l.")} AND l.kind <> 'rounding'
+        GROUP BY {", ".join(f"l.{name}" for name in _OF_LINES)}, {IS_LATER}
+    )
+    SELECT billing_on || ' ' || family, coalesce(a.charge, 0)::text, coalesce(b.charge, 0)::text
+    FROM a FULL JOIN b USING ({_SAME})
+    WHERE a.charges IS DISTINCT FROM b.charges OR a.charge IS DISTINCT FROM b.charge
+       OR a.unpriced_ms IS DISTINCT FROM b.unpriced_ms
+    """,
+)
+
+SUM_CHECKS = (FAMILY_CHECK, HOUR_CHECK, LINES_CHECK)

@@ -98,7 +98,7 @@ def closed_days(
 def _later(selection: Selection, paid: PaidTime, currency: str) -> tuple[Money, Money]:
     """Corrections and entries of some days, whichever month has booked them."""
     asked = replace(selection, amounts=Amounts.CORRECTED)
-    lines = booked_part(asked, (), is_held=paid.is_held)
+    lines = booked_part(asked, (), is_held=paid.is_held, of_lines=True)
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

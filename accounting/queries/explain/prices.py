@@ -92,7 +92,7 @@ def prices_used(
 
     A price that several closes booked is there once for each of them.
     """
-    booked = booked_part(selection, (), is_held=paid.is_held)
+    booked = booked_part(selection, (), is_held=paid.is_held, of_lines=True)
     chosen = relation(selection, ())
     values = chosen.parameters | booked.parameters
     opened = _fetched(_of_open_days(chosen, paid, booked), values)

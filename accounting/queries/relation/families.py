@@ -9,11 +9,8 @@ def with_family(rows: str) -> str:
 
 def lines_with_family(table: str) -> str:
     """Booked lines, which name their workload, with its `family`; empty without a workload."""
-    return f"""(SELECT b.*, coalesce(f.family, b.workload) AS family
-        FROM {table} b LEFT JOIN (
-            SELECT w.family, w.kind, w.name, n.name AS namespace, c.name AS cluster
-            FROM accounting_workload w
-            JOIN accounting_namespace n ON n.id = w.namespace_id
-            JOIN accounting_cluster c ON c.id = w.cluster_id
-        ) f ON f.cluster = b.cluster AND f.namespace = b.namespace
-            AND f.kind = b.workload_kind AND f.name = b.workload)"""
+    return f"""(SELECT b.*, coalesce(w.family, b.workload) AS family FROM {table} b
+        LEFT JOIN accounting_cluster c ON c.name = b.cluster
+        LEFT JOIN accounting_namespace n ON n.cluster_id = c.id AND n.name = b.namespace
+        LEFT JOIN accounting_workload w ON w.namespace_id = n.id AND w.cluster_id = c.id
+            AND w.kind = b.workload_kind AND w.name = b.workload)"""

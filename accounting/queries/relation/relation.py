@@ -1,17 +1,24 @@
 """The table that answers a selection, as one SELECT with the columns that reports sum.
 
-Days by family if possible, else days, hours, or the five-minute facts: the cost depends on the
-requested range, not on the length of the history. By GPU or node: days, with hours and facts at
-the ends of the range.
+Days by family if possible, else days, with hours where a range cuts days; hours, or the five-minute
+facts: the cost depends on the requested range, not on the length of the history. By GPU or node:
+days, with hours and facts at the ends of the range.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from accounting.domain.core.interval import Interval
-from accounting.queries.dimensions import BY_NAME, Dimension, StoredIn, named
+from accounting.queries.dimensions import (
+    BY_NAME,
+    Dimension,
+    StoredIn,
+    joins_of,
+    named,
+)
 from accounting.queries.relation.by_gpu import gpu_ids, rows_by_gpu
 from accounting.queries.relation.families import with_family
 from accounting.queries.relation.gpu_rollups import Grain, Piece
@@ -22,9 +29,11 @@ from accounting.queries.selection import (
     Selection,
     SelectionError,
     billing_days,
+    days_inside,
     is_on_days,
     is_on_hours,
 )
+from accounting.rating.billing_settings import midnight
 from accounting.rating.charge_sql import GPU_COLUMNS, parameters
 
 
@@ -37,6 +46,7 @@ class Relation:
         finer: additional columns of the facts: gpu_id, node_id, pod_id.
         has_families: its rows have families, and no workloads.
         joins: the tables with names that dimensions and filters need.
+        filter_joins: those that filters need.
         where: conditions over the joined names.
     """
 
@@ -44,6 +54,7 @@ class Relation:
     finer: tuple[str, ...] = ()
     has_families: bool = False
     joins: tuple[str, ...] = ()
+    filter_joins: tuple[str, ...] = ()
     where: list[str] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
 
@@ -68,20 +79,20 @@ class Relation:
 
     def by_rate(
         self,
-        keys: Mapping[str, str],
+        by: Sequence[Dimension],
         rates: Sequence[str],
         summed: Sequence[str],
         where: str = "true",
         more: Sequence[str] = (),
         is_booked: str = "",
     ) -> str:
-        """A SELECT for a report with money: its rows, summed by key, rates and currency.
+        """A SELECT for a report with money: its rows, summed by dimensions, rates and currency.
 
-        So integers are multiplied by a rate once for each rate, not once for each row. The result
-        is the same, because neither rounds.
+        So integers are multiplied by a rate once for each rate, not once for each row, and names
+        are looked up once for each sum. The result is the same, because neither rounds.
 
         Args:
-            keys: SQL by name, over the joined tables.
+            by: their keys are columns of the result, by name.
             rates: columns, as `rate`.
             summed: columns of integers.
             where: a further condition.
@@ -89,8 +100,12 @@ class Relation:
             is_booked: of which rows the money is elsewhere: they have no rate and no currency, and
                 the column `is_booked` after the sums.
         """
+        keys = {key.name: key.sql for one in by for key in one.keys}
+        if all(one.is_of_lines for one in by):  # lines have texts, and no references
+            keys = {name: f"coalesce({sql}, '')" for name, sql in keys.items()}
+        joins = joins_of(by)
         kept = {name: f"u.{name}" for name in rates} | {"currency": "u.currency"}
-        tables = self.tables
+        tables = " ".join((f"FROM ({self.body}) u", *self.filter_joins))
         if is_booked:
             tables += f" CROSS JOIN LATERAL (SELECT {is_booked} AS is_booked) b"
             nothing = [*("NULL" for _ in rates), "''"]
@@ -98,16 +113,24 @@ class Relation:
                 name: f"CASE WHEN b.is_booked THEN {none} ELSE {sql} END"
                 for (name, sql), none in zip(kept.items(), nothing, strict=True)
             }
-            keys = {name: f"coalesce({sql}, '')" for name, sql in keys.items()}
-        named = [f"{sql} AS {name}" for name, sql in {**keys, **kept}.items()]
+            kept["is_booked"] = "b.is_booked"
+        columns = dict.fromkeys(_COLUMN.findall(" ".join((*keys.values(), *joins))))
+        groups = {name: f"u.{name}" for name in columns} | kept
+        inner = [f"{sql} AS {name}" for name, sql in groups.items()]
         sums = [f"sum(u.{name})::bigint AS {name}" for name in summed]
-        flag = ["b.is_booked"] if is_booked else []
-        groups = ", ".join((*keys.values(), *kept.values(), *flag))
+        outer = [f"{sql} AS {name}" for name, sql in keys.items()]
+        flag = ["u.is_booked"] if is_booked else []
+        money = [f"u.{name}" for name in (*rates, "currency", *summed)]
         return f"""
-            SELECT {", ".join((*named, *sums, *flag, *more))} {tables}
-            WHERE {self.condition} AND {where}
-            GROUP BY {groups}
+            SELECT {", ".join((*outer, *money, *flag, *more))} FROM (
+                SELECT {", ".join((*inner, *sums))} {tables}
+                WHERE {self.condition} AND {where}
+                GROUP BY {", ".join(groups.values())}
+            ) u {" ".join(joins)}
         """  # built from this project's own constants
+
+
+_COLUMN = re.compile(r"\bu\.(\w+)")
 
 
 def relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
@@ -135,7 +158,9 @@ def _chosen(
     chosen = _base(selection, wanted, column)
     if BY_NAME["family"] in wanted and not chosen.has_families:
         chosen.body = with_family(chosen.body)
-    chosen.joins = tuple(dict.fromkeys(join for one in wanted for join in one.joins))
+    chosen.joins, chosen.filter_joins = map(
+        joins_of, (wanted, named(selection.filters))
+    )
     _restrict(chosen, selection)
     return chosen
 
@@ -151,12 +176,19 @@ def _base(
         return Relation(text, finer=GPU_COLUMNS, parameters=values)
     if StoredIn.FACTS in stored or (period is not None and not _fits_rollups(period)):
         return _facts(selection, wanted, column)
-    if StoredIn.HOURS in stored or (period is not None and not is_on_days(period)):
+    if StoredIn.HOURS in stored:
         return _hours(period, column.hours)
-    if BY_NAME["workload"] in wanted or column.family_days == column.days:
-        return _days(period, column.days)
-    chosen = _days(period, column.family_days)
-    chosen.has_families = True
+    by_family = column.has_family_days and BY_NAME["workload"] not in wanted
+    if period is None or is_on_days(period):
+        chosen = _days(period, column.family_days if by_family else column.days)
+    else:
+        chosen = _days_and_hours(
+            period,
+            column,
+            by_family=by_family,
+            has_family=by_family and BY_NAME["family"] in wanted,
+        )
+    chosen.has_families = by_family
     return chosen
 
 
@@ -171,6 +203,32 @@ def _days(period: Interval | None, table: str) -> Relation:
     return Relation(
         f"SELECT * FROM {table} WHERE billing_on >= %(first)s AND billing_on < %(after)s",
         parameters={"first": first, "after": after},
+    )
+
+
+def _days_and_hours(
+    period: Interval, column: Column, *, by_family: bool, has_family: bool
+) -> Relation:
+    """The billing days within a range, and the hours of those that it cuts."""
+    first, after = days_inside(period)
+    kept = [c for c in column.columns if not (by_family and c == "workload_id")]
+    columns = ", ".join(("cluster_id", *kept, *(["family"] if has_family else [])))
+    cut = _hours(period, column.hours)
+    cut.body += """ AND NOT (billing_on >= %(day)s AND billing_on < %(beyond)s)
+        AND (hour_start < %(day_start)s OR hour_start >= %(days_end)s)"""
+    hours = with_family(cut.body) if has_family else cut.body
+    days = column.family_days if by_family else column.days
+    return Relation(
+        f"""SELECT {columns} FROM {days} WHERE billing_on >= %(day)s AND billing_on < %(beyond)s
+            UNION ALL SELECT {columns} FROM ({hours}) h""",
+        parameters=cut.parameters
+        | {
+            "day": first,
+            "beyond": after,
+            "day_start": midnight(first),
+            "days_end": midnight(after)
+            - timedelta(hours=1),  # may be within an hour (N31)
+        },
     )
 
 

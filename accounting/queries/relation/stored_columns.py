@@ -40,8 +40,13 @@ class Column:
 
     @property
     def family_days(self) -> str:
-        """The smallest table of days that has families; activity has days by workload only."""
-        return "usage_family_day" if self.name == "usage" else self.days
+        """The table of days by family, if `has_family_days`."""
+        return f"{self.name}_family_day"
+
+    @property
+    def has_family_days(self) -> bool:
+        """False for activity, which has days by workload only."""
+        return self.name == USAGE.name
 
 
 USAGE = Column("usage", priced_facts, CHARGE_COLUMNS)

@@ -5,7 +5,7 @@ Hours of closed days have the parts of lines that were stored with them (decisio
 periods, parts of an hour, and reports by GPU, node or pod follow rules.md N28.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -14,46 +14,39 @@ from accounting.domain.billing.charge_lines import FIELDS, PLATFORM
 from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
 from accounting.queries.dimensions import (
     BY_NAME,
-    DimensionKey,
     StoredIn,
-    keys_of,
     named,
 )
 from accounting.queries.relation.families import lines_with_family
-from accounting.queries.relation.relation import Relation
-from accounting.queries.selection import FIRST, LAST, Amounts, Selection, is_on_days
+from accounting.queries.selection import (
+    FIRST,
+    LAST,
+    Amounts,
+    Selection,
+    days_inside,
+    is_on_days,
+    is_on_hours,
+)
+from accounting.queries.usage.closed_months import (
+    ClosedMonth,
+    closed_months,
+    days_of,
+)
 from accounting.rating.billing_settings import (
     billing_day,
     billing_remembered,
     midnight,
 )
-from accounting.rating.line_hours_sql import IS_DIVIDED, IS_LATER
+from accounting.rating.line_hours_sql import IS_LATER
 
-_CLOSED = (
-    "accounting_periodrevision r WHERE closed_at IS NOT NULL AND reopened_at IS NULL"
+_CLOSED_DAY = "u.billing_on <@ %(b_closed)s::datemultirange"
+_DIVIDED_DAY = "u.billing_on <@ %(b_divided)s::datemultirange"
+LINE_FIELDS = (*FIELDS, "family")
+_WHOLE = ("revision_id", "line_id", *LINE_FIELDS)
+_GROUPED = (  # of `charge_family_day`
+    *("revision_id", "billing_on", "kind", "team", "cluster", "namespace", "family"),
+    *("workload_type", "model", "lifecycle", "tier", "state"),
 )
-_DAY = """coalesce(u.billing_on <@ (SELECT range_agg(daterange(to_date(period, 'YYYY-MM'),
-    (to_date(period, 'YYYY-MM') + interval '1 month')::date)) FROM {closed}), false)"""
-_CLOSED_DAY = _DAY.format(closed=_CLOSED)
-_DIVIDED_DAY = _DAY.format(closed=f"{_CLOSED} AND {IS_DIVIDED}")
-_Table = Callable[[str], str]  # a table of lines, with their family if it is needed
-_FIELDS = (*FIELDS, "family")
-_LINE = ", ".join(f"l.{name}" for name in ("revision_id", "line_id", *_FIELDS))
-
-
-@dataclass(frozen=True, slots=True)
-class MoneyColumns:
-    """What a report with money sums.
-
-    Attributes:
-        rates: columns, as `rate`.
-        summed: columns of integers.
-        states: whose money is summed.
-    """
-
-    rates: tuple[str, ...]
-    summed: tuple[str, ...]
-    states: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +55,8 @@ class BookedPart:
 
     Attributes:
         condition: SQL over the rows `u` of a relation: their money is not that of N28.
-        rows: a SELECT of lines with `hour_start`, `charge_part` and `unpriced_part`; "" for none.
+        rows: a SELECT of lines, or of sums of lines, with `currency`, `hour_start`, `charge_part`,
+            `charges` (how many have one) and `unpriced_part`; "" for none.
         parameters: of both.
     """
 
@@ -71,9 +65,22 @@ class BookedPart:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
+def months_of(selection: Selection) -> tuple[ClosedMonth, ...]:
+    """The closed months whose lines a selection reads."""
+    if selection.amounts is Amounts.MEASURED:
+        return ()
+    first, after = _days(selection.period)
+    return tuple(
+        one
+        for one in closed_months()
+        if selection.amounts is not Amounts.BOOKED
+        or (one.first < after and first < one.after)
+    )
+
+
 @billing_remembered()
 def booked_part(
-    selection: Selection, by: Sequence[str], *, is_held: bool
+    selection: Selection, by: Sequence[str], *, is_held: bool, of_lines: bool = False
 ) -> BookedPart:
     """What of a report is booked.
 
@@ -81,103 +88,149 @@ def booked_part(
         selection: the report; its `amounts` say how.
         by: its dimensions.
         is_held: only what teams held, with what is spread over them; else the platform's, too.
+        of_lines: its rows are lines with all of their fields.
     """
     dimensions = named((*by, *selection.filters))
-    if selection.amounts is Amounts.MEASURED:
+    months = months_of(selection)
+    if not months and selection.amounts is not Amounts.CORRECTED:
         return BookedPart()
     if not all(one.is_of_lines for one in dimensions):
         return BookedPart()
+    first, after = _days(selection.period)
     where = [f"l.team <> '{PLATFORM}'"] if is_held else []
     where += [f"l.{name} = ANY(%(f_{name})s)" for name in selection.filters]
     if selection.scope.team_ids is not None:
         where.append(
             "l.team IN (SELECT slug FROM accounting_team WHERE id = ANY(%(scope)s))"
         )
-    table = lines_with_family if BY_NAME["family"] in dimensions else _as_booked
-    by_hour = any(one.stored is StoredIn.HOURS for one in dimensions)
-    if not by_hour and (selection.period is None or is_on_days(selection.period)):
-        return _whole_days(selection, where, table)
-    return _by_hour(selection, where, table, by_hour=by_hour)
-
-
-def _as_booked(table: str) -> str:
-    return f"(SELECT *, '' AS family FROM {table})"
-
-
-def _whole_days(
-    selection: Selection, where: Sequence[str], table: _Table
-) -> BookedPart:
-    first, after = _days(selection.period)
-    whole = [*where, _between("l", "b_first", "b_after")]
-    lines = _lines(selection.amounts, whole, table)
-    rows = f"""SELECT {_LINE}, l.currency, NULL::timestamptz AS hour_start,
-               {_WHOLE} FROM ({lines}) l"""
-    return BookedPart(_CLOSED_DAY, rows, {"b_first": first, "b_after": after})
-
-
-_WHOLE = "l.charge AS charge_part, CASE WHEN l.charge IS NULL THEN l.ms ELSE 0 END AS unpriced_part"
-
-
-def _by_hour(
-    selection: Selection, where: Sequence[str], table: _Table, *, by_hour: bool
-) -> BookedPart:
-    """Whole days as they are, and the stored hours of those that are cut or shown by hour."""
-    period = selection.period or Interval.of(FIRST, LAST)
-    lower, upper = _whole_hours(period)
-    first, after = _days(period)
-    inside = (
-        first if period.start_ms == to_ms(midnight(first)) else first + timedelta(1),
-        _last(period),
-    )
-    values: dict[str, Any] = {
-        "b_low_day": lower[0],
-        "b_low_hour": lower[1],
-        "b_high_day": upper[0],
-        "b_high_hour": upper[1],
+    divided = [one for one in months if one.is_divided]
+    values = {
         "b_first": first,
         "b_after": after,
-        "b_inside": inside[0],
-        "b_beyond": max(inside),
+        "b_closed": days_of(months),
+        "b_revisions": [one.revision_id for one in months],
+        "b_divided": days_of(divided),
+        "b_divided_revisions": [one.revision_id for one in divided],
     }
-    days, whole = (_between("l", *ends) for ends in (_TOUCHED, _INSIDE))
-    cut = days if by_hour else f"{days} AND NOT ({whole})"
-    rows = f"""SELECT {_LINE}, l.currency, p.hour_start,
-               CASE WHEN l.charge IS NOT NULL THEN p.part END AS charge_part,
-               CASE WHEN l.charge IS NULL THEN p.part ELSE 0 END AS unpriced_part
-               FROM ({_lines(selection.amounts, [*where, cut], table)}) l
-               JOIN line_hours h USING (revision_id, line_id)
-               CROSS JOIN unnest(h.hours, h.parts) AS p(hour_start, part)
-               WHERE {_hours_of("l", "p")}"""
-    if by_hour:
-        return BookedPart(f"({_DIVIDED_DAY} AND {_hours_of('u', 'u')})", rows, values)
-    lines = _lines(selection.amounts, [*where, whole], table)
-    rows = f"""{rows} UNION ALL
-               SELECT {_LINE}, l.currency, NULL::timestamptz, {_WHOLE} FROM ({lines}) l"""
-    condition = f"""({_CLOSED_DAY} AND {_hours_of("u", "u")}
-        AND ({_between("u", *_INSIDE)} OR {_DIVIDED_DAY}))"""
-    return BookedPart(condition, rows, values)
+    is_whole = of_lines or BY_NAME["workload"] in dimensions
+    lines = _Lines(
+        selection.amounts is Amounts.BOOKED,
+        where,
+        _WHOLE if is_whole else _GROUPED,
+        has_family=BY_NAME["family"] in dimensions,
+    )
+    by_hour = any(one.stored is StoredIn.HOURS for one in dimensions)
+    period = selection.period or Interval.of(FIRST, LAST)
+    if not by_hour and is_on_days(period):
+        return BookedPart(_CLOSED_DAY, lines.whole(_TOUCHED), values)
+    return _by_hour(period, lines, values, by_hour=by_hour)
 
 
 _TOUCHED, _INSIDE = ("b_first", "b_after"), ("b_inside", "b_beyond")
 """Parameters: the days that a range touches, and those that it has as a whole."""
 
 
-def _lines(amounts: Amounts, where: Sequence[str], table: _Table) -> str:
+def _by_hour(
+    period: Interval, lines: "_Lines", values: dict[str, Any], *, by_hour: bool
+) -> BookedPart:
+    """Whole days as they are, and the stored hours of those that are cut or shown by hour."""
+    first, after = days_inside(period)
+    values |= {"b_inside": first, "b_beyond": max(first, after), **_ends(period)}
+    days, whole = (_between("l", *ends) for ends in (_TOUCHED, _INSIDE))
+    # Rollups have whole hours only; of facts, parts of an hour at the ends are not booked.
+    whole_hours = "true" if is_on_hours(period) else _hours_of("u", "u")
+    if by_hour:
+        condition = f"({_DIVIDED_DAY} AND {whole_hours})"
+        return BookedPart(condition, lines.hours(days), values)
+    condition = f"""({_CLOSED_DAY} AND {whole_hours}
+        AND ({_between("u", *_INSIDE)} OR {_DIVIDED_DAY}))"""
+    rows = f"""{lines.within(f"{days} AND NOT ({whole})")}
+        UNION ALL {lines.whole(_INSIDE)}"""
+    return BookedPart(condition, rows, values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
     """Lines of closed days; corrected: of every day, what any month has booked for it."""
-    text = " AND ".join(where)
-    if amounts is Amounts.BOOKED:
-        kinds = f"l.kind <> 'rounding' AND NOT {IS_LATER}"
-        return _of_table(table("charge_line"), "NOT NULL", kinds, text)
-    closed = _of_table(table("charge_line"), "NOT NULL", "l.kind <> 'rounding'", text)
-    running = _of_table(table("running_line"), "NULL", IS_LATER, text)
-    return f"{closed} UNION ALL {running}"
+
+    only_booked: bool
+    where: Sequence[str]
+    fields: Sequence[str]
+    has_family: bool
+
+    def whole(self, days: tuple[str, str]) -> str:
+        """As they are, of the days between two parameters; where possible, their sums by family."""
+        within = _between("l", *days)
+        if self.fields is _WHOLE:
+            return self._all(_OF_LINE, "", within, "b_revisions")
+        kinds = " AND NOT l.is_later" if self.only_booked else ""
+        booked = f"v.id = ANY(%(b_revisions)s){kinds}"
+        rows = self._select("charge_family_day", _SUMS, "", booked, within)
+        return (
+            rows if self.only_booked else self._with_running(rows, _OF_LINE, "", within)
+        )
+
+    def within(self, days: str) -> str:
+        """The parts of lines that are in a range, of the days of a condition."""
+        inside = f"""CROSS JOIN LATERAL (
+            SELECT min(p.hour_start) AS hour_start, sum(p.part) AS part
+            FROM unnest(h.hours, h.parts) AS p(hour_start, part) WHERE {_hours_of("l", "p")}) p"""
+        where = f"p.hour_start IS NOT NULL AND {days}"
+        return self._all(_OF_HOUR, _HOURS + inside, where, "b_divided_revisions")
+
+    def hours(self, days: str) -> str:
+        """The hours of lines that are in a range, of the days of a condition."""
+        inside = "CROSS JOIN unnest(h.hours, h.parts) AS p(hour_start, part)"
+        where = f"{days} AND {_hours_of('l', 'p')}"
+        return self._all(_OF_HOUR, _HOURS + inside, where, "b_divided_revisions")
+
+    def _all(self, part: str, joins: str, where: str, revisions: str) -> str:
+        kinds = f" AND NOT {IS_LATER}" if self.only_booked else ""
+        booked = f"v.id = ANY(%({revisions})s) AND l.kind <> 'rounding'{kinds}"
+        rows = self._select(self._table("charge_line"), part, joins, booked, where)
+        return (
+            rows if self.only_booked else self._with_running(rows, part, joins, where)
+        )
+
+    def _with_running(self, rows: str, part: str, joins: str, where: str) -> str:
+        later = f"v.reopened_at IS NULL AND v.closed_at IS NULL AND {IS_LATER}"
+        table = self._table("running_line")
+        return f"{rows} UNION ALL {self._select(table, part, joins, later, where)}"
+
+    def _select(self, table: str, part: str, joins: str, which: str, where: str) -> str:
+        fields = ", ".join(f"l.{name}" for name in self.fields)
+        return f"""SELECT {fields}, v.currency, {part} FROM {table} l
+            JOIN accounting_periodrevision v ON v.id = l.revision_id {joins}
+            WHERE {" AND ".join((which, *self.where, where))}"""
+
+    def _table(self, table: str) -> str:
+        if self.has_family:
+            return lines_with_family(table)
+        return f"(SELECT *, '' AS family FROM {table})"
 
 
-def _of_table(table: str, closed: str, kinds: str, where: str) -> str:
-    return f"""SELECT {_LINE}, v.currency FROM {table} l
-    JOIN accounting_periodrevision v ON v.id = l.revision_id
-        AND v.reopened_at IS NULL AND v.closed_at IS {closed}
-    WHERE {kinds} AND {where}"""
+def _part(hour_start: str, charge: str, charges: str, unpriced: str) -> str:
+    """SQL of the last columns of `BookedPart.rows`."""
+    return f"""{hour_start} AS hour_start, {charge} AS charge_part, {charges} AS charges,
+               {unpriced} AS unpriced_part"""
+
+
+_COUNT = "(l.charge IS NOT NULL)::int"
+_SUMS = _part("NULL::timestamptz", "l.charge", "l.charges", "l.unpriced_ms")
+_OF_LINE = _part(
+    "NULL::timestamptz",
+    "l.charge",
+    _COUNT,
+    "CASE WHEN l.charge IS NULL THEN l.ms ELSE 0 END",
+)
+_OF_HOUR = _part(
+    "p.hour_start",
+    "CASE WHEN l.charge IS NOT NULL THEN p.part END",
+    _COUNT,
+    "CASE WHEN l.charge IS NULL THEN p.part ELSE 0 END",
+)
+_HOURS = """JOIN line_hours h ON h.revision_id = l.revision_id AND h.line_id = l.line_id
+    """
 
 
 def _between(alias: str, first: str, after: str) -> str:
@@ -199,14 +252,7 @@ def _days(period: Interval | None) -> tuple[date, date]:
     return billing_day(period.start), last
 
 
-def _last(period: Interval) -> date:
-    """The day after the last billing day that a range has as a whole."""
-    return billing_day(period.end)
-
-
-def _whole_hours(
-    period: Interval,
-) -> tuple[tuple[date, datetime], tuple[date, datetime]]:
+def _ends(period: Interval) -> dict[str, Any]:
     """The first hour of a billing day that is within a range, and the first one that is not.
 
     An hour that a billing day cuts is two of them (rules.md N31).
@@ -217,94 +263,13 @@ def _whole_hours(
         start = min(
             _hour(start) + timedelta(hours=1), midnight(day + timedelta(days=1))
         )
-    return (billing_day(start), _hour(start)), (
-        billing_day(period.end),
-        _hour(period.end),
-    )
+    return {
+        "b_low_day": billing_day(start),
+        "b_low_hour": _hour(start),
+        "b_high_day": billing_day(period.end),
+        "b_high_hour": _hour(period.end),
+    }
 
 
 def _hour(instant: datetime) -> datetime:
     return instant.replace(minute=0, second=0, microsecond=0)
-
-
-def money_of(
-    chosen: Relation,
-    by: Sequence[str],
-    columns: MoneyColumns,
-    booked: BookedPart,
-    where: str = "true",
-) -> str:
-    """The FROM of a report with money: its rows `u`, summed by key, rates and currency.
-
-    A row with `is_booked` has no rate: its time is of closed days, whose money is in other rows, as
-    `<state>_booked` (six places) with `<state>_lines` (how many have a charge) and
-    `<state>_unpriced` (milliseconds without money). `rest_booked` is what has no state of its own:
-    differences, what is spread, entries.
-
-    Args:
-        chosen: the table of the report.
-        by: its dimensions.
-        columns: what is summed.
-        booked: from `booked_part`; its parameters are those of `chosen` from now on.
-        where: a further condition on time.
-    """
-    keys = {key.name: key.sql for key in keys_of(by)}
-    rates, summed, states = columns.rates, columns.summed, columns.states
-    nothing = [
-        *(f"0::numeric AS {state}_booked" for state in states),
-        "0::numeric AS rest_booked",
-        *(f"0 AS {state}_{what}" for state in states for what in ("lines", "unpriced")),
-    ]
-    if not booked.rows:
-        more = ("false AS is_booked", *nothing)
-        return f"FROM ({chosen.by_rate(keys, rates, summed, where, more)}) u"
-    chosen.parameters.update(booked.parameters)
-    time = chosen.by_rate(keys, rates, summed, where, nothing, booked.condition)
-    return f"FROM ({time} UNION ALL {_summed_lines(by, columns, booked.rows)}) u"
-
-
-def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
-    """The same columns of booked lines, by key.
-
-    Parts of lines are summed by what makes the key first, so that it is made once for each sum.
-    """
-    keys = {key.name: _line_key(key) for key in keys_of(by)}
-    is_time = "kind IN ('usage', 'platform')"
-    of_state = [f"{is_time} AND state = '{state}'" for state in columns.states]
-    texts = [
-        *(f"{text} AS {name}" for name, text in keys.items()),
-        *("NULL::numeric" for _ in columns.rates),
-        "CASE WHEN sum(charges) > 0 THEN max(currency) ELSE '' END",
-        *("0::bigint" for _ in columns.summed),
-        "true",
-        *(_sum("charge_part", which) for which in of_state),
-        _sum("charge_part", f"NOT ({is_time})"),
-    ]
-    for which in of_state:
-        texts.append(f"{_sum('charges', which)}::bigint")
-        texts.append(f"{_sum('unpriced_part', which)}::bigint")
-    grouped = f"GROUP BY {', '.join(keys.values())}" if keys else "HAVING count(*) > 0"
-    parts = ", ".join(
-        dict.fromkeys(
-            ("hour_start", "billing_on", "kind", "state", "currency", *_fields(keys))
-        )
-    )
-    return f"""SELECT {", ".join(texts)} FROM (
-        SELECT {parts}, sum(charge_part) AS charge_part, count(charge_part) AS charges,
-               sum(unpriced_part) AS unpriced_part
-        FROM ({rows}) l GROUP BY {parts}
-    ) u {grouped}"""
-
-
-def _fields(keys: Iterable[str]) -> Iterator[str]:
-    """The fields of lines among keys."""
-    return (name for name in keys if name in _FIELDS)
-
-
-def _sum(column: str, condition: str) -> str:
-    return f"coalesce(sum({column}) FILTER (WHERE {condition}), 0)"
-
-
-def _line_key(key: DimensionKey) -> str:
-    """A key over lines, which have names where time has references."""
-    return f"u.{key.name}" if key.name in _FIELDS else key.sql

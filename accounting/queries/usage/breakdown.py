@@ -273,9 +273,9 @@ def summarise(
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A workload whose charge changed between two periods."""
+    """A family whose charge changed between two periods."""
 
     team: str
     namespace: str
-    workload: str
+    family: str
     change: Comparison

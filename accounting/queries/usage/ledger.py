@@ -14,7 +14,8 @@ from accounting.domain.reports.rows import LedgerRow
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
 from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection, check_word
-from accounting.queries.usage.booked import MoneyColumns, booked_part, money_of
+from accounting.queries.usage.booked import booked_part
+from accounting.queries.usage.money_rows import MoneyColumns, money_of
 from accounting.queries.usage.usage import (
     grouped,
     grouping,

@@ -1,6 +1,6 @@
 """The largest of many rows, selected by the database.
 
-An organization has thousands of workloads; a page shows ten of them.
+An organization has thousands of workloads and families; a page shows ten of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,9 @@ from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import rounded_each
 from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection
-from accounting.queries.usage.booked import MoneyColumns, booked_part, money_of
+from accounting.queries.usage.booked import booked_part
 from accounting.queries.usage.breakdown import Mover
+from accounting.queries.usage.money_rows import MoneyColumns, money_of
 from accounting.queries.usage.usage import BOOKED, fetch_usage, key_columns, usage_row
 from accounting.rating.charge_sql import CURRENCY, raw_sum
 from accounting.rating.states_sql import held
@@ -80,16 +81,16 @@ def _row(row: Mapping[str, Any], names: Sequence[str]) -> UsageRow:
     return usage_row(row, names, charge, idle)
 
 
-_NAMES = ("team", "workload")  # the key of a mover: team, namespace, kind, name
+_NAMES = ("team", "family")  # the key of a mover: team, namespace, family
 
 
 def moved_most(
     selection: Selection, before: Interval, count: int, places: int
 ) -> list[Mover]:
-    """The workloads whose charge changed most between two periods; one query.
+    """The families whose charge changed most between two periods; one query.
 
-    A workload that is only in one of the periods counts as 0 in the other. Time without a
-    price is excluded in both.
+    A family that is only in one of the periods counts as 0 in the other. Time without a price is
+    excluded in both.
     """
     columns = key_columns(_NAMES)
     names = ", ".join(f"u.{name}" for name in columns)
@@ -98,7 +99,11 @@ def moved_most(
         """SQL with literal values: both sides have parameters of the same names."""
         chosen = relation(one, _NAMES)
         booked = booked_part(one, _NAMES, is_held=True)
-        rows = money_of(chosen, _NAMES, _COLUMNS, booked, chosen.is_held)
+        is_open = (
+            "NOT b.is_booked" if booked.rows else "true"
+        )  # others have no money here
+        where = f"{chosen.is_held} AND {is_open}"
+        rows = money_of(chosen, _NAMES, _COLUMNS, booked, where)
         text = f"""SELECT {names}, {_HELD_MONEY} AS money, {CURRENCY}
                    {rows} GROUP BY {names}"""
         composed = connection.ops.compose_sql(text, chosen.parameters)  # type: ignore[attr-defined]  # PostgreSQL has it
@@ -107,7 +112,7 @@ def moved_most(
     query = f"""
         WITH later AS ({side(selection)}),
              earlier AS ({side(replace(selection, period=before))})
-        SELECT team, namespace, workload,
+        SELECT team, namespace, family,
                coalesce(earlier.money, 0), coalesce(later.money, 0)
         FROM later FULL JOIN earlier USING ({", ".join(columns)})
         WHERE coalesce(later.money, 0) <> coalesce(earlier.money, 0)
@@ -115,16 +120,16 @@ def moved_most(
           AND coalesce(earlier.currency = later.currency
                        OR '' IN (earlier.currency, later.currency), true)
         ORDER BY abs(coalesce(later.money, 0) - coalesce(earlier.money, 0)) DESC,
-                 team, workload, namespace
+                 team, family, namespace
         LIMIT {int(count)}
     """  # built from this module's own constants, and values that the driver quoted
     with connection.cursor() as cursor:
         cursor.execute(query)
         found = cursor.fetchall()
     movers = []
-    for team, namespace, workload, was, is_now in found:
+    for team, namespace, family, was, is_now in found:
         amounts = (charge_of(money, places) for money in (was, is_now))
         moved = change(*amounts)
         if moved is not None and moved.difference:
-            movers.append(Mover(team, namespace, workload, moved))
+            movers.append(Mover(team, namespace, family, moved))
     return movers

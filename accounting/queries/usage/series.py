@@ -9,6 +9,7 @@ from accounting.domain.reports.hour_of_week import WeekHour, fold_week
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.selection import Amounts, Selection
+from accounting.queries.usage.booked import months_of
 from accounting.queries.usage.coverage import hours_with_data
 from accounting.queries.usage.usage import usage_rows
 
@@ -42,8 +43,9 @@ def week_hours(
     `elapsed` is the part of the selection's period that can have data.
     """
     cluster = next(iter(selection.filters.get("cluster", ())), "")
-    time_only = replace(selection, amounts=Amounts.MEASURED)
-    rows = usage_rows(time_only, ("hour",))
+    if months_of(selection):  # only time is needed, and booked hours take long
+        selection = replace(selection, amounts=Amounts.MEASURED)
+    rows = usage_rows(selection, ("hour",))
     hours = ((datetime.fromisoformat(row.key["hour"]), row) for row in rows)
     return fold_week(
         hours,

@@ -13,7 +13,8 @@ from accounting.domain.reports.rows import UsageRow
 from accounting.queries.dimensions import USAGE_DIMENSIONS, keys_of
 from accounting.queries.relation.relation import relation
 from accounting.queries.selection import Selection, check_word
-from accounting.queries.usage.booked import MoneyColumns, booked_part, money_of
+from accounting.queries.usage.booked import booked_part
+from accounting.queries.usage.money_rows import MoneyColumns, money_of
 from accounting.rating.charge_sql import CURRENCY, HAS_RATE, raw_sum, unpriced_sum
 from accounting.rating.states_sql import sums
 

@@ -111,8 +111,8 @@ def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpRes
 
 
 def _changes_csv(state: PageState) -> HttpResponse:
-    """Every workload whose charge changed, and the difference."""
-    columns = ("team", "namespace", "workload", "before", "after", "change", "currency")
+    """Every family whose charge changed, and the difference."""
+    columns = ("team", "namespace", "family", "before", "after", "change", "currency")
     found = []
     if state.before_period is not None:
         places = minor_places(state.currency)
@@ -121,7 +121,7 @@ def _changes_csv(state: PageState) -> HttpResponse:
         (
             one.team,
             one.namespace,
-            one.workload,
+            one.family,
             one.change.before,
             one.change.after,
             one.change.difference,

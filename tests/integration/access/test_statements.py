@@ -20,29 +20,29 @@ from tests.sessions import give
 from tests.story import Story
 
 MOST = {
-    "/": 18,
-    "/?range=last-7-days": 22,
-    "/teams": 15,
-    "/teams?range=last-7-days": 15,
-    "/teams/vision": 33,
-    "/teams/vision?range=last-7-days": 36,
-    "/teams/vision/workloads": 12,
+    "/": 19,
+    "/?range=last-7-days": 23,
+    "/teams": 16,
+    "/teams?range=last-7-days": 16,
+    "/teams/vision": 34,
+    "/teams/vision?range=last-7-days": 37,
+    "/teams/vision/workloads": 13,
     "/quotas": 30,
     "/quotas/limits": 21,
     "/tiers": 19,
     "/queues": 17,
     "/months": 15,
-    "/waste": 21,
+    "/waste": 22,
     "/recommendations": 16,
-    "/gpus": 30,
+    "/gpus": 31,
     "/charges": 10,
     "/budgets": 11,
     "/contests": 9,
     "/bills": 12,
     "/prices": 13,
     "/audit": 16,
-    "/data-health": 19,
-    "/attribution": 12,
+    "/data-health": 20,
+    "/attribution": 13,
     "/what-if": 13,
     "/setup": 12,
     "/account": 10,
@@ -52,7 +52,7 @@ MOST = {
 WEEK = "from=2026-11-10T03:00Z&to=2026-11-17T05:00Z"
 LINES = 60
 LONGER = {
-    "/gpus": 264,  # every GPU by days, hours and facts at once
+    "/gpus": 268,  # every GPU by days, hours and facts at once
     "/?range=last-7-days": 65,  # the first and last day are not whole
     "/teams/vision?range=last-7-days": 65,
 }

@@ -282,6 +282,9 @@ def test_the_services_close_a_month_and_cannot_change_it(as_services: str) -> No
     for statement in (
         "UPDATE charge_line SET charge = charge",
         "UPDATE line_hours SET parts = parts",
+        "UPDATE charge_family_day SET charge = 0",
+        "DELETE FROM charge_family_day",
+        "SELECT accounting_group_lines(1)",
         "DELETE FROM charge_line",
         "TRUNCATE charge_line",
         "ALTER TABLE charge_line DISABLE TRIGGER ALL",

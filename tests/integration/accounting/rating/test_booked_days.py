@@ -435,7 +435,7 @@ def test_the_largest_workloads_are_ranked_by_what_was_booked(books: Books) -> No
     [serve] = [
         one.change.difference
         for one in moved_most(Selection(everything, closed), before, 10, 2)
-        if one.workload == "serve"
+        if one.family == "serve"
     ]
     assert abs(serve - changed) <= Decimal("0.01")
 

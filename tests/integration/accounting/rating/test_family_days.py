@@ -4,12 +4,15 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from accounting.actions.bindings import add_binding
+from accounting.booking.close import close_period
+from accounting.booking.running import book_running
 from accounting.ingest.facts.family_days import move_families
 from accounting.models import Binding, Cluster, Pod, Team, Workload
-from accounting.queries.audit.sum_checks import FAMILY_CHECK
+from accounting.queries.audit.invariant import Check
+from accounting.queries.audit.sum_checks import FAMILY_CHECK, LINES_CHECK
 from tests.integration.accounting.rating.books import TEN, Books
 from tests.integration.accounting.rating.test_families import SET_UP, label
 from tests.integration.accounting.support import run
@@ -62,10 +65,10 @@ def rows() -> list[tuple[object, ...]]:
         return list(cursor.fetchall())
 
 
-def violations() -> int:
+def violations(of: Check = FAMILY_CHECK) -> int:
     values = {"start": TEN - 30 * DAY, "end": TEN + 30 * DAY}
     with connection.cursor() as cursor:
-        cursor.execute(FAMILY_CHECK.query, values)
+        cursor.execute(of.query, values)
         return len(cursor.fetchall())
 
 
@@ -129,6 +132,46 @@ def test_reports_say_the_same_from_either_table(runs: Books, by: str) -> None:
     wide = run("report", "usage", "--format=csv", f"--by={by}")
     assert wide == run("report", "usage", "--format=csv", f"--by={by}", *filters)
     assert wide.count("\n") > 1
+
+
+@pytest.fixture
+def closed(runs: Books) -> Books:
+    """October is closed, and a fact of it came later: November has a correction."""
+    close_period("2026-10")
+    late_fact(runs)
+    book_running("2026-11")
+    return runs
+
+
+@pytest.mark.usefixtures("closed")
+@pytest.mark.parametrize("amounts", ["booked", "corrected"])
+@pytest.mark.parametrize("by", SAME)
+def test_closed_days_say_the_same_from_either_table(by: str, amounts: str) -> None:
+    names = sorted(Workload.objects.values_list("name", flat=True))
+    filters = [f"--workload={name}" for name in names]
+    ask = ("report", "usage", "--format=csv", f"--as={amounts}")
+    for more in ([], ["--from=2026-10-05T23:00:00Z", "--to=2026-11-02T02:00:00Z"]):
+        wide = run(*ask, f"--by={by}", *more)
+        assert wide == run(*ask, f"--by={by}", *more, *filters)
+        assert "EUR" in wide
+
+
+def test_booked_lines_by_family_follow_labels(closed: Books) -> None:
+    assert violations(LINES_CHECK) == 0
+    before = run("report", "usage", "--by=family", "--format=csv")
+    label("train-7xk2p", "other")
+    move_families(Cluster.objects.get().pk)
+    assert violations(LINES_CHECK) == 0
+    assert run("report", "usage", "--by=family", "--format=csv") != before
+    for wrong in (
+        "UPDATE charge_family_day SET charge = charge + 1",
+        "UPDATE charge_family_day SET family = family || 's'",
+        "DELETE FROM charge_family_day",
+    ):
+        with transaction.atomic():
+            assert execute(wrong) > 0
+            assert violations(LINES_CHECK) > 0, wrong
+            transaction.set_rollback(True)
 
 
 @pytest.mark.parametrize(

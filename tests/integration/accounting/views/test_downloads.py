@@ -45,7 +45,7 @@ def test_the_file_of_changes_holds_all_of_them(sign_in: SignIn) -> None:
     shown = page.context["movers"]
     assert len(rows) >= len(shown) > 0
     for row, line in zip(rows, shown, strict=False):
-        assert row["workload"] == line.workload
+        assert row["family"] == line.family
         assert Decimal(row["change"]) == line.change.difference
         assert Decimal(row["after"]) - Decimal(row["before"]) == Decimal(row["change"])
 
@@ -53,7 +53,7 @@ def test_the_file_of_changes_holds_all_of_them(sign_in: SignIn) -> None:
 def test_nothing_to_compare_with_is_an_empty_file(sign_in: SignIn) -> None:
     answer = sign_in("ana").get(f"/?{WEEK}&cmp=off&csv=changes")
     assert rows_of(answer) == []
-    assert answer.content.decode().startswith("team,namespace,workload,before")
+    assert answer.content.decode().startswith("team,namespace,family,before")
 
 
 @pytest.mark.parametrize("name", ["coverage", "sources", "gaps", "runs"])

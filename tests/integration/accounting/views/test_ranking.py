@@ -56,7 +56,7 @@ def test_the_first_of_an_order_are_those_of_the_whole_list(
 
 
 def test_what_moved_most_is_what_the_two_lists_differ_by() -> None:
-    by = ("team", "workload")
+    by = ("team", "family")
     assert WEEK.period is not None
     before = Interval(
         WEEK.period.start_ms - 14 * DAY_MS, WEEK.period.start_ms - 7 * DAY_MS

@@ -1,0 +1,109 @@
+"""Rows of reports with money: time of open days at its price, and what was booked (money.md M5)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from accounting.queries.dimensions import DimensionKey, keys_of, named
+from accounting.queries.relation.relation import Relation
+from accounting.queries.usage.booked import LINE_FIELDS, BookedPart
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyColumns:
+    """What a report with money sums.
+
+    Attributes:
+        rates: columns, as `rate`.
+        summed: columns of integers.
+        states: whose money is summed.
+    """
+
+    rates: tuple[str, ...]
+    summed: tuple[str, ...]
+    states: tuple[str, ...]
+
+
+def money_of(
+    chosen: Relation,
+    by: Sequence[str],
+    columns: MoneyColumns,
+    booked: BookedPart,
+    where: str = "true",
+) -> str:
+    """The FROM of a report with money: its rows `u`, summed by key, rates and currency.
+
+    A row with `is_booked` has no rate: its time is of closed days, whose money is in other rows, as
+    `<state>_booked` (six places) with `<state>_lines` (how many have a charge) and
+    `<state>_unpriced` (milliseconds without money). `rest_booked` is what has no state of its own:
+    differences, what is spread, entries.
+
+    Args:
+        chosen: the table of the report.
+        by: its dimensions.
+        columns: what is summed.
+        booked: from `booked_part`; its parameters are those of `chosen` from now on.
+        where: a further condition on time.
+    """
+    keys = named(by)
+    rates, summed, states = columns.rates, columns.summed, columns.states
+    nothing = [
+        *(f"0::numeric AS {state}_booked" for state in states),
+        "0::numeric AS rest_booked",
+        *(f"0 AS {state}_{what}" for state in states for what in ("lines", "unpriced")),
+    ]
+    if not booked.rows:
+        more = ("false AS is_booked", *nothing)
+        return f"FROM ({chosen.by_rate(keys, rates, summed, where, more)}) u"
+    chosen.parameters.update(booked.parameters)
+    time = chosen.by_rate(keys, rates, summed, where, nothing, booked.condition)
+    return f"FROM ({time} UNION ALL {_summed_lines(by, columns, booked.rows)}) u"
+
+
+def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
+    """The same columns of booked lines, by key.
+
+    Where a key is made of an instant, parts are summed by it first: the text is made once for each.
+    """
+    keys = {key.name: _line_key(key) for key in keys_of(by)}
+    is_time = "kind IN ('usage', 'platform')"
+    of_state = [f"{is_time} AND state = '{state}'" for state in columns.states]
+    texts = [
+        *(f"{text} AS {name}" for name, text in keys.items()),
+        *("NULL::numeric" for _ in columns.rates),
+        "CASE WHEN sum(charges) > 0 THEN max(currency) ELSE '' END",
+        *("0::bigint" for _ in columns.summed),
+        "true",
+        *(_sum("charge_part", which) for which in of_state),
+        _sum("charge_part", f"NOT ({is_time})"),
+    ]
+    for which in of_state:
+        texts.append(f"{_sum('charges', which)}::bigint")
+        texts.append(f"{_sum('unpriced_part', which)}::bigint")
+    grouped = f"GROUP BY {', '.join(keys.values())}" if keys else "HAVING count(*) > 0"
+    if not any(at in text for text in keys.values() for at in _INSTANTS):
+        return f"SELECT {', '.join(texts)} FROM ({rows}) u {grouped}"
+    parts = ", ".join(
+        dict.fromkeys((*_INSTANTS, "kind", "state", "currency", *_fields(keys)))
+    )
+    return f"""SELECT {", ".join(texts)} FROM (
+        SELECT {parts}, sum(charge_part) AS charge_part, sum(charges) AS charges,
+               sum(unpriced_part) AS unpriced_part
+        FROM ({rows}) l GROUP BY {parts}
+    ) u {grouped}"""
+
+
+_INSTANTS = ("hour_start", "billing_on")
+
+
+def _fields(keys: Iterable[str]) -> Iterator[str]:
+    """The fields of lines among keys."""
+    return (name for name in keys if name in LINE_FIELDS)
+
+
+def _sum(column: str, condition: str) -> str:
+    return f"coalesce(sum({column}) FILTER (WHERE {condition}), 0)"
+
+
+def _line_key(key: DimensionKey) -> str:
+    """A key over lines, which have names where time has references."""
+    return f"u.{key.name}" if key.name in LINE_FIELDS else key.sql
