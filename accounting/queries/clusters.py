@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from accounting.domain.core.read_once import read_once
+from accounting.domain.core.read_once import read_once, together
 from accounting.models import Cluster
 
 
 def clusters_named(name: str = "") -> list[Cluster]:
-    """The cluster of a name, or all, in order of name."""
-    return [row for row in _clusters() if not name or row.name == name]
+    """The cluster of a name, or all, in order of name; a page reads of all of them together."""
+    found = [row for row in _clusters() if not name or row.name == name]
+    together(row.pk for row in found)
+    return found
 
 
 @read_once

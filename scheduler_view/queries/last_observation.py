@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from accounting.domain.core.read_once import read_once
+from accounting.domain.core.read_once import read_once, read_together
 from scheduler_view.domain.objects.manifest import CLASS, QUOTA
 from scheduler_view.domain.schedulers import QUEUE_OBJECTS
 from scheduler_view.models import Observation, ObservationRun
@@ -27,9 +27,15 @@ def limiting_objects(cluster_id: int, kinds: Collection[str]) -> list[Stored]:
     return [row for row in _limiting(cluster_id) if row[0] in kinds]
 
 
-@read_once
-def _limiting(cluster_id: int) -> Sequence[Stored]:
+@read_together
+def _limiting(clusters: Sequence[int]) -> Mapping[int, Sequence[Stored]]:
     rows = Observation.objects.filter(
-        cluster_id=cluster_id, kind__in=(*LIMITING, NAMESPACE)
+        cluster_id__in=clusters, kind__in=(*LIMITING, NAMESPACE)
     ).order_by("kind", "namespace", "name")
-    return list(rows.values_list("kind", "namespace", "name", "manifest"))
+    found: dict[int, list[Stored]] = {one: [] for one in clusters}
+    for cluster, *row in rows.values_list(
+        "cluster_id", "kind", "namespace", "name", "manifest"
+    ):
+        kind, namespace, name, manifest = row
+        found[cluster].append((kind, namespace, name, manifest))
+    return found

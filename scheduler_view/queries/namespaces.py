@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.db.models import OuterRef, Q, Subquery
 
-from accounting.domain.core.read_once import read_once
+from accounting.domain.core.read_once import read_once, read_together
 from accounting.domain.inventory.label_names import label_name
 from accounting.models import Binding, BindingKind, Namespace, NamespaceLabels
 
@@ -55,8 +55,7 @@ def _rules(at: datetime) -> Sequence[_Rule]:
 
 def owners(cluster_id: int, names: Iterable[str], at: datetime) -> dict[str, int]:
     """Team id by namespace, for these and all namespaces in metrics; only those with a team."""
-    labels: dict[str, dict[str, str]] = {name: {} for name in names}
-    labels |= known_namespaces(cluster_id)
+    labels = {**{name: {} for name in names}, **known_namespaces(cluster_id)}
     return {
         name: team
         for team, own in namespaces_by_team(labels, at).items()
@@ -64,15 +63,20 @@ def owners(cluster_id: int, names: Iterable[str], at: datetime) -> dict[str, int
     }
 
 
-def known_namespaces(cluster_id: int) -> dict[str, dict[str, str]]:
-    """Labels by namespace as last shown in metrics, by `label_names.label_name`."""
+@read_together
+def known_namespaces(
+    clusters: Sequence[int],
+) -> Mapping[int, Mapping[str, Mapping[str, str]]]:
+    """Labels by namespace of a cluster as last shown in metrics, by `label_names.label_name`."""
     latest = NamespaceLabels.objects.filter(namespace=OuterRef("pk"))
     labels = latest.order_by("-valid_from").values("labels")[:1]
-    known = Namespace.objects.filter(cluster_id=cluster_id)
-    return {
-        name: dict(shown or {})
-        for name, shown in known.values_list("name", Subquery(labels))
-    }
+    known = Namespace.objects.filter(cluster_id__in=clusters)
+    found: dict[int, dict[str, dict[str, str]]] = {one: {} for one in clusters}
+    for cluster, name, shown in known.values_list(
+        "cluster_id", "name", Subquery(labels)
+    ):
+        found[cluster][name] = dict(shown or {})
+    return found
 
 
 def _is_glob(rule: _Rule) -> bool:

@@ -21,7 +21,7 @@ from scheduler_view.domain.quotas.quota_key import key_of
 from scheduler_view.mapping import tier_of
 from scheduler_view.models import QuotaTarget
 from scheduler_view.queries.desired import quota_targets, tiers
-from scheduler_view.queries.resource_use import Ask, uses
+from scheduler_view.queries.resource_use import Ask, Use, uses_of
 from scheduler_view.queries.supply import supply_of
 from scheduler_view.queries.sync import (
     SyncRow,
@@ -125,59 +125,69 @@ class ResourceRow:
 def quota_rows(
     scope: Scope, at: datetime, *, cluster: str = "", team: str = ""
 ) -> list[QuotaRow]:
-    """Quotas that the person may read; a few queries for each cluster."""
-    found: list[QuotaRow] = []
-    runs = observation_rows()
-    for one in clusters_named(cluster):
-        targets = list(_targets(scope, one, team))
-        classes = {row.name: tier_of(row).classes for row in tiers(one)}
-        asks = [
-            Ask(
-                row.resource,
-                list(row.split),
-                tuple(classes.get(row.tier, ())),
-                row.gpus,
-            )
-            for row in targets
-        ]
-        if not targets:
-            continue
-        used = uses(one.pk, asks, at)
-        waiting, live = waiting_units(one.pk), live_quotas(one.pk)
-        places = served(one.pk)
-        queues = [row.facts for row in queue_rows(cluster=one.name)]
-        run = runs.get(one.name)
-        seen_at = run.seen_at if run else None
-        standing = sync_rows(one.name)
-        found += [
-            QuotaRow(
-                cluster=one.name,
-                team=row.team.slug,
-                team_name=row.team.name,
-                resource=row.resource,
-                tier=row.tier,
-                gpus=row.gpus,
-                rule=row.rule,
-                split=row.split,
-                in_use=use.now,
-                peak=use.peak,
-                version=row.version,
-                pending=units_of(waiting, row.resource, row.split, ask.classes),
-                used=_used(live, row),
-                rooms=(rooms := _rooms(live, row, ask.classes)),
-                lefts=_lefts(live, row, rooms),
-                lent=(
-                    QueueBorrowing()
-                    if row.tier  # a queue does not distinguish tiers
-                    else lent_to(row.split, row.resource, places, queues)
-                ),
-                live=_live(live, row) if seen_at else {},
-                sync=worst(standing, _keys(row)),
-                seen_at=seen_at,
-            )
-            for row, ask, use in zip(targets, asks, used, strict=True)
-        ]
-    return found
+    """Quotas that the person may read; a few queries for all clusters."""
+    targets = {
+        one: found
+        for one in clusters_named(cluster)
+        if (found := _targets(scope, one, team))
+    }
+    asks = {one: _asks(one, found) for one, found in targets.items()}
+    used = uses_of({one.pk: some for one, some in asks.items()}, at)
+    return [
+        row
+        for one, found in targets.items()
+        for row in _rows(one, found, asks[one], used[one.pk])
+    ]
+
+
+def _asks(cluster: Cluster, targets: Sequence[QuotaTarget]) -> list[Ask]:
+    classes = {row.name: tier_of(row).classes for row in tiers(cluster)}
+    return [
+        Ask(row.resource, list(row.split), tuple(classes.get(row.tier, ())), row.gpus)
+        for row in targets
+    ]
+
+
+def _rows(
+    cluster: Cluster,
+    targets: Sequence[QuotaTarget],
+    asks: Sequence[Ask],
+    used: Sequence[Use],
+) -> list[QuotaRow]:
+    waiting, live = waiting_units(cluster.pk), live_quotas(cluster.pk)
+    places = served(cluster.pk)
+    queues = [row.facts for row in queue_rows(cluster=cluster.name)]
+    run = observation_rows().get(cluster.name)
+    seen_at = run.seen_at if run else None
+    standing = sync_rows(cluster.name)
+    return [
+        QuotaRow(
+            cluster=cluster.name,
+            team=row.team.slug,
+            team_name=row.team.name,
+            resource=row.resource,
+            tier=row.tier,
+            gpus=row.gpus,
+            rule=row.rule,
+            split=row.split,
+            in_use=use.now,
+            peak=use.peak,
+            version=row.version,
+            pending=units_of(waiting, row.resource, row.split, ask.classes),
+            used=_used(live, row),
+            rooms=(rooms := _rooms(live, row, ask.classes)),
+            lefts=_lefts(live, row, rooms),
+            lent=(
+                QueueBorrowing()
+                if row.tier  # a queue does not distinguish tiers
+                else lent_to(row.split, row.resource, places, queues)
+            ),
+            live=_live(live, row) if seen_at else {},
+            sync=worst(standing, _keys(row)),
+            seen_at=seen_at,
+        )
+        for row, ask, use in zip(targets, asks, used, strict=True)
+    ]
 
 
 def resource_rows(
@@ -186,28 +196,31 @@ def resource_rows(
     """Resources with quotas or capacity; empty for people who do not see all teams."""
     if not scope.sees_all:
         return []
-    found: list[ResourceRow] = []
-    zone = billing_at(at).timezone
+    asks, supplies = {}, {}
     for one in clusters_named(cluster):
-        targets = [
-            DesiredQuota(row.team.slug, row.resource, row.tier, row.gpus)
-            for row in _targets(scope, one, "")
-        ]
-        capacity = supply_of(one).capacity
-        resources = sorted({target.resource for target in targets} | set(capacity))
-        used = uses(one.pk, [Ask(resource, None) for resource in resources], at, zone)
-        found += [
-            ResourceRow(
-                one.name,
-                resource,
-                committed(targets, resource),
-                capacity.get(resource),
-                use.now,
-                use.peak,
-            )
-            for resource, use in zip(resources, used, strict=True)
-        ]
-    return found
+        capacity = supplies[one] = supply_of(one).capacity
+        resources = {row.resource for row in _targets(scope, one, "")} | set(capacity)
+        asks[one.pk] = [Ask(resource, None) for resource in sorted(resources)]
+    used = uses_of(asks, at, billing_at(at).timezone)
+    return [
+        ResourceRow(
+            one.name,
+            ask.resource,
+            committed(_desired(scope, one), ask.resource),
+            capacity.get(ask.resource),
+            use.now,
+            use.peak,
+        )
+        for one, capacity in supplies.items()
+        for ask, use in zip(asks[one.pk], used[one.pk], strict=True)
+    ]
+
+
+def _desired(scope: Scope, cluster: Cluster) -> list[DesiredQuota]:
+    return [
+        DesiredQuota(row.team.slug, row.resource, row.tier, row.gpus)
+        for row in _targets(scope, cluster, "")
+    ]
 
 
 def _used(live: Live, row: QuotaTarget) -> int | None:

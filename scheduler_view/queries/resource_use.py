@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.domain.core.interval import to_ms
+from accounting.domain.core.read_once import read_together
 from accounting.domain.reports.efficiency import StateTimes
 
 LOOK_BACK = timedelta(days=30)
@@ -49,8 +50,8 @@ class Use:
 
 _QUERY = """
 WITH ask AS (
-    SELECT * FROM unnest(%(asks)s::int[], %(resources)s::text[], %(limits)s::int[])
-        AS t(ask, resource, gpus)
+    SELECT * FROM unnest(%(asks)s::int[], %(clusters)s::int[], %(resources)s::text[],
+                         %(limits)s::int[]) AS t(ask, cluster_id, resource, gpus)
 ), place AS (
     SELECT * FROM unnest(%(place_asks)s::int[], %(places)s::text[]) AS t(ask, namespace)
 ), class AS (
@@ -62,8 +63,8 @@ WITH ask AS (
     FROM accounting_podhold h
     JOIN accounting_pod p ON p.id = h.pod_id
     JOIN accounting_namespace n ON n.id = p.namespace_id
-    JOIN ask a ON a.resource = h.resource
-    WHERE p.cluster_id = %(cluster)s AND h.bound_ms < %(now)s
+    JOIN ask a ON a.resource = h.resource AND a.cluster_id = p.cluster_id
+    WHERE p.cluster_id = ANY(%(clusters)s) AND h.bound_ms < %(now)s
       AND (h.ended_ms IS NULL OR h.ended_ms > %(since)s)
       AND (EXISTS (SELECT FROM place WHERE place.ask = a.ask AND place.namespace = n.name)
            OR NOT EXISTS (SELECT FROM place WHERE place.ask = a.ask))
@@ -102,7 +103,24 @@ FROM ask a
 def uses(
     cluster_id: int, asks: Sequence[Ask], now: datetime, zone: str = "UTC"
 ) -> list[Use]:
-    """Use of resources, in the order of the questions; one query."""
+    """Use of resources of a cluster, in the order of the questions; one query."""
+    return uses_of({cluster_id: asks}, now, zone)[cluster_id]
+
+
+def uses_of(
+    asks_of: Mapping[int, Sequence[Ask]], now: datetime, zone: str = "UTC"
+) -> dict[int, list[Use]]:
+    """The same of several clusters, by cluster; one query."""
+    clusters = [cluster for cluster, some in asks_of.items() for _ in some]
+    asks = [ask for some in asks_of.values() for ask in some]
+    found = _uses(clusters, asks, now, zone) if asks else []
+    answers = iter(found)
+    return {one: [next(answers) for _ in some] for one, some in asks_of.items()}
+
+
+def _uses(
+    clusters: Sequence[int], asks: Sequence[Ask], now: datetime, zone: str
+) -> list[Use]:
     numbered = list(enumerate(asks))
     places = [
         (i, name)
@@ -111,7 +129,7 @@ def uses(
     ]
     classes = [(i, name) for i, ask in numbered for name in ask.classes]
     parameters: dict[str, Any] = {
-        "cluster": cluster_id,
+        "clusters": list(clusters),
         "asks": [i for i, _ in numbered],
         "resources": [ask.resource for ask in asks],
         "limits": [ask.limit for ask in asks],
@@ -153,16 +171,20 @@ def idle_percents(
     return {team: each for team, each in percents.items() if each is not None}
 
 
-def pods_by_class(cluster_id: int) -> dict[str, int]:
-    """Pods that hold GPUs now, by their PriorityClass."""
+@read_together
+def pods_by_class(clusters: Sequence[int]) -> Mapping[int, Mapping[str, int]]:
+    """Pods that hold GPUs of a cluster now, by their PriorityClass."""
+    found: dict[int, dict[str, int]] = {one: {} for one in clusters}
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT p.priority_class, count(DISTINCT p.id)
+            SELECT p.cluster_id, p.priority_class, count(DISTINCT p.id)
             FROM accounting_podhold h JOIN accounting_pod p ON p.id = h.pod_id
-            WHERE p.cluster_id = %s AND h.ended_ms IS NULL AND p.priority_class <> ''
-            GROUP BY p.priority_class
+            WHERE p.cluster_id = ANY(%s) AND h.ended_ms IS NULL AND p.priority_class <> ''
+            GROUP BY p.cluster_id, p.priority_class
             """,
-            [cluster_id],
+            [list(clusters)],
         )
-        return {str(name): int(count) for name, count in cursor.fetchall()}
+        for cluster, name, count in cursor.fetchall():
+            found[cluster][str(name)] = int(count)
+    return found

@@ -10,7 +10,8 @@ from accounting.domain.core.read_once import read_once
 from accounting.domain.core.rounding import half_even
 from accounting.domain.units.gpu_units import NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
-from accounting.models import Cluster, NodeFact, PriceKind, UnitPrice
+from accounting.models import Cluster, PriceKind, UnitPrice
+from accounting.queries.gpus.node_facts import present_facts
 from accounting.queries.resources import added_resources
 from scheduler_view.domain.quotas.quota_key import is_dra
 from scheduler_view.domain.quotas.spend import UnitRates
@@ -44,19 +45,12 @@ class Supply:
 @read_once
 def supply_of(cluster: Cluster) -> Supply:
     """The latest capacity of each present node; two queries."""
-    facts = (
-        NodeFact.objects.filter(
-            node__cluster=cluster, node__presences__end_ms__isnull=True
-        )
-        .order_by("node_id", "-valid_from")
-        .distinct("node_id")
-    )
     added = added_resources()
     names = {sanitised(resource): resource for resource in added}
     capacity: dict[str, int] = {}
     kinds: list[NodeKind] = []
     nodes: list[int] = []
-    for fact in facts:
+    for fact in present_facts(cluster.pk):
         units = {
             resource: int(count)
             for name, count in fact.capacity.items()

@@ -1,5 +1,6 @@
 """Priority tiers as rows, highest first."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from accounting.models import Cluster
@@ -51,7 +52,7 @@ def tier_rows(*, cluster: str = "") -> list[TierRow]:
     return found
 
 
-def _row(cluster: Cluster, row: Tier, pods: dict[str, int], quotas: int) -> TierRow:
+def _row(cluster: Cluster, row: Tier, pods: Mapping[str, int], quotas: int) -> TierRow:
     state = tier_of(row)
     return TierRow(
         cluster=cluster.name,

@@ -10,9 +10,11 @@ from math import ceil
 
 from django.db import connection
 
+from accounting.domain.core.read_once import together
 from accounting.domain.units.gpu_units import WHOLE, NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import NodeFact
+from accounting.queries.gpus.node_facts import present_facts
 from accounting.queries.resources import added_resources
 
 
@@ -81,12 +83,12 @@ def fleets_by_cluster(
 
 
 _PRESENT = """
-    SELECT c.name, n.name, n.id, count(DISTINCT p.gpu_id)
+    SELECT c.id, c.name, n.name, n.id, count(DISTINCT p.gpu_id)
     FROM accounting_gpupresence p
     JOIN accounting_node n ON n.id = p.node_id
     JOIN accounting_cluster c ON c.id = n.cluster_id
     WHERE p.end_ms IS NULL AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
-    GROUP BY c.name, n.name, n.id ORDER BY c.name, n.name
+    GROUP BY c.id, c.name, n.name, n.id ORDER BY c.name, n.name
 """
 
 
@@ -96,13 +98,13 @@ def node_offers(clusters: Sequence[str] | None = None) -> list[NodeOffer]:
     with connection.cursor() as cursor:
         cursor.execute(_PRESENT, {"clusters": names})
         present = cursor.fetchall()
-    rows = NodeFact.objects.filter(node__in=[node for _, _, node, _ in present])
-    latest = rows.order_by("node_id", "-valid_from").distinct("node_id")
-    facts = {fact.node_id: fact for fact in latest}
+    numbers = dict.fromkeys(number for number, *_ in present)
+    together(numbers)
+    facts = {fact.node_id: fact for one in numbers for fact in present_facts(one)}
     added = added_resources()
     return [
         _offer(cluster, name, gpus, facts.get(node), added)
-        for cluster, name, node, gpus in present
+        for _, cluster, name, node, gpus in present
     ]
 
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from accounting.access import Scope, readable_teams
+from accounting.domain.core.read_once import read_once
 from accounting.domain.reports.rows import UNMAPPED
+from accounting.models import Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,12 @@ def visible_teams(scope: Scope) -> dict[str, TeamRef]:
     shown = "pk", "slug", "name", "department", "colour_slot"
     rows = readable_teams(scope).values_list(*shown)
     return {slug: TeamRef(number, slug, *others) for number, slug, *others in rows}
+
+
+@read_once
+def known_teams() -> Mapping[int, Team]:
+    """Every team by its id, in the order of slugs; whom a person may see is not asked."""
+    return {team.pk: team for team in Team.objects.order_by("slug")}
 
 
 def team_named(teams: Mapping[str, TeamRef], slug: str) -> TeamRef:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.apps import apps
 
-from accounting.models import Team
+from accounting.queries.teams.teams import known_teams
 from scheduler_view.domain.plan.edit import (
     Edit,
     QueueEdit,
@@ -33,7 +33,7 @@ def moves_of(rows: Sequence[ChangeSet]) -> dict[int, list[Move]]:
     before: dict[Key, Edit] = {}
     if versions:
         before = {**_quotas(versions), **_tiers(versions), **_queues(versions)}
-    names = dict(Team.objects.values_list("slug", "name"))
+    names = {team.slug: team.name for team in known_teams().values()}
     return {
         row.pk: [
             move_of(edit, _back(row.cluster_id, edit, before), names)

@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from accounting.access import Scope
-from accounting.domain.core.read_once import read_once
 from accounting.models import Cluster, Team
+from accounting.queries.teams.teams import known_teams
 from scheduler_view.domain.limits.maker import OURS, Maker, maker_of
 from scheduler_view.domain.objects.desired import ObjectKey
 from scheduler_view.domain.objects.manifest import Path
@@ -92,18 +92,13 @@ def observed_limits(cluster: Cluster, scope: Scope, at: datetime) -> ObservedLim
 
 def teams_of(cluster: Cluster, at: datetime) -> dict[str, Team]:
     """The team of each namespace of a cluster, by current rules and observed labels."""
-    live = known_namespaces(cluster.pk)
+    live = {**known_namespaces(cluster.pk)}
     for _, _, name, manifest in limiting_objects(cluster.pk, [NAMESPACE]):
         live[name] = manifest["metadata"].get("labels") or live.get(name, {})
-    teams = _teams()
+    teams = known_teams()
     return {
         name: teams[team]
         for team, names in namespaces_by_team(live, at).items()
         for name in names
         if team in teams
     }
-
-
-@read_once
-def _teams() -> Mapping[int, Team]:
-    return Team.objects.in_bulk()

@@ -4,12 +4,15 @@ Work that a queue holds back before it has pods is reported by `queue_borrowing`
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from django.db.models import Max, Q
 
 from accounting.domain.core.interval import to_ms
+from accounting.domain.core.read_once import read_together
 from accounting.domain.inventory.records import PodRecord
 from accounting.domain.inventory.requests import effective_requests
 from accounting.domain.samples.series import ScraperIdentity
@@ -28,12 +31,14 @@ class Waiting(NamedTuple):
     resource: str
 
 
-def waiting_units(cluster_id: int) -> Counter[Waiting]:
+@read_together
+def waiting_units(clusters: Sequence[int]) -> Mapping[int, Mapping[Waiting, int]]:
     """Units by namespace, priority class and resource; a few queries, for any length of history."""
-    found: Counter[Waiting] = Counter()
-    for pod in waiting_pods(cluster_id, last_read(cluster_id)):
+    found: dict[int, Counter[Waiting]] = {one: Counter() for one in clusters}
+    for cluster, pod in _waiting({one: last_read(one) for one in clusters}):
         for resource, units in effective_requests(pod).items():
-            found[Waiting(pod.namespace, pod.priority_class, resource)] += units
+            key = Waiting(pod.namespace, pod.priority_class, resource)
+            found[cluster][key] += units
     return found
 
 
@@ -48,23 +53,36 @@ def waiting_pods(
     Args:
         read: when each kube-state scraper was last scraped.
     """
-    if not read:
+    return (pod for _, pod in _waiting({cluster_id: read}))
+
+
+def _waiting(
+    reads: Mapping[int, Mapping[ScraperIdentity, int]],
+) -> Iterator[tuple[int, PodRecord]]:
+    """The waiting pods of clusters with scrapers, each with its cluster; one query."""
+    known = [
+        Q(cluster_id=one, last_ms__gte=max(read.values()) - LOOK_BACK_MS)
+        for one, read in reads.items()
+        if read
+    ]
+    if not known:
         return
     rows = Pod.objects.filter(
+        reduce(or_, known),
         Q(record__requests__isnull=False),
-        cluster_id=cluster_id,
         is_inferred=False,
         node__isnull=True,
         record__scheduled_ms__isnull=True,
         record__terminal_phase__isnull=True,
-        last_ms__gte=max(read.values()) - LOOK_BACK_MS,
     )
-    for uid, namespace, name, first, last, record in rows.values_list(
-        "uid", "namespace__name", "name", "first_ms", "last_ms", "record"
+    names = ("uid", "namespace__name", "name", "first_ms", "last_ms", "record")
+    for cluster, uid, namespace, name, first, last, record in rows.values_list(
+        "cluster_id", *names
     ):
         pod = pod_from_row(uid, namespace, name, first or 0, last or 0, record)
-        if (last or 0) >= max((read.get(one, 0) for one in pod.scrapers), default=0):
-            yield pod
+        seen = (reads[cluster].get(one, 0) for one in pod.scrapers)
+        if (last or 0) >= max(seen, default=0):
+            yield cluster, pod
 
 
 def units_of(
@@ -84,24 +102,23 @@ def units_of(
     )
 
 
-def last_read(cluster_id: int) -> dict[ScraperIdentity, int]:
-    """When each kube-state scraper was last scraped."""
+@read_together
+def last_read(clusters: Sequence[int]) -> Mapping[int, Mapping[ScraperIdentity, int]]:
+    """When each kube-state scraper of a cluster was last scraped; two queries."""
     latest = (
-        Scraper.objects.filter(cluster_id=cluster_id, is_kube_state=True)
+        Scraper.objects.filter(cluster_id__in=clusters, is_kube_state=True)
         .annotate(hour=Max("scrapehour__hour_start"))
         .exclude(hour=None)
     )
-    keys = {
-        one.pk: (ScraperIdentity(one.job, one.instance, one.replica), one.hour)
-        for one in latest
-    }
+    known = {one.pk: one for one in latest}
     hours = ScrapeHour.objects.filter(
-        scraper_id__in=keys, hour_start__in={hour for _, hour in keys.values()}
+        scraper_id__in=known, hour_start__in={one.hour for one in known.values()}
     )
-    found: dict[ScraperIdentity, int] = {}
+    found: dict[int, dict[ScraperIdentity, int]] = {one: {} for one in clusters}
     for row in hours:
-        key, hour = keys[row.scraper_id]
-        if row.hour_start == hour:
-            times = unpack_times(bytes(row.times), to_ms(hour))
-            found[key] = int(times[-1]) if len(times) else 0
+        one = known[row.scraper_id]
+        if row.hour_start == one.hour:
+            times = unpack_times(bytes(row.times), to_ms(one.hour))
+            key = ScraperIdentity(one.job, one.instance, one.replica)
+            found[one.cluster_id][key] = int(times[-1]) if len(times) else 0
     return found

@@ -11,9 +11,11 @@ from decimal import Decimal
 from typing import Any
 
 from accounting.access import Scope
+from accounting.domain.core.read_once import read_together
 from accounting.domain.reports.rows import UNMAPPED
-from accounting.models import Cluster, Team
+from accounting.models import Cluster
 from accounting.queries.clusters import clusters_named
+from accounting.queries.teams.teams import known_teams
 from scheduler_view.domain.waits.details import details_of
 from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
 from scheduler_view.models.observation import METRIC_WAITS, WAITS
@@ -163,11 +165,10 @@ def waiting_rows(
     scope: Scope, now: datetime, *, cluster: str = "", team: str = ""
 ) -> list[WaitingUnitRow]:
     """Waiting units of the teams that the person may read, longest first."""
-    slugs = dict(Team.objects.values_list("pk", "slug"))
+    slugs = {number: team.slug for number, team in known_teams().items()}
     found: list[WaitingUnitRow] = []
     for one in clusters_named(cluster):
-        waits = list(UnitWait.objects.filter(cluster=one))
-        if waits:
+        if waits := _waits(one.pk):
             reader = _Reader(scope, one, waits, slugs, now)
             found += [
                 row
@@ -176,6 +177,14 @@ def waiting_rows(
                 and (row := reader.row(wait)).team == (team or row.team)
             ]
     return sorted(found, key=lambda row: (row.since or now, row.namespace, row.name))
+
+
+@read_together
+def _waits(clusters: Sequence[int]) -> Mapping[int, Sequence[UnitWait]]:
+    found: dict[int, list[UnitWait]] = {one: [] for one in clusters}
+    for wait in UnitWait.objects.filter(cluster__in=clusters):
+        found[wait.cluster_id].append(wait)
+    return found
 
 
 def waiting_row(
@@ -188,7 +197,7 @@ def waiting_row(
     ).first()
     if found is None:
         return None
-    slugs = dict(Team.objects.values_list("pk", "slug"))
+    slugs = {number: team.slug for number, team in known_teams().items()}
     reader = _Reader(scope, cluster, [found], slugs, now)
     return reader.row(found) if reader.may_read(namespace) else None
 
@@ -199,7 +208,7 @@ def oldest_rows(
     """Units by the numbers of their pages, without those that the person may not read."""
     records = WaitRecord.objects.filter(pk__in=numbers).select_related("cluster")
     keys = {(r.cluster_id, r.kind, r.namespace, r.name): r for r in records}
-    slugs = dict(Team.objects.values_list("pk", "slug"))
+    slugs = {number: team.slug for number, team in known_teams().items()}
     found: dict[int, WaitingUnitRow] = {}
     for cluster in {record.cluster for record in records}:
         own = [key[1:] for key in keys if key[0] == cluster.pk]

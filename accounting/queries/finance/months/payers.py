@@ -3,15 +3,14 @@
 Leads read those of their teams, finance all.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from accounting.access import Scope
 from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
-from accounting.domain.core.read_once import read_once
 from accounting.models import PeriodRevision, Team
 from accounting.queries.finance.months.lines import Booking
+from accounting.queries.teams.teams import known_teams
 
 NAMES = {PLATFORM: "Platform", UNMAPPED: "Unmapped"}
 
@@ -25,16 +24,10 @@ class Payer:
     cost_centre: str = ""
 
 
-@read_once
-def all_teams() -> Sequence[Team]:
-    """Every team, by its slug."""
-    return list(Team.objects.order_by("slug"))
-
-
 def payers_of_booking(booking: Booking) -> dict[str, Payer]:
     """Teams by slug: of a closed revision as they were at its close, else as they are today."""
     found = {slug: Payer(name) for slug, name in NAMES.items()}
-    for team in all_teams():
+    for team in known_teams().values():
         found[team.slug] = Payer(team.name, team.department, team.cost_centre)
     kept: dict[str, Any] = {}
     if booking.is_closed:

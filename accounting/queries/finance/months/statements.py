@@ -11,10 +11,10 @@ from accounting.queries.finance.months.lines import Booking
 from accounting.queries.finance.months.payers import (
     NAMES,
     Payer,
-    all_teams,
     payer_of,
     payers_of_booking,
 )
+from accounting.queries.teams.teams import known_teams
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def statement_rows(
     booking: Booking, scope: Scope, before: Booking | None = None
 ) -> list[StatementRow]:
     """The statements that a person may read: teams by name, then unmapped, then the platform."""
-    teams = {team.slug: team for team in all_teams()}
+    teams = {team.slug: team for team in known_teams().values()}
     payers = payers_of_booking(booking)
     then = _payables(before)
     rows = [

@@ -1,8 +1,18 @@
-"""Answers of `read_once` functions are shared inside `reading`, and only there."""
+"""Answers of `read_once` functions are shared inside `reading`, and only there.
+
+Those of `read_together` are read of all ids of the page at once.
+"""
+
+from collections.abc import Mapping, Sequence
 
 import pytest
 
-from accounting.domain.core.read_once import read_once, reading
+from accounting.domain.core.read_once import (
+    read_once,
+    read_together,
+    reading,
+    together,
+)
 
 asked: list[tuple[object, ...]] = []
 
@@ -54,3 +64,28 @@ def test_refusal_is_no_answer() -> None:
         for _ in range(2):
             with pytest.raises(ValueError, match="nothing"):
                 answer()
+
+
+@read_together
+def square(ids: Sequence[int]) -> Mapping[int, int]:
+    """Of each number; what was asked is kept."""
+    asked.append(tuple(ids))
+    return {one: one * one for one in ids}
+
+
+def test_what_a_page_shows_is_read_together() -> None:
+    with reading():
+        together([2, 3, 4])
+        together([9])
+        assert [square(3), square(2), square(4), square(3)] == [9, 4, 16, 9]
+        assert asked == [(2, 3, 4)]
+        assert [square(9), square(9)] == [81, 81]
+        assert asked[1:] == [(9,)]
+
+
+def test_one_is_read_alone_where_nothing_is_shown_or_shared() -> None:
+    with reading():
+        assert [square(3), square(3)] == [9, 9]
+    together([2, 3])
+    assert [square(3), square(3)] == [9, 9]
+    assert asked == [(3,), (3,), (3,)]
