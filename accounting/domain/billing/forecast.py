@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 
 from accounting.domain.core.billing_calendar import DAY, DayRange
@@ -53,7 +54,11 @@ class Forecast:
 
 def micros_of(raw: Fraction | Decimal | int) -> int:
     """Raw money, or milliseconds, in micros per hour, half-even (M36)."""
-    return round(Fraction(raw) * MICROS / HOUR_MS)
+    top, bottom = raw.as_integer_ratio()  # a page has a hundred thousand: no fractions
+    bottom *= HOUR_MS
+    whole, rest = divmod(top * MICROS, bottom)
+    is_more = 2 * rest > bottom or (2 * rest == bottom and whole % 2 == 1)
+    return whole + is_more
 
 
 def units_of(micros: int) -> Decimal:
@@ -67,11 +72,15 @@ def window_to(days: Days, last: date) -> dict[date, int]:
     Raises:
         NotEnoughHistory: there are fewer than 14.
     """
-    wanted = (last - timedelta(days=n) for n in range(WINDOW_DAYS))
-    found = {day: days[day] for day in wanted if day in days}
+    found = {day: days[day] for day in _window_days(last) if day in days}
     if len(found) < LEAST_DAYS:
         raise NotEnoughHistory(len(found))
     return found
+
+
+@lru_cache(maxsize=1_000)
+def _window_days(last: date) -> tuple[date, ...]:
+    return tuple(last - timedelta(days=n) for n in range(WINDOW_DAYS))
 
 
 def expected(window: Days, day: date) -> int:

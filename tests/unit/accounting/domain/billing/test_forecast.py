@@ -27,6 +27,7 @@ from accounting.domain.billing.forecast import (
     window_to,
 )
 from accounting.domain.core.billing_calendar import DAY, DayRange
+from accounting.domain.core.interval import HOUR_MS
 from accounting.domain.core.rounding import half_even
 from tests import shared_data
 
@@ -179,6 +180,17 @@ def test_no_amounts_have_no_past_error() -> None:
 def test_raw_money_and_milliseconds_become_micros_half_even() -> None:
     assert micros_of(Fraction(36, 10) * 5 / 2) == 2  # 2.5 micros
     assert micros_of(3_600_000) == MICROS
+
+
+@given(st.fractions() | st.integers() | st.decimals(-(10**20), 10**20, places=10))
+def test_micros_are_the_rounded_fraction(raw: Fraction | int | Decimal) -> None:
+    assert micros_of(raw) == round(Fraction(raw) * MICROS / HOUR_MS)
+
+
+@given(st.integers(-(10**9), 10**9))
+def test_half_a_micro_is_rounded_to_even(micros: int) -> None:
+    half = Fraction(2 * micros + 1, 2) * HOUR_MS / MICROS
+    assert micros_of(half) % 2 == 0
 
 
 HISTORIES = st.dictionaries(
