@@ -9,6 +9,7 @@ writes it.
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum
 from functools import cache
 from typing import (
@@ -31,6 +32,12 @@ TextOrNull = Annotated[str, texts.text_or_null]
 
 GpuHours = Annotated[int, texts.gpu_hours]
 """Milliseconds, written as GPU-hours with six places."""
+
+Moment = Annotated[datetime, texts.moment]
+"""An instant, written as ISO 8601, UTC, with milliseconds where they are not zero."""
+
+OffsetInstant = Annotated[datetime, texts.iso]
+"""An instant, written as ISO 8601 with its offset."""
 
 MsInstant = Annotated[int, texts.instant]
 """Milliseconds since 1970, written as ISO 8601, UTC."""
@@ -75,10 +82,14 @@ def column(
     name: str = "",
     choices: Choices | None = None,
     is_detail: bool = False,
+    **default: Any,
 ) -> Any:
-    """A field of a row that is a member; `name` if the member has another name."""
+    """A field of a row that is a member; `name` if the member has another name.
+
+    `default` and `default_factory` are those of a dataclass.
+    """
     said = RowColumn(name, None, "", help, choices, is_detail)
-    return dataclasses.field(metadata={RowColumn: said})
+    return dataclasses.field(metadata={RowColumn: said}, **default)
 
 
 def derived(
@@ -113,9 +124,13 @@ def member(
     return declare
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(column,))
-def row(component: str, *, detail: str = "") -> Callable[[_Row], _Row]:
-    """A frozen dataclass whose members are declared.
+@dataclass_transform(
+    frozen_default=True,
+    kw_only_default=True,
+    field_specifiers=(column, dataclasses.field),
+)
+def listed(component: str, *, detail: str = "") -> Callable[[_Row], _Row]:
+    """A frozen dataclass whose members are declared; it is made with keywords.
 
     Args:
         component: its name in the OpenAPI document.
@@ -124,7 +139,7 @@ def row(component: str, *, detail: str = "") -> Callable[[_Row], _Row]:
 
     def declare(cls: _Row) -> _Row:
         said = [*_said(cls)]  # before the dataclass takes its fields out of the class
-        made: Any = dataclass(frozen=True, slots=True)(cls)
+        made: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
         made.component_, made.detail_, made.columns_ = component, detail, said
         return made  # type: ignore[no-any-return]
 

@@ -1,5 +1,6 @@
 """Serializers of declared rows and inputs (`accounting/kit`): a field for each member."""
 
+from collections import abc
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
@@ -15,8 +16,9 @@ from accounting.domain.core.money import Money
 from accounting.kit import texts
 from accounting.kit.inputs import Value, values_of
 from accounting.kit.outcomes import Refused
-from accounting.kit.rows import RowColumn, TextOrNull, columns_of, is_declared
+from accounting.kit.rows import RowColumn, columns_of, is_declared
 from accounting.serializers.row import (
+    IsoField,
     MoneyField,
     NumberField,
     RowSerializer,
@@ -34,6 +36,11 @@ _BY_TYPE: Mapping[type, type[Any]] = {
     datetime: SecondsField,
     Decimal: MoneyField,
     Money: MoneyField,
+}
+_LISTS = (tuple, list, abc.Sequence)
+_BY_WRITER: Mapping[Any, type[Any]] = {
+    texts.text_or_null: TextOrNullField,
+    texts.iso: IsoField,
 }
 
 
@@ -133,11 +140,9 @@ def _field(type_: Any, options: dict[str, Any]) -> _Field:
     if origin in (Union, UnionType):
         (type_,) = (one for one in inner if one is not NoneType)
         return _field(type_, {**options, "allow_null": True})
-    if origin is Annotated and inner[1] is not texts.text_or_null:
-        return WrittenField(inner[1], **options)
-    if origin in (tuple, list) and not is_declared(inner[0]):
+    if origin in _LISTS and not is_declared(inner[0]):
         return serializers.ListField(child=_field(inner[0], {}), **options)
-    if origin in (dict, Mapping):
+    if origin in (dict, abc.Mapping):
         return serializers.DictField(child=_field(inner[1], {}), **options)
     found: _Field = _class(type_, options)(**options)
     return found
@@ -146,10 +151,11 @@ def _field(type_: Any, options: dict[str, Any]) -> _Field:
 def _class(type_: Any, options: Mapping[str, Any]) -> Callable[..., _Field]:
     if "choices" in options:
         return serializers.ChoiceField
-    if type_ == TextOrNull:
-        return TextOrNullField
-    if get_origin(type_) in (tuple, list):
-        return partial(serializer_of(get_args(type_)[0]), many=True)
+    origin, inner = get_origin(type_), get_args(type_)
+    if origin is Annotated:
+        return _BY_WRITER.get(inner[1]) or partial(WrittenField, inner[1])
+    if origin in _LISTS:
+        return partial(serializer_of(inner[0]), many=True)
     return serializer_of(type_) if is_declared(type_) else _BY_TYPE[type_]
 
 

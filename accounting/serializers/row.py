@@ -126,7 +126,7 @@ class TextOrNullField(serializers.CharField):
     """A text; null if it is empty."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(allow_null=True, **options)
+        super().__init__(**{**options, "allow_null": True})
 
     def to_representation(self, value: str) -> Any:
         """The text or None."""

@@ -7,9 +7,10 @@ from rest_framework.response import Response
 from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
+from accounting.serializers.declared import serializer_of
+from scheduler_view.queries.limits.limit_row import LimitRow
 from scheduler_view.queries.limits.rows import limit_rows
 from scheduler_view.queries.quotas import among
-from scheduler_view.serializers.limits import LimitRowSerializer
 
 
 class LimitsView(RowsView):
@@ -18,7 +19,7 @@ class LimitsView(RowsView):
     subject = "limits"
     parameters = ("cluster", "team")
 
-    @lists(LimitRowSerializer, parameters)
+    @lists(serializer_of(LimitRow), parameters)
     def get(self, request: Request) -> Response:
         """List quotas, limit ranges, priority classes and queues, also those of others.
 
@@ -27,4 +28,4 @@ class LimitsView(RowsView):
         """
         found = limit_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
-        return self.listed(request, rows, LimitRowSerializer)
+        return self.listed(request, rows, serializer_of(LimitRow))

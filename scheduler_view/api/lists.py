@@ -7,9 +7,9 @@ from rest_framework.response import Response
 from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
-from scheduler_view.queries.quotas import among, quota_rows
-from scheduler_view.queries.tiers import tier_rows
-from scheduler_view.serializers.quotas import QuotaRowSerializer, TierRowSerializer
+from accounting.serializers.declared import serializer_of
+from scheduler_view.queries.quotas import QuotaRow, among, quota_rows
+from scheduler_view.queries.tiers import TierRow, tier_rows
 
 
 class QuotasView(RowsView):
@@ -18,12 +18,12 @@ class QuotasView(RowsView):
     subject = "quotas"
     parameters = ("cluster", "team")
 
-    @lists(QuotaRowSerializer, parameters)
+    @lists(serializer_of(QuotaRow), parameters)
     def get(self, request: Request) -> Response:
         """List quotas of the teams that you can see."""
         found = quota_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
-        return self.listed(request, rows, QuotaRowSerializer)
+        return self.listed(request, rows, serializer_of(QuotaRow))
 
 
 class TiersView(RowsView):
@@ -32,10 +32,10 @@ class TiersView(RowsView):
     subject = "tiers"
     parameters = ("cluster",)
 
-    @lists(TierRowSerializer, parameters)
+    @lists(serializer_of(TierRow), parameters)
     def get(self, request: Request) -> Response:
         """List tiers, highest first. People without a team see none."""
         scope = scope_of(request.user)
         filters = self.selection(request).filters
         rows = among(tier_rows() if scope.sees_any else [], filters)
-        return self.listed(request, rows, TierRowSerializer)
+        return self.listed(request, rows, serializer_of(TierRow))

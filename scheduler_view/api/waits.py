@@ -10,17 +10,19 @@ from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import lists
 from accounting.rights import WHOLE_FLEET
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.queues import QueueRowSerializer
-from scheduler_view.queries.queue_values import value_rows
+from scheduler_view.queries.queue_values import QueueValueRow, value_rows
 from scheduler_view.queries.quotas import among
-from scheduler_view.queries.waits.node_notes import node_note_rows
-from scheduler_view.queries.waits.preempted import preempted_key, preempted_of
+from scheduler_view.queries.waits.node_notes import NodeNoteRow, node_note_rows
+from scheduler_view.queries.waits.preempted import (
+    PreemptedRow,
+    preempted_key,
+    preempted_of,
+)
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
-from scheduler_view.serializers.quotas import QueueValueRowSerializer
 from scheduler_view.serializers.waits import (
-    NodeNoteRowSerializer,
-    PreemptionRowSerializer,
     WaitingUnitRowSerializer,
 )
 
@@ -46,11 +48,11 @@ class QueueValuesView(RowsView):
     right = WHOLE_FLEET
     parameters = ("cluster",)
 
-    @lists(QueueValueRowSerializer, parameters)
+    @lists(serializer_of(QueueValueRow), parameters)
     def get(self, request: Request) -> Response:
         """List fields of queues that change sets can change, as last observed."""
         rows = among(value_rows(), self.selection(request).filters)
-        return self.listed(request, rows, QueueValueRowSerializer)
+        return self.listed(request, rows, serializer_of(QueueValueRow))
 
 
 class WaitingView(RowsView):
@@ -73,12 +75,12 @@ class NodeNotesView(RowsView):
     subject = "node-notes"
     parameters = ("cluster",)
 
-    @lists(NodeNoteRowSerializer, parameters)
+    @lists(serializer_of(NodeNoteRow), parameters)
     def get(self, request: Request) -> Response:
         """List nodes with GPUs that report none, are not set up, or cannot be drained."""
         found = node_note_rows(scope_of(request.user), timezone.now())
         rows = among(found, self.selection(request).filters)
-        return self.listed(request, rows, NodeNoteRowSerializer)
+        return self.listed(request, rows, serializer_of(NodeNoteRow))
 
 
 class PreemptionsView(RowsView):
@@ -87,7 +89,7 @@ class PreemptionsView(RowsView):
     subject = "preemptions"
     parameters = ("cluster", "team")
 
-    @lists(PreemptionRowSerializer, parameters)
+    @lists(serializer_of(PreemptedRow), parameters)
     def get(self, request: Request) -> Response:
         """List pods that the scheduler preempted in the last 30 days, newest first."""
         filters = self.selection(request).filters
@@ -98,4 +100,6 @@ class PreemptionsView(RowsView):
             clusters=filters.get("cluster"),
             teams=filters.get("team"),
         )
-        return self.keyset_page(request, read, preempted_key, PreemptionRowSerializer)
+        return self.keyset_page(
+            request, read, preempted_key, serializer_of(PreemptedRow)
+        )

@@ -8,14 +8,14 @@ from accounting.access import scope_of
 from accounting.api.rows import RowsView
 from accounting.api.schema import PERIOD, lists
 from accounting.rights import WASTE
-from scheduler_view.queries.waste.bridge import bridge_rows
+from accounting.serializers.declared import serializer_of
+from scheduler_view.queries.waste.bridge import BridgeRow, bridge_rows
 from scheduler_view.queries.waste.measured_days import waste_days
 from scheduler_view.queries.waste.recommendations import recommendation_rows
+from scheduler_view.queries.waste.row import WasteRow
 from scheduler_view.queries.waste.rows import waste_report
 from scheduler_view.serializers.waste import (
-    BridgeRowSerializer,
     RecommendationRowSerializer,
-    WasteRowSerializer,
 )
 
 PLACES = 6
@@ -28,7 +28,7 @@ class WasteView(RowsView):
     right = WASTE
     parameters = (*PERIOD, "cluster", "team")
 
-    @lists(WasteRowSerializer, parameters)
+    @lists(serializer_of(WasteRow), parameters)
     def get(self, request: Request) -> Response:
         """List wasted GPU time by rule and family of work, largest amount first.
 
@@ -42,7 +42,7 @@ class WasteView(RowsView):
             clusters=selection.filters.get("cluster", ()),
             teams=selection.filters.get("team", ()),
         )
-        return self.listed(request, report.rows, WasteRowSerializer)
+        return self.listed(request, report.rows, serializer_of(WasteRow))
 
 
 class WasteBridgeView(RowsView):
@@ -52,7 +52,7 @@ class WasteBridgeView(RowsView):
     right = WASTE
     parameters = (*PERIOD, "cluster", "team")
 
-    @lists(BridgeRowSerializer, parameters)
+    @lists(serializer_of(BridgeRow), parameters)
     def get(self, request: Request) -> Response:
         """List the parts of the idle and the unallocated cost, which sum to it.
 
@@ -60,7 +60,7 @@ class WasteBridgeView(RowsView):
         28 days.
         """
         rows = bridge_rows(self.selection(request), timezone.now(), PLACES)
-        return self.listed(request, rows, BridgeRowSerializer)
+        return self.listed(request, rows, serializer_of(BridgeRow))
 
 
 class RecommendationsView(RowsView):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from accounting.kit.rows import TextOrNull, column, listed, member
 from accounting.models import Cluster
 from accounting.queries.clusters import clusters_named
 from scheduler_view.domain.drift_state import DriftState
@@ -113,25 +114,30 @@ def queue_parts(cluster: str, resources: Sequence[str] = ()) -> list[QueuePart]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@listed("QueueValueRow")
 class QueueValueRow:
-    """One field with its object, for REST and reports; fields as in `QueuePart`."""
+    """One field of a queue, or of another object of a scheduler."""
 
-    cluster: str
-    scheduler: str
-    kind: str
-    queue: str
-    field: str
-    value: str | None
-    live: str | None
-    used: str | None
-    version: int
-    sync_state: str
+    cluster: str = column()
+    scheduler: str = column()
+    kind: str = column("pass it with an edit", name="object")
+    queue: str = column(name="name")
+    field: str = column("pass it with an edit")
+    value: TextOrNull | None = column("as desired if managed, else as in the cluster")
+    live: TextOrNull | None = column("in the cluster; null if it is not set")
+    used: TextOrNull | None = column("as its scheduler reports; null if not reported")
 
-    @property
+    @member("set by a change set")
     def is_managed(self) -> bool:
         """GPU Ledger set it."""
         return bool(self.version)
+
+    version: int = column("pass it with an edit")
+    sync_state: str = column(
+        "state of the object in the cluster at the last observation",
+        name="sync",
+        choices=("in_sync", "differs", "not_managed", "not_compared"),
+    )
 
 
 def value_rows() -> list[QueueValueRow]:
@@ -139,16 +145,16 @@ def value_rows() -> list[QueueValueRow]:
     names = Cluster.objects.order_by("name").values_list("name", flat=True)
     return [
         QueueValueRow(
-            part.cluster,
-            part.scheduler,
-            part.kind,
-            part.queue,
-            one.field,
-            one.value,
-            one.live,
-            part.used,
-            one.version,
-            _sync_state(part, one),
+            cluster=part.cluster,
+            scheduler=part.scheduler,
+            kind=part.kind,
+            queue=part.queue,
+            field=one.field,
+            value=one.value,
+            live=one.live,
+            used=part.used,
+            version=one.version,
+            sync_state=_sync_state(part, one),
         )
         for name in names
         for part in queue_parts(name)

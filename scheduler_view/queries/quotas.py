@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from accounting.access import Scope
+from accounting.kit.rows import OffsetInstant, column, derived, listed, member
 from accounting.models import Cluster
 from accounting.queries.clusters import clusters_named
 from accounting.queries.queues import queue_rows
@@ -39,9 +40,9 @@ NOT_COMPARED = "not_compared"  # its objects were not observed yet
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
+@listed("QuotaRow")
 class QuotaRow:
-    """The quota of one team for one resource in one cluster.
+    """One quota of a team for a resource.
 
     Attributes:
         in_use: units that the counted pods hold now.
@@ -60,40 +61,65 @@ class QuotaRow:
         sync: the state of its objects, the worst first; None if none was compared.
     """
 
-    cluster: str
-    team: str
-    team_name: str
-    resource: str
-    tier: str
-    gpus: int
-    rule: str
-    split: Mapping[str, int]
-    in_use: int
-    peak: int
-    version: int
-    pending: int = 0
-    used: int | None = None
-    rooms: Mapping[str, int] = field(default_factory=dict)
-    lefts: Mapping[str, int] = field(default_factory=dict)
-    lent: QueueBorrowing = field(default_factory=QueueBorrowing)
-    live: Mapping[str, int | None] = field(default_factory=dict)
-    sync: SyncRow | None = None
-    seen_at: datetime | None = None
+    cluster: str = column()
+    team: str = column()
+    resource: str = column()
 
-    @property
+    @member("key in `spec.hard` of the ResourceQuota")
     def key(self) -> str:
         """The key of its resource in `spec.hard`."""
         return key_of(self.resource)
+
+    tier: str = column("empty for all pods")
+    gpus: int = column()
+    rule: str = column()
+    split: Mapping[str, int] = column()
+    in_use: int = column("units in use now")
+    peak: int = column(name="peak_30_days")
+    pending: int = column("units requested by pending pods", default=0)
+    used: int | None = column(
+        "units in use as reported by Kubernetes; null if not observed", default=None
+    )
+
+    @member("units that the next pod can request")
+    def room(self) -> int | None:
+        """Units that the next pod may request, in the namespace with the most."""
+        return max(self.rooms.values(), default=None)
+
+    borrowed = derived(
+        int | None,
+        "lent.borrowed",
+        "units in use above the quota of its queues; null without queues",
+    )
+    queued = derived(
+        int | None,
+        "lent.queued",
+        "units requested by workloads that wait in its queues",
+    )
+    queues = derived(list[str], "lent.queues")
+    version: int = column("pass it with an edit")
+    sync_shown = derived(
+        str,
+        "sync_state",
+        "state of its objects in the cluster at the last observation",
+        name="sync",
+        choices=("in_sync", "differs", "other", "not_compared"),
+    )
+    live: Mapping[str, int | None] = column(
+        "value of its key in the cluster, by namespace; null if missing",
+        default_factory=dict,
+    )
+    seen_at: OffsetInstant | None = column(default=None)
+    team_name: str
+    rooms: Mapping[str, int] = field(default_factory=dict)
+    lefts: Mapping[str, int] = field(default_factory=dict)
+    lent: QueueBorrowing = field(default_factory=QueueBorrowing)
+    sync: SyncRow | None = None
 
     @property
     def sync_state(self) -> str:
         """The state of its objects in the cluster at the last observation."""
         return self.sync.state if self.sync else NOT_COMPARED
-
-    @property
-    def room(self) -> int | None:
-        """Units that the next pod may request, in the namespace with the most."""
-        return max(self.rooms.values(), default=None)
 
     @property
     def left(self) -> int:

@@ -1,8 +1,8 @@
 """Priority tiers as rows, highest first."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from accounting.kit.rows import column, listed
 from accounting.models import Cluster
 from accounting.queries.clusters import clusters_named
 from scheduler_view.domain.tiers.tier import PREEMPTS
@@ -12,9 +12,9 @@ from scheduler_view.queries.desired import quota_targets, tiers
 from scheduler_view.queries.resource_use import pods_by_class
 
 
-@dataclass(frozen=True, slots=True)
+@listed("TierRow")
 class TierRow:
-    """One tier of one cluster.
+    """One priority tier.
 
     Attributes:
         class_name: the PriorityClass that new pods name.
@@ -23,17 +23,17 @@ class TierRow:
         quotas: number of quotas for this tier only.
     """
 
-    cluster: str
-    name: str
-    value: int
-    preempts: bool
-    is_default: bool
-    description: str
-    class_name: str
-    old_classes: tuple[str, ...]
-    pods: dict[str, int]
-    quotas: int
-    version: int
+    cluster: str = column()
+    name: str = column()
+    value: int = column()
+    preempts: bool = column()
+    is_default: bool = column()
+    description: str = column()
+    class_name: str = column("PriorityClass of new pods")
+    old_classes: tuple[str, ...] = column()
+    pods: dict[str, int] = column()
+    quotas: int = column()
+    version: int = column("pass it with an edit")
 
     @property
     def message(self) -> str:

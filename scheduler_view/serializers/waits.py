@@ -2,48 +2,13 @@
 
 from rest_framework import serializers
 
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.row import (
-    MoneyField,
     RowSerializer,
     SecondsField,
-    TextOrNullField,
 )
 from scheduler_view.domain.waits.cause import PreemptionOutcome, Stage, WaitCause
-
-
-class HolderRowSerializer(RowSerializer):
-    """One pod that holds what waiting work needs."""
-
-    team = serializers.CharField(help_text="`unmapped` for usage without a team")
-    pod = serializers.CharField(
-        allow_blank=True, help_text="empty for teams that you may not read"
-    )
-    unit = serializers.CharField(
-        allow_blank=True, help_text="its work, as Kind/namespace/name"
-    )
-    resource = serializers.CharField(allow_blank=True)
-    units = serializers.IntegerField()
-    priority_class = serializers.CharField(allow_blank=True)
-    is_own = serializers.BooleanField(help_text="a replica of the waiting work")
-    since = SecondsField(allow_null=True)
-    idle_since = SecondsField(
-        allow_null=True, help_text="null if they are in use, or that is not known"
-    )
-    cost_per_hour = MoneyField(
-        allow_null=True,
-        help_text="of its GPUs; null without a price, and for teams that you may not read",
-    )
-    currency = TextOrNullField(help_text="of `cost_per_hour`")
-    ending_since = SecondsField(
-        allow_null=True,
-        help_text="when it was deleted, if it should have ended by now; else null",
-    )
-    finalizers = serializers.ListField(
-        child=serializers.CharField(), help_text="that keep such a pod"
-    )
-    waits = serializers.BooleanField(
-        help_text="it is on no node, and waits too; a quota counts it since it was created"
-    )
+from scheduler_view.queries.waits.waiting_units import HolderRow
 
 
 class ReportSerializer(RowSerializer):
@@ -92,7 +57,7 @@ class WaitingUnitRowSerializer(RowSerializer):
         choices=[one.value for one in PreemptionOutcome]
     )
     holders = serializers.ListField(
-        child=HolderRowSerializer(many=True),
+        child=serializer_of(HolderRow)(many=True),
         help_text="sets of pods; if all pods of one set end, a waiting pod fits",
     )
     starts_if = serializers.ListField(
@@ -116,34 +81,8 @@ class WaitingUnitRowSerializer(RowSerializer):
         help_text="explained from kube-state-metrics alone: `holders`, `starts_if` and "
         "`preemption` are not known, and `other` is any cause that metrics do not show",
     )
-    lower_holders = HolderRowSerializer(
+    lower_holders = serializer_of(HolderRow)(
         many=True,
         source="lower",
         help_text="pods of lower priority that alone hold enough (`priority_inversion`)",
     )
-
-
-class NodeNoteRowSerializer(RowSerializer):
-    """One node with GPUs that is not in order."""
-
-    cluster = serializers.CharField()
-    node = serializers.CharField()
-    kind = serializers.CharField(
-        help_text="`silent_nodes`: its device plugin reports nothing; `setup_nodes`: it is not set "
-        "up, or is being removed; `drains`: a disruption budget keeps pods on it while it is "
-        "cordoned; `zero_pods`: pods that request 0 GPUs wait for it",
-    )
-    text = serializers.CharField()
-    since = SecondsField(help_text="when it was first observed")
-    seen_at = SecondsField()
-
-
-class PreemptionRowSerializer(RowSerializer):
-    """One pod that the scheduler preempted for another."""
-
-    cluster = serializers.CharField()
-    team = serializers.CharField(help_text="`unmapped` for usage without a team")
-    namespace = serializers.CharField()
-    pod = serializers.CharField()
-    at = SecondsField()
-    message = serializers.CharField(allow_blank=True)

@@ -14,6 +14,7 @@ from accounting.access import Scope
 from accounting.models import Cluster
 from accounting.queries.clusters import clusters_named
 from accounting.rights import ADMINISTRATION
+from accounting.serializers.declared import serializer_of
 from accounting.web.downloads import csv_answer
 from accounting.web.paging import ListPage, page_of, size_of
 from accounting.web.permissions import posted, signed_in, visitor_of
@@ -31,7 +32,6 @@ from scheduler_view.queries.limits.rows import (
     observed_clusters,
     rows_of,
 )
-from scheduler_view.serializers.limits import LimitRowSerializer
 from scheduler_view.views.change_sets.proposal import Unfit, propose
 from scheduler_view.views.parameters import parameter
 
@@ -67,9 +67,10 @@ def limits(request: HttpRequest) -> HttpResponse:
     sought = parameter(request.GET, "q").strip().lower()
     found = limit_rows(visitor.scope, visitor.now, cluster=chosen)
     if "csv" in request.GET:
-        columns = tuple(LimitRowSerializer().fields)
+        columns = tuple(serializer_of(LimitRow)().fields)
         lines = [
-            [row[name] for name in columns] for row in LimitRowSerializer.each(found)
+            [row[name] for name in columns]
+            for row in serializer_of(LimitRow).each(found)
         ]
         return csv_answer("limits", columns, lines)
     rows = [row for row in found if sought in _words(row)]

@@ -15,6 +15,7 @@ from accounting.queries.clusters import clusters_named
 from accounting.queries.gpus.fleet_count import FleetCount, fleets_by_cluster
 from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.rights import ADMINISTRATION
+from accounting.serializers.declared import serializer_of
 from accounting.web.downloads import csv_answer
 from accounting.web.paging import ListPage, page_of, size_of
 from accounting.web.permissions import posted, signed_in, visitor_of
@@ -37,7 +38,6 @@ from scheduler_view.queries.sync import ObservationRow, observation_rows
 from scheduler_view.queries.tiers import tier_rows
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
-from scheduler_view.serializers.quotas import QuotaRowSerializer
 from scheduler_view.views.change_sets.edits import changed_quotas
 from scheduler_view.views.change_sets.proposal import Unfit
 from scheduler_view.views.change_sets.proposal import propose as propose_change
@@ -161,7 +161,9 @@ def _csv(request: HttpRequest) -> HttpResponse:
     rows = quota_rows(
         visitor.scope, visitor.now, cluster=parameter(request.GET, "cluster")
     )
-    lines = [[row[name] for name in COLUMNS] for row in QuotaRowSerializer.each(rows)]
+    lines = [
+        [row[name] for name in COLUMNS] for row in serializer_of(QuotaRow).each(rows)
+    ]
     return csv_answer("quotas", COLUMNS, lines)
 
 

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.models import Cluster
 from accounting.queries.clusters import clusters_named
+from accounting.serializers.declared import serializer_of
 from accounting.web.downloads import csv_answer
 from accounting.web.permissions import Visitor, admin_form, signed_in, visitor_of
 from scheduler_view.domain.objects.manifest import CLASS
@@ -19,7 +20,6 @@ from scheduler_view.queries.limits.class_limits import class_limits
 from scheduler_view.queries.limits.limit_row import LimitRow
 from scheduler_view.queries.limits.observed import observed_limits
 from scheduler_view.queries.tiers import TierRow, tier_rows
-from scheduler_view.serializers.quotas import TierRowSerializer
 from scheduler_view.views.change_sets.proposal import Unfit
 from scheduler_view.views.change_sets.proposal import propose as propose_change
 from scheduler_view.views.parameters import parameter
@@ -45,7 +45,7 @@ def tier_list(request: HttpRequest) -> HttpResponse:
     rows = tier_rows() if sees_any else []
     if "csv" in request.GET:
         lines = [
-            [row[name] for name in COLUMNS] for row in TierRowSerializer.each(rows)
+            [row[name] for name in COLUMNS] for row in serializer_of(TierRow).each(rows)
         ]
         return csv_answer("priority-tiers", COLUMNS, lines)
     clusters = clusters_named() if sees_any else []

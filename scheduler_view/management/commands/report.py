@@ -8,40 +8,29 @@ from django.utils import timezone
 from accounting.access import EVERYTHING
 from accounting.management.commands import report
 from accounting.queries.selection import Selection, SelectionError, refuse_others
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.queues import QueueRowSerializer
 from accounting.serializers.row import RowSerializer
 from scheduler_view.domain.wording import counted, few
+from scheduler_view.queries.limits.limit_row import LimitRow
 from scheduler_view.queries.limits.rows import limit_rows, unmanaged
-from scheduler_view.queries.queue_values import value_rows
-from scheduler_view.queries.queues.pools import pool_rows
-from scheduler_view.queries.queues.queued_units import queued_rows
-from scheduler_view.queries.queues.wait_times import wait_time_rows
-from scheduler_view.queries.quotas import among, quota_rows
-from scheduler_view.queries.tiers import tier_rows
-from scheduler_view.queries.waits.node_notes import node_note_rows
-from scheduler_view.queries.waits.preempted import preempted_of
+from scheduler_view.queries.queue_values import QueueValueRow, value_rows
+from scheduler_view.queries.queues.pools import PoolRow, pool_rows
+from scheduler_view.queries.queues.queued_units import QueuedUnitRow, queued_rows
+from scheduler_view.queries.queues.wait_times import WaitTimeRow, wait_time_rows
+from scheduler_view.queries.quotas import QuotaRow, among, quota_rows
+from scheduler_view.queries.tiers import TierRow, tier_rows
+from scheduler_view.queries.waits.node_notes import NodeNoteRow, node_note_rows
+from scheduler_view.queries.waits.preempted import PreemptedRow, preempted_of
 from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
 from scheduler_view.queries.waits.waiting_units import waiting_rows
-from scheduler_view.queries.waste.bridge import bridge_rows
+from scheduler_view.queries.waste.bridge import BridgeRow, bridge_rows
 from scheduler_view.queries.waste.measured_days import waste_days
+from scheduler_view.queries.waste.row import WasteRow
 from scheduler_view.queries.waste.rows import waste_report
-from scheduler_view.serializers.limits import LimitRowSerializer
-from scheduler_view.serializers.queues import (
-    PoolRowSerializer,
-    QueuedUnitRowSerializer,
-    WaitTimeRowSerializer,
-)
-from scheduler_view.serializers.quotas import (
-    QueueValueRowSerializer,
-    QuotaRowSerializer,
-    TierRowSerializer,
-)
 from scheduler_view.serializers.waits import (
-    NodeNoteRowSerializer,
-    PreemptionRowSerializer,
     WaitingUnitRowSerializer,
 )
-from scheduler_view.serializers.waste import BridgeRowSerializer, WasteRowSerializer
 
 PLACES = 6  # of amounts
 FILTERS = {
@@ -127,7 +116,7 @@ class Command(report.Command):
         refuse_others(selection, ("cluster", "team"), what)
         if what == "waste-bridge":
             rows = bridge_rows(selection, timezone.now(), PLACES)
-            return BridgeRowSerializer.each(rows)
+            return serializer_of(BridgeRow).each(rows)
         found = waste_report(
             EVERYTHING,
             waste_days(selection, timezone.now()),
@@ -135,38 +124,38 @@ class Command(report.Command):
             clusters=selection.filters.get("cluster", ()),
             teams=selection.filters.get("team", ()),
         )
-        return WasteRowSerializer.each(found.rows)
+        return serializer_of(WasteRow).each(found.rows)
 
 
 _Read = Callable[[], Sequence[Any]]
 _ROWS: dict[str, tuple[_Read, type[RowSerializer]]] = {
-    "quotas": (lambda: quota_rows(EVERYTHING, timezone.now()), QuotaRowSerializer),
-    "limits": (lambda: limit_rows(EVERYTHING, timezone.now()), LimitRowSerializer),
-    "tiers": (tier_rows, TierRowSerializer),
+    "quotas": (lambda: quota_rows(EVERYTHING, timezone.now()), serializer_of(QuotaRow)),
+    "limits": (lambda: limit_rows(EVERYTHING, timezone.now()), serializer_of(LimitRow)),
+    "tiers": (tier_rows, serializer_of(TierRow)),
     "queues": (all_queue_rows, QueueRowSerializer),
-    "queue-values": (value_rows, QueueValueRowSerializer),
+    "queue-values": (value_rows, serializer_of(QueueValueRow)),
     "waiting": (
         lambda: waiting_rows(EVERYTHING, timezone.now()),
         WaitingUnitRowSerializer,
     ),
     "preemptions": (
         lambda: preempted_of(EVERYTHING, timezone.now()),
-        PreemptionRowSerializer,
+        serializer_of(PreemptedRow),
     ),
     "queued-units": (
         lambda: queued_rows(EVERYTHING, timezone.now()),
-        QueuedUnitRowSerializer,
+        serializer_of(QueuedUnitRow),
     ),
     "resource-pools": (
         lambda: pool_rows(EVERYTHING, timezone.now()),
-        PoolRowSerializer,
+        serializer_of(PoolRow),
     ),
     "node-notes": (
         lambda: node_note_rows(EVERYTHING, timezone.now()),
-        NodeNoteRowSerializer,
+        serializer_of(NodeNoteRow),
     ),
     "wait-times": (
         lambda: wait_time_rows(EVERYTHING, timezone.now()),
-        WaitTimeRowSerializer,
+        serializer_of(WaitTimeRow),
     ),
 }

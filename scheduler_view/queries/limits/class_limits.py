@@ -32,10 +32,10 @@ def _pod_classes(seen: ObservedLimits) -> Iterator[LimitRow]:
         sync = seen.sync.get(class_key_of(name))
         why_not = "It is GPU Ledger's." if change else _why_not(name, live, tiers)
         yield LimitRow(
-            seen.cluster.name,
-            LimitGroup.CLASSES,
-            CLASS,
-            name,
+            cluster=seen.cluster.name,
+            group=LimitGroup.CLASSES,
+            kind=CLASS,
+            name=name,
             limit=str(live.get("value", "")),
             preempts=live.get("preemptionPolicy", PREEMPTS) == PREEMPTS,
             is_default=bool(live.get("globalDefault")),
@@ -57,10 +57,10 @@ def _workload_classes(seen: ObservedLimits) -> Iterator[LimitRow]:
     for _, name, live in seen.objects.get(WORKLOAD_CLASS, ()):
         change = changes.get(name, 0)
         yield LimitRow(
-            seen.cluster.name,
-            LimitGroup.CLASSES,
-            WORKLOAD_CLASS,
-            name,
+            cluster=seen.cluster.name,
+            group=LimitGroup.CLASSES,
+            kind=WORKLOAD_CLASS,
+            name=name,
             limit=str(live.get("value", "")),
             **seen.made(live, ("value",), change=change),
             state=_state(change),

@@ -1,9 +1,8 @@
 """One limit of GPUs in one cluster, of GPU Ledger or of others."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
+from accounting.kit.rows import OffsetInstant, TextOrNull, column, listed
 from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.objects.manifest import QUOTA
 
@@ -21,9 +20,9 @@ class LimitGroup(StrEnum):
     QUEUES = "queues"
 
 
-@dataclass(frozen=True, slots=True)
+@listed("LimitRow")
 class LimitRow:
-    """One resource that an object limits, or one priority class.
+    """One number that limits GPUs, or one priority class.
 
     Attributes:
         kind: of the object, as in plans: `ResourceQuota`, `ClusterQueue`, `KaiQueue`.
@@ -46,34 +45,49 @@ class LimitRow:
         adopts: GPU Ledger can take it over with its number; `why_not` says why it cannot.
     """
 
-    cluster: str
-    group: LimitGroup
-    kind: str
-    name: str
-    namespace: str = ""
-    team: str = ""
+    cluster: str = column()
+    group: LimitGroup = column(choices=LimitGroup)
+    kind: str = column("of the object, as in plans")
+    namespace: TextOrNull = column("null for objects of the whole cluster", default="")
+    name: str = column()
+    team: TextOrNull = column("of the namespace", default="")
+    resource: TextOrNull = column(
+        "null for GPUs of any kind and priorities", default=""
+    )
+    part: TextOrNull = column("flavor, or the pods that it counts", default="")
+    limit: TextOrNull = column("units, `unlimited`, or a priority", default="")
+    used: TextOrNull = column(
+        "as its controller reports; null if not reported", default=""
+    )
+    borrowed: TextOrNull = column("units above its quota", default="")
+    lent: TextOrNull = column(
+        "units of its quota in use by others: `4`, `2 to 4`", default=""
+    )
+    may_borrow: TextOrNull = column("null if it has no such limit", default="")
+    may_lend: TextOrNull = column("null if it has no such limit", default="")
+    waiting: int | None = column("workloads that are not let in", default=None)
+    parent: TextOrNull = column(
+        "the queue or cohort that it belongs to", name="above", default=""
+    )
+    preempts: bool | None = column(
+        "of a priority class; null for other kinds", default=None
+    )
+    is_default: bool = column("class of pods that name none", default=False)
+    set_by: TextOrNull = column("who set the limit; null if not known", default="")
+    set_at: OffsetInstant | None = column(default=None)
+    change: int = column("change set that set it; 0 if none did", default=0)
+    state: str = column(
+        "compared with the desired state at the last observation",
+        name="sync",
+        choices=[*(one.value for one in DriftState), "not_compared"],
+        default=DriftState.NOT_MANAGED,
+    )
+    text: TextOrNull = column("what differs, and who holds what waits", default="")
+    adopts: bool = column("GPU Ledger can take it over", default=False)
+    why_not: TextOrNull = column("why it cannot be taken over", default="")
+    seen_at: OffsetInstant | None = column(default=None)
     team_name: str = ""
-    resource: str = ""
-    part: str = ""
-    limit: str = ""
-    used: str = ""
-    borrowed: str = ""
-    lent: str = ""
-    may_borrow: str = ""
-    may_lend: str = ""
-    waiting: int | None = None
-    parent: str = ""
     depth: int = 0
-    preempts: bool | None = None
-    is_default: bool = False
-    set_by: str = ""
-    set_at: datetime | None = None
-    change: int = 0
-    state: str = DriftState.NOT_MANAGED
-    text: str = ""
-    adopts: bool = False
-    why_not: str = ""
-    seen_at: datetime | None = None
 
     @property
     def is_managed(self) -> bool:

@@ -39,11 +39,11 @@ def range_limits(seen: ObservedLimits) -> Iterator[LimitRow]:
             for resource in sorted(limit_range.ranged_resources([item], seen.added)):
                 found = limit_range.predict([item], resource, seen.added)
                 yield LimitRow(
-                    seen.cluster.name,
-                    LimitGroup.NAMESPACES,
-                    RANGE,
-                    name,
-                    namespace,
+                    cluster=seen.cluster.name,
+                    group=LimitGroup.NAMESPACES,
+                    kind=RANGE,
+                    name=name,
+                    namespace=namespace,
                     **seen.team_of(namespace),
                     resource=resource,
                     part=str(item.get("type") or ""),
@@ -94,11 +94,11 @@ def _quota(
         state = sync.state if sync else "not_compared"
     change = target.version if is_own and target and is_ours(live) else 0
     return LimitRow(
-        seen.cluster.name,
-        LimitGroup.NAMESPACES,
-        QUOTA,
-        key.name,
-        key.namespace,
+        cluster=seen.cluster.name,
+        group=LimitGroup.NAMESPACES,
+        kind=QUOTA,
+        name=key.name,
+        namespace=key.namespace,
         **seen.team_of(key.namespace),
         resource=resource,
         part=_pods_text(live),

@@ -92,11 +92,11 @@ def _row(
         text = f"{sync.message} {text}".strip()
     can = kind in QUEUE_FIELDS and live is not None and one.quota is not None
     return LimitRow(
-        seen.cluster.name,
-        LimitGroup.QUEUES,
-        kind,
-        name,
-        namespace,
+        cluster=seen.cluster.name,
+        group=LimitGroup.QUEUES,
+        kind=kind,
+        name=name,
+        namespace=namespace,
         **seen.team_of(namespace),
         resource=one.resource,
         part=one.flavor,

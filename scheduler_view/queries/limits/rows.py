@@ -97,11 +97,11 @@ def _faults(seen: ObservedLimits) -> dict[Place, str]:
 def _unread(seen: ObservedLimits, kind: str, namespace: str, name: str) -> LimitRow:
     """An object of which no number of GPUs could be read."""
     return LimitRow(
-        seen.cluster.name,
-        LimitGroup.NAMESPACES,
-        kind,
-        name,
-        namespace,
+        cluster=seen.cluster.name,
+        group=LimitGroup.NAMESPACES,
+        kind=kind,
+        name=name,
+        namespace=namespace,
         **seen.team_of(namespace),
         why_not="No number of GPUs could be read.",
         seen_at=seen.seen_at.get(kind),

@@ -9,6 +9,7 @@ from django.db import connection
 
 from accounting.access import Scope
 from accounting.domain.core.interval import HOUR_MS, to_ms
+from accounting.kit.rows import column, listed
 from scheduler_view.domain.queues.averages import ObservedLevels, averages
 from scheduler_view.domain.queues.pools import ResourcePool
 from scheduler_view.models import EstimateSummary, PoolSample
@@ -18,9 +19,9 @@ NEWEST = timedelta(minutes=30)  # an older sample is not "now"
 _OF_NODES = "policy_nodes", "unused_nodes"  # large, and not shown
 
 
-@dataclass(frozen=True, slots=True)
+@listed("PoolRow")
 class PoolRow:
-    """One pool of one cluster, as last observed.
+    """One pool as last observed, in units of its resource.
 
     Attributes:
         waiting, refused, held_back: units requested; `depth` is their sum.
@@ -30,22 +31,26 @@ class PoolRow:
         held: share of estimates whose range had the start in it.
     """
 
-    cluster: str
-    resource: str
-    model: str
-    depth: int
-    waiting: int
-    refused: int
-    held_back: int
-    work: int
-    capacity: int
-    available: int | None
-    fitting: int
-    fitting_held: int
-    estimates: int
-    error_ms: int | None
-    held: float | None
-    seen_at: datetime
+    cluster: str = column()
+    resource: str = column()
+    model: str = column("empty if no node shows one")
+    depth: int = column("all that waiting work requests")
+    waiting: int = column("of it: the scheduler found no node")
+    refused: int = column("of it: pods that were not let in")
+    held_back: int = column("of it: suspended, queued or gated")
+    work: int = column("units of work that wait")
+    capacity: int = column()
+    available: int | None = column("free on ready nodes; null if not known")
+    fitting: int = column("of the depth, what could be bound at once")
+    fitting_held: int = column("the same of what is refused or held back alone")
+    estimates: int = column("of starts in the last 28 days; 0 if fewer than 20")
+    error_ms: int | None = column(
+        "median; null if not measured yet", name="estimate_error_ms"
+    )
+    held: float | None = column(
+        "share of starts in their range", name="estimate_range_held"
+    )
+    seen_at: datetime = column()
 
     @property
     def key(self) -> str:

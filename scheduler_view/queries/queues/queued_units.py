@@ -13,19 +13,21 @@ from django.db.models import Count, F, Min, Q, QuerySet, Sum
 
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
+from accounting.kit.rows import column, listed
 from accounting.models import Cluster
 from accounting.queries.teams.teams import TeamRef, visible_teams
+from scheduler_view.domain.queues.like_waits import StartWord
 from scheduler_view.domain.queues.queued import UNSERVED
-from scheduler_view.domain.waits.cause import Stage
+from scheduler_view.domain.waits.cause import Stage, WaitCause
 from scheduler_view.models import WaitRecord
 from scheduler_view.queries.namespaces import owners
 
 OTHERS = ""  # the team of units that the person may not read
 
 
-@dataclass(frozen=True, slots=True)
+@listed("QueuedUnitRow")
 class QueuedUnitRow:
-    """One unit that waits.
+    """One unit of work that waits, with its position and estimated start.
 
     Attributes:
         number: of its page.
@@ -39,30 +41,44 @@ class QueuedUnitRow:
         is_from_metrics: the objects of its cluster are not observed.
     """
 
-    number: int
-    cluster: str
-    team: str
-    namespace: str
-    kind: str
-    name: str
-    tier: str
-    resource: str
-    model: str
-    units: int
-    stage: str
-    cause: str
-    created_at: datetime | None
-    admitted_at: datetime | None
-    position: int | None
-    count: int | None
-    start_at: datetime | None
-    low_at: datetime | None
-    high_at: datetime | None
-    start_word: str
-    start_like: int
-    start_kept: int
+    number: int = column("of its page")
+    cluster: str = column()
+    team: str = column("`unmapped` for usage without a team")
+    namespace: str = column()
+    kind: str = column()
+    name: str = column()
+    tier: str = column("priority class")
+    resource: str = column()
+    model: str = column("of its pool; empty if no node shows one")
+    units: int = column("requested by all its waiting pods")
+    stage: str = column(choices=Stage)
+    cause: str = column(choices=WaitCause)
+    created_at: datetime | None = column(name="created")
+    admitted_at: datetime | None = column(name="admitted")
+    position: int | None = column("estimated rank in its pool, from 1")
+    count: int | None = column("units that wait in this pool", name="of")
+    start_word: str = column(
+        "within which time it probably starts, or why that is not said: `few` (too "
+        "few such waits), `long` (over a day), `endless` (holders have no end); "
+        "empty: not before something is changed",
+        name="start",
+        choices=["", *(one.value for one in StartWord)],
+    )
+    start_like: int = column("waits like it that lasted as long", name="start_waits")
+    start_kept: int = column(
+        "of them: started within this time", name="start_waits_kept"
+    )
+    start_at: datetime | None = column(
+        "null before the error of its pool is measured, and beyond a day",
+        name="estimated_start",
+    )
+    low_at: datetime | None = column(name="earliest_start")
+    high_at: datetime | None = column(name="latest_start")
+    is_from_metrics: bool = column(
+        "from kube-state-metrics alone: without position and estimated start",
+        name="from_metrics",
+    )
     since: datetime | None
-    is_from_metrics: bool
 
     @property
     def is_unserved(self) -> bool:
@@ -263,11 +279,18 @@ _SHOWN = (
     *("start_at", "low_at", "high_at", "start_word", "start_like", "start_kept"),
     *("waits_since", "is_from_metrics"),
 )
+_NAMES = (*_SHOWN[2:-2], "since", "is_from_metrics")  # of the row, after the first two
 
 
 def _row(
     cluster: str, teams: Mapping[str, str], shown: tuple[Any, ...]
 ) -> QueuedUnitRow:
-    """The row of the values of `_SHOWN`, which are in the order of the row's fields."""
+    """The row of the values of `_SHOWN`."""
     number, namespace, *others = shown
-    return QueuedUnitRow(number, cluster, teams[namespace], namespace, *others)
+    return QueuedUnitRow(
+        number=number,
+        cluster=cluster,
+        team=teams[namespace],
+        namespace=namespace,
+        **dict(zip(_NAMES, others, strict=True)),
+    )

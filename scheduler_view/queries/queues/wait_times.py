@@ -1,9 +1,9 @@
 """How long units waited until they were bound, by tier (scheduling.md S3)."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from accounting.access import Scope
+from accounting.kit.rows import column, listed
 from scheduler_view.models import WaitSummary
 
 SUMMED_SINCE = timedelta(
@@ -11,9 +11,9 @@ SUMMED_SINCE = timedelta(
 )  # an older summary is of a cluster that is not observed
 
 
-@dataclass(frozen=True, slots=True)
+@listed("WaitTimeRow")
 class WaitTimeRow:
-    """Waits of the units of one tier and cluster that were bound in the last 28 days.
+    """Waits of one tier over the last 28 days, of all teams.
 
     Attributes:
         tier: priority class; empty for units without one.
@@ -23,14 +23,14 @@ class WaitTimeRow:
         startup_p50_ms: from bind to start; None if no start is known.
     """
 
-    cluster: str
-    tier: str
-    units: int
-    p50_ms: int
-    p95_ms: int
-    admission_p50_ms: int | None
-    scheduling_p50_ms: int | None
-    startup_p50_ms: int | None
+    cluster: str = column()
+    tier: str = column("priority class")
+    units: int = column("units of work that were bound")
+    p50_ms: int = column(name="wait_p50_ms")
+    p95_ms: int = column(name="wait_p95_ms")
+    admission_p50_ms: int | None = column()
+    scheduling_p50_ms: int | None = column()
+    startup_p50_ms: int | None = column()
 
 
 def wait_time_rows(
@@ -42,11 +42,14 @@ def wait_time_rows(
     found = WaitSummary.objects.filter(made_at__gte=now - SUMMED_SINCE)
     if cluster:
         found = found.filter(cluster__name=cluster)
-    rows = found.order_by("cluster__name", "-units", "tier").values_list(*_SHOWN)
-    return [WaitTimeRow(*row) for row in rows]
+    rows = found.order_by("cluster__name", "-units", "tier")
+    return [
+        WaitTimeRow(cluster=name, **dict(zip(_SHOWN, values, strict=True)))
+        for name, *values in rows.values_list("cluster__name", *_SHOWN)
+    ]
 
 
 _SHOWN = (
-    *("cluster__name", "tier", "units", "p50_ms", "p95_ms"),
+    *("tier", "units", "p50_ms", "p95_ms"),
     *("admission_p50_ms", "scheduling_p50_ms", "startup_p50_ms"),
 )

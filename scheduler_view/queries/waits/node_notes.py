@@ -1,20 +1,20 @@
 """Nodes with GPUs that are not in order, as last observed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from accounting.access import Scope
+from accounting.kit.rows import column, listed
 from scheduler_view.domain.waits.details import note_text
 from scheduler_view.models import ObservationRun
 from scheduler_view.models.observation import WAITS
 from scheduler_view.queries.namespaces import owners
 
 
-@dataclass(frozen=True, slots=True)
+@listed("NodeNoteRow")
 class NodeNoteRow:
-    """One note.
+    """One node with GPUs that is not in order.
 
     Attributes:
         kind: `silent_nodes`, `setup_nodes`, `drains` or `zero_pods`.
@@ -22,12 +22,16 @@ class NodeNoteRow:
         since: when it was first observed.
     """
 
-    cluster: str
-    node: str
-    kind: str
-    text: str
-    since: datetime
-    seen_at: datetime
+    cluster: str = column()
+    node: str = column()
+    kind: str = column(
+        "`silent_nodes`: its device plugin reports nothing; `setup_nodes`: it is not "
+        "set up, or is being removed; `drains`: a disruption budget keeps pods on it "
+        "while it is cordoned; `zero_pods`: pods that request 0 GPUs wait for it"
+    )
+    text: str = column()
+    since: datetime = column("when it was first observed")
+    seen_at: datetime = column()
 
 
 def node_note_rows(
@@ -41,12 +45,12 @@ def node_note_rows(
         runs = runs.filter(cluster__name=cluster)
     found = [
         NodeNoteRow(
-            run.cluster.name,
-            note["node"],
-            note["kind"],
-            note_text(note),
-            datetime.fromtimestamp(note["since_ms"] / 1000, UTC),
-            run.seen_at,
+            cluster=run.cluster.name,
+            node=note["node"],
+            kind=note["kind"],
+            text=note_text(note),
+            since=datetime.fromtimestamp(note["since_ms"] / 1000, UTC),
+            seen_at=run.seen_at,
         )
         for run in runs.select_related("cluster").order_by("cluster__name")
         if run.seen_at is not None

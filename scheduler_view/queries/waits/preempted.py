@@ -1,11 +1,11 @@
 """Pods of a team that the scheduler preempted for others."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from accounting.access import Scope
 from accounting.domain.reports.rows import UNMAPPED
+from accounting.kit.rows import column, listed
 from accounting.models import Cluster, Team
 from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 from scheduler_view.models import Preemption
@@ -15,20 +15,20 @@ LOOK_BACK = timedelta(days=30)
 MOST = 100  # rows per page
 
 
-@dataclass(frozen=True, slots=True)
+@listed("PreemptionRow")
 class PreemptedRow:
-    """One preempted pod.
+    """One pod that the scheduler preempted for another.
 
     Attributes:
         message: the scheduler's own, by whom; empty if only the pod's condition is known.
     """
 
-    cluster: str
-    namespace: str
-    pod: str
-    at: datetime
-    message: str
-    team: str = UNMAPPED
+    cluster: str = column()
+    team: str = column("`unmapped` for usage without a team", default=UNMAPPED)
+    namespace: str = column()
+    pod: str = column()
+    at: datetime = column()
+    message: str = column()
     id: int = 0
 
 
@@ -86,13 +86,13 @@ def _rows(
         places = [n for n in names if is_meant(owner.get(n), team_of[n])]
         rows += [
             PreemptedRow(
-                cluster.name,
-                row.namespace,
-                row.pod,
-                row.at,
-                row.message,
-                team_of[row.namespace],
-                row.pk,
+                cluster=cluster.name,
+                namespace=row.namespace,
+                pod=row.pod,
+                at=row.at,
+                message=row.message,
+                team=team_of[row.namespace],
+                id=row.pk,
             )
             for row in seek_rows(own.filter(namespace__in=places), ("-at", "-pk"), seek)
         ]

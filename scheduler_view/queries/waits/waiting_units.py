@@ -13,6 +13,7 @@ from typing import Any
 from accounting.access import Scope
 from accounting.domain.core.read_once import read_together
 from accounting.domain.reports.rows import UNMAPPED
+from accounting.kit.rows import TextOrNull, column, listed
 from accounting.models import Cluster
 from accounting.queries.clusters import clusters_named
 from accounting.queries.teams.teams import known_teams
@@ -26,9 +27,9 @@ LONGEST_GAP = timedelta(minutes=11)  # of two observations, as for pools (S16)
 Change = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@listed("HolderRow")
 class HolderRow:
-    """One pod that holds what a unit waits for.
+    """One pod that holds what waiting work needs.
 
     Attributes:
         pod, unit: empty if the person may not read its team.
@@ -43,21 +44,31 @@ class HolderRow:
         waits: it is on no node; a quota counts it since it was created.
     """
 
-    team: str
-    pod: str
-    unit: str
-    resource: str
-    units: int
-    priority_class: str
-    is_own: bool
-    since: datetime | None
-    idle_since: datetime | None = None
+    team: str = column("`unmapped` for usage without a team")
+    pod: str = column("empty for teams that you may not read")
+    unit: str = column("its work, as Kind/namespace/name")
+    resource: str = column()
+    units: int = column()
+    priority_class: str = column()
+    is_own: bool = column("a replica of the waiting work")
+    since: datetime | None = column()
+    idle_since: datetime | None = column(
+        "null if they are in use, or that is not known", default=None
+    )
+    cost_per_hour: Decimal | None = column(
+        "of its GPUs; null without a price, and for teams that you may not read",
+        default=None,
+    )
+    currency: TextOrNull = column("of `cost_per_hour`", default="")
+    ending_since: datetime | None = column(
+        "when it was deleted, if it should have ended by now; else null", default=None
+    )
+    finalizers: Sequence[str] = column("that keep such a pod", default=())
+    waits: bool = column(
+        "it is on no node, and waits too; a quota counts it since it was created",
+        default=False,
+    )
     number: int | None = None
-    cost_per_hour: Decimal | None = None
-    currency: str = ""
-    ending_since: datetime | None = None
-    finalizers: Sequence[str] = ()
-    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,21 +337,21 @@ class _Reader:
         unit = kind, namespace, path.partition("/")[2]
         cost = self._costs.get(held["uid"]) if is_shown else None
         return HolderRow(
-            self._team(namespace),
-            held["pod"] if is_shown else "",
-            held["unit"] if is_shown else "",
-            held["resource"],
-            held["units"],
-            held["priority_class"],
-            held["is_own"],
-            _instant(held["since_ms"]),
-            _instant(held.get("idle_since_ms")),
-            self._numbers.get(unit) if is_shown else None,
-            cost.amount if cost else None,
-            cost.currency if cost else "",
-            _instant(held.get("ending_ms")),
-            held.get("finalizers", ()) if is_shown else (),
-            held.get("waits", False),
+            team=self._team(namespace),
+            pod=held["pod"] if is_shown else "",
+            unit=held["unit"] if is_shown else "",
+            resource=held["resource"],
+            units=held["units"],
+            priority_class=held["priority_class"],
+            is_own=held["is_own"],
+            since=_instant(held["since_ms"]),
+            idle_since=_instant(held.get("idle_since_ms")),
+            number=self._numbers.get(unit) if is_shown else None,
+            cost_per_hour=cost.amount if cost else None,
+            currency=cost.currency if cost else "",
+            ending_since=_instant(held.get("ending_ms")),
+            finalizers=held.get("finalizers", ()) if is_shown else (),
+            waits=held.get("waits", False),
         )
 
     def _shown(self, change: Change) -> Change:

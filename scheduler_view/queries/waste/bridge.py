@@ -12,6 +12,7 @@ from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.domain.core.interval import Interval
 from accounting.domain.core.ledger_line import PLATFORM_STATES
 from accounting.domain.core.money import Money
+from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed, member
 from accounting.queries.selection import Selection
 from accounting.queries.teams.teams import visible_teams
 from accounting.queries.usage.ledger import ledger_total
@@ -38,9 +39,9 @@ _FOUND = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@listed("BridgeRow")
 class BridgeRow:
-    """A part of a cost.
+    """A part of the idle or the unallocated cost of the chosen days; the last one is their sum.
 
     Attributes:
         cost: idle or unallocated.
@@ -50,17 +51,21 @@ class BridgeRow:
         is_unpriced: none of its time has a price; its amount is 0, so that the parts add up.
     """
 
-    cost: str
-    part: str
-    gpu_ms: int
-    amount: Decimal | None
-    currency: str
-    is_unpriced: bool = False
+    cost: str = column("idle or unallocated")
+    part: str = column(
+        "a rule, a state, `rest`, `not_measured`, or `total`, the sum of the others"
+    )
 
-    @property
+    @member()
     def title(self) -> str:
         """What it is, for readers."""
         return bridge_title(self.cost, self.part)
+
+    gpu_ms: int = column("share-weighted milliseconds")
+    gpu_hours = derived(GpuHours, "gpu_ms")
+    amount: Decimal | None = column("null without a price, or in several currencies")
+    currency: TextOrNull = column()
+    is_unpriced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +202,14 @@ def _bridge(
 
     def row(part: str, ms: int, amount: Decimal) -> BridgeRow:
         if whole.currency is None:
-            return BridgeRow(cost, part, ms, None, "")
-        return BridgeRow(cost, part, ms, round(amount, places), whole.currency)
+            return BridgeRow(cost=cost, part=part, gpu_ms=ms, amount=None, currency="")
+        return BridgeRow(
+            cost=cost,
+            part=part,
+            gpu_ms=ms,
+            amount=round(amount, places),
+            currency=whole.currency,
+        )
 
     total = row(TOTAL, whole.whole.ms, whole.whole.amount)
     before = [

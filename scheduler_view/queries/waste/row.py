@@ -1,9 +1,16 @@
 """A row of waste: the findings of one rule about one work unit, family, node or pool."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 
+from accounting.kit.rows import (
+    GpuHours,
+    Moment,
+    TextOrNull,
+    column,
+    derived,
+    listed,
+    member,
+)
 from scheduler_view.domain.waste.finding import WasteRule
 from scheduler_view.domain.waste.wording import (
     AT_RISK,
@@ -13,9 +20,9 @@ from scheduler_view.domain.waste.wording import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@listed("WasteRow")
 class WasteRow:
-    """The findings of one rule about one work unit or its family, or about one node.
+    """The findings of one rule about one work unit or node, on the chosen days.
 
     Attributes:
         team: slug; `unmapped` for held time without a team, empty for free time.
@@ -35,29 +42,66 @@ class WasteRow:
         is_at_risk: no saving is claimed.
     """
 
-    rule: str
-    cluster: str
-    team: str
+    rule: str = column(choices=WasteRule)
+
+    @member("of the rule in docs/scheduling.md")
+    def number(self) -> str:
+        """Of the rule: S28."""
+        return rule_text(self.rule).number
+
+    @member("no saving is claimed")
+    def is_at_risk(self) -> bool:
+        """True if no saving is claimed."""
+        return self.rule in AT_RISK
+
+    @member("false if its time may be in other rows as well, or no saving is claimed")
+    def is_in_totals(self) -> bool:
+        """False if its time may be in other rows as well, or no saving is claimed."""
+        return WasteRule(self.rule) not in NOT_IN_TOTALS
+
+    cluster: str = column()
+    team: TextOrNull = column("null for free time of a node")
+    namespace: TextOrNull = column()
+    kind: TextOrNull = column(name="workload_kind")
+    workload: TextOrNull = column()
+    node: TextOrNull = column("null for held time and free time of a pool")
+    pool: TextOrNull = column("resource and model, for free time of a pool")
+
+    @member(
+        "work units of one family: `workload` is their name without generated suffixes"
+    )
+    def works(self) -> int:
+        """How many work units it has; 1 for free time."""
+        return len(self.keys)
+
+    findings: int = column()
+    pods: int = column()
+    start: Moment = column(
+        "begin of the first finding, which may be before `from`", name="first_from"
+    )
+    end: Moment = column("end of the last finding", name="last_to")
+    gpu_ms: int = column("share-weighted milliseconds")
+    gpu_hours = derived(GpuHours, "gpu_ms")
+    amount: Decimal | None = column("null without a price")
+    amount_low: Decimal | None = column(
+        "the least that it may come to; `amount` is the most"
+    )
+
+    @member("the amount divided by `measured_days`")
+    def amount_per_day(self) -> Decimal | None:
+        """The amount divided by the measured days."""
+        return None if self.amount is None else self.amount / max(self.days, 1)
+
+    currency: TextOrNull = column()
+    unpriced_ms: GpuHours = column(name="unpriced_gpu_hours")
+    days: int = column(
+        "days of the range whose findings are computed", name="measured_days"
+    )
     team_name: str
     team_slot: int
-    namespace: str
-    kind: str
-    workload: str
     family: str
-    node: str
-    pool: str
-    findings: int
-    pods: int
-    start: datetime
-    end: datetime
-    gpu_ms: int
-    unpriced_ms: int
-    amount: Decimal | None
-    amount_low: Decimal | None
     raw: Decimal
     raw_low: Decimal
-    currency: str
-    days: int
     key: tuple[int, ...]
     division: Division = Division.WHOLE
     more: tuple[tuple[int, ...], ...] = ()
@@ -68,29 +112,9 @@ class WasteRow:
         return self.key, *self.more
 
     @property
-    def works(self) -> int:
-        """How many work units it has; 1 for free time."""
-        return len(self.keys)
-
-    @property
-    def number(self) -> str:
-        """Of the rule: S28."""
-        return rule_text(self.rule).number
-
-    @property
     def advice(self) -> str:
         """What to do about it."""
         return rule_text(self.rule).advice_for(self.division)
-
-    @property
-    def is_at_risk(self) -> bool:
-        """True if no saving is claimed."""
-        return self.rule in AT_RISK
-
-    @property
-    def is_in_totals(self) -> bool:
-        """False if its time may be in other rows as well, or no saving is claimed."""
-        return WasteRule(self.rule) not in NOT_IN_TOTALS
 
     @property
     def subject(self) -> str:
@@ -101,8 +125,3 @@ class WasteRow:
     def has_range(self) -> bool:
         """True if the amount is the most that it may come to."""
         return self.amount_low != self.amount
-
-    @property
-    def amount_per_day(self) -> Decimal | None:
-        """The amount divided by the measured days."""
-        return None if self.amount is None else self.amount / max(self.days, 1)

@@ -11,6 +11,7 @@ from accounting.domain.inventory.scheduler_queues import (
     QueueValue,
     queue_facts,
 )
+from accounting.serializers.declared import serializer_of
 from scheduler_view.domain.drift_state import DriftState
 from scheduler_view.domain.limits.lending import amount, lending
 from scheduler_view.domain.limits.queue_node import QueueName, QueueNode
@@ -27,7 +28,6 @@ from scheduler_view.domain.quotas.split import SplitRule, SplitSpec, divide
 from scheduler_view.domain.tiers.tier import TierSpec, next_class, tier_faults
 from scheduler_view.domain.waits.wording import CAUSE_TEXTS
 from scheduler_view.queries.quotas import QuotaRow
-from scheduler_view.serializers.quotas import QuotaRowSerializer
 from tests.unit.scheduler_view.domain.examples import quota
 
 PAGE = Path(__file__).parents[3] / "docs" / "quotas.md"
@@ -194,8 +194,20 @@ def test_every_reason_to_wait_is_told() -> None:
 
 
 def test_fields() -> None:
-    row = QuotaRow("c", "t", "T", RESOURCE, "", 4, "evenly", {}, 0, 0, 1)
-    found = QuotaRowSerializer.one(row)
+    row = QuotaRow(
+        cluster="c",
+        team="t",
+        team_name="T",
+        resource=RESOURCE,
+        tier="",
+        gpus=4,
+        rule="evenly",
+        split={},
+        in_use=0,
+        peak=0,
+        version=1,
+    )
+    found = serializer_of(QuotaRow).one(row)
     assert part("fields").strip().strip("`").split() == list(found)
     assert [found[name] for name in ("used", "room", "borrowed", "queued")] == [
         None

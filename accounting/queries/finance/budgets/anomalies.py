@@ -14,7 +14,7 @@ from accounting.domain.billing.forecast import (
     units_of,
 )
 from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.kit.rows import TextOrNull, column, member, row
+from accounting.kit.rows import TextOrNull, column, listed, member
 from accounting.queries.finance.budgets.history import (
     History,
     LedgerTime,
@@ -28,7 +28,7 @@ from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef
 NO_PART: Part = ("", "", "")
 
 
-@row("Anomaly")
+@listed("Anomaly")
 class AnomalyRow:
     """An unusual day of a team, and the part of it that moved most."""
 

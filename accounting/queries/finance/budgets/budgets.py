@@ -13,7 +13,7 @@ from accounting.access import Scope
 from accounting.domain.billing.budgets import UNITS, pace, period_of
 from accounting.domain.core.billing_calendar import DAY, DayRange
 from accounting.domain.core.rounding import half_even
-from accounting.kit.rows import GpuHours, TextOrNull, column, derived, member, row
+from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed, member
 from accounting.models import Budget, BudgetMeasure, BudgetUnit, BudgetVersion, Team
 from accounting.queries.finance.budgets.alerts import AlertRow, reached_now, recorded
 from accounting.queries.finance.budgets.history import History, LedgerTime
@@ -42,7 +42,7 @@ class VersionRow:
 _FORECAST = "null without 14 complete days of history"
 
 
-@row("Budget")
+@listed("Budget")
 class BudgetRow:
     """A budget in its current period; amounts are in `currency`, or in GPU-hours without one.
 

@@ -9,7 +9,7 @@ from django.db.models import Case, IntegerField, QuerySet, Value, When
 
 from accounting.access import Scope
 from accounting.domain.core.money import Money
-from accounting.kit.rows import TextOrNull, column, derived, row
+from accounting.kit.rows import TextOrNull, column, derived, listed
 from accounting.models import (
     AnswerKind,
     Contest,
@@ -40,7 +40,7 @@ class AnswerEntry:
         return Money(abs(self.amount.amount), self.amount.currency)
 
 
-@row("ContestStep")
+@listed("ContestStep")
 class ContestStepRow:
     """What one person did about a contest.
 
@@ -65,7 +65,7 @@ class ContestStepRow:
 _ANSWERED = "of the latest answer; null without one"
 
 
-@row("Contest", detail="A contest with all its steps, the oldest first.")
+@listed("Contest", detail="A contest with all its steps, the oldest first.")
 class ContestRow:
     """A contest with its latest answer.
 

@@ -11,11 +11,11 @@ import pytest
 
 from accounting.access import EVERYTHING
 from accounting.models import Cluster, QueueSample, Team
+from accounting.serializers.declared import serializer_of
 from scheduler_view.models import Observation, ObservationRun, QuotaTarget
 from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.quotas import quota_rows
+from scheduler_view.queries.quotas import QuotaRow, quota_rows
 from scheduler_view.queries.waits.queue_borrowing import served
-from scheduler_view.serializers.quotas import QuotaRowSerializer
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World
 from tests.integration.scheduler_view.actions.conftest import office_of
@@ -134,10 +134,10 @@ def test_what_a_teams_own_queue_borrows_stands_beside_its_quota(
         ("kueue", "shared"): {own, other},
     }
     rows = {row.team: row for row in quota_rows(EVERYTHING, datetime.now(UTC))}
-    vision = QuotaRowSerializer.one(rows["vision"])
+    vision = serializer_of(QuotaRow).one(rows["vision"])
     assert (vision["borrowed"], vision["queued"]) == (3, 5)
     assert vision["queues"] == ["vision-cq"]
-    speech = QuotaRowSerializer.one(
+    speech = serializer_of(QuotaRow).one(
         rows["speech"]
     )  # the shared queue is nobody's alone
     assert (speech["borrowed"], speech["queued"], speech["queues"]) == (None, None, [])

@@ -18,8 +18,8 @@ from accounting.kit.rows import (
     column,
     columns_of,
     derived,
+    listed,
     member,
-    row,
 )
 from accounting.serializers.declared import item_serializer_of, serializer_of
 
@@ -28,14 +28,14 @@ class Color(Enum):
     RED = "red"
 
 
-@row("Part")
+@listed("Part")
 class PartRow:
     """A part."""
 
     name: str = column()
 
 
-@row("Thing", detail="A thing with its parts.")
+@listed("Thing", detail="A thing with its parts.")
 class ThingRow:
     """A thing.
 
@@ -77,13 +77,13 @@ def thing(part: PartRow | None) -> ThingRow:
         note="",
         color="red",
         counts={"a": 1},
-        parts=(PartRow("x"),),
+        parts=(PartRow(name="x"),),
         words=frozenset({"b", "a"}),
     )
 
 
 def test_members_are_in_the_order_of_the_class() -> None:
-    assert serializer_of(ThingRow).one(thing(PartRow("p"))) == {
+    assert serializer_of(ThingRow).one(thing(PartRow(name="p"))) == {
         "id": 1,
         "on": "2026-11-01",
         "seen_at": "2026-11-01T10:00:00Z",
@@ -116,7 +116,7 @@ def test_what_is_not_there_is_null() -> None:
 
 
 def test_a_row_is_a_frozen_dataclass_with_its_members_as_attributes() -> None:
-    one = thing(PartRow("p"))
+    one = thing(PartRow(name="p"))
     assert (one.part_name, one.tags) == ("p", ["a", "b"])
     with pytest.raises(FrozenInstanceError):
         one.id = 2  # type: ignore[misc]
