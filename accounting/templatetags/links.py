@@ -1,6 +1,7 @@
 """Links of pages and tables: sorting, filters, workloads, files, example API requests."""
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -80,13 +81,12 @@ def only(context: Mapping[str, Any], name: str, value: str, text: str) -> SafeSt
     state = context["state"]
     if value in state.filters.get(name, ()):
         return mark_safe("")
-    return format_html(
-        '<a class="only" href="{}" aria-label="Only {}" title="Only {}" data-filter>{}</a>',
-        state.with_filter(name, value),
-        text,
-        text,
-        icon("funnel"),
+    label = f"Only {escape(text)}"
+    html = (
+        f'<a class="only" href="{escape(state.with_filter(name, value))}"'
+        f' aria-label="{label}" title="{label}" data-filter>{icon("funnel")}</a>'
     )
+    return mark_safe(html)  # noqa: S308  # both values are escaped
 
 
 @register.simple_tag(takes_context=True)

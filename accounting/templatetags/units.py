@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Protocol
 
 from babel.dates import format_date, get_month_names
-from babel.numbers import format_currency, format_decimal
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html
@@ -20,7 +19,12 @@ from django.utils.safestring import SafeString, mark_safe
 from accounting.domain.core.billing_calendar import DayRange
 from accounting.domain.core.interval import DAY_MS, HOUR_MS, to_instant
 from accounting.domain.core.money import Money, minor_places
-from accounting.domain.core.money_text import LOCALE, amount_text
+from accounting.domain.core.money_text import (
+    MINUS,
+    amount_text,
+    currency_sign,
+    number_text,
+)
 from accounting.domain.intensity.summary import Intensity
 from accounting.domain.reports.comparison import Comparison
 from accounting.domain.reports.rows import UsageRow
@@ -32,7 +36,6 @@ _MONTHS = get_month_names("abbreviated", locale=DATES)
 NO_DATA = "No data"
 NO_PRICE = "No price"
 MINUTE_MS = 60_000
-MINUS = "\N{MINUS SIGN}"
 EN_DASH = "\N{EN DASH}"
 
 
@@ -138,8 +141,7 @@ def quantity(amount: Decimal | float | None, currency: str) -> str:
     amount = Decimal(amount)
     if currency:
         return money_round(amount, currency)
-    pattern = "#,##0.0" if abs(amount) < 100 else "#,##0"
-    return f"{_plain(format_decimal(amount, pattern, locale=LOCALE))} GPU-h"
+    return f"{number_text(amount, 1 if abs(amount) < 100 else 0)} GPU-h"
 
 
 @register.filter
@@ -147,10 +149,9 @@ def rate(amount: Decimal | None, currency: str) -> str:
     """A price per GPU-hour with its configured places, at least two."""
     if amount is None:
         return NO_PRICE
-    text = format_currency(
-        amount, currency, format="¤#,##0.00####", locale=LOCALE, currency_digits=False
-    )
-    return _plain(text)
+    whole, _, places = number_text(abs(amount), 6).partition(".")
+    sign = MINUS if amount.is_signed() else ""
+    return f"{sign}{currency_sign(currency)}{whole}.{places.rstrip('0').ljust(2, '0')}"
 
 
 @register.filter
@@ -161,8 +162,7 @@ def gpu_hours(milliseconds: int | None) -> str:
     hours = Decimal(milliseconds) / HOUR_MS
     if milliseconds and abs(hours) < Decimal("0.05"):
         return "<0.1" if milliseconds > 0 else f"{MINUS}<0.1"
-    pattern = "#,##0.0" if abs(hours) < 100 and milliseconds else "#,##0"
-    return _plain(format_decimal(hours, pattern, locale=LOCALE))
+    return number_text(hours, 1 if abs(hours) < 100 and milliseconds else 0)
 
 
 @register.filter
@@ -170,8 +170,7 @@ def gibibytes(amount: float | None) -> str:
     """`40.0 GiB`; a dash if nothing was observed."""
     if amount is None:
         return NO_DATA
-    pattern = "#,##0.0" if amount < 100 * 2**30 else "#,##0"
-    return f"{_plain(format_decimal(amount / 2**30, pattern, locale=LOCALE))} GiB"
+    return f"{number_text(amount / 2**30, 1 if amount < 100 * 2**30 else 0)} GiB"
 
 
 @register.filter
@@ -181,8 +180,7 @@ def energy(hard: Intensity) -> str:
     if joules is None:
         return NO_DATA
     kwh = joules / 3_600_000
-    pattern = "#,##0.00" if kwh < 10 else "#,##0.0" if kwh < 1000 else "#,##0"
-    text = _plain(format_decimal(kwh, pattern, locale=LOCALE))
+    text = number_text(kwh, 2 if kwh < 10 else 1 if kwh < 1000 else 0)
     return f"{'≥ ' if hard.is_lower_bound else ''}{text} kWh"
 
 
@@ -203,7 +201,7 @@ def percent(ratio: float | None) -> str:
         return ">99.9%"
     if 0 < ratio < 0.0005:
         return "<0.1%"
-    return _plain(format_decimal(ratio * 100, "0.0", locale=LOCALE)) + "%"
+    return number_text(ratio * 100, 1).replace(",", "") + "%"
 
 
 @register.filter

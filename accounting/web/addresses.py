@@ -1,11 +1,13 @@
 """Addresses: the state of a page that links to this or another page contain."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from django.http import QueryDict
+from django.urls import reverse
 
 from accounting.domain.core.billing_calendar import (
     DAY,
@@ -118,9 +120,16 @@ class Address:
             if value
         ]
 
+    @cached_property
+    def carried_query(self) -> str:
+        """`carried` as it is written: the same for every row of a table."""
+        return urlencode(self.carried)
+
     def link(self, url: str, **more: str) -> str:
         """Another page with this page's state; parameters of its own, here or in its address,
         come before."""
+        if not more and "?" not in url and "#" not in url:
+            return f"{url}?{self.carried_query}" if self.carried_query else url
         parts = urlsplit(url)
         own = [*parse_qsl(parts.query), *more.items()]
         names = {name for name, _ in own}
@@ -133,6 +142,25 @@ class Address:
         """Range and cluster as reports and the API take them."""
         pairs = {"from": self.days.first.isoformat(), "to": self.days.after.isoformat()}
         return pairs | ({"cluster": self.cluster} if self.cluster else {})
+
+    def explain_url(self, what: str, key: Mapping[str, str]) -> str:
+        """The explanation of a number of this page: figure, range, filters, and its row."""
+        names = tuple(key)
+        if names not in self._explained:
+            pairs = {**self.exact, **self.filters}
+            kept = {name: pairs[name] for name in pairs if name not in key}
+            self._explained[names] = f"&{urlencode(kept, doseq=True)}"
+        own = f"&{urlencode(key)}" if key else ""
+        return f"{self._explain_path}?what={what}{self._explained[names]}{own}"
+
+    @cached_property
+    def _explained(self) -> dict[tuple[str, ...], str]:
+        """What the numbers of a page have in common, by the names of their own parameters."""
+        return {}
+
+    @cached_property
+    def _explain_path(self) -> str:
+        return reverse("explain")
 
     @property
     def kept(self) -> list[tuple[str, str]]:

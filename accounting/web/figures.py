@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from babel.numbers import get_currency_symbol
-
 from accounting.charts import bars, plots
 from accounting.charts.bars import Spark
 from accounting.charts.plots import PlotSeries
 from accounting.domain.core.money import amount_of
-from accounting.domain.core.money_text import LOCALE
+from accounting.domain.core.money_text import currency_sign
 from accounting.domain.reports.rows import LedgerRow, UsageRow
 from accounting.domain.reports.totals import total_of
 from accounting.queries.usage.breakdown import Breakdown
@@ -40,11 +38,6 @@ class Chart:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     legend: tuple[Key, ...] = ()
-
-
-def sign_of(currency: str) -> str:
-    """The sign before an amount on an axis."""
-    return get_currency_symbol(currency, locale=LOCALE) if currency else ""
 
 
 def spend_chart(
@@ -76,7 +69,7 @@ def spend_chart(
     if breakdown.unnamed:
         shown.append(_rest(breakdown.unnamed, shown, totals))
     return Chart(
-        figure=plots.money_by_step(axis_of(steps), shown, sign_of(currency)),
+        figure=plots.money_by_step(axis_of(steps), shown, currency_sign(currency)),
         sentence=_spend_sentence(steps, totals, state),
         columns=(state.step.capitalize(), *(one.name for one in shown), "Total"),
         rows=tuple(

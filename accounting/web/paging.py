@@ -1,7 +1,7 @@
 """One page of a long list, according to the address."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -14,6 +14,10 @@ class ListPage:
     pages: int
     count: int
     size: int
+
+    def drawn(self, draw: Callable[[Any], Any]) -> "ListPage":
+        """The same page with each of its lines as `draw` makes it; other pages are not drawn."""
+        return replace(self, lines=tuple(draw(line) for line in self.lines))
 
     @property
     def first(self) -> int:

@@ -44,7 +44,7 @@ def recommendations(request: HttpRequest) -> HttpResponse:
     states = [chosen] if chosen else list(CURRENT)
     wanted = [row for row in rows if chosen == ALL or row.state in states]
     found = family_lines(wanted, minor_places(visitor.billing.currency))
-    rest = [] if chosen else [line for line in found if line.is_folded]
+    rest = [line for line in found if not chosen and line.is_folded]
     lines = [
         {
             "row": line.one.row,
@@ -55,7 +55,7 @@ def recommendations(request: HttpRequest) -> HttpResponse:
             "team_slot": line.one.row.team_slot,
         }
         for line in found
-        if line not in rest
+        if chosen or not line.is_folded
     ]
     context = {
         "chosen": chosen,

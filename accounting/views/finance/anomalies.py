@@ -34,18 +34,18 @@ def anomaly_list(request: HttpRequest) -> HttpResponse:
     time = time_of(request)
     minimum = settings.ANOMALY_MINIMUM
     report = anomaly_report(visitor.scope, time, state.days, minimum)
-    lines = [
-        {"row": row, "url": _usage_url(row), "driver_url": _driver_url(row)}
-        for row in report.rows
-    ]
     context = {
         "state": state,
         "report": report,
-        "page": paged(lines, state.query.dict()),
+        "page": paged(report.rows, state.query.dict()).drawn(_line),
         "minimum": minimum,
         "currency": time.currency,
     }
     return render(request, "accounting/anomalies.html", context)
+
+
+def _line(row: AnomalyRow) -> dict[str, object]:
+    return {"row": row, "url": _usage_url(row), "driver_url": _driver_url(row)}
 
 
 def _usage_url(row: AnomalyRow) -> str:

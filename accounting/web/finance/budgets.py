@@ -10,6 +10,7 @@ from accounting.charts.bullets import Bullet, bullet
 from accounting.charts.burn_down import BurnDown, burn_down
 from accounting.charts.plots import TimeAxis
 from accounting.domain.billing.budgets import Threshold, pace
+from accounting.domain.core.money_text import currency_sign
 from accounting.queries.finance.budgets.alerts import AlertRow
 from accounting.queries.finance.budgets.budgets import (
     BudgetDetail,
@@ -21,7 +22,7 @@ from accounting.queries.finance.budgets.history import LedgerTime, ledger_time_o
 from accounting.queries.finance.budgets.outlook import ForecastRow, Outlook, PathDay
 from accounting.queries.teams.teams import TeamRef
 from accounting.templatetags import units
-from accounting.web.figures import Chart, sign_of
+from accounting.web.figures import Chart
 from accounting.web.freshness_badge import chip_of
 from accounting.web.permissions import visitor_of
 
@@ -253,7 +254,7 @@ def burn_chart(detail: BudgetDetail) -> Chart:
         low=low,
         high=high,
     )
-    sign = sign_of(row.currency)
+    sign = currency_sign(row.currency)
     return Chart(
         figure=burn_down(_axis(days), values, sign, "" if sign else " GPU-h"),
         sentence=_sentence(detail),

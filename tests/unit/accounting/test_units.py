@@ -1,16 +1,18 @@
 """How values are written. Missing is a word, never a zero."""
 
+import cProfile
+import pstats
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
 from babel.dates import format_date
-from babel.numbers import format_decimal
+from babel.numbers import format_currency, format_decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.money_text import LOCALE
+from accounting.domain.core.money_text import LOCALE, MINUS, amount_text, number_text
 from accounting.domain.reports.comparison import change
 from accounting.templatetags import pages, units
 
@@ -180,3 +182,46 @@ def test_formats_without_babel_are_those_of_the_locale(
 )
 def test_a_number_in_text_is_grouped(text: str, expected: str) -> None:
     assert units.grouped(text) == expected
+
+
+AMOUNTS = st.decimals(-(10**12), 10**12, allow_nan=False, places=9)
+CURRENCIES = st.sampled_from(
+    ["EUR", "USD", "JPY", "KWD", "CHF", "NOK", "CNY", "XXX", ""]
+)
+
+
+@given(amount=AMOUNTS, currency=CURRENCIES, places=st.integers(0, 4))
+def test_amounts_are_written_as_babel_writes_them(
+    amount: Decimal, currency: str, places: int
+) -> None:
+    pattern = "¤#,##0" + ("." + "0" * places if places else "")
+    text = format_currency(
+        amount, currency, pattern, locale=LOCALE, currency_digits=False
+    )
+    assert amount_text(amount, currency, places) == text.replace("-", MINUS)
+    text = format_currency(
+        amount, currency, "¤#,##0.00####", locale=LOCALE, currency_digits=False
+    )
+    assert units.rate(amount, currency) == text.replace("-", MINUS)
+
+
+@given(
+    value=AMOUNTS | st.floats(-1e12, 1e12, allow_nan=False), places=st.integers(0, 4)
+)
+def test_numbers_are_written_as_babel_writes_them(
+    value: Decimal | float, places: int
+) -> None:
+    pattern = "#,##0" + ("." + "0" * places if places else "")
+    text = format_decimal(value, pattern, locale=LOCALE)
+    assert number_text(value, places) == text.replace("-", MINUS)
+
+
+def test_writing_a_number_takes_few_calls() -> None:
+    """A page has hundreds of numbers; with a pattern that is parsed each took a hundred calls."""
+    profile = cProfile.Profile()
+    for n in range(1, 101):
+        profile.runcall(units.money, Decimal(n) * 1_234, "EUR")
+        profile.runcall(units.gpu_hours, n * 3_600_000)
+        profile.runcall(units.percent, n / 200)
+    calls = pstats.Stats(profile).total_calls  # type: ignore[attr-defined]
+    assert calls < 300 * 20

@@ -99,8 +99,8 @@ def charge_list(request: HttpRequest) -> HttpResponse:
         "only": next(iter(teams)) if len(teams) == 1 and rows else team if rows else "",
         "heads": [_head(name) for name in SPLITS[by].fields],
         "page": paged(
-            [_line(row, names, charges[n]) for n, row in enumerate(rows)], request.GET
-        ),
+            list(zip(rows, charges.values(), strict=True)), request.GET
+        ).drawn(lambda line: _line(line[0], names, line[1])),
         "may_lack_workload": by in {"namespace", "workload"},
         "total": {"ms": sum(row.ms for row in rows), "charge": sum(charges.values())},
         "sees_all": visitor.scope.sees_all,

@@ -57,7 +57,7 @@ def contest_list(request: HttpRequest) -> HttpResponse:
         )
     rows = contest_rows(visitor.scope, states=[state] if state else ())
     context = {
-        "page": paged([_line(row) for row in rows], request.GET),
+        "page": paged(rows, request.GET).drawn(_line),
         "chosen": state,  # `state` is that of the page's header
         "states": ContestState.choices,
         "may_answer": PERIODS.allows(visitor.scope),
