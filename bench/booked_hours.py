@@ -1,4 +1,4 @@
-"""C4, C5: usage by hour of a closed month, and how long statements over closed days are planned.
+"""C4, C5, P25: usage by hour of a closed month, and how long statements over closed days plan.
 
 The month is that of `bench.closing`, as small as one of 750 GPUs. The sum of the hours is compared
 with the charges of the close before it is timed.
@@ -38,17 +38,17 @@ BEFORE = Interval.of(
 
 def figures(wanted: set[str]) -> Iterator[Figure]:
     """The figures of this module that are wanted (all when none is named)."""
-    if wanted and not wanted & {"C4", "C5"}:
+    if wanted and not wanted & {"C4", "C5", "P25"}:
         return
     closing.fill(GPUS, ROWS_AN_HOUR)
     closed = close_period(closing.MONTH, now=datetime(2026, 11, 5, tzinfo=UTC))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    yield _by_hour(closed)
+    yield from _by_hour(closed)
     yield _planning()
 
 
-def _by_hour(closed: PeriodRevision) -> Figure:
+def _by_hour(closed: PeriodRevision) -> Iterator[Figure]:
     month = Selection(EVERY, Interval.of(closed.starts_at, closed.ends_at))
     held = closed.lines.exclude(team="platform").exclude(kind="rounding")
     booked = held.aggregate(Sum("charge"))["charge__sum"]
@@ -65,7 +65,9 @@ def _by_hour(closed: PeriodRevision) -> Figure:
     )
     ours, rival = (statistics.median(seconds[name]) for name in ("stored", "divided"))
     what = f"usage by hour of {closed.line_count:,} closed lines, against dividing them"
-    return Figure("C4", what, rival / ours, 4, detail={"ms": ours * 1000})
+    yield Figure("C4", what, rival / ours, 4, detail={"ms": ours * 1000})
+    what = f"usage by hour of {closed.line_count:,} closed lines"
+    yield Figure("P25", what, ours * 1000, 200, "ms", at_most=True)
 
 
 def _divided(closed: PeriodRevision, days: Sequence[date]) -> None:
