@@ -20,10 +20,10 @@ from accounting.queries.audit.entries import (
 )
 from accounting.queries.data_health.issues import OPEN, issue_rows
 from accounting.queries.gpus.fleet import GPU_FILTERS, priced_gpus
-from accounting.queries.gpus.steps import STEPS, gpu_steps
+from accounting.queries.gpus.steps import STEPS, GpuStep, gpu_steps
 from accounting.queries.gpus.timeline import HOLDER_FILTERS, held_stretches, stretch_key
 from accounting.queries.selection import SelectionError, check_word
-from accounting.queries.teams.directory import cluster_rows
+from accounting.queries.teams.directory import ClusterRow, cluster_rows
 from accounting.queries.usage.holds import HOLD_FILTERS, hold_key, hold_rows
 from accounting.queries.usage.intensity import only_pointless, with_intensity
 from accounting.queries.usage.ledger import ledger_rows
@@ -31,11 +31,10 @@ from accounting.queries.usage.usage import usage_stream
 from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
 from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
 from accounting.serializers.data_health import IssueSerializer
-from accounting.serializers.directory import ClusterSerializer
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.gpus import (
     GpuHolderSerializer,
     GpuRowSerializer,
-    GpuStepSerializer,
 )
 from accounting.serializers.usage import (
     USAGE_MEASURES,
@@ -151,14 +150,14 @@ class GpuStepsView(RowsView):
     right = ONE_GPU
     parameters = (*PERIOD, "cluster", "gpu", "step")
 
-    @lists(GpuStepSerializer, parameters)
+    @lists(serializer_of(GpuStep), parameters)
     def get(self, request: Request) -> Response:
         """List steps of one GPU, as long as five-minute data is kept. For finance and
         administrators."""
         step = request.query_params.get("step", "hour")
         check_word("step", step, tuple(STEPS))
         rows = gpu_steps(self.selection(request), STEPS[step])
-        return self.listed(request, rows, GpuStepSerializer)
+        return self.listed(request, rows, serializer_of(GpuStep))
 
 
 class IssuesView(RowsView):
@@ -216,8 +215,8 @@ class ClustersView(RowsView):
 
     subject = "clusters"
 
-    @lists(ClusterSerializer)
+    @lists(serializer_of(ClusterRow))
     def get(self, request: Request) -> Response:
         """List clusters."""
         rows = cluster_rows(scope_of(request.user))
-        return self.listed(request, rows, ClusterSerializer)
+        return self.listed(request, rows, serializer_of(ClusterRow))

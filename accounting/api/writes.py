@@ -16,6 +16,8 @@ from accounting.api.rows import RowsView, admin_of
 from accounting.api.schema import lists, takes
 from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
 from accounting.queries.teams.directory import (
+    BindingRow,
+    TeamRow,
     binding_key,
     binding_rows,
     team_key,
@@ -26,11 +28,10 @@ from accounting.serializers.data_health import (
     KubeStateJobBodySerializer,
     KubeStateJobSerializer,
 )
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.directory import (
     BindingBodySerializer,
-    BindingSerializer,
     TeamBodySerializer,
-    TeamSerializer,
 )
 
 
@@ -52,13 +53,13 @@ class TeamsView(RowsView):
 
     subject = "teams"
 
-    @lists(TeamSerializer)
+    @lists(serializer_of(TeamRow))
     def get(self, request: Request) -> Response:
         """The teams that the person may read."""
         read = partial(team_rows, scope_of(request.user))
-        return self.keyset_page(request, read, team_key, TeamSerializer)
+        return self.keyset_page(request, read, team_key, serializer_of(TeamRow))
 
-    @takes(TeamBodySerializer, TeamSerializer)
+    @takes(TeamBodySerializer, serializer_of(TeamRow))
     def post(self, request: Request) -> Response:
         """Add a team (201), or change the one with this slug (200)."""
         actor = admin_of(request)
@@ -77,7 +78,7 @@ class TeamsView(RowsView):
         )
         row = next(r for r in team_rows(scope_of(actor)) if r.slug == values["slug"])
         made = status.HTTP_200_OK if before else status.HTTP_201_CREATED
-        return Response(TeamSerializer.one(row), status=made)
+        return Response(serializer_of(TeamRow).one(row), status=made)
 
 
 class BindingsView(RowsView):
@@ -85,13 +86,13 @@ class BindingsView(RowsView):
 
     subject = "bindings"
 
-    @lists(BindingSerializer)
+    @lists(serializer_of(BindingRow))
     def get(self, request: Request) -> Response:
         """The rules that the person may read, in their order."""
         read = partial(binding_rows, scope_of(request.user))
-        return self.keyset_page(request, read, binding_key, BindingSerializer)
+        return self.keyset_page(request, read, binding_key, serializer_of(BindingRow))
 
-    @takes(BindingBodySerializer, BindingSerializer)
+    @takes(BindingBodySerializer, serializer_of(BindingRow))
     def post(self, request: Request) -> Response:
         """Add a rule, in the last position unless the body sets one."""
         actor = admin_of(request)
@@ -110,7 +111,9 @@ class BindingsView(RowsView):
             reason=values["reason"],
         )
         row = next(r for r in binding_rows(scope_of(actor)) if r.id == binding.pk)
-        return Response(BindingSerializer.one(row), status=status.HTTP_201_CREATED)
+        return Response(
+            serializer_of(BindingRow).one(row), status=status.HTTP_201_CREATED
+        )
 
 
 class KubeStateJobsView(RowsView):

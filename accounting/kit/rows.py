@@ -7,7 +7,7 @@ writes it.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
@@ -104,7 +104,10 @@ def derived(
 
     def read(found: Any) -> Any:
         for attribute in source.split("."):
-            found = None if found is None else getattr(found, attribute)
+            if isinstance(found, Mapping):
+                found = found[attribute]
+            elif found is not None:
+                found = getattr(found, attribute)
         return found
 
     return Derived(RowColumn(name, type_, source, help, choices), read)
@@ -113,13 +116,14 @@ def derived(
 def member(
     help: str = "",  # noqa: A002
     *,
+    name: str = "",
     choices: Choices | None = None,
 ) -> Callable[[Callable[[Any], _Value]], Derived[_Value]]:
     """A property of a row that is a member; its type is what it returns."""
 
     def declare(read: Callable[[Any], _Value]) -> Derived[_Value]:
         type_ = get_type_hints(read, include_extras=True)["return"]
-        return Derived(RowColumn("", type_, "", help, choices), read)
+        return Derived(RowColumn(name, type_, "", help, choices), read)
 
     return declare
 

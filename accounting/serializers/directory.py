@@ -13,17 +13,6 @@ from accounting.domain.billing.team_names import (
 from accounting.domain.core.written_text import glob_fault
 from accounting.models import BindingKind, Team
 from accounting.queries.selection import SelectionError, parse_instant
-from accounting.serializers.row import IsoField, RowSerializer
-
-
-class TeamSerializer(RowSerializer):
-    """A team."""
-
-    slug = serializers.CharField()
-    name = serializers.CharField()
-    department = serializers.CharField(allow_blank=True)
-    cost_centre = serializers.CharField(allow_blank=True)
-    leads = serializers.ListField(child=serializers.CharField())
 
 
 class TeamBodySerializer(serializers.Serializer[Any]):
@@ -64,21 +53,6 @@ class InstantField(serializers.CharField):
             raise serializers.ValidationError(str(error)) from error
 
 
-class BindingSerializer(RowSerializer):
-    """A rule that assigns usage to a team."""
-
-    id = serializers.IntegerField()
-    position = serializers.IntegerField()
-    kind = serializers.ChoiceField(choices=BindingKind.choices)
-    label = serializers.CharField(  # type: ignore[assignment]  # also a field's own name
-        allow_blank=True
-    )
-    glob = serializers.CharField()
-    team = serializers.CharField()
-    valid_from = IsoField()
-    valid_to = IsoField(allow_null=True)
-
-
 class BindingBodySerializer(serializers.Serializer[Any]):
     """A rule to add."""
 
@@ -108,14 +82,3 @@ class BindingBodySerializer(serializers.Serializer[Any]):
         if fault := glob_fault(attrs["glob"], is_namespace=not needs_label):
             raise serializers.ValidationError({"glob": f"{attrs['glob']!r} {fault}."})
         return attrs
-
-
-class ClusterSerializer(RowSerializer):
-    """A cluster and its current resources."""
-
-    name = serializers.CharField()
-    is_demo = serializers.BooleanField()
-    nodes = serializers.IntegerField()
-    gpus = serializers.IntegerField()
-    sources = serializers.IntegerField()
-    share_policy = serializers.CharField()

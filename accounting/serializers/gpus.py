@@ -120,38 +120,3 @@ class GpuHolderSerializer(RowSerializer):
     unknown_ms = serializers.IntegerField()
     efficiency = NumberField(allow_null=True)
     is_inferred = serializers.BooleanField()
-
-
-class GpuStepSerializer(RowSerializer):
-    """One row of `gpu-steps`: a GPU from `start` on; a value that was not measured is null."""
-
-    gpu = serializers.CharField()
-    start = MomentField(source="at")
-    length_ms = serializers.IntegerField()
-    busy_ms = serializers.IntegerField(source="milliseconds.busy")
-    idle_ms = serializers.IntegerField(source="milliseconds.idle")
-    unknown_ms = serializers.IntegerField(source="milliseconds.unknown")
-    free_ms = serializers.IntegerField(source="milliseconds.free")
-    stranded_ms = serializers.IntegerField(source="milliseconds.stranded")
-    stray_ms = serializers.IntegerField(source="milliseconds.stray")
-    dark_ms = serializers.IntegerField(source="milliseconds.dark")
-    efficiency = NumberField(source="held.efficiency", allow_null=True)
-    memory_bytes = NumberField(
-        source="hard.memory_bytes", allow_null=True, help_text="mean"
-    )
-    peak_memory_bytes = serializers.IntegerField(
-        source="hard.peak_memory_bytes", allow_null=True
-    )
-    power_watts = NumberField(
-        source="hard.power_watts", allow_null=True, help_text="mean"
-    )
-    energy_joules = NumberField(source="hard.energy_joules", allow_null=True)
-    peak_celsius = serializers.IntegerField(source="hard.peak_celsius", allow_null=True)
-    sm_active = NumberField(source="hard.sm_active", allow_null=True)
-    tensor_active = NumberField(source="hard.tensor_active", allow_null=True)
-    dram_active = NumberField(source="hard.dram_active", allow_null=True)
-    throttled = NumberField(
-        source="hard.throttled",
-        allow_null=True,
-        help_text="share of the time with throttled clocks",
-    )

@@ -11,12 +11,10 @@ from accounting.rights import WASTE
 from accounting.serializers.declared import serializer_of
 from scheduler_view.queries.waste.bridge import BridgeRow, bridge_rows
 from scheduler_view.queries.waste.measured_days import waste_days
+from scheduler_view.queries.waste.recommendation_row import RecommendationRow
 from scheduler_view.queries.waste.recommendations import recommendation_rows
 from scheduler_view.queries.waste.row import WasteRow
 from scheduler_view.queries.waste.rows import waste_report
-from scheduler_view.serializers.waste import (
-    RecommendationRowSerializer,
-)
 
 PLACES = 6
 
@@ -70,7 +68,7 @@ class RecommendationsView(RowsView):
     right = WASTE
     parameters = ("team",)
 
-    @lists(RecommendationRowSerializer, parameters)
+    @lists(serializer_of(RecommendationRow), parameters)
     def get(self, request: Request) -> Response:
         """List what could be saved, from the findings of four weeks, and what was decided."""
         rows = recommendation_rows(
@@ -78,4 +76,4 @@ class RecommendationsView(RowsView):
             PLACES,
             teams=self.selection(request).filters.get("team", ()),
         )
-        return self.listed(request, rows, RecommendationRowSerializer)
+        return self.listed(request, rows, serializer_of(RecommendationRow))

@@ -43,6 +43,7 @@ from accounting.queries.finance.bill_variance import (
 )
 from accounting.queries.finance.bills import (
     BillRow,
+    UnmatchedRow,
     bill_key,
     bill_row,
     bill_rows,
@@ -51,11 +52,10 @@ from accounting.queries.finance.bills import (
 from accounting.queries.selection import check_word
 from accounting.rating.billing_settings import billing_at
 from accounting.rights import BILLS
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.finance.bills import (
     BillFinalSerializer,
     BillImportSerializer,
-    BillSerializer,
-    BillUnmatchedSerializer,
     BillVarianceSerializer,
 )
 
@@ -76,12 +76,12 @@ class BillsView(RowsView):
     write_parameters = tuple(FLAGS)
     parser_classes = FILE_PARSERS
 
-    @lists(BillSerializer, parameters)
+    @lists(serializer_of(BillRow), parameters)
     def get(self, request: Request) -> Response:
         """Bills in effect, in the order of their import."""
         month = request.query_params.get("period", "")
         read = partial(bill_rows, scope_of(request.user), currency(), month=month)
-        return self.keyset_page(request, read, bill_key, BillSerializer)
+        return self.keyset_page(request, read, bill_key, serializer_of(BillRow))
 
     @extend_schema(
         request={parser.media_type: OpenApiTypes.BINARY for parser in FILE_PARSERS},
@@ -144,11 +144,11 @@ class BillView(RowsView):
     @extend_schema(
         operation_id="bill_retrieve",
         parameters=[RETRY_AFTER],
-        responses={200: BillSerializer, **problems(*READ_REFUSALS)},
+        responses={200: serializer_of(BillRow), **problems(*READ_REFUSALS)},
     )
     def get(self, request: Request, number: int) -> Response:
         """One bill, also a replaced one."""
-        return Response(BillSerializer.one(_row(request, number)))
+        return Response(serializer_of(BillRow).one(_row(request, number)))
 
 
 class BillVarianceView(RowsView):
@@ -185,11 +185,11 @@ class BillUnmatchedView(RowsView):
     subject = "bills"
     right = BILLS
 
-    @lists(BillUnmatchedSerializer)
+    @lists(serializer_of(UnmatchedRow))
     def get(self, request: Request, number: int) -> Response:
         """By resource and service, the largest cost first."""
         rows = unmatched_rows(_row(request, number).id)
-        return self.listed(request, rows, BillUnmatchedSerializer)
+        return self.listed(request, rows, serializer_of(UnmatchedRow))
 
 
 class BillFinalView(RowsView):
@@ -199,7 +199,7 @@ class BillFinalView(RowsView):
     right = BILLS
     parser_classes = (StrictJsonParser,)
 
-    @takes(BillFinalSerializer, BillSerializer, 409)
+    @takes(BillFinalSerializer, serializer_of(BillRow), 409)
     def post(self, request: Request, number: int) -> Response:
         """The provider has closed the billing period of this bill."""
         values = checked(BillFinalSerializer, request)
@@ -214,7 +214,7 @@ class BillFinalView(RowsView):
                 )
             except BillError as error:
                 raise ConflictError(str(error)) from error
-            return Response(BillSerializer.one(_row(request, number)))
+            return Response(serializer_of(BillRow).one(_row(request, number)))
 
         return answered_once(request, make)
 

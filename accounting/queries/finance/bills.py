@@ -12,6 +12,7 @@ from django.db import connection
 from accounting.access import Scope
 from accounting.domain.billing.bills.words import LEFT_OUT, MATCHED, UNMATCHED
 from accounting.domain.core.interval import HOUR_MS
+from accounting.kit.rows import TextOrNull, column, derived, listed, member
 from accounting.models import Bill
 from accounting.queries.finance.bill_variance import (
     Variance,
@@ -38,8 +39,9 @@ SELECT bill_id, word, sum(rows)::bigint, sum(cost), sum(amount),
 FROM dated GROUP BY bill_id, word
 """
 _UNMATCHED = """
-SELECT word, service, resource, max(resource_name), sub_account, min(billing_on),
-       max(billing_on), sum(rows)::bigint, sum(cost)
+SELECT word, service, resource, max(resource_name) AS resource_name, sub_account,
+       min(billing_on) AS first, max(billing_on) AS last, sum(rows)::bigint AS rows,
+       sum(cost) AS cost
 FROM accounting_billline
 WHERE bill_id = %(bill)s AND word = ANY(%(words)s)
 GROUP BY word, service, resource, sub_account
@@ -71,28 +73,79 @@ class WordSum:
 NOTHING = WordSum(0, Decimal(0), Decimal(0), 0)
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Bill")
 class BillRow:
-    """One bill, in the billing currency but for `cost`.
+    """A provider's bill of one account and billing period.
 
     Attributes:
         state: `reconciled`, `final`, or `replaced` by another file.
         variance: of what is matched; None where nothing is.
     """
 
-    id: int
-    account: str
-    provider: str
-    month: str
-    starts_at: datetime
-    ends_at: datetime
-    revision: int
-    currency: str
-    file_name: str
-    sha256: str
-    imported_at: datetime
-    imported_by: str
-    state: str
+    id: int = column()
+    month: str = column("YYYY-MM")
+    provider: TextOrNull = column()
+    account: str = column()
+    starts_at: datetime = column(name="period_from")
+    ends_at: datetime = column(name="period_to")
+    revision: int = column("1 for the first file")
+    state: str = column("`reconciled`, `final`, or `replaced` by another file")
+
+    @member("of the file")
+    def rows(self) -> int:
+        """Rows of the file, left out ones too."""
+        left_out = sum(self.counted.get(word, 0) for word in LEFT_OUT)
+        return left_out + sum(one.rows for one in self.sums.values())
+
+    @member()
+    def matched_rows(self) -> int:
+        """Rows of nodes and clusters."""
+        return sum(self.sums.get(word, NOTHING).rows for word in MATCHED)
+
+    @member()
+    def unmatched_rows(self) -> int:
+        """Rows of no node and no cluster."""
+        return sum(self.sums.get(word, NOTHING).rows for word in UNMATCHED)
+
+    @member("purchases and taxes")
+    def left_out_rows(self) -> int:
+        """Rows of purchases and taxes."""
+        return sum(self.counted.get(word, 0) for word in LEFT_OUT)
+
+    currency: str = column(name="bill_currency")
+
+    @member("in `bill_currency`")
+    def cost(self) -> Decimal:
+        """What the provider billed, in the currency of the bill."""
+        return sum((one.cost for one in self.sums.values()), Decimal(0))
+
+    @member("in the billing currency; null without a conversion")
+    def billed(self) -> Decimal | None:
+        """What the provider billed; None without a conversion."""
+        return self._amount(self.sums)
+
+    @member("in the billing currency; null without a conversion")
+    def matched(self) -> Decimal | None:
+        """What is of nodes and clusters."""
+        return self._amount(word for word in self.sums if word in MATCHED)
+
+    @member("in the billing currency; null without a conversion")
+    def unmatched(self) -> Decimal | None:
+        """What is of no node and no cluster."""
+        return self._amount(word for word in self.sums if word in UNMATCHED)
+
+    estimated = derived(
+        Decimal | None,
+        "variance.estimated",
+        "our cost of what is matched; null if nothing is, or without a cost price",
+    )
+    variance_shown = derived(
+        Decimal | None, "variance.variance", "matched - estimated", name="variance"
+    )
+    file_name: str = column()
+    sha256: str = column()
+    imported_at: datetime = column()
+    imported_by: TextOrNull = column("null for a command")
     counted: Mapping[str, int]
     sums: Mapping[str, WordSum]
     variance: Variance | None
@@ -103,50 +156,9 @@ class BillRow:
         return date.fromisoformat(f"{self.month}-01")
 
     @property
-    def rows(self) -> int:
-        """Rows of the file, left out ones too."""
-        left_out = sum(self.counted.get(word, 0) for word in LEFT_OUT)
-        return left_out + sum(one.rows for one in self.sums.values())
-
-    @property
-    def cost(self) -> Decimal:
-        """What the provider billed, in the currency of the bill."""
-        return sum((one.cost for one in self.sums.values()), Decimal(0))
-
-    @property
     def unconverted(self) -> int:
         """Rows that are in no amount of the billing currency."""
         return sum(one.unconverted for one in self.sums.values())
-
-    @property
-    def billed(self) -> Decimal | None:
-        """What the provider billed; None without a conversion."""
-        return self._amount(self.sums)
-
-    @property
-    def matched(self) -> Decimal | None:
-        """What is of nodes and clusters."""
-        return self._amount(word for word in self.sums if word in MATCHED)
-
-    @property
-    def unmatched(self) -> Decimal | None:
-        """What is of no node and no cluster."""
-        return self._amount(word for word in self.sums if word in UNMATCHED)
-
-    @property
-    def matched_rows(self) -> int:
-        """Rows of nodes and clusters."""
-        return sum(self.sums.get(word, NOTHING).rows for word in MATCHED)
-
-    @property
-    def unmatched_rows(self) -> int:
-        """Rows of no node and no cluster."""
-        return sum(self.sums.get(word, NOTHING).rows for word in UNMATCHED)
-
-    @property
-    def left_out_rows(self) -> int:
-        """Rows of purchases and taxes."""
-        return sum(self.counted.get(word, 0) for word in LEFT_OUT)
 
     def _amount(self, words: Iterable[str]) -> Decimal | None:
         found = [self.sums[word] for word in words]
@@ -155,21 +167,21 @@ class BillRow:
         return sum((one.amount or Decimal(0) for one in found), Decimal(0))
 
 
-@dataclass(frozen=True, slots=True)
+@listed("BillUnmatched")
 class UnmatchedRow:
-    """Rows of one resource and service that are of no node; `cost` in the bill's currency."""
+    """Rows of one resource and service that are of no node and no cluster."""
 
-    word: str
-    service: str
-    resource: str
-    resource_name: str
-    sub_account: str
-    first: date
-    last: date
-    rows: int
-    cost: Decimal
+    word: str = column()
+    service: TextOrNull = column()
+    resource: TextOrNull = column()
+    resource_name: TextOrNull = column()
+    sub_account: TextOrNull = column()
+    first: date = column(name="first_on")
+    last: date = column(name="last_on")
+    rows: int = column()
+    cost: Decimal = column("in the currency of the bill")
 
-    @property
+    @member(name="what_to_do")
     def advice(self) -> str:
         """What to do."""
         return UNMATCHED[self.word]
@@ -273,7 +285,11 @@ def unmatched_rows(number: int, most: int | None = None) -> list[UnmatchedRow]:
     values: dict[str, Any] = {"bill": number, "words": list(UNMATCHED), "most": most}
     with connection.cursor() as cursor:
         cursor.execute(_UNMATCHED, values)
-        return [UnmatchedRow(*row) for row in cursor.fetchall()]
+        names = [one.name for one in cursor.description]
+        return [
+            UnmatchedRow(**dict(zip(names, row, strict=True)))
+            for row in cursor.fetchall()
+        ]
 
 
 def estimated_by_month() -> dict[str, Decimal | None]:

@@ -1,24 +1,23 @@
 """Price lists with the number of their prices (money.md M13)."""
 
-from dataclasses import dataclass
-
 from django.db.models import Count
 
 from accounting.access import Scope
+from accounting.kit.rows import column, listed
 from accounting.models import PriceKind, PriceList
 from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 
 
-@dataclass(frozen=True, slots=True)
+@listed("ListOfPrices")
 class PriceListRow:
-    """One list. Only finance and admins see lists of costs, and sources."""
+    """Prices of one kind, in one currency, from one source."""
 
-    id: int
-    kind: str
-    name: str
-    currency: str
-    source: str
-    price_count: int
+    id: int = column()
+    kind: str = column("`rate` or `cost`")
+    name: str = column()
+    currency: str = column()
+    source: str = column("a contract or a list; for finance")
+    price_count: int = column()
 
 
 def price_list_key(row: PriceListRow) -> Key:
@@ -35,9 +34,12 @@ def price_list_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[PriceListRow]:
         rows = rows.filter(kind=PriceKind.RATE)
     return [
         PriceListRow(
-            *(row.pk, row.kind, row.name, row.currency),
-            row.source if scope.is_finance else "",
-            row.price_count,  # type: ignore[attr-defined]  # annotated
+            id=row.pk,
+            kind=row.kind,
+            name=row.name,
+            currency=row.currency,
+            source=row.source if scope.is_finance else "",
+            price_count=row.price_count,  # type: ignore[attr-defined]  # annotated
         )
         for row in seek_rows(rows, ("kind", "name", "pk"), seek)
     ]

@@ -1,7 +1,7 @@
 """One GPU by steps of time: its seven states, and the measurements of its exporter."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime, timedelta
 
 from django.db import connection
@@ -10,6 +10,7 @@ from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.domain.core.ledger_line import STATES
 from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.domain.reports.efficiency import StateTimes, times_of
+from accounting.kit.rows import Moment, column, derived, listed
 from accounting.queries.selection import (
     Selection,
     SelectionError,
@@ -23,17 +24,36 @@ from accounting.rating.states_sql import sums
 STEPS = {"window": WINDOW_MS, "hour": HOUR_MS}
 
 
-@dataclass(frozen=True, slots=True)
+@listed("GpuStep")
 class GpuStep:
-    """A GPU from `at` on: all its instances and holders, and its unallocated time.
+    """One row of `gpu-steps`: a GPU from `start` on; a value that was not measured is null.
 
     Attributes:
         hard: of the whole GPU; power and temperature are also measured while it is unallocated.
     """
 
-    gpu: str
-    at: datetime
-    length_ms: int
+    gpu: str = column()
+    at: Moment = column(name="start")
+    length_ms: int = column()
+    busy_ms = derived(int, "milliseconds.busy")
+    idle_ms = derived(int, "milliseconds.idle")
+    unknown_ms = derived(int, "milliseconds.unknown")
+    free_ms = derived(int, "milliseconds.free")
+    stranded_ms = derived(int, "milliseconds.stranded")
+    stray_ms = derived(int, "milliseconds.stray")
+    dark_ms = derived(int, "milliseconds.dark")
+    efficiency = derived(float | None, "held.efficiency")
+    memory_bytes = derived(float | None, "hard.memory_bytes", "mean")
+    peak_memory_bytes = derived(int | None, "hard.peak_memory_bytes")
+    power_watts = derived(float | None, "hard.power_watts", "mean")
+    energy_joules = derived(float | None, "hard.energy_joules")
+    peak_celsius = derived(int | None, "hard.peak_celsius")
+    sm_active = derived(float | None, "hard.sm_active")
+    tensor_active = derived(float | None, "hard.tensor_active")
+    dram_active = derived(float | None, "hard.dram_active")
+    throttled = derived(
+        float | None, "hard.throttled", "share of the time with throttled clocks"
+    )
     milliseconds: Mapping[str, int]
     samples_used: int
     samples_expected: int
@@ -104,12 +124,13 @@ def gpu_steps(selection: Selection, step_ms: int) -> list[GpuStep]:
     count = len(STATES)
     return [
         GpuStep(
-            uuids[0],
-            at,
-            step_ms,
-            dict(zip(STATES, row[:count], strict=True)),
-            *(row[count], row[count + 1]),
-            Intensity(**dict(zip(_HARD, hard[at], strict=True)))
+            gpu=uuids[0],
+            at=at,
+            length_ms=step_ms,
+            milliseconds=dict(zip(STATES, row[:count], strict=True)),
+            samples_used=row[count],
+            samples_expected=row[count + 1],
+            hard=Intensity(**dict(zip(_HARD, hard[at], strict=True)))
             if at in hard
             else NOT_OBSERVED,
         )

@@ -8,8 +8,10 @@ from accounting.access import Scope
 from accounting.domain.core.money import amount_of
 from accounting.domain.reports.rows import UsageRow
 from accounting.domain.units.mig_profiles import Policy
+from accounting.kit.rows import OffsetInstant, column, listed
 from accounting.models import (
     Binding,
+    BindingKind,
     Cluster,
     Membership,
     PriceKind,
@@ -24,17 +26,17 @@ from accounting.queries.share_policies import policies_now
 from accounting.queries.usage.usage import usage_rows
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Team")
 class TeamRow:
-    """One team that the person may read."""
+    """A team."""
 
+    slug: str = column()
+    name: str = column()
+    department: str = column()
+    cost_centre: str = column()
+    leads: tuple[str, ...] = column()
     id: int
-    slug: str
-    name: str
-    department: str
-    cost_centre: str
     colour_slot: int
-    leads: tuple[str, ...]
 
 
 def team_key(row: TeamRow) -> Key:
@@ -56,30 +58,30 @@ def team_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[TeamRow]:
         leads.setdefault(team, []).append(name)
     return [
         TeamRow(
-            team.pk,
-            team.slug,
-            team.name,
-            team.department,
-            team.cost_centre,
-            team.colour_slot,
-            tuple(leads.get(team.pk, ())),
+            id=team.pk,
+            slug=team.slug,
+            name=team.name,
+            department=team.department,
+            cost_centre=team.cost_centre,
+            colour_slot=team.colour_slot,
+            leads=tuple(leads.get(team.pk, ())),
         )
         for team in seek_rows(teams, ("slug",), seek)
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Binding")
 class BindingRow:
-    """One rule that assigns usage to a team."""
+    """A rule that assigns usage to a team."""
 
-    id: int
-    position: int
-    kind: str
-    label: str
-    glob: str
-    team: str
-    valid_from: datetime
-    valid_to: datetime | None
+    id: int = column()
+    position: int = column()
+    kind: str = column(choices=BindingKind)
+    label: str = column()
+    glob: str = column()
+    team: str = column()
+    valid_from: OffsetInstant = column()
+    valid_to: OffsetInstant | None = column()
 
 
 def binding_key(row: BindingRow) -> Key:
@@ -94,14 +96,14 @@ def binding_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[BindingRow]:
         rows = rows.filter(team_id__in=scope.team_ids)
     return [
         BindingRow(
-            row.pk,
-            row.position,
-            row.kind,
-            row.label,
-            row.glob,
-            row.team.slug,
-            row.valid_from,
-            row.valid_to,
+            id=row.pk,
+            position=row.position,
+            kind=row.kind,
+            label=row.label,
+            glob=row.glob,
+            team=row.team.slug,
+            valid_from=row.valid_from,
+            valid_to=row.valid_to,
         )
         for row in seek_rows(rows, ("position", "pk"), seek)
     ]
@@ -169,16 +171,16 @@ def price_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[PriceRow]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Cluster")
 class ClusterRow:
-    """One cluster and its current nodes and GPUs."""
+    """A cluster and its current resources."""
 
-    name: str
-    is_demo: bool
-    nodes: int
-    gpus: int
-    sources: int
-    share_policy: str
+    name: str = column()
+    is_demo: bool = column()
+    nodes: int = column()
+    gpus: int = column()
+    sources: int = column()
+    share_policy: str = column()
 
 
 def cluster_rows(scope: Scope) -> list[ClusterRow]:
@@ -190,12 +192,12 @@ def cluster_rows(scope: Scope) -> list[ClusterRow]:
     shares = policies_now()
     return [
         ClusterRow(
-            row.name,
-            row.is_demo,
-            fleets[row.name].nodes if row.name in fleets else 0,
-            fleets[row.name].gpus if row.name in fleets else 0,
-            row.sources.count(),
-            shares.get(row.pk, Policy.COMPUTE.value),
+            name=row.name,
+            is_demo=row.is_demo,
+            nodes=fleets[row.name].nodes if row.name in fleets else 0,
+            gpus=fleets[row.name].gpus if row.name in fleets else 0,
+            sources=row.sources.count(),
+            share_policy=shares.get(row.pk, Policy.COMPUTE.value),
         )
         for row in rows
     ]

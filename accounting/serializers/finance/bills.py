@@ -12,7 +12,6 @@ from accounting.serializers.row import (
     GpuHoursField,
     MoneyField,
     RowSerializer,
-    SecondsField,
     TextOrNullField,
 )
 
@@ -49,42 +48,6 @@ class BillWordSerializer(RowSerializer):
     currency = serializers.CharField(source="bill.currency")
 
 
-class BillSerializer(RowSerializer):
-    """A provider's bill of one account and billing period."""
-
-    id = serializers.IntegerField()
-    month = serializers.CharField(help_text="YYYY-MM")
-    provider = TextOrNullField()
-    account = serializers.CharField()
-    period_from = SecondsField(source="starts_at")
-    period_to = SecondsField(source="ends_at")
-    revision = serializers.IntegerField(help_text="1 for the first file")
-    state = serializers.CharField(
-        help_text="`reconciled`, `final`, or `replaced` by another file"
-    )
-    rows = serializers.IntegerField(help_text="of the file")
-    matched_rows = serializers.IntegerField()
-    unmatched_rows = serializers.IntegerField()
-    left_out_rows = serializers.IntegerField(help_text="purchases and taxes")
-    bill_currency = serializers.CharField(source="currency")
-    cost = MoneyField(help_text="in `bill_currency`")
-    billed = MoneyField(allow_null=True, help_text=_CONVERTED)
-    matched = MoneyField(allow_null=True, help_text=_CONVERTED)
-    unmatched = MoneyField(allow_null=True, help_text=_CONVERTED)
-    estimated = MoneyField(
-        source="variance.estimated",
-        allow_null=True,
-        help_text="our cost of what is matched; null if nothing is, or without a cost price",
-    )
-    variance = MoneyField(
-        source="variance.variance", allow_null=True, help_text="matched - estimated"
-    )
-    file_name = serializers.CharField()
-    sha256 = serializers.CharField()
-    imported_at = SecondsField()
-    imported_by = TextOrNullField(help_text="null for a command")
-
-
 class BillFinalSerializer(serializers.Serializer[Any]):
     """Why a bill is final."""
 
@@ -114,21 +77,6 @@ class BillVarianceSerializer(RowSerializer):
         help_text="with GPU time of the same models and lifecycles"
     )
     without_cost_gpu_hours = GpuHoursField(source="without_cost_ms")
-
-
-class BillUnmatchedSerializer(RowSerializer):
-    """Rows of one resource and service that are of no node and no cluster."""
-
-    word = serializers.CharField()
-    service = TextOrNullField()
-    resource = TextOrNullField()
-    resource_name = TextOrNullField()
-    sub_account = TextOrNullField()
-    first_on = serializers.DateField(source="first")
-    last_on = serializers.DateField(source="last")
-    rows = serializers.IntegerField()
-    cost = MoneyField(help_text="in the currency of the bill")
-    what_to_do = serializers.CharField(source="advice")
 
 
 class RowFaultSerializer(RowSerializer):

@@ -4,21 +4,6 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.serializers.row import RowSerializer
-
-
-class ListOfPricesSerializer(RowSerializer):
-    """Prices of one kind, in one currency, from one source."""
-
-    id = serializers.IntegerField()
-    kind = serializers.CharField(help_text="`rate` or `cost`")
-    name = serializers.CharField()
-    currency = serializers.CharField()
-    source = serializers.CharField(  # type: ignore[assignment]  # also a field's own name
-        allow_blank=True, help_text="a contract or a list; for finance"
-    )
-    price_count = serializers.IntegerField()
-
 
 class PriceListBodySerializer(serializers.Serializer[Any]):
     """A list to create."""

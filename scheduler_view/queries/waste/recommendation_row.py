@@ -1,21 +1,20 @@
 """A recommendation, and those about work of one family."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
-from scheduler_view.domain.waste.recommend import WeekWaste
+from accounting.kit.rows import Moment, TextOrNull, column, derived, listed
+from scheduler_view.domain.waste.recommend import Confidence, Effort, WeekWaste
 from scheduler_view.models import RecommendationState
 from scheduler_view.queries.waste.row import WasteRow
 
 Subject = tuple[int, str, int, int, int]  # cluster, rule, team, workload, node; 0: none
 
 
-@dataclass(frozen=True, slots=True)
+@listed("RecommendationRow")
 class RecommendationRow:
-    """What could be saved at one work unit or node, and what was decided.
+    """What a month could save at one work unit or node, and what was decided about it.
 
     Attributes:
         subject: identifies it in forms.
@@ -30,25 +29,41 @@ class RecommendationRow:
         quota_version: of the quota.
     """
 
+    rule = derived(str, "row.rule")
+    cluster = derived(str, "row.cluster")
+    team = derived(TextOrNull, "row.team", "null for free time of a node")
+    namespace = derived(TextOrNull, "row.namespace")
+    workload_kind = derived(TextOrNull, "row.kind")
+    workload = derived(TextOrNull, "row.workload")
+    node = derived(TextOrNull, "row.node")
+    advice: str = column()
+    low: Decimal | None = column("of a month; null without a price", name="saving_low")
+    high: Decimal | None = column(name="saving_high")
+    currency = derived(TextOrNull, "row.currency")
+    confidence: str = column(choices=Confidence)
+    effort: str = column(choices=Effort)
+    state: str = column(
+        "open, accepted, dismissed or done", default=RecommendationState.OPEN
+    )
+    owner: TextOrNull = column(default="")
+    reason: TextOrNull = column(default="")
+    decided_at: Moment | None = column(default=None)
+    saved: Decimal | None = column(
+        "of a month, measured since the decision; null in its first week", default=None
+    )
+    quota: int | None = column(default=None)
+    smaller: int | None = column(name="smaller_quota", default=None)
+    is_steady: bool = column(
+        "false if its weeks differ too much to claim a saving of a month", default=True
+    )
+    measured_days: int = column(
+        "that the saving is scaled to a month of 30 days from", default=0
+    )
     subject: Subject
     row: WasteRow
-    low: Decimal | None
-    high: Decimal | None
     gpus: Fraction
-    confidence: str
-    effort: str
-    advice: str
     raw_per_day: Decimal
     weeks: tuple[WeekWaste, ...] = ()
-    is_steady: bool = True
-    measured_days: int = 0
-    state: str = RecommendationState.OPEN
-    owner: str = ""
-    reason: str = ""
-    decided_at: datetime | None = None
-    saved: Decimal | None = None
-    quota: int | None = None
-    smaller: int | None = None
     quota_version: int = 0
 
     @property

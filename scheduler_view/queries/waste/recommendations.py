@@ -162,18 +162,18 @@ class _SavingsReader:
         days = sum(part.days for part in parts)
         raw = sum((part.raw for part in parts), Fraction(0)) / days
         return RecommendationRow(
-            subject,
-            row,
-            charge_of(saving.low, self._places) if has_price else None,
-            charge_of(saving.high, self._places) if has_price else None,
-            saving.gpus,
-            saving.confidence.value,
-            EFFORTS[WasteRule(row.rule)].value,
-            row.advice,
-            _six_places(raw),
-            tuple(parts),
-            saving.is_steady,
-            saving.days,
+            subject=subject,
+            row=row,
+            low=charge_of(saving.low, self._places) if has_price else None,
+            high=charge_of(saving.high, self._places) if has_price else None,
+            gpus=saving.gpus,
+            confidence=saving.confidence.value,
+            effort=EFFORTS[WasteRule(row.rule)].value,
+            advice=row.advice,
+            raw_per_day=_six_places(raw),
+            weeks=tuple(parts),
+            is_steady=saving.is_steady,
+            measured_days=saving.days,
         )
 
     def with_decisions(

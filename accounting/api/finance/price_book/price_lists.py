@@ -21,12 +21,13 @@ from accounting.api.schema import lists, takes
 from accounting.api.writes import checked
 from accounting.models import PriceList
 from accounting.queries.finance.price_lists import (
+    PriceListRow,
     price_list_key,
     price_list_row,
     price_list_rows,
 )
+from accounting.serializers.declared import serializer_of
 from accounting.serializers.finance.price_lists import (
-    ListOfPricesSerializer,
     PriceListBodySerializer,
     PriceListChangeSerializer,
 )
@@ -37,13 +38,15 @@ class PriceListsView(RowsView):
 
     subject = "price-lists"
 
-    @lists(ListOfPricesSerializer)
+    @lists(serializer_of(PriceListRow))
     def get(self, request: Request) -> Response:
         """Every list, by its kind and name."""
         read = partial(price_list_rows, scope_of(request.user))
-        return self.keyset_page(request, read, price_list_key, ListOfPricesSerializer)
+        return self.keyset_page(
+            request, read, price_list_key, serializer_of(PriceListRow)
+        )
 
-    @takes(PriceListBodySerializer, ListOfPricesSerializer, 409)
+    @takes(PriceListBodySerializer, serializer_of(PriceListRow), 409)
     def post(self, request: Request) -> Response:
         """Create a list without prices."""
         actor = admin_of(request)
@@ -64,7 +67,7 @@ class PriceListView(RowsView):
 
     subject = "price-lists"
 
-    @takes(PriceListChangeSerializer, ListOfPricesSerializer, 409)
+    @takes(PriceListChangeSerializer, serializer_of(PriceListRow), 409)
     def patch(self, request: Request, number: int) -> Response:
         """Rename a list, or change its source. Its kind and currency do not change."""
         actor = admin_of(request)
@@ -91,7 +94,7 @@ class PriceListView(RowsView):
 
 def _answer(actor: Any, number: int, code: int) -> Response:
     row = price_list_row(scope_of(actor), number)
-    return Response(ListOfPricesSerializer.one(row), status=code)
+    return Response(serializer_of(PriceListRow).one(row), status=code)
 
 
 def _refusal(error: PriceListError) -> exceptions.APIException:

@@ -11,13 +11,14 @@ from accounting.access import EVERYTHING, Scope
 from accounting.domain.core.ledger_line import STATES
 from accounting.models import Team
 from accounting.queries.gpus.fleet import PricedGpu, gpu_money, gpu_rows
-from accounting.queries.gpus.steps import STEPS, gpu_steps
+from accounting.queries.gpus.steps import STEPS, GpuStep, gpu_steps
 from accounting.queries.gpus.timeline import held_stretches, presences
 from accounting.queries.selection import Selection, SelectionError
 from accounting.queries.usage.intensity import with_intensity
 from accounting.queries.usage.ledger import HiddenError
 from accounting.queries.usage.usage import usage_stream
-from accounting.serializers.gpus import GpuRowSerializer, GpuStepSerializer
+from accounting.serializers.declared import serializer_of
+from accounting.serializers.gpus import GpuRowSerializer
 from accounting.serializers.usage import UsageRowSerializer
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.euros import eur, number
@@ -163,6 +164,6 @@ def test_steps_of_a_gpu_sum_to_its_ledger() -> None:
     assert (first.held.efficiency, last.held.efficiency) == (0.5, 0.9)
     watts = [one.hard.power_watts for one in gpu_steps(selection, STEPS["window"])]
     assert watts == [300.0] * 6 + [500.0] * 6
-    assert GpuStepSerializer.one(first)["power_watts"] == 300.0
+    assert serializer_of(GpuStep).one(first)["power_watts"] == 300.0
     with pytest.raises(SelectionError, match="specify one GPU"):
         gpu_steps(Selection(EVERYTHING), STEPS["hour"])
