@@ -169,13 +169,19 @@ class NodeFact(models.Model):
     """Capacity and labels of a node from one sample on, until the next row of that node.
 
     `capacity` is units by Kubernetes resource (as kube-state spells it); `labels` are kube-state's
-    `label_*` keys. Reports use the derived columns.
+    `label_*` keys, and `gpu_labels` those of them that say what its GPU resources are. Reports use
+    the derived columns.
     """
 
     node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="facts")
     valid_from = models.DateTimeField()
     capacity = models.JSONField(default=dict)
     labels = models.JSONField(default=dict)
+    gpu_labels = models.GeneratedField(
+        expression=models.Func(F("labels"), function="accounting_gpu_labels"),
+        output_field=models.JSONField(),
+        db_persist=True,
+    )
     model = models.CharField(max_length=200, blank=True)
     lifecycle = models.CharField(max_length=16, default="unknown")
     instance_type = models.CharField(max_length=100, blank=True)

@@ -11,7 +11,7 @@ from accounting.domain.core.rounding import half_even
 from accounting.domain.units.gpu_units import NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import Cluster, PriceKind, UnitPrice
-from accounting.queries.gpus.node_facts import present_facts
+from accounting.queries.gpus.node_facts import alike_nodes
 from accounting.queries.resources import added_resources
 from scheduler_view.domain.quotas.quota_key import is_dra
 from scheduler_view.domain.quotas.spend import UnitRates
@@ -48,23 +48,21 @@ def supply_of(cluster: Cluster) -> Supply:
     added = added_resources()
     names = {sanitised(resource): resource for resource in added}
     capacity: dict[str, int] = {}
-    kinds: list[NodeKind] = []
-    nodes: list[int] = []
-    for fact in present_facts(cluster.pk):
+    kinds: dict[str, NodeKind] = {}
+    for group in alike_nodes(cluster.pk):
+        if group.capacity is None:
+            continue
         units = {
             resource: int(count)
-            for name, count in fact.capacity.items()
+            for name, count in group.capacity.items()
             if (resource := kubernetes_resource(name, names) or name)
         }
         for resource, count in units.items():
-            capacity[resource] = capacity.get(resource, 0) + count
-        kind = NodeKind(fact.model, fact.lifecycle, NodeFacts(units, fact.labels))
-        if kind not in kinds:
-            kinds.append(kind)
-            nodes.append(0)
-        nodes[kinds.index(kind)] += 1
-    counted = [replace(kind, nodes=n) for kind, n in zip(kinds, nodes, strict=True)]
-    return Supply(capacity, counted, added)
+            capacity[resource] = capacity.get(resource, 0) + count * group.nodes
+        kind = NodeKind(group.model, group.lifecycle, NodeFacts(units, group.labels), 0)
+        known = kinds.setdefault(repr(kind), kind)
+        kinds[repr(kind)] = replace(known, nodes=known.nodes + group.nodes)
+    return Supply(capacity, list(kinds.values()), added)
 
 
 def rates_of(

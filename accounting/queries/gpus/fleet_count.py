@@ -10,11 +10,11 @@ from math import ceil
 
 from django.db import connection
 
-from accounting.domain.core.read_once import together
 from accounting.domain.units.gpu_units import WHOLE, NodeFacts, unit_of
 from accounting.domain.units.resources import kubernetes_resource, sanitised
 from accounting.models import NodeFact
-from accounting.queries.gpus.node_facts import present_facts
+from accounting.queries.clusters import clusters_named
+from accounting.queries.gpus.node_facts import alike_nodes
 from accounting.queries.resources import added_resources
 
 
@@ -66,29 +66,41 @@ class FleetCount:
 
 def fleet_count(offers: Iterable[NodeOffer]) -> FleetCount:
     """The sum over nodes."""
+    return _sum((1, offer) for offer in offers)
+
+
+def _sum(offers: Iterable[tuple[int, NodeOffer]]) -> FleetCount:
+    """The sum of as many nodes of each kind."""
     found = list(offers)
     names = ("gpus", "whole", "shared", "shared_units", "divided", "parts")
-    sums = {name: sum(getattr(one, name) for one in found) for name in names}
-    return FleetCount(nodes=len(found), **sums)
+    sums = {name: sum(n * getattr(one, name) for n, one in found) for name in names}
+    return FleetCount(nodes=sum(n for n, _ in found), **sums)
 
 
-def fleets_by_cluster(
-    clusters: Sequence[str] | None = None,
-) -> dict[str, FleetCount]:
-    """The current fleet of each cluster with GPUs, by the cluster's name."""
-    found: dict[str, list[NodeOffer]] = {}
-    for offer in node_offers(clusters):
-        found.setdefault(offer.cluster, []).append(offer)
-    return {name: fleet_count(offers) for name, offers in found.items()}
+def fleets_by_cluster() -> dict[str, FleetCount]:
+    """The current fleet of each cluster with GPUs, by its name; nodes are read by kind."""
+    added = added_resources()
+    found = {
+        one.name: [
+            (
+                group.nodes,
+                _offer("", "", group.gpus, group.capacity, group.labels, added),
+            )
+            for group in alike_nodes(one.pk)
+            if group.gpus
+        ]
+        for one in clusters_named()
+    }
+    return {name: _sum(offers) for name, offers in found.items() if offers}
 
 
 _PRESENT = """
-    SELECT c.id, c.name, n.name, n.id, count(DISTINCT p.gpu_id)
+    SELECT c.name, n.name, n.id, count(DISTINCT p.gpu_id)
     FROM accounting_gpupresence p
     JOIN accounting_node n ON n.id = p.node_id
     JOIN accounting_cluster c ON c.id = n.cluster_id
     WHERE p.end_ms IS NULL AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
-    GROUP BY c.id, c.name, n.name, n.id ORDER BY c.name, n.name
+    GROUP BY c.name, n.name, n.id ORDER BY c.name, n.name
 """
 
 
@@ -98,13 +110,18 @@ def node_offers(clusters: Sequence[str] | None = None) -> list[NodeOffer]:
     with connection.cursor() as cursor:
         cursor.execute(_PRESENT, {"clusters": names})
         present = cursor.fetchall()
-    numbers = dict.fromkeys(number for number, *_ in present)
-    together(numbers)
-    facts = {fact.node_id: fact for one in numbers for fact in present_facts(one)}
+    rows = NodeFact.objects.filter(node__in=[node for _, _, node, _ in present])
+    latest = rows.order_by("node_id", "-valid_from").distinct("node_id")
+    facts = {
+        node: (capacity, labels)
+        for node, capacity, labels in latest.values_list(
+            "node_id", "capacity", "gpu_labels"
+        )
+    }
     added = added_resources()
     return [
-        _offer(cluster, name, gpus, facts.get(node), added)
-        for _, cluster, name, node, gpus in present
+        _offer(cluster, name, gpus, *facts.get(node, (None, {})), added)
+        for cluster, name, node, gpus in present
     ]
 
 
@@ -112,17 +129,18 @@ def _offer(
     cluster: str,
     node: str,
     gpus: int,
-    fact: NodeFact | None,
+    said_capacity: Mapping[str, int] | None,
+    labels: Mapping[str, str],
     added: Mapping[str, Fraction],
 ) -> NodeOffer:
-    if fact is None or not fact.capacity:  # not known how they are offered
+    if not said_capacity:  # not known how they are offered
         return NodeOffer(cluster, node, gpus, gpus)
     spelled = {sanitised(resource): resource for resource in added}
     capacity = {
         kubernetes_resource(name, spelled) or name: int(count)
-        for name, count in fact.capacity.items()
+        for name, count in said_capacity.items()
     }
-    said = NodeFacts(capacity, fact.labels)
+    said = NodeFacts(capacity, labels)
     whole = shared = shared_units = parts = 0
     for resource, count in capacity.items():
         unit = unit_of(resource, said, added)
@@ -146,5 +164,5 @@ def _offer(
         shared_units,
         gpus - whole - shared if parts else 0,
         parts,
-        fact.labels.get("unschedulable") == "true",
+        labels.get("unschedulable") == "true",
     )

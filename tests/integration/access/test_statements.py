@@ -27,7 +27,7 @@ MOST = {
     "/teams/vision": 34,
     "/teams/vision?range=last-7-days": 37,
     "/teams/vision/workloads": 13,
-    "/quotas": 26,
+    "/quotas": 25,
     "/quotas/limits": 21,
     "/tiers": 19,
     "/queues": 17,
