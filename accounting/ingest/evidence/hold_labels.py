@@ -6,7 +6,7 @@ count for it now.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from accounting.domain.core.interval import FAR_MS, Interval
@@ -74,7 +74,7 @@ def complete(
     Returns:
         The derived holds with all their samples.
     """
-    others = _Evidence(inventory, touched)
+    others = _Evidence.of(inventory, touched)
     counted = [found for one in settled if (found := others.counting(one, near))]
     elsewhere = _labels_of_stale(cluster, counted, inventory, derived, ids)
     held = Counter(one.hold.uid for one in settled)
@@ -104,12 +104,41 @@ def complete(
     return replace(derived, holds=holds)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Evidence:
-    """The inputs that determine whether the counts of other hours are still valid."""
+    """The inputs that determine whether the counts of other hours are still valid.
 
-    inventory: Inventory
-    touched: ChangedRecords
+    Looked up by node: a large cluster has as many holds as GPUs.
+
+    Attributes:
+        own_pods: pods of exporters that were found to be such now.
+        renamed: nodes with GPUs of scrapers whose labels are read otherwise now.
+        sampled: by node, the hours in which its GPUs were sampled.
+    """
+
+    own_pods: Collection[tuple[str, str]]
+    renamed: Collection[str]
+    sampled: Mapping[str, Interval]
+
+    @classmethod
+    def of(cls, inventory: Inventory, touched: ChangedRecords) -> "_Evidence":
+        """Those of an inventory, after samples changed some of its records."""
+        renamed = set()
+        ends: dict[str, tuple[int, int]] = {}
+        for record in inventory.gpus.values():
+            for place, found in record.spans.items():
+                if place.scraper in touched.renaming:
+                    renamed.add(place.node)
+                first_ms, last_ms = ends.get(place.node, (FAR_MS, 0))
+                for span in (found[0], found[-1]):
+                    first_ms = min(first_ms, span.first_ms)
+                    last_ms = max(last_ms, span.last_ms)
+                ends[place.node] = first_ms, last_ms
+        sampled = {
+            node: whole_hours(Interval(first_ms, last_ms + 1))
+            for node, (first_ms, last_ms) in ends.items()
+        }
+        return cls(touched.own_pods, renamed, sampled)
 
     def counting(self, one: StoredHold, near: Interval) -> _Counting | None:
         """How a hold is counted; None if none of it is loaded and its counts are complete."""
@@ -121,7 +150,8 @@ class _Evidence:
         is_same = (
             kept is not None
             and (kept.node, kept.is_shared) == (hold.node, hold.is_shared)
-            and not self._is_renamed(hold)
+            and (hold.namespace, hold.pod) not in self.own_pods
+            and hold.node not in self.renamed
         )
         if kept is not None and is_same:
             if kept.held == held and held.intersection(near) is None:
@@ -129,37 +159,14 @@ class _Evidence:
             stale = stale_hours(kept.held, held)
         else:
             stale = [whole_hours(held)]
-        known = self._sampled(hold.node)
+        known = self.sampled.get(hold.node)  # other hours have no labels
         stale = [
             part
             for period in without(stale, near)
-            if (part := period.intersection(known)) is not None
+            if known and (part := period.intersection(known)) is not None
         ]
         tally = kept.tally if kept is not None and is_same else Tally()
         return _Counting(one, tally, stale)
-
-    def _is_renamed(self, hold: Hold) -> bool:
-        """True if labels of a hold turned out to name an exporter's own pod (trap T6)."""
-        if (hold.namespace, hold.pod) in self.touched.own_pods:
-            return True
-        return bool(self.touched.renaming) and any(
-            place.node == hold.node and place.scraper in self.touched.renaming
-            for record in self.inventory.gpus.values()
-            for place in record.spans
-        )
-
-    def _sampled(self, node: str) -> Interval:
-        """The hours in which GPUs of a node were sampled: other hours have no labels."""
-        spans = [
-            span
-            for record in self.inventory.gpus.values()
-            for place, found in record.spans.items()
-            if place.node == node
-            for span in (found[0], found[-1])
-        ]
-        first_ms = min((span.first_ms for span in spans), default=FAR_MS)
-        last_ms = max((span.last_ms for span in spans), default=FAR_MS)
-        return whole_hours(Interval(min(first_ms, last_ms), last_ms + 1))
 
 
 def _labels_of_stale(
