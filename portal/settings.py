@@ -113,10 +113,21 @@ SESSION = {
     "tcp_keepalives_idle": "60",  # seconds; the default of Linux is two hours
     "tcp_keepalives_interval": "15",
     "tcp_keepalives_count": "4",
+    # Keepalives are silent while a reply is on its way: Linux then tries for 15 minutes.
+    "tcp_user_timeout": "2min",
 }
-DATABASES["default"]["OPTIONS"].setdefault(
-    "options", " ".join(f"-c {name}={value}" for name, value in SESSION.items())
-)
+# The same of our side: a process must not wait for hours for a server that is gone.
+CONNECTION = {
+    "keepalives_idle": "60",
+    "keepalives_interval": "15",
+    "keepalives_count": "4",
+    "tcp_user_timeout": "120000",  # milliseconds
+}
+DATABASES["default"]["OPTIONS"] = {
+    **CONNECTION,
+    "options": " ".join(f"-c {name}={value}" for name, value in SESSION.items()),
+    **DATABASES["default"]["OPTIONS"],
+}
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # survives a restart of PostgreSQL
 PGHISTORY_DEFAULT_TRACKERS = (  # a removed row leaves its last state in the history
     InsertEvent(),

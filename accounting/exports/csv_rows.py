@@ -96,7 +96,7 @@ def _copied(export: Export, block: dict[str, Any], *, guarded: bool) -> Iterator
     with (
         connection.wrap_database_errors,
         connection.cursor() as cursor,
-        cursor.copy(statement, values) as copy,
+        _patient(cursor).copy(statement, values) as copy,
     ):
         held: list[Any] = []
         size = 0
@@ -109,3 +109,9 @@ def _copied(export: Export, block: dict[str, Any], *, guarded: bool) -> Iterator
                 size = 0
         if held:
             yield b"".join(held)
+
+
+def _patient(cursor: Any) -> Any:
+    """A cursor whose server waits for a slow reader of the file: no machine is lost there."""
+    cursor.execute("SET LOCAL tcp_user_timeout = 0")
+    return cursor

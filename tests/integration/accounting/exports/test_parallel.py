@@ -6,6 +6,7 @@ Not here: how fast it is (`bench/exports.py`, P9).
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import DataError, connection
@@ -60,6 +61,20 @@ def test_two_connections_give_the_bytes_of_one(tmp_path: Path) -> None:
     threads = threading.active_count()
     assert write_file(FOCUS, tmp_path).path.read_bytes() == wanted
     wait_for_end(threads)
+
+
+def test_slow_reader_is_not_taken_for_a_lost_machine() -> None:
+    """The server sends nothing for as long as the file is not read (`portal.settings.SESSION`)."""
+    book(random_lines(23, 40), is_closed=False)
+    asked = []
+
+    def note(execute: Any, sql: str, *more: Any) -> Any:
+        asked.append(sql)
+        return execute(sql, *more)
+
+    with snapshot(), connection.execute_wrapper(note):
+        assert list(csv_parts(prepare(FOCUS)))
+    assert "SET LOCAL tcp_user_timeout = 0" in asked
 
 
 def test_all_rows_are_of_one_moment(tmp_path: Path) -> None:
