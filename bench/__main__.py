@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P10, P16 to P27, G1, G2, C1 to C5, K1, K2, backfill, and alternatives.
+"""`make bench`: P1 to P10, P16 to P28, G1, G2, C1 to C5, K1, K2, backfill, and alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -45,6 +45,7 @@ def main() -> int:
             rollups,
             scale_pages,
             simulator,
+            two_hosts,
             waits,
             web,
             writes,
@@ -71,6 +72,7 @@ def main() -> int:
             drift.figures(wanted),
             plan.figures(wanted),
             backfill.figures(wanted, options.hours),
+            two_hosts.figures(wanted),
             web.figures(wanted),
             opencost.figures(wanted),
             scale_pages.figures(wanted, sizes),

@@ -37,7 +37,7 @@ def test_both_ends_give_a_lost_machine_up(over_network: psycopg.Connection) -> N
     found = over_network.execute(
         "SELECT name, setting::int FROM pg_settings WHERE name ~ '^tcp_'"
     ).fetchall()
-    theirs = dict(found)
+    theirs: dict[str, int] = dict(found)
     with socket.socket(fileno=os.dup(over_network.fileno())) as own:
         idle, every, count, given_up = (
             own.getsockopt(socket.IPPROTO_TCP, option)

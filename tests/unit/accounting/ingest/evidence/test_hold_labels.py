@@ -33,7 +33,7 @@ class Read(dict[str, GpuRecord]):
     def values(self) -> ValuesView[str, GpuRecord]:  # type: ignore[type-arg,override]
         """Counted."""
         self.times += 1
-        return super().values()  # type: ignore[return-value]
+        return super().values()
 
 
 def gpu(number: int) -> GpuRecord:
