@@ -58,7 +58,7 @@ class Host:
                 os.kill(pid, signal.SIGKILL)
 
     def cut(self) -> None:
-        """Pull the cable: nobody is told."""
+        """Pull the cable: no connection ends."""
         _ip("link", "set", self.cable, "down")
 
     def join(self) -> None:

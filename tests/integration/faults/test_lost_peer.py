@@ -1,4 +1,4 @@
-"""A machine that is gone tells nobody. Both ends of a connection must find out by themselves.
+"""A machine that is gone ends no connection. Both ends must find out by themselves.
 
 Aspects: what the kernel was told, at both ends. Not here: a cable that is cut
 (`bench/two_hosts.py`).
