@@ -1,4 +1,4 @@
-"""Teams of which a page shows only some: written into the story's database, with usage.
+"""Teams of which a page shows only some: written into the story's database, with usage and a rule.
 
 Their hours are those of one workload of the story on a day of October and one of November, each
 team with a share of its own, so no two teams have the same charge.
@@ -10,7 +10,7 @@ from django.db import connection
 
 from accounting.domain.core.ledger_line import STATES
 from accounting.ingest.facts.rollup import roll_up_days
-from accounting.models import Team
+from accounting.models import Binding, Team
 from tests.story import Story
 
 DAYS = (date(2026, 10, 30), date(2026, 11, 19))
@@ -27,6 +27,16 @@ def add_teams(story: Story, count: int) -> list[Team]:
             department=DEPARTMENTS[n % 2],
         )
         for n in range(count)
+    )
+    Binding.objects.bulk_create(
+        Binding(
+            kind="namespace",
+            glob=f"{team.slug}-*",
+            team=team,
+            position=1000 + n,
+            valid_from=story.since,
+        )
+        for n, team in enumerate(teams)
     )
     with connection.cursor() as cursor:
         table = connection.introspection.get_table_description(cursor, "usage_hour")

@@ -22,6 +22,7 @@ from accounting.queries.teams.namespaces import namespace_hints
 from accounting.queries.teams.teams import visible_teams
 from accounting.queries.usage.usage import usage_rows
 from accounting.web.page_state import PageState
+from accounting.web.paging import page_of, paged, size_of
 from accounting.web.permissions import Visitor, admin_form, sees_all, visitor_of
 
 TRIAL_DAYS = 7
@@ -31,11 +32,13 @@ TRIAL_DAYS = 7
 def attribution(request: HttpRequest) -> HttpResponse:
     """The rules in their order, and the namespaces that none of them matches."""
     state = PageState(request, compares=False)
+    query = state.query.dict()
+    unmapped, size = unmapped_rows(state.selection()), size_of(query)
     context = {
         "state": state,
-        "rules": binding_rows(state.visitor.scope),
+        "rules": paged(binding_rows(state.visitor.scope), query),
         "names": visible_teams(state.visitor.scope),
-        "unmapped": unmapped_rows(state.selection()),
+        "unmapped": page_of(unmapped, state.query.get("namespaces", ""), size),
         "can_edit": state.visitor.scope.is_admin,
     }
     return render(request, "accounting/attribution.html", context)

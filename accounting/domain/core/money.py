@@ -27,7 +27,10 @@ class CurrencyError(ValueError):
     """Amounts of different currencies cannot be added."""
 
 
-@dataclass(frozen=True, slots=True)
+_set = object.__setattr__
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Money:
     """An exact amount in a currency. Only zero may have none: it adds to any currency.
 
@@ -39,11 +42,14 @@ class Money:
     amount: Decimal
     currency: str
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.amount, Decimal):
-            raise TypeError(f"{self.amount!r} is not a Decimal")
-        if self.amount and not self.currency:
-            raise ValueError(f"{self.amount} has no currency")
+    def __init__(self, amount: Decimal, currency: str) -> None:
+        # by hand: a page makes 60,000, and the generated one takes twice as long
+        if not isinstance(amount, Decimal):
+            raise TypeError(f"{amount!r} is not a Decimal")
+        if amount and not currency:
+            raise ValueError(f"{amount} has no currency")
+        _set(self, "amount", amount)
+        _set(self, "currency", currency)
 
     def __add__(self, other: "Money") -> "Money":
         return Money(self.amount + other.amount, self._common(other))
@@ -67,9 +73,10 @@ class Money:
         return Money(half_even(self.amount, places), self.currency)
 
     def _common(self, other: "Money") -> str:
-        if self.currency and other.currency and self.currency != other.currency:
-            raise CurrencyError(f"{self.currency} and {other.currency} have no sum")
-        return self.currency or other.currency
+        mine, theirs = self.currency, other.currency
+        if mine != theirs and mine and theirs:
+            raise CurrencyError(f"{mine} and {theirs} have no sum")
+        return mine or theirs
 
 
 NOTHING = Money(Decimal(0), "")

@@ -23,8 +23,8 @@ from accounting.queries.teams.teams import TeamRef, visible_teams
 from accounting.resources.budgets import BUDGETS, CHANGE, CREATE, END
 from accounting.views.declared import form_page
 from accounting.views.finance.budget_forms import BudgetForm
+from accounting.web.finance.budget_groups import budget_groups
 from accounting.web.finance.budgets import (
-    budget_groups,
     budget_line,
     burn_chart,
     time_of,
@@ -45,7 +45,7 @@ def budget_list(request: HttpRequest) -> HttpResponse:
     rows = budget_rows(visitor.scope, time)
     teams = visible_teams(visitor.scope)
     context = {
-        "groups": budget_groups(rows, teams),
+        "page": budget_groups(rows, teams, request.GET),
         "without": _without(rows, teams, visitor.scope),
         "today": time.today,
         "may_set": visitor.scope.is_finance,

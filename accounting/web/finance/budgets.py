@@ -60,15 +60,6 @@ class BudgetLine:
         return UNIT_WORDS[self.row.unit]
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetGroup:
-    """The budgets of a department, and those of its teams."""
-
-    name: str
-    own: tuple[BudgetLine, ...]
-    teams: tuple[BudgetLine, ...]
-
-
 def budget_line(row: BudgetRow, teams: Mapping[str, TeamRef]) -> BudgetLine:
     """A budget with its bar."""
     slot = teams[row.team].slot if row.team in teams else 0
@@ -76,28 +67,6 @@ def budget_line(row: BudgetRow, teams: Mapping[str, TeamRef]) -> BudgetLine:
     if row.outlook:
         bar = _bar(row.outlook, float(row.amount), float(row.pace))
     return BudgetLine(row, slot, state_of(row), bar, _bar_text(row))
-
-
-def budget_groups(
-    rows: Sequence[BudgetRow], teams: Mapping[str, TeamRef]
-) -> list[BudgetGroup]:
-    """Budgets by department; those of teams without one come last."""
-    lines = [budget_line(row, teams) for row in rows]
-    names = sorted({line.row.department for line in lines}, key=lambda n: (not n, n))
-    return [
-        BudgetGroup(
-            name,
-            tuple(
-                line
-                for line in lines
-                if line.row.department == name and not line.row.team
-            ),
-            tuple(
-                line for line in lines if line.row.department == name and line.row.team
-            ),
-        )
-        for name in names
-    ]
 
 
 @dataclass(frozen=True, slots=True)

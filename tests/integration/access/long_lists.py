@@ -60,7 +60,7 @@ OPENED = datetime(2026, 11, 2, 9, tzinfo=UTC)
 
 def fill(story: Story, rows: int = MANY) -> None:
     """Give every list that has pages a second one, for each role that may open it."""
-    add_teams(story, rows)
+    more = add_teams(story, rows)
     lead = _lead()
     _held(story, rows)
     for period, book in (("2026-10", close_period), ("2026-11", book_running)):
@@ -71,8 +71,8 @@ def fill(story: Story, rows: int = MANY) -> None:
     import_two(story)
     store_waits(story)
     amount = Decimal(14_000)
-    wanted = SetBudget(team=story.teams["vision"], amount=amount, reason="Agreed.")
-    create_budget(wanted, lead)
+    for team in (story.teams["vision"], *more):
+        create_budget(SetBudget(team=team, amount=amount, reason="Agreed."), lead)
     open_contest(story.teams["vision"], "2026-10", "gpu-02 was down.", lead)
     _contests(story, lead, rows)
     _jobs(story, lead, rows)

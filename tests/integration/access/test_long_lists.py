@@ -26,6 +26,8 @@ from tests.story import Story
 LISTS = {
     # address: who may open it (viewer mia, lead, finance, administrator)
     "/months/2026-10": ("fin", "ana"),
+    "/budgets": (LEAD, "fin", "ana"),
+    "/attribution": ("fin", "ana"),
     "/teams": (LEAD, "fin", "ana"),
     "/teams?group=none": (LEAD, "fin", "ana"),
     "/charges?period=2026-11&by=workload": (LEAD, "fin", "ana"),

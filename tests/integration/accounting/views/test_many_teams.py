@@ -11,10 +11,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import time_machine
+from django.contrib.auth import get_user_model
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
+from accounting.actions.finance.budgets import SetBudget, create_budget
 from accounting.booking.close import close_period
+from accounting.models import Team
 from tests.html_tables import Table, amount_in, tables_of, wrong_totals
 from tests.integration.conftest import NOW, SignIn
 from tests.more_teams import add_teams
@@ -162,3 +165,35 @@ def test_files_of_tables_have_every_team(sign_in: SignIn) -> None:
         }
         text = ana.get(link).getvalue().decode()
         assert len(text.splitlines()) == ALL + 1
+
+
+def test_budgets_have_pages_and_a_department_is_above_its_teams(
+    sign_in: SignIn,
+) -> None:
+    ana, fin = sign_in("ana"), get_user_model().objects.get(username="fin")
+    for team in Team.objects.filter(slug__startswith="lab-"):
+        create_budget(SetBudget(team=team, amount=Decimal(9), reason="Agreed."), fin)
+    amount = Decimal(900)
+    create_budget(SetBudget(department="Labs", amount=amount, reason="Agreed."), fin)
+    pages = [ana.get(f"/budgets?page={n}").context["page"] for n in ("1", "2")]
+    assert [page.count for page in pages] == [MORE, MORE]
+    shown = [
+        [(group.name, len(group.own), len(group.teams)) for group in page.lines]
+        for page in pages
+    ]
+    assert shown == [
+        [("Field", 0, 30), ("Labs", 1, 20)],
+        [("Labs", 1, 10)],
+    ]
+    html = html_of(ana.get("/budgets?page=2"))
+    assert "51–60 of 60" in html
+    assert "No budget of the department" not in html
+
+
+def test_rules_of_attribution_have_pages(sign_in: SignIn) -> None:
+    ana = sign_in("ana")
+    rules = [ana.get(f"/attribution?page={n}").context["rules"] for n in ("1", "2")]
+    assert [len(page.lines) for page in rules] == [50, rules[0].count - 50]
+    order = [rule.position for page in rules for rule in page.lines]
+    assert order == sorted(order)
+    assert len(order) == MORE + len(TEAMS)
