@@ -1,5 +1,6 @@
 """Gaps in a team's data: times without data, and held time that was not observed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
@@ -7,9 +8,13 @@ from django.db import connection
 
 from accounting.access import Scope
 from accounting.domain.core.interval import DAY_MS, Interval
+from accounting.domain.core.ledger_line import HELD_STATES
+from accounting.domain.reports.efficiency import StateTimes
 from accounting.domain.reports.rows import UsageRow
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage.usage import usage_rows
+from accounting.rating.billing_settings import billing_day, midnight
+from accounting.rating.states_sql import sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,23 @@ def unobserved_gpus(selection: Selection, period: Interval) -> list[UsageRow]:
     return sorted(found, key=lambda row: (-row.unknown_ms, row.key["gpu"]))
 
 
-def held_by_day(selection: Selection, period: Interval) -> dict[date, UsageRow]:
-    """Held time of each billing day of a period; its `coverage` is the observed part."""
-    rows = usage_rows(replace(selection, period=period), ("day",))
-    return {date.fromisoformat(row.key["day"]): row for row in rows}
+_HELD = f"""
+    SELECT billing_on, {sums(states=HELD_STATES)} FROM usage_family_day
+    WHERE billing_on >= %(first)s AND billing_on < %(after)s AND namespace_id <> 0
+    GROUP BY billing_on
+"""
+
+
+def held_by_day(selection: Selection, period: Interval) -> Mapping[date, StateTimes]:
+    """Held time of each billing day of a period; its `coverage` is the observed part.
+
+    The time of all teams on whole days is summed without any money.
+    """
+    first, after = billing_day(period.start), billing_day(period.end)
+    is_whole = (midnight(first), midnight(after)) == (period.start, period.end)
+    if not (is_whole and selection.scope.sees_all and not selection.filters):
+        rows = usage_rows(replace(selection, period=period), ("day",))
+        return {date.fromisoformat(row.key["day"]): row for row in rows}
+    with connection.cursor() as cursor:
+        cursor.execute(_HELD, {"first": first, "after": after})
+        return {day: StateTimes(*times) for day, *times in cursor.fetchall()}
