@@ -109,6 +109,8 @@ _CLUSTER = "LEFT JOIN accounting_cluster cl ON cl.id = u.cluster_id"
 _TEAM = "LEFT JOIN accounting_team t ON t.id = u.team_id"
 _NAMESPACE = "LEFT JOIN accounting_namespace n ON n.id = u.namespace_id"
 _WORKLOAD = "LEFT JOIN accounting_workload wl ON wl.id = u.workload_id"
+_LOOK_UP = """LEFT JOIN LATERAL (SELECT kind, name FROM accounting_workload
+    WHERE id = u.workload_id OFFSET 0) wl ON true"""
 _NODE = "LEFT JOIN accounting_node nd ON nd.id = u.node_id"
 _GPU = "LEFT JOIN accounting_gpu gp ON gp.id = u.gpu_id"
 _POD = "LEFT JOIN accounting_pod po ON po.id = u.pod_id"
@@ -253,6 +255,11 @@ def named(names: Iterable[str]) -> tuple[Dimension, ...]:
 def joins_of(by: Iterable[Dimension]) -> tuple[str, ...]:
     """The tables that some dimensions need in addition to `u`, each once."""
     return tuple(dict.fromkeys(join for one in by for join in one.joins))
+
+
+def lookups_of(by: Iterable[Dimension]) -> tuple[str, ...]:
+    """The same for rows that are summed: workloads are looked up, because most are not needed."""
+    return tuple(_LOOK_UP if join is _WORKLOAD else join for join in joins_of(by))
 
 
 def keys_of(by: Sequence[str]) -> tuple[DimensionKey, ...]:

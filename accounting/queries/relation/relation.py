@@ -17,10 +17,11 @@ from accounting.queries.dimensions import (
     Dimension,
     StoredIn,
     joins_of,
+    lookups_of,
     named,
 )
 from accounting.queries.relation.by_gpu import gpu_ids, rows_by_gpu
-from accounting.queries.relation.families import with_family
+from accounting.queries.relation.families import with_family, with_family_of_few
 from accounting.queries.relation.gpu_rollups import Grain, Piece
 from accounting.queries.relation.retained_range import kept_facts
 from accounting.queries.relation.row_limit import check_rows
@@ -103,7 +104,7 @@ class Relation:
         keys = {key.name: key.sql for one in by for key in one.keys}
         if all(one.is_of_lines for one in by):  # lines have texts, and no references
             keys = {name: f"coalesce({sql}, '')" for name, sql in keys.items()}
-        joins = joins_of(by)
+        joins = lookups_of(by)
         kept = {name: f"u.{name}" for name in rates} | {"currency": "u.currency"}
         tables = " ".join((f"FROM ({self.body}) u", *self.filter_joins))
         if is_booked:
@@ -216,7 +217,7 @@ def _days_and_hours(
     cut = _hours(period, column.hours)
     cut.body += """ AND NOT (billing_on >= %(day)s AND billing_on < %(beyond)s)
         AND (hour_start < %(day_start)s OR hour_start >= %(days_end)s)"""
-    hours = with_family(cut.body) if has_family else cut.body
+    hours = with_family_of_few(cut.body) if has_family else cut.body
     days = column.family_days if by_family else column.days
     return Relation(
         f"""SELECT {columns} FROM {days} WHERE billing_on >= %(day)s AND billing_on < %(beyond)s

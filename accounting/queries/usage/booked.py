@@ -136,16 +136,17 @@ def _by_hour(
     """Whole days as they are, and the stored hours of those that are cut or shown by hour."""
     first, after = days_inside(period)
     values |= {"b_inside": first, "b_beyond": max(first, after), **_ends(period)}
-    days, whole = (_between("l", *ends) for ends in (_TOUCHED, _INSIDE))
     # Rollups have whole hours only; of facts, parts of an hour at the ends are not booked.
     whole_hours = "true" if is_on_hours(period) else _hours_of("u", "u")
     if by_hour:
         condition = f"({_DIVIDED_DAY} AND {whole_hours})"
-        return BookedPart(condition, lines.hours(days), values)
+        return BookedPart(condition, lines.hours(), values)
     condition = f"""({_CLOSED_DAY} AND {whole_hours}
         AND ({_between("u", *_INSIDE)} OR {_DIVIDED_DAY}))"""
-    rows = f"""{lines.within(f"{days} AND NOT ({whole})")}
-        UNION ALL {lines.whole(_INSIDE)}"""
+    touched, beyond = values["b_first"], values["b_after"]
+    days = (touched + timedelta(n) for n in range((beyond - touched).days))
+    values["b_cut"] = [day for day in days if not first <= day < after]
+    rows = f"{lines.within()} UNION ALL {lines.whole(_INSIDE)}"
     return BookedPart(condition, rows, values)
 
 
@@ -170,19 +171,23 @@ class _Lines:
             rows if self.only_booked else self._with_running(rows, _OF_LINE, "", within)
         )
 
-    def within(self, days: str) -> str:
-        """The parts of lines that are in a range, of the days of a condition."""
+    def within(self) -> str:
+        """The parts of lines that are in a range, of the days that it cuts."""
+        # A sum for each line: its hours are looked up, not searched.
         inside = f"""CROSS JOIN LATERAL (
             SELECT min(p.hour_start) AS hour_start, sum(p.part) AS part
-            FROM unnest(h.hours, h.parts) AS p(hour_start, part) WHERE {_hours_of("l", "p")}) p"""
-        where = f"p.hour_start IS NOT NULL AND {days}"
-        return self._all(_OF_HOUR, _HOURS + inside, where, "b_divided_revisions")
+            FROM line_hours h CROSS JOIN unnest(h.hours, h.parts) AS p(hour_start, part)
+            WHERE h.revision_id = l.revision_id AND h.line_id = l.line_id
+              AND {_hours_of("l", "p")}) p"""
+        where = "p.hour_start IS NOT NULL AND l.billing_on = ANY(%(b_cut)s)"
+        return self._all(_OF_HOUR, inside, where, "b_divided_revisions")
 
-    def hours(self, days: str) -> str:
-        """The hours of lines that are in a range, of the days of a condition."""
-        inside = "CROSS JOIN unnest(h.hours, h.parts) AS p(hour_start, part)"
-        where = f"{days} AND {_hours_of('l', 'p')}"
-        return self._all(_OF_HOUR, _HOURS + inside, where, "b_divided_revisions")
+    def hours(self) -> str:
+        """The hours of lines that are in a range."""
+        inside = """JOIN line_hours h ON h.revision_id = l.revision_id AND h.line_id = l.line_id
+            CROSS JOIN unnest(h.hours, h.parts) AS p(hour_start, part)"""
+        where = f"{_between('l', *_TOUCHED)} AND {_hours_of('l', 'p')}"
+        return self._all(_OF_HOUR, inside, where, "b_divided_revisions")
 
     def _all(self, part: str, joins: str, where: str, revisions: str) -> str:
         kinds = f" AND NOT {IS_LATER}" if self.only_booked else ""
@@ -229,8 +234,6 @@ _OF_HOUR = _part(
     _COUNT,
     "CASE WHEN l.charge IS NULL THEN p.part ELSE 0 END",
 )
-_HOURS = """JOIN line_hours h ON h.revision_id = l.revision_id AND h.line_id = l.line_id
-    """
 
 
 def _between(alias: str, first: str, after: str) -> str:

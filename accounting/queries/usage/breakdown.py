@@ -22,7 +22,7 @@ from accounting.domain.reports.rows import UsageRow
 from accounting.domain.reports.totals import rounded, rounded_each, total_of
 from accounting.queries.selection import Selection
 from accounting.queries.usage.series import STEPS, step_key
-from accounting.queries.usage.usage import usage_lists, usage_rows
+from accounting.queries.usage.usage import usage_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,9 @@ def breakdown(
     length_ms: int,
     places: int,
     step: str = "",
+    named: int = 0,
 ) -> Breakdown:
-    """Split a selection by a dimension and by step; two queries, one without `sides`.
+    """Split a selection by a dimension and by step; three queries, two without `sides`.
 
     Args:
         selection: with its period set.
@@ -136,18 +137,31 @@ def breakdown(
         length_ms: length of the time with data, for averages.
         places: of the currency.
         step: hour, day or month; "" for a page without charts, which has no rows by step.
+        named: only so many, the largest, have rows by step if there are many more; 0 for all. The
+            others are in the total by step.
     """
-    lists = ((dimension,), (dimension, STEPS[step])) if step else ((dimension,),)
-    exact, *by_step = usage_lists(selection, *lists)
-    rows = rounded_each(exact, places)
-    finer = rounded(by_step[0], places) if by_step else []
+    exact = usage_rows(selection, (dimension,))
+    rows = sorted(rounded_each(exact, places), key=_by_charge)
+    unnamed = max(0, len(rows) - named) if named and len(rows) > named + 1 else 0
+    few = selection
+    if unnamed:
+        keys = tuple(row.key[dimension] for row in rows[:named])
+        few = replace(selection, filters={**selection.filters, dimension: keys})
+    finer, steps = [], {}
+    if step:
+        finer = rounded(usage_rows(few, (dimension, STEPS[step])), places)
+        summed = finer
+        if unnamed:
+            summed = rounded(usage_rows(selection, (STEPS[step],)), places)
+        steps = _totals(summed, step)
     earlier = _earlier(selection, dimension, sides, places)
     return Breakdown(
-        rows=tuple(sorted(rows, key=_by_charge)),
+        rows=tuple(rows),
         before={_name(row, dimension): row for row in earlier},
         by_step=_by_step(finer, dimension, step),
-        steps=_totals(finer, step),
+        steps=steps,
         summary=summarise(_total(exact, places), earlier, sides, length_ms),
+        unnamed=unnamed,
         refusal=sides.refusal if sides else "",
     )
 

@@ -17,10 +17,7 @@ from accounting.queries.selection import Selection, check_word
 from accounting.queries.usage.booked import booked_part
 from accounting.queries.usage.money_rows import MoneyColumns, money_of
 from accounting.queries.usage.usage import (
-    grouped,
-    grouping,
     key_columns,
-    left_out_of,
 )
 from accounting.rating.charge_sql import (
     CURRENCY,
@@ -51,7 +48,7 @@ def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:
         SelectionError: an unknown dimension, or facts that have expired.
     """
     _check(selection, by)
-    return _priced(_fetch(selection, [by]), list(key_columns(by)))
+    return _priced(_fetch(selection, by), list(key_columns(by)))
 
 
 def _check(selection: Selection, by: Sequence[str]) -> None:
@@ -68,34 +65,13 @@ def ledger_total(selection: Selection) -> LedgerRow:
     return _total(ledger_rows(selection, ()))
 
 
-def ledger_with_total(
-    selection: Selection, by: Sequence[str]
-) -> tuple[LedgerRow, list[LedgerRow]]:
-    """The total and the rows of `by`; one query, unless it is by hour."""
-    if "hour" in by:
-        return ledger_total(selection), ledger_rows(selection, by)
-    _check(selection, by)
-    found = _fetch(selection, [(), by])
-    total, rows = (
-        _priced(
-            [row for row in found if row["list"] == left_out], list(key_columns(of))
-        )
-        for of, left_out in zip(((), by), left_out_of([(), by]), strict=True)
-    )
-    return _total(total), rows
-
-
 def _total(rows: Sequence[LedgerRow]) -> LedgerRow:
     if rows:
         return rows[0]
     return LedgerRow({}, dict.fromkeys(STATES, 0), dict.fromkeys(STATES, NOTHING))
 
 
-def _fetch(
-    selection: Selection, lists: Sequence[Sequence[str]]
-) -> list[dict[str, Any]]:
-    """The rows of lists of dimensions, of which the last has those of all."""
-    by = lists[-1]
+def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     chosen = relation(selection, by)
     columns = key_columns(by)
     names = [f"u.{name}" for name in columns]
@@ -108,9 +84,9 @@ def _fetch(
                sum(u.rest_booked) AS rest_booked,
                array_agg(DISTINCT u.currency) FILTER (WHERE u.currency <> '') AS currencies,
                sum(u.samples_expected)::bigint AS samples_expected,
-               sum(u.samples_used)::bigint AS samples_used {grouping(by) if lists[1:] else ""}
+               sum(u.samples_used)::bigint AS samples_used
         {rows}
-        GROUP BY {grouped(lists)} HAVING count(*) > 0
+        GROUP BY {", ".join(names) or "()"} HAVING count(*) > 0
         {f"ORDER BY {', '.join(columns)}" if columns else ""}
     """  # built from this module's own constants
     with connection.cursor() as cursor:

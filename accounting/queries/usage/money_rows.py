@@ -15,7 +15,7 @@ class MoneyColumns:
     Attributes:
         rates: columns, as `rate`.
         summed: columns of integers.
-        states: whose money is summed.
+        states: whose money is summed by state; the others' is in `rest_booked`.
     """
 
     rates: tuple[str, ...]
@@ -34,7 +34,7 @@ def money_of(
 
     A row with `is_booked` has no rate: its time is of closed days, whose money is in other rows, as
     `<state>_booked` (six places) with `<state>_lines` (how many have a charge) and
-    `<state>_unpriced` (milliseconds without money). `rest_booked` is what has no state of its own:
+    `<state>_unpriced` (milliseconds without money). `rest_booked` is what has no such state:
     differences, what is spread, entries.
 
     Args:
@@ -74,7 +74,7 @@ def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
         *("0::bigint" for _ in columns.summed),
         "true",
         *(_sum("charge_part", which) for which in of_state),
-        _sum("charge_part", f"NOT ({is_time})"),
+        _sum("charge_part", f"NOT ({is_time})" if columns.states else "true"),
     ]
     for which in of_state:
         texts.append(f"{_sum('charges', which)}::bigint")

@@ -26,8 +26,9 @@ from accounting.rating.charge_sql import CURRENCY, raw_sum
 from accounting.rating.states_sql import held
 
 _HELD_MS = held("u")
-_COLUMNS = MoneyColumns(("rate",), tuple(f"{state}_ms" for state in HELD), HELD)
+_COLUMNS = MoneyColumns(("rate",), tuple(f"{state}_ms" for state in HELD), ())
 # Raw: of open days as it is, of closed ones what their charges are.
+_ANY_MONEY = f"({raw_sum(_HELD_MS)} + sum(u.rest_booked) * {HOUR_MS})"
 _HELD_MONEY = f"({raw_sum(_HELD_MS)} + {BOOKED} * {HOUR_MS})"
 _IDLE_MONEY = f"({raw_sum('u.idle_ms')} + sum(u.idle_booked) * {HOUR_MS})"
 _ORDERS = {  # what is largest: money first, then time, so that unpriced rows are ranked too
@@ -104,7 +105,7 @@ def moved_most(
         )  # others have no money here
         where = f"{chosen.is_held} AND {is_open}"
         rows = money_of(chosen, _NAMES, _COLUMNS, booked, where)
-        text = f"""SELECT {names}, {_HELD_MONEY} AS money, {CURRENCY}
+        text = f"""SELECT {names}, {_ANY_MONEY} AS money, {CURRENCY}
                    {rows} GROUP BY {names}"""
         composed = connection.ops.compose_sql(text, chosen.parameters)  # type: ignore[attr-defined]  # PostgreSQL has it
         return str(composed)

@@ -59,36 +59,6 @@ def usage_stream(selection: Selection, by: Sequence[str]) -> Iterator[UsageRow]:
     return _stream(fetch_usage(selection, by, order=", ".join(names)), names)
 
 
-def usage_lists(
-    selection: Selection, *lists: Sequence[str]
-) -> Iterator[list[UsageRow]]:
-    """The rows of `usage_rows` for several lists of dimensions; one query, unless it is by hour.
-
-    Args:
-        selection: as for `usage_rows`.
-        lists: the last one has the dimensions of all.
-    """
-    if "hour" in lists[-1]:  # hours are another table, with other money
-        return (usage_rows(selection, by) for by in lists)
-    order = ", ".join(key_columns(lists[-1]))
-    found = fetch_usage(selection, lists[-1], order=order, lists=lists)
-    return (
-        list(_stream([row for row in found if row["list"] == left_out], names))
-        for names, left_out in zip(
-            map(tuple, map(key_columns, lists)), left_out_of(lists), strict=True
-        )
-    )
-
-
-def left_out_of(lists: Sequence[Sequence[str]]) -> list[int]:
-    """What `grouping` of all columns of the last list is in the rows of each list."""
-    columns = [*key_columns(lists[-1])]
-    return [
-        int("0" + "".join(str(int(name not in key_columns(by))) for name in columns), 2)
-        for by in lists
-    ]
-
-
 def _stream(
     rows: Sequence[Mapping[str, Any]], names: Sequence[str]
 ) -> Iterator[UsageRow]:
@@ -139,14 +109,12 @@ def fetch_usage(
     order: str,
     having: str = "true",
     limit: int | None = None,
-    lists: Sequence[Sequence[str]] = (),
 ) -> list[dict[str, Any]]:
     """Sums of held time and its raw money, one row for each combination of dimensions.
 
     Args:
         selection, by: as for `usage_rows`.
         order, having: SQL over the sums; `limit` rows are returned, and all are `listed`.
-        lists: of some of the dimensions; `list` is `left_out_of` them.
     """
     chosen = relation(selection, by)
     names = [f"u.{name}" for name in key_columns(by)]
@@ -162,10 +130,10 @@ def fetch_usage(
                array_agg(DISTINCT u.currency) FILTER (WHERE u.currency <> '') AS currencies,
                sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
-               sum(u.samples_used)::bigint AS samples_used {grouping(by) if lists else ""}
+               sum(u.samples_used)::bigint AS samples_used
                {"" if limit is None else ", count(*) OVER () AS listed"}
         {rows}
-        GROUP BY {grouped(lists or [by])}
+        GROUP BY {", ".join(names) or "()"}
         HAVING count(*) > 0 AND {having}
         {f"ORDER BY {order}" if order else ""}
         {"" if limit is None else "LIMIT %(limit)s"}
@@ -174,19 +142,6 @@ def fetch_usage(
         cursor.execute(query, chosen.parameters | {"limit": limit})
         names_of = [column.name for column in cursor.description]
         return [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
-
-
-def grouped(lists: Sequence[Sequence[str]]) -> str:
-    """SQL of a GROUP BY for one list of dimensions, or for several."""
-    columns = [", ".join(f"u.{name}" for name in key_columns(by)) for by in lists]
-    if len(lists) == 1:
-        return columns[0] or "()"
-    return f"GROUPING SETS ({', '.join(f'({one})' for one in columns)})"
-
-
-def grouping(by: Sequence[str]) -> str:
-    """SQL of a column: which of several lists a row is of."""
-    return f", grouping({', '.join(f'u.{name}' for name in key_columns(by))}) AS list"
 
 
 def _unpriced(states: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from accounting.charts.plots import NAMED_SERIES
 from accounting.domain.core.ledger_line import PLATFORM_STATES
 from accounting.domain.core.money import Money, minor_places
 from accounting.queries.dimensions import LEDGER_DIMENSIONS
@@ -18,7 +19,7 @@ from accounting.queries.usage.coverage import (
     day_coverage,
     missing_days,
 )
-from accounting.queries.usage.ledger import ledger_with_total
+from accounting.queries.usage.ledger import ledger_rows, ledger_total
 from accounting.queries.usage.ranking import largest, moved_most
 from accounting.web import figures, shapes, tables, team_tables
 from accounting.web.downloads import csv_answer
@@ -57,6 +58,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         length_ms=length,
         places=places,
         step=state.step,
+        named=NAMED_SERIES,
     )
     missing = missing_days(coverage, *state.data_days)
     steps = steps_of(state, missing)
@@ -146,11 +148,13 @@ def _capacity(
 ) -> dict[str, Any]:
     """The whole fleet: only for people who see every team."""
     selection = state.selection()
-    row, rows = ledger_with_total(selection, (state.step_dimension,))
+    row = ledger_total(selection)
     if not row.wall_ms:
         return {}
     return {
         "ledger": shapes.capacity(row, length_ms, places),
         "platform": row.charge_of(PLATFORM_STATES),
-        "ledger_spark": figures.ledger_spark(rows, steps, state),
+        "ledger_spark": figures.ledger_spark(
+            ledger_rows(selection, (state.step_dimension,)), steps, state
+        ),
     }

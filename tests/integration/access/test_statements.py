@@ -20,8 +20,8 @@ from tests.sessions import give
 from tests.story import Story
 
 MOST = {
-    "/": 19,
-    "/?range=last-7-days": 23,
+    "/": 22,
+    "/?range=last-7-days": 25,
     "/teams": 16,
     "/teams?range=last-7-days": 16,
     "/teams/vision": 34,

@@ -66,7 +66,7 @@ def test_a_day_reads_the_lines_of_that_day(
     closed: PeriodRevision,
 ) -> None:
     day = Selection(Scope(team_ids=None), Interval.of(DAY, DAY + timedelta(days=1)))
-    found = scans(lambda: usage_rows(day, ("team",)))
+    found = scans(lambda: usage_rows(day, ("workload",)))
     assert {one["Index Name"] for one in found if "Index Name" in one} == {"charge_day"}
     of_day = ChargeLine.objects.filter(billing_on=date(2026, 10, 12)).count()
     assert 0 < of_day < LINES / 10
