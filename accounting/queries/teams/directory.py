@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from django.db.models import prefetch_related_objects
+
 from accounting.access import Scope
 from accounting.domain.core.money import amount_of
 from accounting.domain.reports.rows import UsageRow
@@ -12,13 +14,13 @@ from accounting.kit.rows import OffsetInstant, column, listed
 from accounting.models import (
     Binding,
     BindingKind,
-    Cluster,
     Membership,
     PriceKind,
     Team,
     TeamRole,
     UnitPrice,
 )
+from accounting.queries.clusters import clusters_named
 from accounting.queries.gpus.fleet_count import fleets_by_cluster
 from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.queries.selection import Selection
@@ -188,7 +190,8 @@ def cluster_rows(scope: Scope) -> list[ClusterRow]:
     if not scope.sees_any:
         return []
     fleets = fleets_by_cluster()
-    rows = Cluster.objects.prefetch_related("sources").order_by("name")
+    rows = clusters_named()
+    prefetch_related_objects(rows, "sources")
     shares = policies_now()
     return [
         ClusterRow(
