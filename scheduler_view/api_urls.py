@@ -3,32 +3,19 @@
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
+from accounting.api.declared import views_of
 from scheduler_view.api import (
     change_verbs,
     changes,
-    limits,
-    lists,
-    queues,
-    waits,
     waste,
     what_ifs,
 )
+from scheduler_view.resources import RESOURCES
 
 # The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [
     path(address, login_not_required(view), name=f"api-{name}")
     for name, address, view in (
-        ("quotas", "quotas", lists.QuotasView.as_view()),
-        ("limits", "limits", limits.LimitsView.as_view()),
-        ("tiers", "tiers", lists.TiersView.as_view()),
-        ("queues", "queues", waits.QueuesView.as_view()),
-        ("queue-values", "queue-values", waits.QueueValuesView.as_view()),
-        ("waiting", "waiting", waits.WaitingView.as_view()),
-        ("queued-units", "queued-units", queues.QueuedUnitsView.as_view()),
-        ("resource-pools", "resource-pools", queues.ResourcePoolsView.as_view()),
-        ("node-notes", "node-notes", waits.NodeNotesView.as_view()),
-        ("wait-times", "wait-times", queues.WaitTimesView.as_view()),
-        ("preemptions", "preemptions", waits.PreemptionsView.as_view()),
         ("waste", "waste", waste.WasteView.as_view()),
         ("waste-bridge", "waste-bridge", waste.WasteBridgeView.as_view()),
         (
@@ -69,4 +56,9 @@ urlpatterns = [
             change_verbs.DeclineView.as_view(),
         ),
     )
+]
+urlpatterns += [
+    path(address, login_not_required(view.as_view()), name=f"api-{address}")
+    for resource in RESOURCES
+    for address, view in views_of(resource)
 ]

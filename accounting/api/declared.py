@@ -1,6 +1,7 @@
 """The addresses of a declared list over REST (`accounting/resources`): list, item and verbs."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from django.http import Http404
@@ -38,8 +39,10 @@ def _list_view(resource: Resource) -> type[APIView]:
     @lists(row, resource.filters)
     def get(view: RowsView, request: Request) -> Response:
         filters = view.selection(request).filters
-        rows = resource.read(scope_of(request.user), filters)
-        return view.listed(request, rows, row)
+        read: Any = partial(resource.read, scope_of(request.user), filters)
+        if resource.key is None:
+            return view.listed(request, read(), row)
+        return view.keyset_page(request, read, resource.key, row)
 
     get.__doc__ = resource.about
     methods: dict[str, Any] = {"get": get, "parameters": resource.filters}
@@ -72,7 +75,7 @@ def _post(resource: Resource, verb: Verb) -> Any:
         scope = scope_of(person)
         if not verb.right.allows(scope):
             raise exceptions.PermissionDenied(f"Only {verb.right.who} can change this.")
-        if number is not None and resource.item(scope, number) is None:
+        if number is not None and resource.found(scope, number) is None:
             raise Http404
         given = verb.takes and verb.takes(**checked(body, request))
 
@@ -90,7 +93,7 @@ def _post(resource: Resource, verb: Verb) -> Any:
 def _shown(
     resource: Resource, request: Request, number: int, code: int = status.HTTP_200_OK
 ) -> Response:
-    row = resource.item(scope_of(request.user), number)
+    row = resource.found(scope_of(request.user), number)
     if row is None:
         raise Http404
     return Response(item_serializer_of(resource.row).one(row), status=code)

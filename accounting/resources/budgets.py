@@ -60,7 +60,7 @@ BUDGETS = Resource(
     BudgetRow,
     READ,
     _read,
-    _item,
+    item=_item,
     about="List budgets in their current period: all, or those of the teams that one leads.",
     filters=("team",),
     verbs=(SET, END),

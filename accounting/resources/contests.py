@@ -55,7 +55,7 @@ CONTESTS = Resource(
     ContestRow,
     READ,
     _read,
-    contest_row,
+    item=contest_row,
     about="List contests, open ones first: of all teams, or of those that one leads.",
     about_item="One contest with all its steps.",
     filters=("team",),

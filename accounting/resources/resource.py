@@ -6,6 +6,7 @@ from typing import Any
 
 from accounting.access import Scope
 from accounting.kit.outcomes import Done
+from accounting.queries.paging import Key
 from accounting.rights import Right
 
 Filters = Mapping[str, Sequence[str]]
@@ -49,26 +50,28 @@ class Resource:
 
     Attributes:
         name: its address over REST, its name in `report` and in scopes of tokens.
-        row: the declared row (`kit/rows.py`).
+        row: the declared row (`kit/rows.py`), or a serializer that is written by hand.
         right: who may read it; for others it is not there.
-        read: the rows that a scope may read, by filters.
-        item: one of them by its number, or None.
-        filters: names of the filters that it has.
-        verbs: what people may do over REST; pages have these, and others.
+        read: the rows that a scope may read, by filters; with `key` also by a `seek`.
         about: what the list is, for the OpenAPI document.
         about_item: what an item is, for the same; "" if items have no address.
+        item: one of them by its number, or None; for items and verbs.
+        filters: names of the filters that it has.
+        key: the position of a row, if pages are cut by the database.
+        verbs: what people may do over REST; pages have these, and others.
     """
 
     name: str
     row: type
     right: Right
-    read: Callable[[Scope, Filters], Iterable[Any]]
-    item: Callable[[Scope, int], Any]
+    read: Callable[..., Iterable[Any]]
     about: str
     about_item: str = ""
+    item: Callable[[Scope, int], Any] | None = None
     filters: tuple[str, ...] = ()
+    key: Callable[[Any], Key] | None = None
     verbs: tuple[Verb, ...] = ()
 
-    def verb(self, name: str) -> Verb:
-        """A verb by its name."""
-        return next(one for one in self.verbs if one.name == name)
+    def found(self, scope: Scope, number: int) -> Any:
+        """One row by its number, or None."""
+        return self.item and self.item(scope, number)

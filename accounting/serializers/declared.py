@@ -52,14 +52,19 @@ class WrittenField(serializers.CharField):
         self.to_representation = write  # type: ignore[method-assign,assignment]
 
 
-def serializer_of(row_type: type) -> type[RowSerializer]:
-    """The serializer of a declared row."""
+def serializer_of(row_type: Any) -> type[RowSerializer]:
+    """The serializer of a declared row; one that is written by hand is itself."""
+    if issubclass(row_type, RowSerializer):
+        return row_type
     return _serializer(row_type, is_detail=False)
 
 
 def item_serializer_of(row_type: type) -> type[RowSerializer]:
     """That of one item, with its details, if there are some."""
-    return _serializer(row_type, is_detail=bool(vars(row_type)["detail_"]))
+    is_detail = bool(vars(row_type).get("detail_"))
+    return (
+        _serializer(row_type, is_detail=True) if is_detail else serializer_of(row_type)
+    )
 
 
 @cache  # the same row is the same component at each address

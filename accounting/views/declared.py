@@ -95,7 +95,7 @@ def button(
 def _row(request: HttpRequest, resource: Resource, number: int | None) -> Any:
     if number is None:
         return None
-    row = resource.item(visitor_of(request).scope, number)
+    row = resource.found(visitor_of(request).scope, number)
     if row is None:
         raise Http404(f"no such item of {resource.name}")
     return row

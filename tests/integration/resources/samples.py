@@ -15,7 +15,10 @@ from accounting.actions.finance.contests import (
 )
 from accounting.audit import SYSTEM
 from accounting.booking.running import book_running
-from accounting.models import Membership, Team, TeamRole
+from accounting.models import Membership, TeamRole
+from scheduler_view.resources import RESOURCES as SCHEDULING
+from tests.integration.resources.scheduling_samples import store_scheduling
+from tests.story import Story
 
 REASON = "Agreed in the round of November."
 
@@ -31,31 +34,29 @@ class Sample:
         before: by verb, what to call instead of `make`.
     """
 
-    make: Callable[[], int]
+    make: Callable[[Story], int]
     bodies: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     may: Mapping[str, str] = field(default_factory=dict)
-    before: Mapping[str, Callable[[], int]] = field(default_factory=dict)
+    before: Mapping[str, Callable[[Story], int]] = field(default_factory=dict)
 
-    def ready(self, verb: str) -> int:
+    def ready(self, verb: str, story: Story) -> int:
         """An item that a verb can be done to."""
-        return self.before.get(verb, self.make)()
+        return self.before.get(verb, self.make)(story)
 
 
-def _budgets() -> int:
+def _budgets(story: Story) -> int:
     amount = Decimal(20_000)
-    search = SetBudget(
-        team=Team.objects.get(slug="search"), amount=amount, reason=REASON
-    )
-    vision = SetBudget(
-        team=Team.objects.get(slug="vision"), amount=amount, reason=REASON
+    search, vision = (
+        SetBudget(team=story.teams[slug], amount=amount, reason=REASON)
+        for slug in ("search", "vision")
     )
     create_budget(search, SYSTEM)
     return create_budget(vision, SYSTEM).number
 
 
-def _contests() -> int:
+def _contests(story: Story) -> int:
     book_running("2026-11")
-    vision, search = (Team.objects.get(slug=one) for one in ("vision", "search"))
+    vision, search = story.teams["vision"], story.teams["search"]
     people = get_user_model().objects
     luis, sara = people.get(username="luis"), people.create_user("sara")
     Membership.objects.create(user=sara, team=search, role=TeamRole.LEAD)
@@ -63,8 +64,8 @@ def _contests() -> int:
     return open_contest(vision, "2026-11", REASON, luis).pk
 
 
-def _answered() -> int:
-    number = _contests()
+def _answered(story: Story) -> int:
+    number = _contests(story)
     finance = get_user_model().objects.get(username="fin")
     answer_contest(number, AnswerContest(answer="reason", reason=REASON), finance)
     return number
@@ -89,4 +90,5 @@ SAMPLES = {
         may={"accept": "luis", "reopen": "luis", "withdraw": "luis"},
         before={"accept": _answered, "reopen": _answered},
     ),
+    **{one.name: Sample(store_scheduling) for one in SCHEDULING},
 }

@@ -1,0 +1,146 @@
+"""Declared lists of what limits GPUs, and of work that waits."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from accounting.access import Scope
+from accounting.queries.paging import ALL_ROWS, Seek
+from accounting.resources.resource import Filters, Resource
+from accounting.rights import SIGNED_IN, WHOLE_FLEET
+from accounting.serializers.queues import QueueRowSerializer
+from scheduler_view.queries.limits.limit_row import LimitRow
+from scheduler_view.queries.limits.rows import limit_rows
+from scheduler_view.queries.queue_values import QueueValueRow, value_rows
+from scheduler_view.queries.queues.pools import PoolRow, pool_rows
+from scheduler_view.queries.queues.queued_units import QueuedUnitRow, queued_rows
+from scheduler_view.queries.queues.wait_times import WaitTimeRow, wait_time_rows
+from scheduler_view.queries.quotas import QuotaRow, among, quota_rows
+from scheduler_view.queries.tiers import TierRow, tier_rows
+from scheduler_view.queries.waits.node_notes import NodeNoteRow, node_note_rows
+from scheduler_view.queries.waits.preempted import (
+    PreemptedRow,
+    preempted_key,
+    preempted_of,
+)
+from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
+from scheduler_view.queries.waits.waiting_units import waiting_rows
+from scheduler_view.serializers.waits import WaitingUnitRowSerializer
+
+CLUSTER = ("cluster",)
+CLUSTER_AND_TEAM = ("cluster", "team")
+
+
+def _now(
+    read: Callable[[Scope, datetime], Iterable[Any]],
+) -> Callable[[Scope, Filters], Iterable[Any]]:
+    """The rows of a moment, by filters."""
+    return lambda scope, filters: among(read(scope, timezone.now()), filters)
+
+
+def _preempted(scope: Scope, filters: Filters, seek: Seek = ALL_ROWS) -> Iterable[Any]:
+    return preempted_of(
+        scope,
+        timezone.now(),
+        clusters=filters.get("cluster"),
+        teams=filters.get("team"),
+        seek=seek,
+    )
+
+
+RESOURCES = (
+    Resource(
+        "quotas",
+        QuotaRow,
+        SIGNED_IN,
+        _now(quota_rows),
+        "List quotas of the teams that you can see.",
+        filters=CLUSTER_AND_TEAM,
+    ),
+    Resource(
+        "limits",
+        LimitRow,
+        SIGNED_IN,
+        _now(limit_rows),
+        "List quotas, limit ranges, priority classes and queues, also those of others.\n\n"
+        "People see those of their teams' namespaces, and of the whole cluster what names no "
+        "other\nteam.",
+        filters=CLUSTER_AND_TEAM,
+    ),
+    Resource(
+        "tiers",
+        TierRow,
+        SIGNED_IN,
+        lambda scope, filters: among(tier_rows() if scope.sees_any else [], filters),
+        "List tiers, highest first. People without a team see none.",
+        filters=CLUSTER,
+    ),
+    Resource(
+        "queues",
+        QueueRowSerializer,
+        WHOLE_FLEET,
+        lambda scope, filters: among(all_queue_rows(), filters),
+        "List queues. Teams share queues, so only finance and administrators can see them.",
+        filters=CLUSTER,
+    ),
+    Resource(
+        "queue-values",
+        QueueValueRow,
+        WHOLE_FLEET,
+        lambda scope, filters: among(value_rows(), filters),
+        "List fields of queues that change sets can change, as last observed.",
+        filters=CLUSTER,
+    ),
+    Resource(
+        "waiting",
+        WaitingUnitRowSerializer,
+        SIGNED_IN,
+        _now(waiting_rows),
+        "List work that waits, why, who holds what it needs and what would let it start.",
+        filters=CLUSTER_AND_TEAM,
+    ),
+    Resource(
+        "preemptions",
+        PreemptedRow,
+        SIGNED_IN,
+        _preempted,
+        "List pods that the scheduler preempted in the last 30 days, newest first.",
+        filters=CLUSTER_AND_TEAM,
+        key=preempted_key,
+    ),
+    Resource(
+        "queued-units",
+        QueuedUnitRow,
+        SIGNED_IN,
+        _now(queued_rows),
+        "List work that waits, with its position in its pool and its estimated start.",
+        filters=CLUSTER_AND_TEAM,
+    ),
+    Resource(
+        "resource-pools",
+        PoolRow,
+        SIGNED_IN,
+        _now(pool_rows),
+        "List pools: what waits, is free and fits now, and how far estimates were off.",
+        filters=CLUSTER,
+    ),
+    Resource(
+        "node-notes",
+        NodeNoteRow,
+        SIGNED_IN,
+        _now(node_note_rows),
+        "List nodes with GPUs that report none, are not set up, or cannot be drained.",
+        filters=CLUSTER,
+    ),
+    Resource(
+        "wait-times",
+        WaitTimeRow,
+        SIGNED_IN,
+        _now(wait_time_rows),
+        "List how long work of each tier waited in the last 28 days, of all teams.",
+        filters=CLUSTER,
+    ),
+)
+"""Their addresses over REST and their reports derive from this."""
