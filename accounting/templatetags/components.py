@@ -13,6 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from accounting.charts.bars import BarPart
+from accounting.charts.grids import GridCell
 
 register = template.Library()
 
@@ -163,6 +164,36 @@ def menu_links(parameter: str, names: Mapping[str, str], chosen: str) -> SafeStr
 
 
 _CURRENT = ' aria-current="true"'
+
+
+@register.simple_tag
+def options(choices: Iterable[Sequence[Any]], chosen: str = "") -> SafeString:
+    """The options of a select: an organization has hundreds of teams.
+
+    Args:
+        choices: value, text, and whether it is selected, if several may be.
+        chosen: the selected value.
+    """
+    text = "".join(
+        f'<option value="{escape(value)}"'
+        f"{' selected' if value == chosen or any(selected) else ''}>{escape(name)}</option>"
+        for value, name, *selected in choices
+    )
+    return mark_safe(text)  # noqa: S308  # all text is escaped
+
+
+_LOOKS = {"dark": "s-dark", "free": "s-rest"}  # others are the name of their class
+
+
+@register.simple_tag
+def week_squares(cells: Iterable[GridCell]) -> SafeString:
+    """The 168 squares of a week, each with its text."""
+    text = "".join(
+        f'<rect class="{_LOOKS.get(cell.look, cell.look)}" x="{cell.x}" y="{cell.y}"'
+        f' width="21.5" height="19" rx="3"><title>{escape(cell.text)}</title></rect>'
+        for cell in cells
+    )
+    return mark_safe(text)  # noqa: S308  # the texts are escaped
 
 
 @register.simple_tag
