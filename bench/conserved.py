@@ -118,6 +118,19 @@ TOTALS = f"""
     SELECT 'total of ' || at, ({DIFFER})::int, 0 FROM a FULL JOIN b USING (cluster_id, at)
 """
 
+# For every billing day and cluster: the same, and the cost.
+DAY_TOTALS = f"""
+    WITH a AS (
+        SELECT cluster_id, billing_on AS at, {EACH}, sum(cost_raw) AS cost
+        FROM usage_day_total GROUP BY 1, 2
+    ), b AS (
+        SELECT cluster_id, billing_on AS at, {EACH}, sum(({ALL}) * gpu_cost) AS cost
+        FROM usage_day GROUP BY 1, 2
+    )
+    SELECT 'total of ' || at, ({DIFFER} OR a.cost IS DISTINCT FROM b.cost)::int, 0
+    FROM a FULL JOIN b USING (cluster_id, at)
+"""
+
 LINES = f"""
     SELECT cluster_id, hour_start, model, {MONEY} AS money FROM usage_hour
     WHERE NOT EXISTS (SELECT FROM accounting_dirtyhour d
@@ -163,6 +176,7 @@ def _compared(database: psycopg.Connection) -> Iterator[Pair]:
     yield from _rows(database, DAYS)
     yield from _rows(database, FAMILY_DAYS)
     yield from _rows(database, TOTALS)
+    yield from _rows(database, DAY_TOTALS)
     yield from _money(database)
 
 

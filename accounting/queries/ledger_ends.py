@@ -30,6 +30,6 @@ def _end(which: str, table: str, column: str, ordered_by: str) -> str:
 def first_billing_day() -> date | None:
     """The first billing day with usage; None without any."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {oldest('usage_day', 'billing_on', 'billing_on')}")
+        cursor.execute("SELECT min(billing_on) FROM usage_day_total")
         found: date | None = cursor.fetchone()[0]
         return found

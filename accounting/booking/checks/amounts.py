@@ -11,7 +11,7 @@ from accounting.booking import own_lines
 from accounting.booking.periods import PeriodTerms, first_day, previous_period
 from accounting.domain.billing.charge_lines import UNMAPPED
 from accounting.domain.billing.close_checks import Cause
-from accounting.models import PeriodRevision, UsageDay
+from accounting.models import PeriodRevision
 from accounting.rating.line_sql import DATED, LINES, line_parts
 from accounting.rating.states_sql import held, wall
 
@@ -122,5 +122,10 @@ def _moved(terms: PeriodTerms, *, is_computed: bool) -> list[Cause]:
 
 def _days_with_data(first: date, after: date) -> tuple[int, int]:
     """The billing days that have data, and all days."""
-    found = UsageDay.objects.filter(billing_on__gte=first, billing_on__lt=after)
-    return found.values("billing_on").distinct().count(), (after - first).days
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(DISTINCT billing_on) FROM usage_day_total
+               WHERE billing_on >= %s AND billing_on < %s""",
+            [first, after],
+        )
+        return int(cursor.fetchone()[0]), (after - first).days

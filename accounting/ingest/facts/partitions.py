@@ -45,7 +45,7 @@ ALL_HOURS = (HOURS, INTENSITY_HOURS, *HOURS_BY_GPU)
 ALL_DAYS = (DAYS, INTENSITY_DAYS, *DAYS_BY_GPU)
 ALL_WINDOWS = (WINDOWS, INTENSITY_WINDOWS)
 ALL = (*ALL_WINDOWS, *ALL_HOURS, *ALL_DAYS)
-KEPT_BY_TRIGGERS = ("usage_family_day", "usage_hour_total")
+KEPT_BY_TRIGGERS = ("usage_family_day", "usage_hour_total", "usage_day_total")
 TABLES = ", ".join([*(table.name for table in ALL), *KEPT_BY_TRIGGERS])
 """As SQL lists them, with the sums that TRUNCATE of hours and days does not empty."""
 

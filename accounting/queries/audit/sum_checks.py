@@ -81,4 +81,20 @@ LINES_CHECK = Check(
     """,
 )
 
-SUM_CHECKS = (FAMILY_CHECK, HOUR_CHECK, LINES_CHECK)
+DAY_CHECK = Check(
+    "totals of days match their days (I5)",
+    "every billing day has a total, with exactly the time and the cost of its rows",
+    f"""
+    WITH a AS (
+        SELECT u.* FROM usage_day_total u WHERE {_DAYS}
+    ), b AS (
+        SELECT u.cluster_id, u.billing_on, {sums("u")}, sum({wall("u")} * u.gpu_cost) AS cost_raw
+        FROM usage_day u WHERE {_DAYS} GROUP BY u.cluster_id, u.billing_on
+    )
+    SELECT billing_on::text, coalesce({wall("a")}, 0)::text, coalesce({wall("b")}, 0)::text
+    FROM a FULL JOIN b USING (cluster_id, billing_on)
+    WHERE {" OR ".join(f"a.{s} IS DISTINCT FROM b.{s}" for s in (*STATE_COLUMNS, "cost_raw"))}
+    """,
+)
+
+SUM_CHECKS = (FAMILY_CHECK, HOUR_CHECK, DAY_CHECK, LINES_CHECK)

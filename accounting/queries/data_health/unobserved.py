@@ -14,7 +14,7 @@ from accounting.domain.reports.rows import UsageRow
 from accounting.queries.selection import Selection, stored_period
 from accounting.queries.usage.usage import usage_rows
 from accounting.rating.billing_settings import billing_day, midnight
-from accounting.rating.states_sql import sums
+from accounting.rating.states_sql import held, sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ def unobserved_gpus(selection: Selection, period: Interval) -> list[UsageRow]:
 
 
 _HELD = f"""
-    SELECT billing_on, {sums(states=HELD_STATES)} FROM usage_family_day
-    WHERE billing_on >= %(first)s AND billing_on < %(after)s AND namespace_id <> 0
-    GROUP BY billing_on
+    SELECT billing_on, {sums(states=HELD_STATES)} FROM usage_day_total
+    WHERE billing_on >= %(first)s AND billing_on < %(after)s
+    GROUP BY billing_on HAVING sum({held()}) > 0
 """
 
 

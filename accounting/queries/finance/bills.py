@@ -21,7 +21,6 @@ from accounting.queries.finance.bill_variance import (
 )
 from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.rating import conversion_sql
-from accounting.rating.states_sql import wall
 
 MOST_UNMATCHED = 200  # groups of lines that are shown
 
@@ -49,8 +48,8 @@ ORDER BY abs(sum(cost)) DESC, word, service, resource, sub_account
 LIMIT %(most)s
 """
 _MONTHS = f"""
-SELECT to_char(billing_on, 'YYYY-MM') AS month, sum({wall()} * gpu_cost) / {HOUR_MS}
-FROM usage_day GROUP BY month
+SELECT to_char(billing_on, 'YYYY-MM') AS month, sum(cost_raw) / {HOUR_MS}
+FROM usage_day_total GROUP BY month
 """
 
 

@@ -49,6 +49,9 @@ FAULTS = {
     "a total of hours that has less": (
         "UPDATE usage_hour_total SET free_ms = free_ms - 1"
     ),
+    "a total of days that costs more": (
+        "UPDATE usage_day_total SET cost_raw = coalesce(cost_raw, 0) + 1"
+    ),
     "a rate that nobody set": "UPDATE usage_hour SET rate = rate + 0.000001",
     "a price that nobody took": (
         "UPDATE accounting_unitprice SET rate_per_gpu_hour = 2.100001"

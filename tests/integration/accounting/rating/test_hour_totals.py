@@ -1,4 +1,7 @@
-"""Totals of hours are the sums of their rows after every change (I5), and the badge sums them."""
+"""Totals of hours and days are the sums of their rows after every change (I5).
+
+The badge sums those of hours.
+"""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -9,7 +12,7 @@ from django.db import connection
 
 from accounting.ingest.facts import retention
 from accounting.models import Cluster, IngestWindow
-from accounting.queries.audit.sum_checks import HOUR_CHECK
+from accounting.queries.audit.sum_checks import DAY_CHECK, HOUR_CHECK
 from accounting.queries.data_health.freshness import freshness
 from tests.integration.accounting.rating.books import TEN, WINDOW, Books
 from tests.integration.accounting.rating.test_families import SET_UP
@@ -41,13 +44,20 @@ def execute(text: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 def violations() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(HOUR_CHECK.query, {"start": TEN - DAY, "end": TEN + 9 * DAY})
-        return len(cursor.fetchall())
+    found = 0
+    for check in (HOUR_CHECK, DAY_CHECK):
+        with connection.cursor() as cursor:
+            cursor.execute(check.query, {"start": TEN - DAY, "end": TEN + 9 * DAY})
+            found += len(cursor.fetchall())
+    return found
 
 
 def totals() -> list[tuple[Any, ...]]:
     return execute("SELECT * FROM usage_hour_total ORDER BY cluster_id, hour_start")
+
+
+def day_totals() -> list[tuple[Any, ...]]:
+    return execute("SELECT * FROM usage_day_total ORDER BY cluster_id, billing_on")
 
 
 def late_fact(books: Books) -> None:
@@ -82,11 +92,36 @@ def test_totals_follow_every_change_of_hours(two_days: Books, change: str) -> No
     assert totals() != before
 
 
+OF_DAYS: dict[str, Callable[[Books], object]] = {
+    "late samples": late_fact,
+    "a day that is gone": lambda _: execute(
+        "DELETE FROM usage_day WHERE billing_on = '2026-10-07'"
+    ),
+    "time that changes": lambda _: execute("UPDATE usage_day SET idle_ms = 1"),
+    "a cost": lambda _: execute("UPDATE usage_day SET gpu_cost = 1.7"),
+    "rows of another day": lambda _: execute(
+        "UPDATE usage_day SET billing_on = billing_on + 3"
+    ),
+}
+
+
+@pytest.mark.parametrize("change", OF_DAYS)
+def test_totals_follow_every_change_of_days(two_days: Books, change: str) -> None:
+    before = day_totals()
+    assert len(before) == 4
+    assert violations() == 0
+    OF_DAYS[change](two_days)
+    assert violations() == 0
+    assert day_totals() != before
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         "UPDATE usage_hour_total SET busy_ms = busy_ms + 1",
         "DELETE FROM usage_hour_total WHERE busy_ms > 0",
+        "UPDATE usage_day_total SET cost_raw = 1",
+        "DELETE FROM usage_day_total",
         """INSERT INTO usage_hour_total SELECT cluster_id, hour_start + interval '5 hours',
                1, 0, 0, 0, 0, 0, 0 FROM usage_hour_total LIMIT 1""",
     ],
