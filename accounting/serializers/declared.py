@@ -55,7 +55,8 @@ class WrittenField(serializers.CharField):
 def serializer_of(row_type: Any) -> type[RowSerializer]:
     """The serializer of a declared row; one that is written by hand is itself."""
     if issubclass(row_type, RowSerializer):
-        return row_type
+        by_hand: type[RowSerializer] = row_type
+        return by_hand
     return _serializer(row_type, is_detail=False)
 
 
