@@ -32,18 +32,16 @@ def largest_remainder(
     Raises:
         ValueError: `total` cannot be reached by rounding each amount up or down.
     """
-    floors = [int(amount // unit) for _, amount in amounts]
+    parts = [divmod(amount, unit) for _, amount in amounts]
+    floors = [int(whole) for whole, _ in parts]
     missing = total - sum(floors)
     if missing == 0:
         return {key: floor for (key, _), floor in zip(amounts, floors, strict=True)}
     if not amounts or not (is_given or 0 <= missing <= len(amounts)):
         raise ValueError(f"{total} is not a rounding of {amounts}")
     each, missing = divmod(missing, len(amounts))
-    remainders = [
-        (-(amount - floor * unit), i)
-        for i, ((_, amount), floor) in enumerate(zip(amounts, floors, strict=True))
-    ]
-    for _, i in sorted(remainders)[:missing]:
+    largest = sorted(range(len(parts)), key=lambda i: parts[i][1], reverse=True)
+    for i in largest[:missing]:  # ties keep their order
         floors[i] += 1
     return {key: floor + each for (key, _), floor in zip(amounts, floors, strict=True)}
 
