@@ -4,7 +4,7 @@ Derived from a complete inventory; the same evidence always gives the same holds
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from accounting.domain.inventory.fractional_requests import (
     annotated,
     is_reservation,
     requested,
+    reservations,
     stand_ins,
 )
 from accounting.domain.inventory.kube_state.visibility import KubeState
@@ -44,15 +45,16 @@ def derive_holds(
     lives: dict[str, list[NodeLife]] = {}
     holding = [pod for pod in inventory.pods.values() if _is_holding(pod, claims)]
     labels.binds = _binds(holding)
+    reserved = reservations(inventory)
     for pod in holding:
         node = inventory.nodes.get(pod.node)
         if pod.node not in lives:
             lives[pod.node] = node_lives(node, state)
-        others = tuple(stand_ins(pod, inventory)) if pod.annotations else ()
+        others = stand_ins(pod, reserved) if pod.annotations else ()
         end = end_of(pod, node, state, labels, until_ms, lives[pod.node], others)
         if end.ended_by == "gone":
             absent[pod.uid, pod.node] = pod.last_ms
-        holds.extend(_holds_of(pod, inventory, end))
+        holds.extend(_holds_of(pod, inventory, end, others))
         ends[pod.uid] = end
     spans = {
         uid: (bound_ms(inventory.pods[uid]), end.booked_until_ms)
@@ -78,7 +80,10 @@ def _binds(holding: Iterable[PodRecord]) -> Binds:
     return {name: sorted(binds) for name, binds in found.items()}
 
 
-def _holds_of(pod: PodRecord, inventory: Inventory, end: End) -> Iterable[Hold]:
+def _holds_of(
+    pod: PodRecord, inventory: Inventory, end: End, others: Sequence[PodRecord]
+) -> Iterable[Hold]:
+    """The holds of a pod's own requests; samples may name `others` instead."""
     facts = node_facts(inventory.nodes.get(pod.node), bound_ms(pod))
     limit = requested(pod, facts)
     for resource, units, unit in units_of(pod, facts, inventory.added):
@@ -95,10 +100,7 @@ def _holds_of(pod: PodRecord, inventory: Inventory, end: End) -> Iterable[Hold]:
     if fraction is not None:
         units, share = fraction
         found = _hold(pod, end, "nvidia.com/gpu", units, share=share)
-        names = tuple(
-            (other.namespace, other.name, other.uid)
-            for other in stand_ins(pod, inventory)
-        )
+        names = tuple((other.namespace, other.name, other.uid) for other in others)
         yield replace(found, names=names, is_unit=False)
 
 

@@ -6,7 +6,8 @@ of `nvidia.com/gpu` with `nvidia.com/gpucores` (percent) or `nvidia.com/gpumem` 
 Sources: KAI-Scheduler `docs/gpu-sharing`; HAMi `docs/config.md`.
 """
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from accounting.domain.inventory.records import Inventory, PodRecord
@@ -63,13 +64,27 @@ def requested(pod: PodRecord, facts: NodeFacts) -> Fraction | None:
     return None
 
 
-def stand_ins(pod: PodRecord, inventory: Inventory) -> Iterable[PodRecord]:
-    """The reservation pods that samples name instead of a pod: of its node and group."""
+def reservations(inventory: Inventory) -> Mapping[str, Sequence[PodRecord]]:
+    """All reservation pods, by node."""
+    found: dict[str, list[PodRecord]] = defaultdict(list)
+    for pod in inventory.pods.values():
+        if is_reservation(pod.namespace):
+            found[pod.node].append(pod)
+    return found
+
+
+def stand_ins(
+    pod: PodRecord, reserved: Mapping[str, Sequence[PodRecord]]
+) -> tuple[PodRecord, ...]:
+    """The reservation pods that samples name instead of a pod: of its node and group.
+
+    Args:
+        pod: of any namespace.
+        reserved: from `reservations`.
+    """
     groups = _groups(pod)
-    for other in inventory.pods.values() if groups else ():
-        is_here = is_reservation(other.namespace) and other.node == pod.node
-        if is_here and groups & _groups(other):
-            yield other
+    here = reserved.get(pod.node, ()) if groups else ()
+    return tuple(other for other in here if groups & _groups(other))
 
 
 def _groups(pod: PodRecord) -> set[str]:

@@ -15,6 +15,7 @@ from accounting.domain.inventory.fractional_requests import (
     annotated_share,
     is_reservation,
     requested,
+    reservations,
     stand_ins,
 )
 from accounting.domain.inventory.kube_state.visibility import kube_state
@@ -138,10 +139,34 @@ def test_reservation_pod_of_the_node_and_group_stands_in() -> None:
         pod("r5", namespace="runai-reservation", groups=("g0", "g1")),
     ]
     inventory = Inventory(pods={p.uid: p for p in [asks, *others]})
-    assert [p.uid for p in stand_ins(asks, inventory)] == ["r1", "r5"]
-    assert list(stand_ins(pod(), inventory)) == []
+    reserved = reservations(inventory)
+    assert [p.uid for p in stand_ins(asks, reserved)] == ["r1", "r5"]
+    assert stand_ins(pod(), reserved) == ()
     assert is_reservation(RESERVED)
     assert not is_reservation("ns")
+
+
+class Read(dict[str, PodRecord]):
+    """Pods, and how often all of them were read."""
+
+    times = 0
+
+    def values(self):  # type: ignore[no-untyped-def]  # as of `dict`
+        """Counted."""
+        self.times += 1
+        return super().values()
+
+
+def test_all_pods_are_read_as_often_for_many_parts_as_for_one() -> None:
+    def reads(count: int) -> int:
+        half = {"gpu_fraction": "0.5"}
+        pods = [pod(f"u{n}", annotations=half, groups=("g",)) for n in range(count)]
+        read = Read({p.uid: p for p in pods})
+        inventory = Inventory(pods=read)
+        assert derive_holds(inventory, kube_state(inventory), Labels(), 600_000)
+        return read.times
+
+    assert reads(20) == reads(1)
 
 
 # --- holds ---------------------------------------------------------------------------
