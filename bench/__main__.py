@@ -1,4 +1,4 @@
-"""`make bench`: P1 to P10, P16 to P28, G1, G2, C1 to C5, K1, K2, backfill, and alternatives.
+"""`make bench`: P1 to P10, P16 to P30, G1, G2, C1 to C5, K1, K2, backfill, and alternatives.
 
 Results are compared before they are timed. Exits with 1 if a floor is missed. `--only P7,P8` runs
 some; `--json FILE` stores the figures.
@@ -40,6 +40,8 @@ def main() -> int:
             endtoend,
             exports,
             gpu_pages,
+            large_hour,
+            live,
             opencost,
             plan,
             rollups,
@@ -73,6 +75,8 @@ def main() -> int:
             plan.figures(wanted),
             backfill.figures(wanted, options.hours),
             two_hosts.figures(wanted),
+            large_hour.figures(wanted),
+            live.figures(wanted),
             web.figures(wanted),
             opencost.figures(wanted),
             scale_pages.figures(wanted, sizes),
