@@ -19,7 +19,6 @@ from accounting.api.finance import (
     statements,
 )
 from accounting.api.finance.price_book import (
-    conversions,
     price_import,
     price_lists,
     prices,
@@ -50,9 +49,7 @@ urlpatterns = [
         ("prices", prices.PricesView.as_view()),
         ("prices/preview", prices.PricePreviewView.as_view()),
         ("prices/import", price_import.PriceImportView.as_view()),
-        ("price-lists", price_lists.PriceListsView.as_view()),
         ("price-lists/<int:number>", price_lists.PriceListView.as_view()),
-        ("conversion-rates", conversions.ConversionRatesView.as_view()),
         ("kube-state-jobs", writes.KubeStateJobsView.as_view()),
         ("bills", bills.BillsView.as_view()),
         ("bills/<int:number>", bills.BillView.as_view()),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from accounting.actions.finance.conversions import set_conversion_rate
+from accounting.actions.finance.conversions import SetConversion, set_conversion_rate
 from accounting.actions.finance.prices import default_list, reprice
 from accounting.audit import Actor
 from accounting.configuration.replaced_rows import ends_of, replace_rows
@@ -94,12 +94,14 @@ def set_conversions(
     ]
     for spec in differing:
         set_conversion_rate(
-            from_currency=spec.from_currency,
-            to_currency=spec.to_currency,
-            on=spec.day,
-            rate=spec.rate,
-            actor=actor,
-            reason="configure",
+            SetConversion(
+                from_currency=spec.from_currency,
+                to_currency=spec.to_currency,
+                on=spec.day,
+                rate=spec.rate,
+                reason="configure",
+            ),
+            actor,
         )
     if differing:
         changes.append(f"{len(differing)} conversions")

@@ -26,8 +26,8 @@ class Value:
         default: `MISSING` if it is required; None or "" if it is optional.
         help: for the OpenAPI document.
         choices: the only values that it can have.
-        size: of a decimal: its digits, and those of them after the point; of a text: the shortest
-            and the longest.
+        size: of a decimal: its digits, and those of them after the point; of a text: the shortest,
+            0 if it may be empty, and the longest.
         by: of a row of a table: the field that names it; "" for its number.
         page: options of the form's field: its label, help and widget.
     """

@@ -2,5 +2,7 @@
 
 from accounting.resources.budgets import BUDGETS
 from accounting.resources.contests import CONTESTS
+from accounting.resources.conversions import CONVERSIONS
+from accounting.resources.price_lists import PRICE_LISTS
 
-RESOURCES = (BUDGETS, CONTESTS)
+RESOURCES = (BUDGETS, CONTESTS, CONVERSIONS, PRICE_LISTS)

@@ -125,7 +125,8 @@ def _body_field(value: Value) -> _Field:
         return serializers.DecimalField(*value.size, **options)
     if value.size:
         shortest, longest = value.size
-        options |= {"min_length": shortest} if shortest else {}
+        options |= {"min_length": shortest} if shortest > 1 else {}
+        options |= {"allow_blank": True} if not shortest else {}
         options["max_length"] = longest
     found: _Field = _BY_TYPE[type_](**options)
     return found

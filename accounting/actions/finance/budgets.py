@@ -46,7 +46,7 @@ class SetBudget:
     """A budget to create; the amount of an existing one is changed."""
 
     team: Team | None = value(by="slug", default=None)
-    department: str = value(size=(0, 200), default="")
+    department: str = value(size=(1, 200), default="")
     unit: str = value(
         choices=BudgetUnit,
         default=BudgetUnit.MONTH,

@@ -1,4 +1,4 @@
-"""`manage.py report usage|ledger|holds|issues|queues|budgets|contests|charges|corrections`: rows.
+"""`manage.py report usage|ledger|holds|issues|queues|charges|corrections`, and declared lists.
 
 `scheduler_view` adds its reports to the same command.
 """
@@ -49,8 +49,8 @@ class Command(BaseCommand):
     """Reports; exits with 0, or 2 for wrong use."""
 
     help = (
-        "Show usage, the ledger, holds, data issues, queues, budgets, contests, charges or "
-        "corrections."
+        "Show usage, the ledger, holds, data issues, queues, budgets, contests, conversion "
+        "rates, price lists, charges or corrections."
     )
     suppressed_base_arguments = HIDDEN
     kinds: tuple[str, ...] = (

@@ -1,23 +1,27 @@
 """Conversion rates, as they are listed."""
 
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from typing import Annotated
 
 from accounting.access import Scope
+from accounting.domain.core.decimal_text import plain
+from accounting.kit.rows import column, listed
 from accounting.models import ConversionRate
 from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 
 
-@dataclass(frozen=True, slots=True)
+@listed("ConversionRate")
 class ConversionRow:
     """A unit of a currency in another one, from a day on."""
 
-    id: int
-    from_currency: str
-    to_currency: str
-    on: date
-    rate: Decimal
+    id: int = column()
+    from_currency: str = column()
+    to_currency: str = column()
+    on: date = column("first billing day; applies for at most 31 days after it")
+    rate: Annotated[Decimal, plain] = column(
+        "units of `to_currency` for one of `from_currency`"
+    )
 
 
 def conversion_key(row: ConversionRow) -> Key:
@@ -25,11 +29,9 @@ def conversion_key(row: ConversionRow) -> Key:
     return row.from_currency, row.to_currency, row.on.isoformat(), row.id
 
 
-def conversion_row(row: ConversionRate) -> ConversionRow:
-    """One rate."""
-    return ConversionRow(
-        row.pk, row.from_currency, row.to_currency, row.on, row.rate.normalize()
-    )
+def conversion_row(scope: Scope, number: int) -> ConversionRow | None:
+    """One rate; None if it may not be read."""
+    return next((row for row in conversion_rows(scope) if row.id == number), None)
 
 
 def conversion_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[ConversionRow]:
@@ -38,6 +40,12 @@ def conversion_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[ConversionRow]:
         return []
     order = ("from_currency", "to_currency", "on", "pk")
     return [
-        conversion_row(row)
+        ConversionRow(
+            id=row.pk,
+            from_currency=row.from_currency,
+            to_currency=row.to_currency,
+            on=row.on,
+            rate=row.rate,
+        )
         for row in seek_rows(ConversionRate.objects.all(), order, seek)
     ]

@@ -37,7 +37,8 @@ class Command(report.Command):
     """Reports; exits with 0, or 2 for wrong use."""
 
     help = (
-        "Show usage, the ledger, holds, data issues, queues, budgets, contests, charges, quotas, "
+        "Show usage, the ledger, holds, data issues, queues, budgets, contests, conversion "
+        "rates, price lists, charges, quotas, "
         "everything that limits GPUs, priority tiers, values of queues, waiting work, its "
         "queues, preemptions, wasted GPU time or where idle and unallocated cost are."
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,11 @@ from accounting.actions.finance.contests import (
     answer_contest,
     open_contest,
 )
+from accounting.actions.finance.conversions import (
+    SetConversion,
+    set_conversion_rate,
+)
+from accounting.actions.finance.price_lists import CreatePriceList, create_price_list
 from accounting.audit import SYSTEM
 from accounting.booking.running import book_running
 from accounting.models import Membership, TeamRole
@@ -71,7 +77,50 @@ def _answered(story: Story) -> int:
     return number
 
 
+def _rates(story: Story) -> int:
+    del story
+    number = 0
+    for code in ("USD", "CHF"):
+        given = SetConversion(
+            from_currency=code,
+            to_currency="EUR",
+            on=date(2026, 11, 2),
+            rate=Decimal("0.92"),
+            reason=REASON,
+        )
+        number = set_conversion_rate(given, SYSTEM).number
+    return number
+
+
+def _price_lists(story: Story) -> int:
+    del story
+    number = 0
+    for name in ("Contract", "Vendor"):
+        given = CreatePriceList(kind="rate", name=name, currency="EUR", reason=REASON)
+        number = create_price_list(given, SYSTEM).number
+    return number
+
+
 SAMPLES = {
+    "conversion-rates": Sample(
+        _rates,
+        bodies={
+            "": {
+                "from_currency": "GBP",
+                "to_currency": "EUR",
+                "on": "2026-11-02",
+                "rate": "1.15",
+                "reason": REASON,
+            }
+        },
+    ),
+    "price-lists": Sample(
+        _price_lists,
+        bodies={
+            "": {"kind": "rate", "name": "New", "currency": "EUR", "reason": REASON}
+        },
+        may={"": "ana"},
+    ),
     "budgets": Sample(
         _budgets,
         bodies={

@@ -150,7 +150,7 @@ def test_the_table_of_rights_says_the_same(
         scope = scope_of(get_user_model().objects.get(username=name))
         assert (line[title] == "-") == (not resource.right.allows(scope)), title
     if resource.verbs:
-        assert any(f"`{resource.name}`" in one["REST"] for one in table("Writing"))
+        assert any(f"{resource.name}`" in one["REST"] for one in table("Writing"))
 
 
 @pytest.mark.parametrize(("resource", "verb"), VERBS)

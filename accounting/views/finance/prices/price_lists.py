@@ -1,16 +1,18 @@
 """Price lists: a new one, and another name or source of one (money.md M13)."""
 
-from typing import Any
+from typing import cast
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounting.actions.finance.price_lists import (
-    PriceListError,
+    CreatePriceList,
     change_price_list,
     create_price_list,
 )
+from accounting.kit.outcomes import Refused
 from accounting.models import PriceList
 from accounting.views.finance.prices.price_forms import (
     PriceListChangeForm,
@@ -42,18 +44,17 @@ def _answered(
     request: HttpRequest, form: PriceListChangeForm, known: PriceList | None
 ) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
-        values: dict[str, Any] = form.cleaned_data | {"actor": request.user}
+        values, person = form.cleaned_data, cast("User", request.user)
         try:
-            saved = (
-                change_price_list(known, **values)
-                if known
-                else create_price_list(**values)
-            )
-        except PriceListError as error:
-            text = str(error)
-            form.add_error(error.field, f"{text[:1].upper()}{text[1:]}.")
+            if known:
+                change_price_list(known, **values, actor=person)
+            else:
+                create_price_list(CreatePriceList(**values), person)
+        except Refused as error:
+            form.add_error(error.member, error.sentence)
         else:
-            messages.success(request, f"The list {saved.name} is saved.")
+            name = values["name"].strip()
+            messages.success(request, f"The list {name} is saved.")
             return redirect("prices")
     status = 422 if request.method == "POST" else 200
     context = {"form": form, "known": known}

@@ -7,10 +7,11 @@ from decimal import Decimal
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from accounting.actions.finance.conversions import ConversionError, set_conversion_rate
+from accounting.actions.finance.conversions import SetConversion, set_conversion_rate
 from accounting.audit import SYSTEM
 from accounting.booking.running import book_running
 from accounting.domain.billing.conversion import conversion_of
+from accounting.kit.outcomes import Refused
 from accounting.models import ConversionRate, UnitPrice
 from accounting.rating.conversion_sql import fx
 from tests.integration.accounting.booking.days import H100, Days
@@ -29,12 +30,14 @@ def days(db: None) -> Days:
 
 def rate(text: str, on: date = FIRST, currency: str = "USD") -> None:
     set_conversion_rate(
-        from_currency=currency,
-        to_currency="EUR",
-        on=on,
-        rate=Decimal(text),
-        actor=SYSTEM,
-        reason="rates of the central bank",
+        SetConversion(
+            from_currency=currency,
+            to_currency="EUR",
+            on=on,
+            rate=Decimal(text),
+            reason="rates of the central bank",
+        ),
+        SYSTEM,
     )
 
 
@@ -125,16 +128,18 @@ def test_a_rate_of_a_known_day_is_corrected(days: Days) -> None:
 def test_what_is_not_a_conversion(
     source: str, target: str, text: str, field: str
 ) -> None:
-    with pytest.raises(ConversionError) as refused:
+    with pytest.raises(Refused) as refused:
         set_conversion_rate(
-            from_currency=source,
-            to_currency=target,
-            on=FIRST,
-            rate=Decimal(text),
-            actor=SYSTEM,
-            reason="rates of the central bank",
+            SetConversion(
+                from_currency=source,
+                to_currency=target,
+                on=FIRST,
+                rate=Decimal(text),
+                reason="rates of the central bank",
+            ),
+            SYSTEM,
         )
-    assert refused.value.field == field
+    assert refused.value.member == field
     assert not ConversionRate.objects.exists()
 
 

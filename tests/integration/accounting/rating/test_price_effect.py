@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.actions.finance.conversions import set_conversion_rate
+from accounting.actions.finance.conversions import SetConversion, set_conversion_rate
 from accounting.actions.finance.prices import set_unit_price
 from accounting.booking.close import close_period
 from accounting.booking.price_effect import NewRate, list_effect, price_effect
@@ -84,12 +84,14 @@ def test_the_preview_is_what_bookings_then_say(two_months: Books, method: str) -
         BillingPeriod.objects.create(name=name, method=method)
     for on, rate in ((date(2026, 10, 1), "0.90"), (date(2026, 11, 1), "0.95")):
         set_conversion_rate(
-            from_currency="USD",
-            to_currency="EUR",
-            on=on,
-            rate=Decimal(rate),
-            actor="tests",
-            reason="The bank's rates.",
+            SetConversion(
+                from_currency="USD",
+                to_currency="EUR",
+                on=on,
+                rate=Decimal(rate),
+                reason="The bank's rates.",
+            ),
+            "tests",
         )
     close_period("2026-10")
     before = own_lines("2026-11")
