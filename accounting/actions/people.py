@@ -14,6 +14,7 @@ from accounting.actions.sign_in_attempts import record
 from accounting.actions.sign_outs import end_sessions, password_links
 from accounting.actions.tokens import revoke_all
 from accounting.audit import Actor, act
+from accounting.kit.outcomes import Refused
 from accounting.locks import lock
 from accounting.models import (
     Membership,
@@ -30,10 +31,6 @@ ROLES = {
     "finance": OrganisationRole.FINANCE,
     "viewer": OrganisationRole.NONE,
 }
-
-
-class PersonError(ValueError):
-    """The request cannot be fulfilled; nothing was changed."""
 
 
 def save_person(
@@ -62,7 +59,7 @@ def save_person(
         A sentence for each change; empty if nothing changed.
 
     Raises:
-        PersonError: a name, role, team or password that is not valid, or no administrator would be
+        Refused: a name, role, team or password that is not valid, or no administrator would be
             left.
     """
     hashed = "" if password is None else _hashed(password, name)
@@ -82,7 +79,7 @@ def save_person(
             changes.append(f"{name} has a new password")
             _revoke_tokens(user, changes)
         if had_administrator and not administrators():
-            raise PersonError(
+            raise Refused(
                 f"{name} is the only administrator: give another person this role first"
             )
     return changes
@@ -98,11 +95,11 @@ def password_ticket(name: str, *, actor: Actor) -> tuple[str, str]:
         The account and the token, as arguments of the page `password-link`.
 
     Raises:
-        PersonError: the person does not exist or is deactivated.
+        Refused: the person does not exist or is deactivated.
     """
     user = get_user_model().objects.filter(username=name).first()
     if user is None or not user.is_active:
-        raise PersonError(f"{name!r} has no active account")
+        raise Refused(f"{name!r} has no active account")
     by = actor if isinstance(actor, str) else actor.get_username()
     record(name, SignInOutcome.LINK, None, actor=by)
     account = urlsafe_base64_encode(force_bytes(user.pk))
@@ -114,7 +111,7 @@ def _hashed(password: str, name: str) -> str:
     try:
         validate_password(password, get_user_model()(username=name))
     except ValidationError as error:
-        raise PersonError(f"the password: {' '.join(error.messages)}") from None
+        raise Refused(f"the password: {' '.join(error.messages)}") from None
     return make_password(password)
 
 
@@ -128,14 +125,14 @@ def _account(name: str) -> tuple[User, list[str]]:
         user.full_clean(exclude=["password"])
     except ValidationError as error:
         messages = " ".join(error.message_dict.get("username", error.messages))
-        raise PersonError(f"{name!r} is not a valid user name: {messages}") from None
+        raise Refused(f"{name!r} is not a valid user name: {messages}") from None
     user.save()
     return user, [f"{name} has an account"]
 
 
 def _set_role(user: User, role: str, changes: list[str]) -> None:
     if role not in ROLES:
-        raise PersonError(f"{role!r} is not a valid role: {', '.join(ROLES)}")
+        raise Refused(f"{role!r} is not a valid role: {', '.join(ROLES)}")
     person, _ = Person.objects.get_or_create(user=user)
     if person.role != ROLES[role]:
         before = role_word(person.role)
@@ -148,7 +145,7 @@ def _set_team(user: User, slug: str, kind: TeamRole | None, changes: list[str]) 
     team = Team.objects.filter(slug=slug).first()
     if team is None:
         known = ", ".join(Team.objects.order_by("slug").values_list("slug", flat=True))
-        raise PersonError(f"{slug!r} is not a team; known teams: {known or 'none'}")
+        raise Refused(f"{slug!r} is not a team; known teams: {known or 'none'}")
     membership = Membership.objects.filter(user=user, team=team).first()
     if kind is None:
         if membership is not None:

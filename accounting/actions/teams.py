@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 
 from accounting.audit import Actor, act
 from accounting.domain.billing.team_names import name_fault, other_name, slug_fault
+from accounting.kit.outcomes import Refused
 from accounting.models import Team
 
 COLOUR_SLOTS = 8  # product: at most eight colors that can be distinguished
@@ -29,32 +30,28 @@ def save_team(
     return team
 
 
-class TeamError(ValueError):
-    """The team cannot be changed so; nothing was changed."""
-
-
 def rename_reserved(slug: str, wanted: str, *, actor: Actor) -> Team:
     """Give a team of an earlier version another slug than that of a party of the ledger.
 
     Other slugs do not change: closed statements and files name them.
 
     Raises:
-        TeamError: no team has the slug, it is not reserved, or the new one cannot be had.
+        Refused: no team has the slug, it is not reserved, or the new one cannot be had.
     """
     if not slug_fault(slug):
-        raise TeamError(
+        raise Refused(
             f"{slug!r} is not reserved; closed statements and files name it, so it stays"
         )
     with act(actor, f"team {slug} renamed"):
         team = Team.objects.select_for_update().filter(slug=slug).first()
         if team is None:
-            raise TeamError(f"no team has the slug {slug!r}")
+            raise Refused(f"no team has the slug {slug!r}")
         team.slug = wanted
         if name_fault(team.name):
             team.name = other_name(team.name)
         try:
             team.full_clean()
         except ValidationError as error:
-            raise TeamError(f"{wanted!r}: {' '.join(error.messages)}") from None
+            raise Refused(f"{wanted!r}: {' '.join(error.messages)}") from None
         team.save()
     return team

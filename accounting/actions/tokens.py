@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from accounting.audit import act
+from accounting.kit.outcomes import Refused
 from accounting.models import ApiToken
 
 SCOPES = (
@@ -75,10 +76,6 @@ USUAL = timedelta(days=90)
 NOTED_EVERY = timedelta(minutes=1)  # at most one write a minute for a token in use
 
 
-class TokenNameError(ValueError):
-    """The owner already has a token of this name."""
-
-
 def create_token(
     *,
     owner: AbstractBaseUser,
@@ -89,7 +86,7 @@ def create_token(
     """Create a token; its secret is returned once and never shown again.
 
     Raises:
-        TokenNameError: the owner already has a token of this name.
+        Refused: the owner already has a token of this name.
         ValueError: an unknown scope, or a lifetime of more than a year.
     """
     unknown = sorted(set(scopes) - set(SCOPES))
@@ -103,8 +100,9 @@ def create_token(
                 user=owner, expiry=lifetime, name=name, scopes=sorted(set(scopes))
             )
     except IntegrityError:
-        raise TokenNameError(
-            f"You already have a token named {name!r}. Revoke it first, or choose another name."
+        raise Refused(
+            f"You already have a token named {name!r}. Revoke it first, or choose another name.",
+            member="name",
         ) from None
     return token, secret
 

@@ -148,7 +148,7 @@ def keep_files(
 
     Raises:
         FileError: a file is not valid; nothing was written.
-        KnownGpusError: the cluster is not configured, and another one has these GPUs at the
+        Refused: the cluster is not configured, and another one has these GPUs at the
             same time; nothing was written.
     """
     tell = on_progress or (lambda what, done, total: None)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from accounting.domain.core.interval import Interval
+from accounting.kit.outcomes import Refused
 from accounting.models import Cluster
 from accounting.queries.data_health.shared_gpus import (
     ClusterPresence,
@@ -20,17 +21,13 @@ from accounting.sources.openmetrics import Spool
 from accounting.sources.samples import meaning_of
 
 
-class KnownGpusError(ValueError):
-    """The GPUs of a cluster that is not configured are in another one at the same time."""
-
-
 def refuse_known_gpus(cluster_name: str, spooled: Spool) -> None:
     """Reject files for a cluster that is not configured, if another one has their GPUs.
 
     Reads only; a GPU that the cluster itself has at that time does not count.
 
     Raises:
-        KnownGpusError: names the cluster that has them.
+        Refused: names the cluster that has them.
     """
     if Cluster.objects.filter(name=cluster_name, is_confirmed=True).exists():
         return
@@ -44,20 +41,20 @@ def refuse_known_gpus(cluster_name: str, spooled: Spool) -> None:
     found = _sampled_in(spooled, uuids, known, cluster_name)
     if found:
         other = max(found, key=lambda name: (len(found[name]), name))
-        raise KnownGpusError(_message(cluster_name, other, sorted(found[other])))
+        raise Refused(_message(cluster_name, other, sorted(found[other])))
 
 
 def refuse_shared_gpus(cluster: Cluster) -> None:
     """Reject a cluster that is not configured, if an older one has its GPUs.
 
     Raises:
-        KnownGpusError: names the cluster that has them.
+        Refused: names the cluster that has them.
     """
     if cluster.is_confirmed:
         return
     for other, count, example in shared_with(cluster.pk):
         uuids = [example, *[""] * (count - 1)]
-        raise KnownGpusError(_message(cluster.name, other, uuids))
+        raise Refused(_message(cluster.name, other, uuids))
 
 
 def confirm(name: str) -> None:

@@ -11,13 +11,13 @@ from django.shortcuts import redirect, render
 from accounting.actions.preferences import set_preferences
 from accounting.actions.sign_in_attempts import TooManyAttemptsError, count_guess
 from accounting.actions.tokens import (
-    TokenNameError,
     create_token,
     revoke_all,
     revoke_token,
 )
 from accounting.audit import act
 from accounting.forms import PasswordForm, PreferencesForm, TokenForm
+from accounting.kit.outcomes import Refused
 from accounting.queries.setup.people import sign_ins_of
 from accounting.queries.setup.tokens import token_rows
 from accounting.rights import SIGNED_IN
@@ -123,7 +123,7 @@ def token_create(request: HttpRequest) -> HttpResponse:
                 scopes=form.cleaned_data["scopes"],
                 lifetime=timedelta(days=form.cleaned_data["days"]),
             )
-        except TokenNameError as error:
+        except Refused as error:
             form.add_error("name", str(error))
         else:
             return redirect("account")

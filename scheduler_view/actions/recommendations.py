@@ -7,6 +7,7 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from accounting.access import Scope
 from accounting.audit import act
+from accounting.kit.outcomes import Refused
 from accounting.models import Cluster
 from scheduler_view.actions.change_sets import Draft, create
 from scheduler_view.domain.plan.edit import QuotaEdit
@@ -19,10 +20,6 @@ from scheduler_view.queries.waste.recommendation_row import RecommendationRow
 from scheduler_view.queries.waste.recommendations import RESOURCE
 
 SHORTEST, LONGEST = 10, 200  # of a reason
-
-
-class DecisionRefused(ValueError):
-    """The decision is not possible; the message says why."""
 
 
 def may_decide(scope: Scope, row: RecommendationRow) -> bool:
@@ -41,14 +38,14 @@ def decide(
     """Store a decision; its author becomes the owner. `open` removes it.
 
     Raises:
-        DecisionRefused: the state is unknown, or a dismissal has no reason.
+        Refused: the state is unknown, or a dismissal has no reason.
     """
     if state not in RecommendationState.values:
-        raise DecisionRefused(f"{state!r} is not a state of a recommendation")
+        raise Refused(f"{state!r} is not a state of a recommendation")
     text = reason.strip()
     needs = state == RecommendationState.DISMISSED
     if len(text) > LONGEST or (needs and len(text) < SHORTEST):
-        raise DecisionRefused(f"enter a reason of {SHORTEST} to {LONGEST} characters")
+        raise Refused(f"enter a reason of {SHORTEST} to {LONGEST} characters")
     cluster, rule, team, workload, node = row.subject
     known: dict[str, Any] = {
         "cluster_id": cluster,
@@ -82,11 +79,11 @@ def draft_smaller_quota(
     """A draft change set with the smaller quota; a person reviews and plans it.
 
     Raises:
-        DecisionRefused: the recommendation has no smaller quota.
+        Refused: the recommendation has no smaller quota.
         EditsRefused, LostUpdate: see `change_sets.create`.
     """
     if row.smaller is None:
-        raise DecisionRefused("this recommendation does not lead to a smaller quota")
+        raise Refused("this recommendation does not lead to a smaller quota")
     edit = QuotaEdit(
         row.row.team,
         RESOURCE,

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from accounting.audit import Actor, act
+from accounting.kit.outcomes import RefusalCode, Refused
 from accounting.models import Cluster
 from accounting.wakeup import wake_worker
 from scheduler_view.models import WhatIfRun
@@ -13,10 +14,6 @@ from scheduler_view.simulation.runs import UNFINISHED, stop_run
 
 COMPUTE = "scheduler_view.tasks.compute_what_ifs"
 MOST_QUEUED = 5  # of all people: a run keeps a worker busy
-
-
-class WhatIfLimitError(ValueError):
-    """Too many runs are not finished."""
 
 
 def request_what_if(
@@ -31,13 +28,14 @@ def request_what_if(
 
     Raises:
         DocumentError: what is wrong with the request.
-        WhatIfLimitError: too many runs are waiting or running.
+        Refused: too many runs are waiting or running.
     """
     clusters = {one.name: one for one in Cluster.objects.all()}
     wanted = read_request(values, [*clusters])
     if WhatIfRun.objects.filter(state__in=UNFINISHED).count() >= MOST_QUEUED:
-        raise WhatIfLimitError(
-            f"{MOST_QUEUED} what-ifs are not finished: wait for one of them or cancel it"
+        raise Refused(
+            f"{MOST_QUEUED} what-ifs are not finished: wait for one of them or cancel it",
+            RefusalCode.CONFLICT,
         )
     with act(actor, f"what-if of {wanted.cluster}"):
         wake_worker(COMPUTE)

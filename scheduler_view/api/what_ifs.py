@@ -19,7 +19,6 @@ from accounting.api.schema import lists, reads, takes
 from accounting.configuration.yaml_lines import DocumentError
 from accounting.rights import ADMINISTRATION
 from scheduler_view.actions.what_if import (
-    WhatIfLimitError,
     cancel_what_if,
     request_what_if,
 )
@@ -91,8 +90,6 @@ def _requested(request: Request, values: Mapping[str, Any]) -> Response:
     except DocumentError as error:
         found = [fault.message for fault in error.faults]
         raise exceptions.ValidationError(found) from error
-    except WhatIfLimitError as error:
-        raise ConflictError(str(error)) from error
     return _answer(run.pk, status.HTTP_201_CREATED)
 
 

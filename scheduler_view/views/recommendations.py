@@ -9,12 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounting.domain.core.money import minor_places
+from accounting.kit.outcomes import Refused
 from accounting.queries.selection import SelectionError
 from accounting.rights import WASTE
 from accounting.web.paging import paged
 from accounting.web.permissions import Visitor, page, posted, visitor_of
 from scheduler_view.actions import recommendations as actions
-from scheduler_view.actions.recommendations import DecisionRefused, may_decide
+from scheduler_view.actions.recommendations import may_decide
 from scheduler_view.domain.plan.edit import EditsRefused
 from scheduler_view.models import RecommendationState
 from scheduler_view.planning.base_versions import (
@@ -119,7 +120,7 @@ def _with_rows(
         raise Http404("no such recommendation")
     try:
         return done(found)
-    except (DecisionRefused, EditsRefused, LostUpdate) as error:
+    except (Refused, EditsRefused, LostUpdate) as error:
         text = str(error)
         messages.error(request, f"{text[:1].upper()}{text[1:]}.")
     except ValidationError as error:

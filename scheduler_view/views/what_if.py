@@ -7,11 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.configuration.yaml_lines import DocumentError
+from accounting.kit.outcomes import Refused
 from accounting.rights import ADMINISTRATION
 from accounting.web.paging import paged
 from accounting.web.permissions import admin_form, posted, visitor_of
 from scheduler_view.actions.what_if import (
-    WhatIfLimitError,
     cancel_what_if,
     request_what_if,
 )
@@ -51,7 +51,7 @@ def what_if_list(request: HttpRequest) -> HttpResponse:
         except DocumentError as error:
             for fault in error.faults:
                 form.add_error(None, fault.message)
-        except WhatIfLimitError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, "The what-if is requested. A worker computes it.")

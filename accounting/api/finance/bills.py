@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access import scope_of
-from accounting.actions.finance.bills.finals import BillError, set_final
+from accounting.actions.finance.bills.finals import set_final
 from accounting.actions.finance.bills.import_bill import (
     BillsBusy,
     bounds_of_request,
@@ -206,14 +206,11 @@ class BillFinalView(RowsView):
         row = _row(request, number)
 
         def make() -> Response:
-            try:
-                set_final(
-                    Bill.objects.get(pk=row.id),
-                    actor=request.user,  # type: ignore[arg-type]  # signed in
-                    reason=values["reason"],
-                )
-            except BillError as error:
-                raise ConflictError(str(error)) from error
+            set_final(
+                Bill.objects.get(pk=row.id),
+                actor=request.user,  # type: ignore[arg-type]  # signed in
+                reason=values["reason"],
+            )
             return Response(serializer_of(BillRow).one(_row(request, number)))
 
         return answered_once(request, make)

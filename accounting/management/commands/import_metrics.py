@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 from accounting.access import EVERYTHING
 from accounting.audit import SYSTEM
 from accounting.ingest.imports import Imported, import_files
-from accounting.ingest.new_clusters import KnownGpusError
+from accounting.kit.outcomes import Refused
 from accounting.management.arguments import WrongUse, interval_of
 from accounting.management.interval import interval_line
 from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
@@ -78,7 +78,7 @@ class Command(BaseCommand):
                     skips_future=options["skip_future"],
                     on_progress=progress.tell,
                 )
-        except (FileError, KnownGpusError, WrongUse) as error:
+        except (FileError, Refused, WrongUse) as error:
             self.stderr.write(f"import_metrics: {error}")
             sys.exit(WRONG_USE)
         except KeyboardInterrupt:

@@ -15,12 +15,12 @@ from accounting.ingest import live_sources
 from accounting.ingest.catch_up import CaughtUp, catch_up
 from accounting.ingest.facts.expired_hours import widened
 from accounting.ingest.new_clusters import (
-    KnownGpusError,
     confirm,
     refuse_shared_gpus,
 )
 from accounting.ingest.windows import schedule
 from accounting.ingest.windows.backlog import backlog
+from accounting.kit.outcomes import Refused
 from accounting.management.arguments import WrongUse, clusters_named, ended_range
 from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.management.progress import Progress
@@ -74,7 +74,7 @@ class Command(BaseCommand):
             period = _range_of(options, clusters)
             if options["cluster"]:
                 _check_gpus(clusters[0], is_new=options["new"])
-        except (WrongUse, KnownGpusError) as error:
+        except (WrongUse, Refused) as error:
             self.stderr.write(f"ingest: {error}")
             sys.exit(WRONG_USE)
         try:
@@ -241,7 +241,7 @@ def _check_gpus(cluster: Cluster, *, is_new: bool) -> None:
     """Reject a cluster whose GPUs another one has, unless it is confirmed as separate (N39).
 
     Raises:
-        KnownGpusError: names the cluster that has them.
+        Refused: names the cluster that has them.
     """
     if not is_new:
         refuse_shared_gpus(cluster)

@@ -12,11 +12,11 @@ from django.urls import reverse
 
 from accounting.actions.people import (
     ROLES,
-    PersonError,
     password_ticket,
     save_person,
 )
 from accounting.audit import SYSTEM
+from accounting.kit.outcomes import Refused
 from accounting.management.output import WRONG_USE, write_rows
 from accounting.models import TeamRole
 from accounting.queries.setup.people import person_rows
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         try:
             changes = self._save(name, options)
             link = self._link(name, wanted=options["link"])
-        except PersonError as error:
+        except Refused as error:
             self.stderr.write(f"person: {error}")
             sys.exit(WRONG_USE)
         for change in changes or ["no changes"]:
@@ -101,7 +101,7 @@ class Command(BaseCommand):
             is_active = bool(options["activate"])
         asked = (options["role"], options["team"], options["leave"], is_active)
         if not person_rows(name) and asked == (None, [], [], None):
-            raise PersonError(
+            raise Refused(
                 f"{name!r} is not a person; use --role or --team to create an account"
             )
         return save_person(
@@ -126,19 +126,19 @@ def _teams(joined: list[str], left: list[str]) -> dict[str, TeamRole | None]:
     """The role in each team, by slug; None if the membership ends.
 
     Raises:
-        PersonError: a team is named twice, or with a role that is not valid.
+        Refused: a team is named twice, or with a role that is not valid.
     """
     found: dict[str, TeamRole | None] = {}
     for text in joined:
         slug, colon, role = text.partition(":")
         if colon and role not in TeamRole.values:
-            raise PersonError(f"--team {text}: write SLUG or SLUG:lead")
+            raise Refused(f"--team {text}: write SLUG or SLUG:lead")
         if slug in found:
-            raise PersonError(f"--team {slug} is used more than once")
+            raise Refused(f"--team {slug} is used more than once")
         found[slug] = TeamRole(role) if colon else TeamRole.VIEWER
     for slug in left:
         if slug in found:
-            raise PersonError(f"{slug} is used with both --team and --leave")
+            raise Refused(f"{slug} is used with both --team and --leave")
         found[slug] = None
     return found
 
@@ -147,8 +147,8 @@ def _first_line(path: str) -> str:
     try:
         text = sys.stdin.readline() if path == "-" else Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise PersonError(f"--password-file {path}: cannot be read ({error})") from None
+        raise Refused(f"--password-file {path}: cannot be read ({error})") from None
     line = text.split("\n", 1)[0].rstrip("\r")
     if not line:
-        raise PersonError(f"--password-file {path}: the first line is empty")
+        raise Refused(f"--password-file {path}: the first line is empty")
     return line

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.actions.teams import TeamError, rename_reserved
+from accounting.actions.teams import rename_reserved
 from accounting.audit import SYSTEM
+from accounting.kit.outcomes import Refused
 from accounting.management.output import HIDDEN, WRONG_USE
 
 
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         """Rename the team."""
         try:
             team = rename_reserved(options["old"], options["new"], actor=SYSTEM)
-        except TeamError as error:
+        except Refused as error:
             self.stderr.write(f"rename_team: {error}")
             sys.exit(WRONG_USE)
         self.stdout.write(

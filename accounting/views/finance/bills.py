@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from accounting.actions.finance.bills.finals import BillError, set_final
+from accounting.actions.finance.bills.finals import set_final
 from accounting.actions.finance.bills.import_bill import (
     BillImport,
     BillsBusy,
@@ -22,6 +22,7 @@ from accounting.booking.periods import PeriodError, first_day
 from accounting.domain.billing.bills.columns import BillFileError
 from accounting.domain.billing.bills.words import LEFT_OUT, MATCHED, UNMATCHED
 from accounting.domain.core.billing_calendar import months_later
+from accounting.kit.outcomes import Refused
 from accounting.models import Bill
 from accounting.queries.finance.bill_variance import (
     VarianceRow,
@@ -244,7 +245,7 @@ def bill_final(request: HttpRequest, number: int) -> HttpResponse:
             actor=request.user,  # type: ignore[arg-type]
             reason=form.cleaned_data["reason"],
         )
-    except BillError as error:
+    except Refused as error:
         messages.error(request, _sentence(error))
     else:
         messages.success(request, "The bill is final.")

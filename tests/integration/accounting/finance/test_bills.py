@@ -12,10 +12,11 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from accounting.access import EVERYTHING, NOTHING
-from accounting.actions.finance.bills.finals import BillError, set_final
+from accounting.actions.finance.bills.finals import set_final
 from accounting.actions.finance.bills.match_lines import match_again
 from accounting.audit import SYSTEM
 from accounting.domain.billing.bills.columns import BillFileError
+from accounting.kit.outcomes import Refused
 from accounting.models import Bill, BillLine, Cluster, ConversionRate, NodeProvider
 from accounting.queries.finance.bill_variance import (
     VarianceRow,
@@ -185,7 +186,7 @@ def test_the_same_file_is_nothing_and_another_replaces(fleet: Fleet) -> None:
     assert only().matched == Decimal(451)
     old = Bill.objects.get(revision=1)
     assert old.replaced_at is not None
-    with pytest.raises(BillError):
+    with pytest.raises(Refused):
         set_final(old, actor=SYSTEM, reason="The invoice has arrived.")
     # the first file again is another one than the one in effect
     assert taken(first).bills[0].revision == 3
