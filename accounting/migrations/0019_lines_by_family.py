@@ -8,29 +8,52 @@ from django.db import migrations
 
 SAFE = "LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp"
 
-TABLE = """
+STATES = ("busy", "idle", "unknown", "free", "stranded", "stray", "dark")
+IS_TIME = "l.kind IN ('usage', 'platform')"
+KEY = {
+    "revision_id": ("bigint", "l.revision_id"),
+    "billing_on": ("date", "l.billing_on"),
+    "team": ("varchar(63)", "l.team"),
+    "cluster": ("varchar(63)", "l.cluster"),
+    "namespace": ("varchar(63)", "l.namespace"),
+    "family": ("varchar(253)", "coalesce(f.family, l.workload)"),
+    "workload_type": ("varchar(32)", "l.workload_type"),
+    "model": ("varchar(200)", "l.model"),
+    "lifecycle": ("varchar(16)", "l.lifecycle"),
+    "tier": ("varchar(253)", "l.tier"),
+    "is_later": ("boolean", "(l.corrects <> '' OR l.kind IN ('credit', 'adjustment'))"),
+}
+SUMS = {
+    "charge": ("numeric", "sum(l.charge)"),
+    "charges": ("bigint", "count(l.charge)"),
+    "rest_charge": ("numeric", f"sum(l.charge) FILTER (WHERE NOT ({IS_TIME}))"),
+}
+for state in STATES:  # NULL takes no place: most rows have one or two states
+    of = f"FILTER (WHERE {IS_TIME} AND l.state = '{state}')"
+    SUMS[f"{state}_charge"] = ("numeric", f"sum(l.charge) {of}")
+    SUMS[f"{state}_lines"] = ("bigint", f"nullif(count(l.charge) {of}, 0)")
+    SUMS[f"{state}_unpriced"] = (
+        "bigint", f"sum(CASE WHEN l.charge IS NULL THEN l.ms END) {of}"
+    )
+
+TABLE = f"""
 CREATE TABLE charge_family_day (
-    revision_id bigint NOT NULL, billing_on date NOT NULL, kind varchar(10) NOT NULL,
-    team varchar(63) NOT NULL, cluster varchar(63) NOT NULL, namespace varchar(63) NOT NULL,
-    family varchar(253) NOT NULL, workload_type varchar(32) NOT NULL, model varchar(200) NOT NULL,
-    lifecycle varchar(16) NOT NULL, tier varchar(253) NOT NULL, state varchar(8) NOT NULL,
-    is_later boolean NOT NULL, charge numeric, charges bigint NOT NULL, unpriced_ms bigint NOT NULL
+    {", ".join(f"{name} {kind} NOT NULL" for name, (kind, _) in KEY.items())},
+    {", ".join(f"{name} {kind}" for name, (kind, _) in SUMS.items())}
 );
 CREATE INDEX charge_family_of_day ON charge_family_day (revision_id, billing_on);
 CREATE INDEX charge_family_of_team ON charge_family_day (revision_id, team, billing_on);
 COMMENT ON COLUMN charge_family_day.is_later IS
     'Corrections, and entries: booked later than its day, or beside its time.';
+COMMENT ON COLUMN charge_family_day.rest_charge IS
+    'What is of no time: differences, what is spread over teams, entries.';
+COMMENT ON COLUMN charge_family_day.busy_lines IS 'How many lines of busy time have a charge.';
+COMMENT ON COLUMN charge_family_day.busy_unpriced IS 'Milliseconds of lines without a charge.';
 """
 
-KEY = (
-    "l.revision_id, l.billing_on, l.kind, l.team, l.cluster, l.namespace,"
-    " coalesce(f.family, l.workload), l.workload_type, l.model, l.lifecycle, l.tier, l.state,"
-    " (l.corrects <> '' OR l.kind IN ('credit', 'adjustment'))"
-)
-
 GROUP = f"""
-INSERT INTO charge_family_day
-SELECT {KEY}, sum(l.charge), count(l.charge), coalesce(sum(l.ms) FILTER (WHERE l.charge IS NULL), 0)
+INSERT INTO charge_family_day ({", ".join((*KEY, *SUMS))})
+SELECT {", ".join(sql for _, sql in (*KEY.values(), *SUMS.values()))}
 FROM charge_line l LEFT JOIN (
     SELECT w.family, w.kind, w.name, n.name AS namespace, c.name AS cluster
     FROM accounting_workload w
@@ -39,7 +62,7 @@ FROM charge_line l LEFT JOIN (
 ) f ON f.cluster = l.cluster AND f.namespace = l.namespace AND f.kind = l.workload_kind
     AND f.name = l.workload
 WHERE l.billing_on IS NOT NULL AND l.kind <> 'rounding' AND {{where}}
-GROUP BY {KEY}
+GROUP BY {", ".join(sql for _, sql in KEY.values())}
 """
 
 FUNCTION = f"""

@@ -59,6 +59,9 @@ _IDS = (
 _RATES = ("rate", "gpu_rate")
 
 
+IS_TIME = "kind IN ('usage', 'platform')"
+"""SQL: lines of time, each in one state; others are of none."""
+
 IS_LATER = "(l.corrects <> '' OR l.kind IN ('credit', 'adjustment'))"
 """SQL: lines `l` of a day that a month books later or beside its time."""
 

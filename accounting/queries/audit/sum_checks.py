@@ -1,9 +1,10 @@
 """Sums that triggers keep, against their rows (I5): by family, and totals of hours."""
 
+from accounting.domain.core.ledger_line import STATES
 from accounting.queries.audit.invariant import Check
 from accounting.queries.relation.families import lines_with_family
 from accounting.rating.charge_sql import KEY_COLUMNS, RATE_COLUMNS, SUMMED_COLUMNS
-from accounting.rating.line_hours_sql import IS_LATER
+from accounting.rating.line_hours_sql import IS_LATER, IS_TIME
 from accounting.rating.states_sql import STATE_COLUMNS, columns, sums, wall
 
 _KEY = ("cluster_id", *(name for name in KEY_COLUMNS if name != "workload_id"))
@@ -51,36 +52,6 @@ HOUR_CHECK = Check(
     """,
 )
 
-_OF_LINES = (
-    *("revision_id", "billing_on", "kind", "team", "cluster", "namespace", "family"),
-    *("workload_type", "model", "lifecycle", "tier", "state"),
-)
-_SAME = ", ".join((*_OF_LINES, "is_later"))
-
-LINES_CHECK = Check(
-    "booked lines by family match their lines (I5)",
-    "every closed day by family has exactly the charges of the lines of its workloads",
-    f"""
-    WITH a AS (
-        SELECT u.* FROM charge_family_day u
-        JOIN accounting_periodrevision r ON r.id = u.revision_id AND r.reopened_at IS NULL
-        WHERE {_DAYS}
-    ), b AS (
-        SELECT {", ".join(f"l.{name}" for name in _OF_LINES)}, {IS_LATER} AS is_later,
-               sum(l.charge) AS charge, count(l.charge) AS charges,
-               coalesce(sum(l.ms) FILTER (WHERE l.charge IS NULL), 0) AS unpriced_ms
-        FROM {lines_with_family("charge_line")} l
-        JOIN accounting_periodrevision r ON r.id = l.revision_id AND r.reopened_at IS NULL
-        WHERE {_DAYS.replace("u.", "l.")} AND l.kind <> 'rounding'
-        GROUP BY {", ".join(f"l.{name}" for name in _OF_LINES)}, {IS_LATER}
-    )
-    SELECT billing_on || ' ' || family, coalesce(a.charge, 0)::text, coalesce(b.charge, 0)::text
-    FROM a FULL JOIN b USING ({_SAME})
-    WHERE a.charges IS DISTINCT FROM b.charges OR a.charge IS DISTINCT FROM b.charge
-       OR a.unpriced_ms IS DISTINCT FROM b.unpriced_ms
-    """,
-)
-
 DAY_CHECK = Check(
     "totals of days match their days (I5)",
     "every billing day has a total, with exactly the time and the cost of its rows",
@@ -94,6 +65,45 @@ DAY_CHECK = Check(
     SELECT billing_on::text, coalesce({wall("a")}, 0)::text, coalesce({wall("b")}, 0)::text
     FROM a FULL JOIN b USING (cluster_id, billing_on)
     WHERE {" OR ".join(f"a.{s} IS DISTINCT FROM b.{s}" for s in (*STATE_COLUMNS, "cost_raw"))}
+    """,
+)
+
+_OF_LINES = (
+    *("revision_id", "billing_on", "team", "cluster", "namespace", "family"),
+    *("workload_type", "model", "lifecycle", "tier"),
+)
+_LINE_SUMS = {
+    "charge": "sum(l.charge)",
+    "charges": "count(l.charge)",
+    "rest_charge": f"sum(l.charge) FILTER (WHERE NOT ({IS_TIME}))",
+}
+for _state in STATES:
+    _of = f"FILTER (WHERE {IS_TIME} AND l.state = '{_state}')"
+    _LINE_SUMS |= {
+        f"{_state}_charge": f"sum(l.charge) {_of}",
+        f"{_state}_lines": f"nullif(count(l.charge) {_of}, 0)",
+        f"{_state}_unpriced": f"sum(CASE WHEN l.charge IS NULL THEN l.ms END) {_of}",
+    }
+
+LINES_CHECK = Check(
+    "booked lines by family match their lines (I5)",
+    "every closed day by family has exactly the charges of the lines of its workloads",
+    f"""
+    WITH a AS (
+        SELECT u.* FROM charge_family_day u
+        JOIN accounting_periodrevision r ON r.id = u.revision_id AND r.reopened_at IS NULL
+        WHERE {_DAYS}
+    ), b AS (
+        SELECT {", ".join(f"l.{name}" for name in _OF_LINES)}, {IS_LATER} AS is_later,
+               {", ".join(f"{sql} AS {name}" for name, sql in _LINE_SUMS.items())}
+        FROM {lines_with_family("charge_line")} l
+        JOIN accounting_periodrevision r ON r.id = l.revision_id AND r.reopened_at IS NULL
+        WHERE {_DAYS.replace("u.", "l.")} AND l.kind <> 'rounding'
+        GROUP BY {", ".join(f"l.{name}" for name in _OF_LINES)}, {IS_LATER}
+    )
+    SELECT billing_on || ' ' || family, coalesce(a.charge, 0)::text, coalesce(b.charge, 0)::text
+    FROM a FULL JOIN b USING ({", ".join((*_OF_LINES, "is_later"))})
+    WHERE {" OR ".join(f"a.{name} IS DISTINCT FROM b.{name}" for name in _LINE_SUMS)}
     """,
 )
 

@@ -68,7 +68,7 @@ def booked_amount(
         paid: the time behind it.
         figure: the same amount of another selection, with six places.
     """
-    if not booked_part(selection, (), is_held=True).rows:
+    if not booked_part(selection, (), is_held=True).parameters:
         return None
     period = selection.period or Interval.of(FIRST, LAST)
     months = _closes_in(period)

@@ -42,11 +42,7 @@ from accounting.rating.line_hours_sql import IS_LATER
 _CLOSED_DAY = "u.billing_on <@ %(b_closed)s::datemultirange"
 _DIVIDED_DAY = "u.billing_on <@ %(b_divided)s::datemultirange"
 LINE_FIELDS = (*FIELDS, "family")
-_WHOLE = ("revision_id", "line_id", *LINE_FIELDS)
-_GROUPED = (  # of `charge_family_day`
-    *("revision_id", "billing_on", "kind", "team", "cluster", "namespace", "family"),
-    *("workload_type", "model", "lifecycle", "tier", "state"),
-)
+_LINE = ", ".join(f"l.{name}" for name in ("revision_id", "line_id", *LINE_FIELDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +51,16 @@ class BookedPart:
 
     Attributes:
         condition: SQL over the rows `u` of a relation: their money is not that of N28.
-        rows: a SELECT of lines, or of sums of lines, with `currency`, `hour_start`, `charge_part`,
-            `charges` (how many have one) and `unpriced_part`; "" for none.
-        parameters: of both.
+        rows: a SELECT of lines with `currency`, `hour_start`, `charge_part` and `unpriced_part`; ""
+            for none.
+        sums: FROM and WHERE of `charge_family_day` as `l`, with its revision `v`: the lines that
+            are not in `rows`; "" for none.
+        parameters: of all.
     """
 
     condition: str = "false"
     rows: str = ""
+    sums: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
@@ -112,17 +111,16 @@ def booked_part(
         "b_divided": days_of(divided),
         "b_divided_revisions": [one.revision_id for one in divided],
     }
-    is_whole = of_lines or BY_NAME["workload"] in dimensions
     lines = _Lines(
         selection.amounts is Amounts.BOOKED,
         where,
-        _WHOLE if is_whole else _GROUPED,
+        is_whole=of_lines or BY_NAME["workload"] in dimensions,
         has_family=BY_NAME["family"] in dimensions,
     )
     by_hour = any(one.stored is StoredIn.HOURS for one in dimensions)
     period = selection.period or Interval.of(FIRST, LAST)
     if not by_hour and is_on_days(period):
-        return BookedPart(_CLOSED_DAY, lines.whole(_TOUCHED), values)
+        return BookedPart(_CLOSED_DAY, *lines.whole(_TOUCHED), values)
     return _by_hour(period, lines, values, by_hour=by_hour)
 
 
@@ -140,14 +138,15 @@ def _by_hour(
     whole_hours = "true" if is_on_hours(period) else _hours_of("u", "u")
     if by_hour:
         condition = f"({_DIVIDED_DAY} AND {whole_hours})"
-        return BookedPart(condition, lines.hours(), values)
+        return BookedPart(condition, lines.hours(), "", values)
     condition = f"""({_CLOSED_DAY} AND {whole_hours}
         AND ({_between("u", *_INSIDE)} OR {_DIVIDED_DAY}))"""
     touched, beyond = values["b_first"], values["b_after"]
     days = (touched + timedelta(n) for n in range((beyond - touched).days))
     values["b_cut"] = [day for day in days if not first <= day < after]
-    rows = f"{lines.within()} UNION ALL {lines.whole(_INSIDE)}"
-    return BookedPart(condition, rows, values)
+    whole, sums = lines.whole(_INSIDE)
+    rows = f"{lines.within()} UNION ALL {whole}" if whole else lines.within()
+    return BookedPart(condition, rows, sums, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +155,19 @@ class _Lines:
 
     only_booked: bool
     where: Sequence[str]
-    fields: Sequence[str]
+    is_whole: bool
     has_family: bool
 
-    def whole(self, days: tuple[str, str]) -> str:
-        """As they are, of the days between two parameters; where possible, their sums by family."""
+    def whole(self, days: tuple[str, str]) -> tuple[str, str]:
+        """`rows` and `sums` of the days between two parameters: what can be is read by family."""
         within = _between("l", *days)
-        if self.fields is _WHOLE:
-            return self._all(_OF_LINE, "", within, "b_revisions")
-        kinds = " AND NOT l.is_later" if self.only_booked else ""
-        booked = f"v.id = ANY(%(b_revisions)s){kinds}"
-        rows = self._select("charge_family_day", _SUMS, "", booked, within)
-        return (
-            rows if self.only_booked else self._with_running(rows, _OF_LINE, "", within)
-        )
+        if self.is_whole:
+            return self._all(_OF_LINE, "", within, "b_revisions"), ""
+        kinds = ("NOT l.is_later",) if self.only_booked else ()
+        where = ("v.id = ANY(%(b_revisions)s)", *kinds, *self.where, within)
+        tables = "charge_family_day l JOIN accounting_periodrevision v ON v.id = l.revision_id"
+        sums = f"FROM {tables} WHERE {' AND '.join(where)}"
+        return "" if self.only_booked else self._running(_OF_LINE, "", within), sums
 
     def within(self) -> str:
         """The parts of lines that are in a range, of the days that it cuts."""
@@ -193,18 +191,16 @@ class _Lines:
         kinds = f" AND NOT {IS_LATER}" if self.only_booked else ""
         booked = f"v.id = ANY(%({revisions})s) AND l.kind <> 'rounding'{kinds}"
         rows = self._select(self._table("charge_line"), part, joins, booked, where)
-        return (
-            rows if self.only_booked else self._with_running(rows, part, joins, where)
-        )
+        if self.only_booked:
+            return rows
+        return f"{rows} UNION ALL {self._running(part, joins, where)}"
 
-    def _with_running(self, rows: str, part: str, joins: str, where: str) -> str:
+    def _running(self, part: str, joins: str, where: str) -> str:
         later = f"v.reopened_at IS NULL AND v.closed_at IS NULL AND {IS_LATER}"
-        table = self._table("running_line")
-        return f"{rows} UNION ALL {self._select(table, part, joins, later, where)}"
+        return self._select(self._table("running_line"), part, joins, later, where)
 
     def _select(self, table: str, part: str, joins: str, which: str, where: str) -> str:
-        fields = ", ".join(f"l.{name}" for name in self.fields)
-        return f"""SELECT {fields}, v.currency, {part} FROM {table} l
+        return f"""SELECT {_LINE}, v.currency, {part} FROM {table} l
             JOIN accounting_periodrevision v ON v.id = l.revision_id {joins}
             WHERE {" AND ".join((which, *self.where, where))}"""
 
@@ -214,26 +210,10 @@ class _Lines:
         return f"(SELECT *, '' AS family FROM {table})"
 
 
-def _part(hour_start: str, charge: str, charges: str, unpriced: str) -> str:
-    """SQL of the last columns of `BookedPart.rows`."""
-    return f"""{hour_start} AS hour_start, {charge} AS charge_part, {charges} AS charges,
-               {unpriced} AS unpriced_part"""
-
-
-_COUNT = "(l.charge IS NOT NULL)::int"
-_SUMS = _part("NULL::timestamptz", "l.charge", "l.charges", "l.unpriced_ms")
-_OF_LINE = _part(
-    "NULL::timestamptz",
-    "l.charge",
-    _COUNT,
-    "CASE WHEN l.charge IS NULL THEN l.ms ELSE 0 END",
-)
-_OF_HOUR = _part(
-    "p.hour_start",
-    "CASE WHEN l.charge IS NOT NULL THEN p.part END",
-    _COUNT,
-    "CASE WHEN l.charge IS NULL THEN p.part ELSE 0 END",
-)
+_OF_LINE = """NULL::timestamptz AS hour_start, l.charge AS charge_part,
+    CASE WHEN l.charge IS NULL THEN l.ms ELSE 0 END AS unpriced_part"""
+_OF_HOUR = """p.hour_start, CASE WHEN l.charge IS NOT NULL THEN p.part END AS charge_part,
+    CASE WHEN l.charge IS NULL THEN p.part ELSE 0 END AS unpriced_part"""
 
 
 def _between(alias: str, first: str, after: str) -> str:

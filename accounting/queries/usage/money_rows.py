@@ -1,11 +1,12 @@
 """Rows of reports with money: time of open days at its price, and what was booked (money.md M5)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from accounting.queries.dimensions import DimensionKey, keys_of, named
 from accounting.queries.relation.relation import Relation
 from accounting.queries.usage.booked import LINE_FIELDS, BookedPart
+from accounting.rating.line_hours_sql import IS_TIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +52,26 @@ def money_of(
         "0::numeric AS rest_booked",
         *(f"0 AS {state}_{what}" for state in states for what in ("lines", "unpriced")),
     ]
-    if not booked.rows:
+    if not booked.parameters:
         more = ("false AS is_booked", *nothing)
         return f"FROM ({chosen.by_rate(keys, rates, summed, where, more)}) u"
     chosen.parameters.update(booked.parameters)
     time = chosen.by_rate(keys, rates, summed, where, nothing, booked.condition)
-    return f"FROM ({time} UNION ALL {_summed_lines(by, columns, booked.rows)}) u"
+    parts = [time]
+    if booked.rows:
+        parts.append(_summed_lines(by, columns, booked.rows))
+    if booked.sums:
+        parts.append(_stored_sums(by, columns, booked.sums))
+    return f"FROM ({' UNION ALL '.join(parts)}) u"
 
 
 def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
     """The same columns of booked lines, by key.
 
-    Where a key is made of an instant, parts are summed by it first: the text is made once for each.
+    Parts of lines are summed by what makes the key first, so that it is made once for each sum.
     """
     keys = {key.name: _line_key(key) for key in keys_of(by)}
-    is_time = "kind IN ('usage', 'platform')"
-    of_state = [f"{is_time} AND state = '{state}'" for state in columns.states]
+    of_state = [f"{IS_TIME} AND state = '{state}'" for state in columns.states]
     texts = [
         *(f"{text} AS {name}" for name, text in keys.items()),
         *("NULL::numeric" for _ in columns.rates),
@@ -74,22 +79,55 @@ def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
         *("0::bigint" for _ in columns.summed),
         "true",
         *(_sum("charge_part", which) for which in of_state),
-        _sum("charge_part", f"NOT ({is_time})" if columns.states else "true"),
+        _sum("charge_part", f"NOT ({IS_TIME})" if columns.states else "true"),
     ]
     for which in of_state:
         texts.append(f"{_sum('charges', which)}::bigint")
         texts.append(f"{_sum('unpriced_part', which)}::bigint")
     grouped = f"GROUP BY {', '.join(keys.values())}" if keys else "HAVING count(*) > 0"
-    if not any(at in text for text in keys.values() for at in _INSTANTS):
-        return f"SELECT {', '.join(texts)} FROM ({rows}) u {grouped}"
     parts = ", ".join(
-        dict.fromkeys((*_INSTANTS, "kind", "state", "currency", *_fields(keys)))
+        dict.fromkeys((*_instants(keys), "kind", "state", "currency", *_fields(keys)))
     )
     return f"""SELECT {", ".join(texts)} FROM (
-        SELECT {parts}, sum(charge_part) AS charge_part, sum(charges) AS charges,
+        SELECT {parts}, sum(charge_part) AS charge_part, count(charge_part) AS charges,
                sum(unpriced_part) AS unpriced_part
         FROM ({rows}) l GROUP BY {parts}
     ) u {grouped}"""
+
+
+def _stored_sums(by: Sequence[str], columns: MoneyColumns, source: str) -> str:
+    """The same columns of `charge_family_day`."""
+    keys = {key.name: _line_key(key) for key in keys_of(by)}
+    parts = [*_instants(keys), *_fields(keys)]
+    rest = "rest_charge" if columns.states else "charge"
+    sums = [
+        *(f"coalesce(sum(l.{state}_charge), 0)" for state in columns.states),
+        f"coalesce(sum(l.{rest}), 0)",
+        *(
+            f"coalesce(sum(l.{state}_{what}), 0)::bigint"
+            for state in columns.states
+            for what in ("lines", "unpriced")
+        ),
+    ]
+    named = [f"{sql} AS sum_{n}" for n, sql in enumerate(sums)]
+    texts = [
+        *(f"{text} AS {name}" for name, text in keys.items()),
+        *("NULL::numeric" for _ in columns.rates),
+        "CASE WHEN u.charges > 0 THEN u.currency ELSE '' END",
+        *("0::bigint" for _ in columns.summed),
+        "true",
+        *(f"u.sum_{n}" for n in range(len(sums))),
+    ]
+    groups = ", ".join(("v.currency", *(f"l.{name}" for name in parts)))
+    return f"""SELECT {", ".join(texts)} FROM (
+        SELECT {groups}, sum(l.charges) AS charges, {", ".join(named)}
+        {source} GROUP BY {groups}
+    ) u"""
+
+
+def _instants(keys: Mapping[str, str]) -> list[str]:
+    """What keys are texts of: such a text is made once for each sum."""
+    return [at for at in _INSTANTS if any(at in text for text in keys.values())]
 
 
 _INSTANTS = ("hour_start", "billing_on")

@@ -101,7 +101,7 @@ def moved_most(
         chosen = relation(one, _NAMES)
         booked = booked_part(one, _NAMES, is_held=True)
         is_open = (
-            "NOT b.is_booked" if booked.rows else "true"
+            "NOT b.is_booked" if booked.parameters else "true"
         )  # others have no money here
         where = f"{chosen.is_held} AND {is_open}"
         rows = money_of(chosen, _NAMES, _COLUMNS, booked, where)
