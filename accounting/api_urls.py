@@ -91,7 +91,6 @@ urlpatterns = [
         ),
         ("charges", charges.ChargesView.as_view()),
         ("corrections", charges.CorrectionsView.as_view()),
-        ("clusters", reads.ClustersView.as_view()),
         ("audit", reads.AuditView.as_view()),
         ("data-issues", reads.IssuesView.as_view()),
         ("schema", documents.SchemaView.as_view()),

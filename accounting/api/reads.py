@@ -8,7 +8,6 @@ from django.http import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
 from accounting.api.rows import CsvRenderer, Row, RowsView
 from accounting.api.schema import PERIOD, REPORT, lists
 from accounting.queries.audit.entries import (
@@ -23,7 +22,6 @@ from accounting.queries.gpus.fleet import GPU_FILTERS, priced_gpus
 from accounting.queries.gpus.steps import STEPS, GpuStep, gpu_steps
 from accounting.queries.gpus.timeline import HOLDER_FILTERS, held_stretches, stretch_key
 from accounting.queries.selection import SelectionError, check_word
-from accounting.queries.teams.directory import ClusterRow, cluster_rows
 from accounting.queries.usage.holds import HOLD_FILTERS, hold_key, hold_rows
 from accounting.queries.usage.intensity import only_pointless, with_intensity
 from accounting.queries.usage.ledger import ledger_rows
@@ -208,15 +206,3 @@ class AuditView(RowsView):
             start=period.start if period else None,
             end=period.end if period else None,
         )
-
-
-class ClustersView(RowsView):
-    """Clusters and their current resources."""
-
-    subject = "clusters"
-
-    @lists(serializer_of(ClusterRow))
-    def get(self, request: Request) -> Response:
-        """List clusters."""
-        rows = cluster_rows(scope_of(request.user))
-        return self.listed(request, rows, serializer_of(ClusterRow))

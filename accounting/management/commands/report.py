@@ -50,7 +50,7 @@ class Command(BaseCommand):
 
     help = (
         "Show usage, the ledger, holds, data issues, queues, budgets, contests, conversion "
-        "rates, price lists, charges or corrections."
+        "rates, price lists, clusters, charges or corrections."
     )
     suppressed_base_arguments = HIDDEN
     kinds: tuple[str, ...] = (

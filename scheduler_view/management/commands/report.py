@@ -38,7 +38,7 @@ class Command(report.Command):
 
     help = (
         "Show usage, the ledger, holds, data issues, queues, budgets, contests, conversion "
-        "rates, price lists, charges, quotas, "
+        "rates, price lists, clusters, charges, quotas, "
         "everything that limits GPUs, priority tiers, values of queues, waiting work, its "
         "queues, preemptions, wasted GPU time or where idle and unallocated cost are."
     )

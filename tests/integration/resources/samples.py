@@ -102,6 +102,7 @@ def _price_lists(story: Story) -> int:
 
 
 SAMPLES = {
+    "clusters": Sample(lambda story: story.cluster.pk),
     "conversion-rates": Sample(
         _rates,
         bodies={
