@@ -56,32 +56,35 @@ WITH ask AS (
     SELECT * FROM unnest(%(place_asks)s::int[], %(places)s::text[]) AS t(ask, namespace)
 ), class AS (
     SELECT * FROM unnest(%(class_asks)s::int[], %(classes)s::text[]) AS t(ask, name)
-), hold AS MATERIALIZED (
-    SELECT a.ask, a.gpus, n.name AS namespace, h.units,
+), wanted AS (
+    SELECT a.*, n.id AS namespace_id
+    FROM ask a JOIN accounting_namespace n ON n.cluster_id = a.cluster_id
+    WHERE n.name IN (SELECT namespace FROM place WHERE place.ask = a.ask)
+       OR a.ask NOT IN (SELECT ask FROM place)
+), held AS MATERIALIZED (
+    SELECT p.namespace_id, p.priority_class, h.resource, h.units,
            greatest(h.bound_ms, %(since)s) AS low,
            CASE WHEN h.ended_ms IS NULL THEN NULL ELSE least(h.ended_ms, %(now)s) END AS high
-    FROM accounting_podhold h
-    JOIN accounting_pod p ON p.id = h.pod_id
-    JOIN accounting_namespace n ON n.id = p.namespace_id
-    JOIN ask a ON a.resource = h.resource AND a.cluster_id = p.cluster_id
+    FROM accounting_podhold h JOIN accounting_pod p ON p.id = h.pod_id
     WHERE p.cluster_id = ANY(%(clusters)s) AND h.bound_ms < %(now)s
       AND (h.ended_ms IS NULL OR h.ended_ms > %(since)s)
-      AND (EXISTS (SELECT FROM place WHERE place.ask = a.ask AND place.namespace = n.name)
-           OR NOT EXISTS (SELECT FROM place WHERE place.ask = a.ask))
-      AND (EXISTS (SELECT FROM class WHERE class.ask = a.ask AND class.name = p.priority_class)
-           OR NOT EXISTS (SELECT FROM class WHERE class.ask = a.ask))
+), hold AS MATERIALIZED (
+    SELECT w.ask, w.gpus, namespace_id, units, low, high
+    FROM held JOIN wanted w USING (namespace_id, resource)
+    WHERE priority_class IN (SELECT name FROM class WHERE class.ask = w.ask)
+       OR w.ask NOT IN (SELECT ask FROM class)
 ), change AS (
-    SELECT ask, gpus, namespace, low AS at, units FROM hold
+    SELECT ask, gpus, namespace_id, low AS at, units FROM hold
     UNION ALL
-    SELECT ask, gpus, namespace, high, -units FROM hold WHERE high IS NOT NULL
+    SELECT ask, gpus, namespace_id, high, -units FROM hold WHERE high IS NOT NULL
 ), level AS (
     SELECT ask, gpus, at, sum(sum(units)) OVER w AS held,
            coalesce(lead(at) OVER w, %(now)s) AS until
     FROM change GROUP BY ask, gpus, at WINDOW w AS (PARTITION BY ask ORDER BY at)
 ), place_level AS (
-    SELECT ask, namespace, sum(sum(units)) OVER w AS held
-    FROM change GROUP BY ask, namespace, at
-    WINDOW w AS (PARTITION BY ask, namespace ORDER BY at)
+    SELECT ask, namespace_id, sum(sum(units)) OVER w AS held
+    FROM change GROUP BY ask, namespace_id, at
+    WINDOW w AS (PARTITION BY ask, namespace_id ORDER BY at)
 ), day AS (
     SELECT ask, count(DISTINCT d) AS days
     FROM level, generate_series(
@@ -89,14 +92,17 @@ WITH ask AS (
         (to_timestamp((until - 1) / 1000.0) AT TIME ZONE %(zone)s)::date, '1 day') AS d
     WHERE held > gpus AND until > at GROUP BY ask
 )
-SELECT a.ask,
-       coalesce((SELECT sum(units) FROM hold WHERE hold.ask = a.ask AND high IS NULL), 0),
-       coalesce((SELECT max(held) FROM level WHERE level.ask = a.ask), 0),
-       coalesce((SELECT days FROM day WHERE day.ask = a.ask), 0),
-       (SELECT jsonb_object_agg(namespace, held) FROM (
-            SELECT namespace, max(held) AS held FROM place_level
-            WHERE place_level.ask = a.ask GROUP BY namespace) AS most)
-FROM ask a
+SELECT ask, coalesce(now.held, 0), coalesce(peak.held, 0), coalesce(days, 0), most
+FROM ask
+LEFT JOIN (SELECT ask, sum(units) AS held FROM hold WHERE high IS NULL GROUP BY ask) now USING (ask)
+LEFT JOIN (SELECT ask, max(held) AS held FROM level GROUP BY ask) peak USING (ask)
+LEFT JOIN day USING (ask)
+LEFT JOIN (
+    SELECT ask, jsonb_object_agg(n.name, held) AS most
+    FROM (SELECT ask, namespace_id, max(held) AS held FROM place_level
+          GROUP BY ask, namespace_id) m
+    JOIN accounting_namespace n ON n.id = namespace_id GROUP BY ask
+) places USING (ask)
 """
 
 
