@@ -1,5 +1,6 @@
 """Quotas and limits as the API server applies them to one pod, read from the manifests."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -42,28 +43,40 @@ def must_set(spec: Manifest, key: str) -> bool:
     return any(name not in asked_of(one, kind) for one in spec["containers"])
 
 
-def keeps(spec: Manifest, item: Manifest) -> bool:
-    """Whether each container, or all together, keep a limit."""
+def broken_limit(spec: Manifest, item: Manifest) -> str:
+    """What LimitRanger says of a pod of which a container, or all together, break a limit.
+
+    Source: constraints of plugin/pkg/admission/limitranger/admission.go in Kubernetes.
+    """
     if item["type"] not in ("Container", "Pod"):
-        return True
-    subjects = (
-        [_together(spec)] if item["type"] == "Pod" else spec["containers"]
-    )  # fmt: skip
-    for one in subjects:
-        requests, limits = asked_of(one, "requests"), asked_of(one, "limits")
-        for name, most in item.get("max", {}).items():
-            if name not in limits or amount(str(limits[name])) > amount(str(most)):
-                return False
-        for name, least in item.get("min", {}).items():
-            if name not in requests or amount(str(requests[name])) < amount(str(least)):
-                return False
-        for name, ratio in item.get("maxLimitRequestRatio", {}).items():
-            if name not in requests or name not in limits:
-                return False
-            asked, most = amount(str(requests[name])), amount(str(limits[name]))
-            if not asked or most / asked > amount(str(ratio)):
-                return False
-    return True
+        return ""
+    subjects = [_together(spec)] if item["type"] == "Pod" else spec["containers"]
+    return next((said for one in subjects for said in _broken(one, item)), "")
+
+
+def _broken(one: Manifest, item: Manifest) -> Iterator[str]:
+    requests, limits = asked_of(one, "requests"), asked_of(one, "limits")
+    for name, most in item.get("max", {}).items():
+        said = f"maximum {name} usage per {item['type']} is {most}"
+        if name not in limits:
+            yield f"{said}.  No limit is specified"
+        elif amount(str(limits[name])) > amount(str(most)):
+            yield f"{said}, but limit is {limits[name]}"
+    for name, least in item.get("min", {}).items():
+        said = f"minimum {name} usage per {item['type']} is {least}"
+        if name not in requests:
+            yield f"{said}.  No request is specified"
+        elif amount(str(requests[name])) < amount(str(least)):
+            yield f"{said}, but request is {requests[name]}"
+    for name, ratio in item.get("maxLimitRequestRatio", {}).items():
+        said = f"{name} max limit to request ratio per {item['type']} is {ratio}"
+        asked, given = (amount(str(x.get(name, "0"))) for x in (requests, limits))
+        if not asked:
+            yield f"{said}, but no request is specified or request is 0"
+        elif name not in limits:
+            yield f"{said}, but no limit is specified or limit is 0"
+        elif given / asked > amount(str(ratio)):
+            yield f"{said}, but provided ratio is {float(given / asked):f}"
 
 
 def _together(spec: Manifest) -> Manifest:

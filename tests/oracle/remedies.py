@@ -14,9 +14,9 @@ from scheduler_view.domain.waits.explain import Explainer
 from scheduler_view.domain.waits.units import WorkUnit
 from scheduler_view.domain.waits.world.world import read_world
 from tests.oracle.api_server import (
+    broken_limit,
     counted_of,
     in_scope,
-    keeps,
     must_set,
     written,
 )
@@ -166,8 +166,8 @@ class Trial:
         if named and classes and named not in classes:
             return f"no PriorityClass with name {named} was found"
         for item in self._limits():
-            if not keeps(spec, item):
-                return f"maximum cpu usage per {item['type']} is 1, but limit is 2"
+            if said := broken_limit(spec, item):
+                return said
         for quota in self._quotas(spec):
             hard = quota["spec"]["hard"]
             used = quota.get("status", {}).get("used", {})

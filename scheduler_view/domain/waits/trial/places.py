@@ -201,8 +201,16 @@ class Places:
                 return False
             pods = [pod for room in changed.rooms.values() for pod in room.pods]
             if changed.may_preempt or one.is_new:
-                sets = blockers.on_nodes(self._findings.verdicts(one.pod), own).best
+                verdicts = self._findings.verdicts(one.pod)
+                sets = blockers.on_nodes(verdicts, own).best
                 pods += [pod for found in sets for pod in found.pods]
+                if (
+                    self._total > 1
+                ):  # a node where one gets place may get place for more
+                    nodes = {pod.node for found in sets for pod in found.pods}
+                    rooms = [index.rooms[name] for name in sorted(nodes)]
+                    rooms += verdicts.with_mask(0)[: self._total]
+                    pods += [pod for room in rooms for pod in room.pods]
             ended |= {
                 pod.uid: pod
                 for pod in pods

@@ -6,7 +6,7 @@ Each change is carried out on the objects by `tests/oracle/remedies.py`.
 import json
 from typing import Any
 
-from hypothesis import given, note, settings
+from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 
 from scheduler_view.domain.waits.explain import Explainer
@@ -129,7 +129,30 @@ def waiting(objects: Objects) -> Objects:
     return trial.objects
 
 
+def gang_that_preempts() -> Objects:
+    """Two pods of 4 GPUs fit on one node if both pods of lower priority end, and on none before."""
+    waits = job("j", gpus=4, parallelism=2, completions=2, completionMode="Indexed")
+    spec = waits["spec"]["template"]["spec"]
+    spec["priorityClassName"], spec["priority"] = "low", 1
+    spec["containers"][0]["resources"]["limits"] = {GPU: "4"}
+    low = {"priority": 0}
+    return {
+        "Node": [node("n0", 8, offers={"cpu": "16", "pods": "5"})],
+        "Pod": [pod("p0", 1, "n0", spec=low), pod("p1", 4, "n0", spec=low)],
+        "Job": [waits],
+        "PriorityClass": CLASSES,
+        "ResourceQuota": [],
+        "LimitRange": [
+            {
+                "metadata": {"name": "bounds", "namespace": "lab"},
+                "spec": {"limits": [{"type": "Container", "min": {"cpu": "2"}}]},
+            }
+        ],
+    }
+
+
 @given(clusters())
+@example(gang_that_preempts())
 @settings(max_examples=100, deadline=None)
 def test_what_is_enough_lets_the_work_start_and_what_is_not_does_not(
     given_objects: Objects,
