@@ -219,7 +219,7 @@ def test_an_error_of_ours_is_a_document_with_the_id_of_the_request(
     def fail(*_arguments: object) -> None:
         raise RuntimeError("a fault that nobody foresaw")
 
-    monkeypatch.setattr("accounting.api.reads.cluster_rows", fail)
+    monkeypatch.setattr("accounting.resources.clusters.cluster_rows", fail)
     answer = somebody.get("/api/v1/clusters")
     assert_refused(answer, 500, "The log contains this error under the request ID")
     assert "foresaw" not in html_of(answer)

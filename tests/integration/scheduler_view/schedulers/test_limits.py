@@ -175,7 +175,7 @@ def test_one_observation_lists_what_others_made(fresh: QueueOffice) -> None:
     assert found["LocalQueue jobs"]["above"] == f"{name}-lender"
     with somebody() as client:
         assert rest(client, "limits", name) == rows
-        page = html_of(client.get(f"/quotas/limits?cluster={name}"))
+        page = html_of(client.get(f"/quotas/limits?cluster={name}&rows=250"))
         tiers = html_of(client.get("/tiers"))
         quotas = html_of(client.get("/quotas"))
         team = html_of(client.get("/teams/vision/quota"))
