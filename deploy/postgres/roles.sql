@@ -6,10 +6,11 @@
 --   psql --command="ALTER ROLE ledger_app LOGIN PASSWORD '...'" "$DATABASE_URL"   -- once
 -- Then give the services a DATABASE_URL with this role, and keep the other for migrations.
 --
--- It may read and write rows, and have partitions of the fact tables made and dropped, and lines
--- grouped by family, by functions of their owner. It may add to the history and to its chain; it may not change, remove or empty them, nor
--- switch off their triggers. It owns nothing and creates nothing in the schema: what it could attach to
--- a table would run as the owner at the next migration (take_back.sql, for databases of before).
+-- It may read and write rows. Functions of their owner create and drop partitions of the fact tables
+-- for it, and group booked lines by family. It may add to the history and to its chain; it may not
+-- change, remove or empty them, nor switch off their triggers. It owns nothing and creates nothing in
+-- the schema: what it could attach to a table would run as the owner at the next migration
+-- (take_back.sql, for databases of before).
 
 BEGIN;
 

@@ -100,9 +100,8 @@ def moved_most(
         """SQL with literal values: both sides have parameters of the same names."""
         chosen = relation(one, _NAMES)
         booked = booked_part(one, _NAMES, is_held=True)
-        is_open = (
-            "NOT b.is_booked" if booked.parameters else "true"
-        )  # others have no money here
+        # Time of closed days has no money here: their lines have it.
+        is_open = "NOT b.is_booked" if booked.parameters else "true"
         where = f"{chosen.is_held} AND {is_open}"
         rows = money_of(chosen, _NAMES, _COLUMNS, booked, where)
         text = f"""SELECT {names}, {_ANY_MONEY} AS money, {CURRENCY}
