@@ -1,1 +1,0 @@
-"""What finance changes: prices, months, entries, contests, budgets, bills, files."""

@@ -1,1 +1,0 @@
-"""Tables of prices, months, budgets, bills and files."""

@@ -1,1 +1,0 @@
-"""Spending over time as rows: budgets, their forecast, unusual days."""

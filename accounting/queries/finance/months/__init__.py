@@ -1,1 +1,0 @@
-"""Months as rows: statements, charges, entries, contests, corrections."""

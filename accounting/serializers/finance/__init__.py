@@ -1,1 +1,0 @@
-"""Rows and bodies of prices, months and budgets."""

@@ -1,1 +1,0 @@
-"""Pages of months: their close, statements, charges, entries, contests."""

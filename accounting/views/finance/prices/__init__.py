@@ -1,1 +1,0 @@
-"""Forms of prices and price lists."""
