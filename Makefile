@@ -5,7 +5,7 @@
 RUNTIME := deploy/with-venv runtime
 DEVELOPMENT := deploy/with-venv development
 DRAWN := tests/oracle/test_domain.py tests/oracle/test_remembered.py tests/oracle/test_shapes.py \
-  tests/integration/scheduler_view/actions/test_concurrent.py
+  tests/integration/changes/test_concurrent.py
 SIZED := tests/acceptance/test_many_pods.py tests/acceptance/test_public_trace.py
 CODE := portal accounting scheduler_view tests bench deploy manage.py
 
@@ -73,7 +73,7 @@ test-python: ## run unit tests and a demo on another Python (PYTHON, VENV), as C
 bench: ## measure speed and memory, also of the compared products
 	@exec $(DEVELOPMENT) python -m bench
 
-mutation: ## mutation tests of accounting/domain (MODULES, SAMPLE)
+mutation: ## mutation tests of accounting/*/rules (MODULES, SAMPLE)
 	SAMPLE=$(SAMPLE) SEED=$(SEED) $(DEVELOPMENT) python -m tests.mutation $(MODULES)
 
 soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.md for others
@@ -83,7 +83,7 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 		exec $(DEVELOPMENT) python -m tests.oracle.soak; \
 	elif [ -n "$(MONEY_WORLDS)" ]; then \
 		export MONEY_WORLDS="$(MONEY_WORLDS)" MONEY_SEED="$(MONEY_SEED)"; \
-		exec $(DEVELOPMENT) pytest -q tests/integration/accounting/booking/test_random_worlds.py; \
+		exec $(DEVELOPMENT) pytest -q tests/integration/months/test_random_worlds.py; \
 	elif [ -n "$(PAGE_ADDRESSES)" ]; then \
 		export PAGE_ADDRESSES="$(PAGE_ADDRESSES)" PAGE_SEED="$(PAGE_SEED)"; \
 		exec $(DEVELOPMENT) pytest -q tests/integration/access/test_addresses.py; \
@@ -101,7 +101,7 @@ soak: ## run for an hour, with a worker killed every 30 s; see docs/operations.m
 		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/acceptance/test_situations_live.py; \
 	elif [ -n "$(SERVER_KILLS)" ]; then \
 		export SERVER_KILLS="$(SERVER_KILLS)"; \
-		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/integration/scheduler_view/actions/test_server_killed.py; \
+		exec $(DEVELOPMENT) pytest -q -s --timeout 0 tests/integration/changes/test_server_killed.py; \
 	elif [ -n "$(FULL_SIZE)" ]; then \
 		export FULL_SIZE="$(FULL_SIZE)"; \
 		exec $(DEVELOPMENT) pytest -q --timeout 0 $(SIZED); \

@@ -3,28 +3,34 @@
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from accounting.api import documents, explanation, index, reads, writes
-from accounting.api.declared import views_of
-from accounting.api.finance import (
+from accounting.bills import api as bills
+from accounting.budgets import api as anomalies
+from accounting.explain import api as explanation
+from accounting.exports import api as exports
+from accounting.fleet import api as reads
+from accounting.kit.api import (
+    documents,
+    index,
+)
+from accounting.kit.api.declared import views_of
+from accounting.kit.api.rows import NotThereView
+from accounting.months.api import (
     adjustments,
-    anomalies,
-    bills,
     charges,
     checks,
     closing,
     contests,
-    exports,
     methods,
     periods,
     statements,
 )
-from accounting.api.finance.price_book import (
+from accounting.organization import api as writes
+from accounting.prices.api import (
     price_import,
     price_lists,
     prices,
 )
-from accounting.api.rows import NotThereView
-from accounting.resources.every import RESOURCES
+from accounting.resources import RESOURCES
 
 
 def _name(address: str) -> str:

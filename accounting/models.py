@@ -1,13 +1,43 @@
 """The tables of accounting, re-exported."""
 
-from accounting.models.account import (
+from accounting.access.models.account import (
     Account,
     SignInLimit,
     SignInOutcome,
     SignInRecord,
 )
-from accounting.models.audit import AuditLink
-from accounting.models.cluster import (
+from accounting.access.models.organisation import (
+    ApiToken,
+    Billing,
+    Binding,
+    BindingKind,
+    LabelPurpose,
+    LabelSpelling,
+    Membership,
+    OrganisationRole,
+    Person,
+    Team,
+    TeamRole,
+)
+from accounting.bills.models import (
+    Bill,
+    BillLine,
+)
+from accounting.budgets.models import (
+    Budget,
+    BudgetAlert,
+    BudgetMeasure,
+    BudgetUnit,
+    BudgetVersion,
+    ForecastRecord,
+)
+from accounting.exports.models import (
+    ExportJob,
+    ExportState,
+)
+from accounting.kit.models.audit import AuditLink
+from accounting.kit.models.idempotency import IdempotencyKey
+from accounting.metering.models.cluster import (
     AddedResource,
     Cluster,
     Gpu,
@@ -22,7 +52,7 @@ from accounting.models.cluster import (
     Source,
     SourceKind,
 )
-from accounting.models.evidence import (
+from accounting.metering.models.evidence import (
     GpuLabelHour,
     KubeJob,
     KubeJobObject,
@@ -35,43 +65,7 @@ from accounting.models.evidence import (
     Scraper,
     ScrapeSpan,
 )
-from accounting.models.finance.bill import Bill, BillLine
-from accounting.models.finance.budget import (
-    Budget,
-    BudgetAlert,
-    BudgetMeasure,
-    BudgetUnit,
-    BudgetVersion,
-    ForecastRecord,
-)
-from accounting.models.finance.charge import (
-    BookedLine,
-    ChargeLine,
-    LineHours,
-    RunningLine,
-)
-from accounting.models.finance.close import CloseOverride, ReopenRequest
-from accounting.models.finance.close_request import (
-    CloseRequest,
-    CloseRequestState,
-)
-from accounting.models.finance.contest import (
-    UNSETTLED,
-    AnswerKind,
-    Contest,
-    ContestAct,
-    Contested,
-    ContestState,
-    ContestStep,
-)
-from accounting.models.finance.conversion import ConversionRate
-from accounting.models.finance.entry import Entry, EntryKind
-from accounting.models.finance.export import ExportJob, ExportState
-from accounting.models.finance.period import BillingPeriod, PeriodRevision, Statement
-from accounting.models.finance.price import PriceKind, PriceList, UnitPrice
-from accounting.models.finance.price_draft import DraftState, PriceDraft
-from accounting.models.idempotency import IdempotencyKey
-from accounting.models.ledger import (
+from accounting.metering.models.ledger import (
     BufferBlock,
     BufferSeries,
     DataIssue,
@@ -83,21 +77,11 @@ from accounting.models.ledger import (
     RetiredHour,
     WindowState,
 )
-from accounting.models.node_state import NodeState, NodeStateRead
-from accounting.models.organisation import (
-    ApiToken,
-    Billing,
-    Binding,
-    BindingKind,
-    LabelPurpose,
-    LabelSpelling,
-    Membership,
-    OrganisationRole,
-    Person,
-    Team,
-    TeamRole,
+from accounting.metering.models.node_state import (
+    NodeState,
+    NodeStateRead,
 )
-from accounting.models.pod import (
+from accounting.metering.models.pod import (
     EndedBy,
     Namespace,
     NamespaceLabels,
@@ -108,14 +92,59 @@ from accounting.models.pod import (
     ResourceClaim,
     Workload,
 )
-from accounting.models.queue import QueuedJob, QueueSample
-from accounting.models.team_quota import TeamQuota
-from accounting.models.usage import (
+from accounting.metering.models.queue import (
+    QueuedJob,
+    QueueSample,
+)
+from accounting.metering.models.usage import (
     FactFlag,
     UsageDay,
     UsageHour,
     UsageWindow,
     UtilizationMetric,
+)
+from accounting.months.models.charge import (
+    BookedLine,
+    ChargeLine,
+    LineHours,
+    RunningLine,
+)
+from accounting.months.models.close import (
+    CloseOverride,
+    ReopenRequest,
+)
+from accounting.months.models.close_request import (
+    CloseRequest,
+    CloseRequestState,
+)
+from accounting.months.models.contest import (
+    UNSETTLED,
+    AnswerKind,
+    Contest,
+    ContestAct,
+    Contested,
+    ContestState,
+    ContestStep,
+)
+from accounting.months.models.entry import (
+    Entry,
+    EntryKind,
+)
+from accounting.months.models.period import (
+    BillingPeriod,
+    PeriodRevision,
+    Statement,
+)
+from accounting.months.models.team_quota import TeamQuota
+from accounting.prices.models.conversion import ConversionRate
+from accounting.prices.models.price import (
+    PriceKind,
+    PriceList,
+    UnitPrice,
+)
+from accounting.prices.models.price_draft import (
+    DraftState,
+    PriceDraft,
 )
 
 __all__ = [

@@ -1,9 +1,9 @@
 """Every declared list of this app."""
 
-from accounting.resources.budgets import BUDGETS
-from accounting.resources.clusters import CLUSTERS
-from accounting.resources.contests import CONTESTS
-from accounting.resources.conversions import CONVERSIONS
-from accounting.resources.price_lists import PRICE_LISTS
+from accounting.budgets.resource import BUDGETS
+from accounting.fleet.resource import CLUSTERS
+from accounting.months.resource import CONTESTS
+from accounting.prices.resource.conversions import CONVERSIONS
+from accounting.prices.resource.price_lists import PRICE_LISTS
 
 RESOURCES = (BUDGETS, CLUSTERS, CONTESTS, CONVERSIONS, PRICE_LISTS)

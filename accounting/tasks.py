@@ -8,18 +8,31 @@ from datetime import UTC, datetime
 import structlog
 from celery import shared_task
 
-from accounting.actions import sign_in_attempts
-from accounting.actions.finance.budgets import fire_alerts
-from accounting.actions.finance.close_requests import next_close, run_close
-from accounting.actions.finance.forecasts import record_forecasts
-from accounting.booking.hours import divide_closed
-from accounting.booking.keep import book_changed
-from accounting.exports.jobs import expire_jobs, next_job, run_job
-from accounting.exports.scheduled import queue_for_bucket, write_scheduled
-from accounting.ingest import live_sources
-from accounting.ingest.catch_up import catch_up
-from accounting.ingest.facts import retention
-from accounting.models import Cluster, SourceKind
+from accounting.budgets.actions.budgets import fire_alerts
+from accounting.budgets.actions.forecasts import record_forecasts
+from accounting.exports.tasks.jobs import (
+    expire_jobs,
+    next_job,
+    run_job,
+)
+from accounting.exports.tasks.scheduled import (
+    queue_for_bucket,
+    write_scheduled,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    SourceKind,
+)
+from accounting.metering.tasks import live_sources
+from accounting.metering.tasks.catch_up import catch_up
+from accounting.metering.tasks.facts import retention
+from accounting.months.actions.close_requests import (
+    next_close,
+    run_close,
+)
+from accounting.months.tasks.hours import divide_closed
+from accounting.months.tasks.keep import book_changed
+from accounting.organization.actions import sign_in_attempts
 
 log = structlog.get_logger(__name__)
 SOFT_S, HARD_S = 540, 600  # then the task is interrupted; later its process is killed

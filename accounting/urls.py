@@ -2,18 +2,22 @@
 
 from django.urls import path
 
-from accounting.views import (
-    account,
-    attribution,
-    audit,
-    clusters,
-    explain,
-    kube_state_jobs,
-    prices,
-    teams,
+from accounting.bills.pages import bills
+from accounting.budgets.pages import (
+    anomalies,
+    budgets,
 )
-from accounting.views.finance import anomalies, bills, budgets, exports
-from accounting.views.finance.months import (
+from accounting.explain import pages as explain
+from accounting.exports.pages import exports
+from accounting.fleet.pages import (
+    fleet,
+    gpu,
+)
+from accounting.metering.pages import (
+    clusters,
+    kube_state_jobs,
+)
+from accounting.months.pages import (
     charges,
     contests,
     entries,
@@ -21,13 +25,21 @@ from accounting.views.finance.months import (
     months,
     statements,
 )
-from accounting.views.finance.prices import (
+from accounting.organization.pages import (
+    account,
+    audit,
+)
+from accounting.prices.pages import (
     price_drafts,
     price_form,
     price_import,
     price_lists,
+    prices,
 )
-from accounting.views.gpus import fleet, gpu
+from accounting.teams.pages import (
+    attribution,
+    teams,
+)
 
 urlpatterns = [
     path("teams", teams.team_list, name="teams"),

@@ -12,13 +12,22 @@ import statistics
 import time
 from collections.abc import Iterator, Sequence
 
-from accounting.domain.attribution.attribute import attribute, attribute_states
-from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import WINDOW_MS, Interval
-from accounting.domain.holds.derive import data_end_ms, derive
-from accounting.domain.inventory.merge.samples import observe
-from accounting.domain.inventory.records import Inventory
-from accounting.ingest.gc_pause import no_cycle_search
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+)
+from accounting.metering.rules.attribution.attribute import (
+    attribute,
+    attribute_states,
+)
+from accounting.metering.rules.attribution.node_timeline import node_timelines
+from accounting.metering.rules.holds.derive import (
+    data_end_ms,
+    derive,
+)
+from accounting.metering.rules.inventory.merge.samples import observe
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.tasks.gc_pause import no_cycle_search
 from bench.measure import Figure, interleaved
 from tests.oracle.domain import computed, reading_of
 from tests.oracle.evidence import Evidence

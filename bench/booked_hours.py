@@ -14,15 +14,15 @@ from django.db import connection, transaction
 from django.db.models import Sum
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access import Scope
-from accounting.booking.close import close_period
-from accounting.domain.core.interval import Interval
-from accounting.models import PeriodRevision
-from accounting.queries.selection import Selection
-from accounting.queries.usage.ledger import ledger_rows
-from accounting.queries.usage.ranking import moved_most
-from accounting.queries.usage.usage import usage_rows
-from accounting.rating.line_hours_sql import line_hours
+from accounting.access.scope import Scope
+from accounting.core.interval import Interval
+from accounting.kit.reads.selection import Selection
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks.close import close_period
+from accounting.prices.sql.line_hours_sql import line_hours
+from accounting.usage.reads.ledger import ledger_rows
+from accounting.usage.reads.ranking import moved_most
+from accounting.usage.reads.usage import usage_rows
 from bench import closing
 from bench.measure import Figure, interleaved
 

@@ -12,19 +12,20 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.interval import Interval
-from accounting.ingest.facts import gpu_rollup, partitions
-from accounting.ingest.facts.commit import mark_hours
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.queries.selection import Selection
-from accounting.queries.usage.usage import usage_rows
-from accounting.rating.charge_sql import (
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import Interval
+from accounting.kit.reads.selection import Selection
+from accounting.metering.sql.states_sql import STATE_COLUMNS
+from accounting.metering.tasks.facts import partitions
+from accounting.metering.tasks.facts.commit import mark_hours
+from accounting.prices.sql.charge_sql import (
     GPU_COLUMNS,
     parameters,
     priced_facts,
 )
-from accounting.rating.states_sql import STATE_COLUMNS
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.tasks import gpu_rollup
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
 from bench.rollups import stored_sums

@@ -13,11 +13,11 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import roll_up_days
-from accounting.models import PeriodRevision
+from accounting.metering.tasks.facts import partitions
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from accounting.usage.tasks.rollup import roll_up_days
 from bench import cluster
 from bench.measure import Figure
 

@@ -5,8 +5,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from django.db import connection
 
-from accounting.ingest.facts import partitions, write_facts
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks.facts import (
+    partitions,
+    write_facts,
+)
 
 START = datetime(2026, 10, 1, tzinfo=UTC)
 START_MS = int(START.timestamp() * 1000)

@@ -15,11 +15,20 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import WINDOW_MS, Interval
-from accounting.ingest import pipeline
-from accounting.ingest.facts import partitions
-from accounting.ingest.windows import schedule
-from accounting.models import Cluster, Gpu, Pod, Source, UsageWindow
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+    Source,
+)
+from accounting.metering.models.pod import Pod
+from accounting.metering.models.usage import UsageWindow
+from accounting.metering.tasks import pipeline
+from accounting.metering.tasks.facts import partitions
+from accounting.metering.tasks.windows import schedule
 from bench.fleet import START_S, Fleet
 from bench.measure import Figure, interleaved, ratio
 from tests import programs

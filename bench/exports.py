@@ -14,15 +14,24 @@ from pathlib import Path
 
 from django.db import connection
 
-from accounting.domain.billing.charge_lines import FIELDS, Line
-from accounting.domain.billing.focus.row import row_of
-from accounting.exports.csv_rows import header
-from accounting.exports.files import write_file
-from accounting.exports.request import Export, ExportRequest, instant, prepare
-from accounting.exports.rows_sql import copy_rows
-from accounting.exports.tables import What
-from accounting.models import PeriodRevision, RunningLine
-from accounting.rating.line_text_sql import line_id
+from accounting.core.charge_lines import (
+    FIELDS,
+    Line,
+)
+from accounting.exports.rules.focus.row import row_of
+from accounting.exports.tasks.csv_rows import header
+from accounting.exports.tasks.files import write_file
+from accounting.exports.tasks.request import (
+    Export,
+    ExportRequest,
+    instant,
+    prepare,
+)
+from accounting.exports.tasks.rows_sql import copy_rows
+from accounting.exports.tasks.tables import What
+from accounting.months.models.charge import RunningLine
+from accounting.months.models.period import PeriodRevision
+from accounting.months.sql.line_text_sql import line_id
 from bench.measure import Figure, interleaved, peak_rss, ratio
 
 ROWS_P9 = 200_000

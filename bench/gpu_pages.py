@@ -14,7 +14,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import override_settings
 
-from accounting.models import IngestWindow, OrganisationRole, Person, WindowState
+from accounting.access.models.organisation import (
+    OrganisationRole,
+    Person,
+)
+from accounting.metering.models.ledger import (
+    IngestWindow,
+    WindowState,
+)
 from bench import by_gpu, cluster
 from bench.measure import Figure
 from portal.http.collector import tune_collector

@@ -17,11 +17,17 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import WINDOW_MS, Interval
-from accounting.ingest import live_sources
-from accounting.ingest.catch_up import catch_up
-from accounting.ingest.windows import schedule
-from accounting.models import Cluster, Source
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+)
+from accounting.metering.tasks import live_sources
+from accounting.metering.tasks.catch_up import catch_up
+from accounting.metering.tasks.windows import schedule
 from bench import cluster
 from bench.fleet import START_S, Fleet
 from bench.live_server import live

@@ -15,9 +15,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import override_settings
 
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.ingest.facts import partitions
+from accounting.metering.tasks.facts import partitions
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
 from bench import cluster
 from bench.closing import thaw
 from bench.gpu_pages import as_server, finance

@@ -8,9 +8,13 @@ from pathlib import Path
 import duckdb
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import Interval
-from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import HOUR, roll_up_days, roll_up_hours
+from accounting.core.interval import Interval
+from accounting.metering.tasks.facts import partitions
+from accounting.usage.tasks.rollup import (
+    HOUR,
+    roll_up_days,
+    roll_up_hours,
+)
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
 

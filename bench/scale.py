@@ -13,12 +13,12 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.booking.close import close_period
-from accounting.booking.hours import divide_closed
-from accounting.booking.running import book_running
-from accounting.domain.core.billing_calendar import months_later
-from accounting.ingest.facts import partitions
-from accounting.models import PeriodRevision
+from accounting.core.billing_calendar import months_later
+from accounting.metering.tasks.facts import partitions
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.hours import divide_closed
+from accounting.months.tasks.running import book_running
 from bench import cluster
 from bench.closing import thaw
 

@@ -22,10 +22,16 @@ from django.test import Client
 from django.test.utils import override_settings
 from django.urls import reverse
 
-from accounting.exports.files import write_file
-from accounting.exports.request import ExportRequest, Format
-from accounting.exports.tables import What
-from accounting.models import OrganisationRole, Person
+from accounting.access.models.organisation import (
+    OrganisationRole,
+    Person,
+)
+from accounting.exports.tasks.files import write_file
+from accounting.exports.tasks.request import (
+    ExportRequest,
+    Format,
+)
+from accounting.exports.tasks.tables import What
 from bench import scale
 from bench.gpu_pages import as_server
 from bench.measure import Figure, peak_rss

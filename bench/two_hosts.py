@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import psycopg
 from celery import Celery
 
-from accounting.ingest.facts import partitions
+from accounting.metering.tasks.facts import partitions
 from bench.conserved import conserved
 from bench.fleet import Fleet
 from bench.measure import Figure

@@ -25,11 +25,14 @@ from bench.waiting_cluster import (
     decoded,
     waiting_cluster,
 )
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.pods import PodObject, pod_object
-from scheduler_view.domain.waits.world.world import read_world
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.pods import (
+    PodObject,
+    pod_object,
+)
+from scheduler_view.waits.rules.world.world import read_world
 
 NODES, WAITING = 5_000, 10_000
 LOOPED = 12  # units that the loop explains: it takes seconds for each
@@ -171,9 +174,13 @@ def _fill_queues() -> None:
     """Units that wait, in 200 namespaces and four pools, with a week of samples."""
     from django.utils import timezone
 
-    from accounting.models import Cluster
+    from accounting.metering.models.cluster import Cluster
     from bench import cluster
-    from scheduler_view.models import PoolSample, WaitRecord, WaitSummary
+    from scheduler_view.queues.models.queues import (
+        PoolSample,
+        WaitRecord,
+        WaitSummary,
+    )
 
     cluster.reset()
     cluster.make(800)

@@ -57,9 +57,15 @@ def _served() -> Iterator[tuple[Web, str]]:
     from django.conf import settings
     from django.contrib.auth.models import User
 
-    from accounting.actions.tokens import create_token
-    from accounting.models import OrganisationRole, Person
-    from tests.integration.accounting.exports.bookings import book, random_lines
+    from accounting.access.models.organisation import (
+        OrganisationRole,
+        Person,
+    )
+    from accounting.organization.actions.tokens import create_token
+    from tests.integration.exports.bookings import (
+        book,
+        random_lines,
+    )
 
     book(random_lines(31, LINES), period=PERIOD)
     user = User.objects.create_user("web", "web@example.com")

@@ -7,12 +7,18 @@ from datetime import timedelta
 import numpy as np
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.ingest.facts import partitions, write_facts
-from accounting.ingest.facts.commit import write_windows
-from accounting.ingest.windows import leases, schedule
-from accounting.ingest.windows.window_results import WindowResult
-from accounting.models import UsageWindow
+from accounting.core.interval import Interval
+from accounting.metering.models.usage import UsageWindow
+from accounting.metering.tasks.facts import (
+    partitions,
+    write_facts,
+)
+from accounting.metering.tasks.facts.commit import write_windows
+from accounting.metering.tasks.windows import (
+    leases,
+    schedule,
+)
+from accounting.metering.tasks.windows.window_results import WindowResult
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
 

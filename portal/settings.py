@@ -82,11 +82,20 @@ TEMPLATES = [
             ],
             "builtins": [  # in every template without `load`
                 "django.templatetags.static",
-                "accounting.templatetags.components",
-                "accounting.templatetags.links",
-                "accounting.templatetags.pages",
-                "accounting.templatetags.units",
+                "accounting.kit.tags.components",
+                "accounting.kit.tags.links",
+                "accounting.kit.tags.pages",
+                "accounting.kit.tags.units",
             ],
+            "libraries": {  # in templates that `load` them
+                "changes": "scheduler_view.changes.tags",
+                "gpu_grid": "accounting.kit.tags.gpu_grid",
+                "limits": "scheduler_view.quotas.tags",
+                "pictures": "accounting.kit.tags.pictures",
+                "queues": "scheduler_view.queues.tags",
+                "waits": "scheduler_view.waits.tags",
+                "waste": "scheduler_view.savings.tags",
+            },
         },
     }
 ]
@@ -247,13 +256,13 @@ REST_FRAMEWORK: dict[str, Any] = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["accounting.parsers.StrictJsonParser"],
+    "DEFAULT_PARSER_CLASSES": ["accounting.kit.parsers.StrictJsonParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_THROTTLE_CLASSES": [
         "portal.throttles.AnonymousThrottle",
         "portal.throttles.PersonThrottle",
     ],
-    "EXCEPTION_HANDLER": "accounting.problems.problem_handler",
+    "EXCEPTION_HANDLER": "accounting.kit.problems.problem_handler",
     "DEFAULT_THROTTLE_RATES": {"anon": "30/min", "user": "600/min"},
 }
 KNOX_TOKEN_MODEL = "accounting.ApiToken"  # noqa: S105  # the name of a table

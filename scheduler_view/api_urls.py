@@ -3,14 +3,14 @@
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from accounting.api.declared import views_of
-from scheduler_view.api import (
+from accounting.kit.api.declared import views_of
+from scheduler_view.changes.api import (
     change_verbs,
     changes,
-    waste,
-    what_ifs,
 )
 from scheduler_view.resources import RESOURCES
+from scheduler_view.savings import api as waste
+from scheduler_view.what_if.api import what_ifs
 
 # The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [

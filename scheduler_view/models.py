@@ -1,41 +1,49 @@
 """The tables of scheduler_view, re-exported."""
 
-from scheduler_view.models.change import (
+import accounting.models  # noqa: F401  # first: pghistory puts models of events there
+from scheduler_view.changes.models import (
     CAME_TO_NOTHING,
     ChangeSet,
     ChangeState,
     ChangeStep,
     StepState,
 )
-from scheduler_view.models.memory import (
-    FreeCpuSample,
-    KeptNode,
-    PodNeedRecord,
-    WaitStretch,
-)
-from scheduler_view.models.observation import (
+from scheduler_view.clusters.models import (
     Drift,
     Observation,
     ObservationRun,
     Preemption,
 )
-from scheduler_view.models.queues import (
+from scheduler_view.queues.models.memory import (
+    FreeCpuSample,
+    KeptNode,
+    PodNeedRecord,
+    WaitStretch,
+)
+from scheduler_view.queues.models.queues import (
     EstimateSummary,
     PoolSample,
     StartEstimate,
     WaitRecord,
     WaitSummary,
 )
-from scheduler_view.models.quota import QueueTarget, QuotaTarget, Tier
-from scheduler_view.models.waits import UnitWait
-from scheduler_view.models.waste import (
+from scheduler_view.quotas.models import (
+    QueueTarget,
+    QuotaTarget,
+    Tier,
+)
+from scheduler_view.savings.models import (
     HeldDay,
     RecommendationDecision,
     RecommendationState,
     WasteDay,
     WasteFinding,
 )
-from scheduler_view.models.what_if import WhatIfRun, WhatIfState
+from scheduler_view.waits.models import UnitWait
+from scheduler_view.what_if.models import (
+    WhatIfRun,
+    WhatIfState,
+)
 
 __all__ = [
     "CAME_TO_NOTHING",

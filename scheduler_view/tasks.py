@@ -7,24 +7,27 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
-from accounting.actions.idempotency import forget_keys
-from accounting.actions.team_quotas import record_quotas
-from accounting.models import Cluster
-from scheduler_view.actions import due_work
-from scheduler_view.observation.waits.metric_waits import (
-    clusters_by_metrics,
-    look_at_metrics,
-)
-from scheduler_view.observation.waits.queues import forget_queues
-from scheduler_view.observation.watch import (
+from accounting.kit.actions import forget_keys
+from accounting.metering.models.cluster import Cluster
+from accounting.months.actions.team_quotas import record_quotas
+from scheduler_view.changes.actions import due_work
+from scheduler_view.clusters.tasks.watch import (
     look_at_waits,
     look_once,
     visible_clusters,
     watched_each_minute,
 )
-from scheduler_view.queries.quota_shares import milli_gpus_of
-from scheduler_view.simulation.runs import next_run, run
-from scheduler_view.waste.compute import compute_due
+from scheduler_view.queues.tasks.metric_waits import (
+    clusters_by_metrics,
+    look_at_metrics,
+)
+from scheduler_view.queues.tasks.queues import forget_queues
+from scheduler_view.quotas.reads.quota_shares import milli_gpus_of
+from scheduler_view.savings.tasks.compute import compute_due
+from scheduler_view.what_if.tasks.runs import (
+    next_run,
+    run,
+)
 
 log = structlog.get_logger(__name__)
 SOFT_S, HARD_S = 540, 600  # then the task is interrupted; later its process is killed

@@ -2,18 +2,24 @@
 
 from django.urls import path
 
-from scheduler_view.views import (
+from scheduler_view.changes.pages import (
+    changes,
+    settle,
+    verbs,
+)
+from scheduler_view.queues import pages as queues
+from scheduler_view.quotas.pages import (
     limits,
-    queues,
     quota_file,
     quotas,
-    recommendations,
     team_quota,
     tiers,
-    waste,
-    what_if,
 )
-from scheduler_view.views.change_sets import changes, settle, verbs
+from scheduler_view.savings.pages import (
+    recommendations,
+    waste,
+)
+from scheduler_view.what_if.pages import what_if
 
 urlpatterns = [
     path("quotas", quotas.quota_list, name="quotas"),

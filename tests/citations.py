@@ -3,8 +3,8 @@
 A rule has a heading of its own (`### N12`) on the page of its letter, and lines that name its
 code and its tests:
 
-    - Code: `accounting/domain/holds/hold.py`
-    - Test: `tests/unit/accounting/domain/holds/test_hold.py::test_absence_ends_...`
+    - Code: `accounting/metering/rules/holds/hold.py`
+    - Test: `tests/unit/metering/holds/test_hold.py::test_absence_ends_...`
 """
 
 import ast

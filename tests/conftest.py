@@ -40,7 +40,7 @@ WAITING = (
     "integration/commands/test_import.py",
     "integration/faults/",
     "integration/portal/",
-    "integration/scheduler_view/cluster/",
+    "integration/clusters/client/",
     "oracle/test_stateful.py",
 )
 UNIT_SECONDS = 2  # a slower unit test is another kind of test

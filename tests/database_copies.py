@@ -1,7 +1,7 @@
 """Copies of the test database, for data that takes long to write and that many tests read.
 
 The data is written and committed once. Each test has it inside its own transaction, which is rolled
-back: see `books_of_days` in `tests/integration/accounting/rating/test_rollups_by_gpu.py`.
+back: see `books_of_days` in `tests/integration/usage/test_rollups_by_gpu.py`.
 """
 
 from collections.abc import Callable, Iterator

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from accounting.domain.core.money import Money
+from accounting.core.money import Money
 
 
 def eur(amount: str | int | Decimal) -> Money:

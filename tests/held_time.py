@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.hold import Hold
+from accounting.core.interval import Interval
+from accounting.metering.rules.holds.hold import Hold
 
 
 def held_ms(hold: Hold, period: Interval) -> int:

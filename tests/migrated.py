@@ -22,7 +22,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
-from accounting.ingest.facts import partitions
+from accounting.metering.tasks.facts import partitions
 from portal.embedded.launch import program
 from portal.embedded.programs import INSTALLED
 from tests.programs import CACHE
@@ -30,9 +30,10 @@ from tests.programs import CACHE
 ROOT = Path(__file__).resolve().parent.parent
 DECIDING = (
     "*/migrations/*.py",
-    "accounting/models/**/*.py",
-    "scheduler_view/models/**/*.py",
-    "scheduler_view/models.py",
+    "accounting/**/models/*.py",
+    "accounting/**/models.py",
+    "scheduler_view/**/models/*.py",
+    "scheduler_view/**/models.py",
     "portal/settings.py",
     "requirements-dev.txt",
     "tests/migrated.py",

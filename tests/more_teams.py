@@ -8,9 +8,12 @@ from datetime import date
 
 from django.db import connection
 
-from accounting.domain.core.ledger_line import STATES
-from accounting.ingest.facts.rollup import roll_up_days
-from accounting.models import Binding, Team
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.core.ledger_line import STATES
+from accounting.usage.tasks.rollup import roll_up_days
 from tests.story import Story
 
 DAYS = (date(2026, 10, 30), date(2026, 11, 19))

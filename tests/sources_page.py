@@ -11,10 +11,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from accounting.domain.core.issue_catalogue import TEXTS
-from accounting.domain.inventory.label_names import label_name
-from accounting.domain.units.mig_profiles import known_models, profiles_of
-from accounting.sources.catalogue import (
+from accounting.core.issue_catalogue import TEXTS
+from accounting.metering.rules.inventory.label_names import label_name
+from accounting.metering.rules.units.mig_profiles import (
+    known_models,
+    profiles_of,
+)
+from accounting.metering.sources.catalogue import (
     CLOUDS,
     EXPORTER_METRICS,
     KNOWN_METRICS,
@@ -25,7 +28,10 @@ from accounting.sources.catalogue import (
     is_unknown_gpu_metric,
     metric_of,
 )
-from accounting.sources.exposition import Parser, limited_lines
+from accounting.metering.sources.exposition import (
+    Parser,
+    limited_lines,
+)
 from tests import shared_data
 
 ROOT = Path(__file__).parents[1]

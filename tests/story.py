@@ -17,33 +17,47 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_ms
-from accounting.domain.core.ledger_line import STATES
-from accounting.ingest.facts import partitions
-from accounting.ingest.facts.gpu_rollup import roll_up_by_gpu
-from accounting.ingest.facts.rollup import roll_up_days, roll_up_hours
-from accounting.models import (
+from accounting.access.models.organisation import (
     Billing,
     Binding,
+    Membership,
+    Person,
+    Team,
+)
+from accounting.core.interval import (
+    HOUR_MS,
+    WINDOW_MS,
+    Interval,
+    to_ms,
+)
+from accounting.core.ledger_line import STATES
+from accounting.metering.models.cluster import (
     Cluster,
-    DataIssue,
     Gpu,
     GpuPresence,
-    IngestWindow,
-    Membership,
-    Namespace,
     Node,
     NodeFact,
-    Person,
+    Source,
+)
+from accounting.metering.models.ledger import (
+    DataIssue,
+    IngestWindow,
+)
+from accounting.metering.models.pod import (
+    Namespace,
     Pod,
     PodAttribution,
     PodHold,
-    Source,
-    Team,
-    UnitPrice,
     Workload,
 )
-from scheduler_view.waste.compute import compute_due
+from accounting.metering.tasks.facts import partitions
+from accounting.prices.models.price import UnitPrice
+from accounting.usage.tasks.gpu_rollup import roll_up_by_gpu
+from accounting.usage.tasks.rollup import (
+    roll_up_days,
+    roll_up_hours,
+)
+from scheduler_view.savings.tasks.compute import compute_due
 
 ZONE = ZoneInfo("Europe/Berlin")
 HOUR = timedelta(hours=1)

@@ -7,7 +7,7 @@ The table of `docs/access.md` lists every right, and a test checks pages and API
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from accounting.access import Scope
+from accounting.access.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import QuerySet
 
-from accounting.domain.billing.team_names import RESERVED_SLUGS
-from accounting.domain.core.read_once import read_once
-from accounting.models import Membership, OrganisationRole, Person, Team, TeamRole
+from accounting.access.models.organisation import (
+    Membership,
+    OrganisationRole,
+    Person,
+    Team,
+    TeamRole,
+)
+from accounting.access.rules import RESERVED_SLUGS
+from accounting.core.read_once import read_once
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,42 @@ from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.actions.finance.bills.finals import set_final
-from accounting.actions.finance.bills.import_bill import (
+from accounting.access.reads.billing_settings import billing_at
+from accounting.access.rights import BILLS
+from accounting.access.scope import scope_of
+from accounting.bills.actions.finals import set_final
+from accounting.bills.actions.import_bill import (
     BillsBusy,
     bounds_of_request,
     import_bill,
 )
-from accounting.api.finance.booked import check_month
-from accounting.api.once import answered_once
-from accounting.api.rows import ConflictError, RowsView
-from accounting.api.schema import (
+from accounting.bills.models import Bill
+from accounting.bills.reads.bill_variance import (
+    cluster_variance_rows,
+    variance_rows,
+)
+from accounting.bills.reads.bills import (
+    BillRow,
+    UnmatchedRow,
+    bill_key,
+    bill_row,
+    bill_rows,
+    unmatched_rows,
+)
+from accounting.bills.rules.columns import BillFileError
+from accounting.bills.serializers import (
+    BillFinalSerializer,
+    BillImportSerializer,
+    BillVarianceSerializer,
+)
+from accounting.core.billing_calendar import months_later
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import (
+    ConflictError,
+    RowsView,
+)
+from accounting.kit.api.schema import (
     KEY,
     READ_REFUSALS,
     RETRY_AFTER,
@@ -31,33 +56,15 @@ from accounting.api.schema import (
     problems,
     takes,
 )
-from accounting.api.writes import checked
-from accounting.booking.periods import first_day
-from accounting.domain.billing.bills.columns import BillFileError
-from accounting.domain.core.billing_calendar import months_later
-from accounting.models import Bill
-from accounting.parsers import FILE_PARSERS, StrictJsonParser, file_of
-from accounting.queries.finance.bill_variance import (
-    cluster_variance_rows,
-    variance_rows,
+from accounting.kit.parsers import (
+    FILE_PARSERS,
+    StrictJsonParser,
+    file_of,
 )
-from accounting.queries.finance.bills import (
-    BillRow,
-    UnmatchedRow,
-    bill_key,
-    bill_row,
-    bill_rows,
-    unmatched_rows,
-)
-from accounting.queries.selection import check_word
-from accounting.rating.billing_settings import billing_at
-from accounting.rights import BILLS
-from accounting.serializers.declared import serializer_of
-from accounting.serializers.finance.bills import (
-    BillFinalSerializer,
-    BillImportSerializer,
-    BillVarianceSerializer,
-)
+from accounting.kit.reads.selection import check_word
+from accounting.kit.serializers.declared import serializer_of
+from accounting.months.api.booked import check_month
+from accounting.months.tasks.periods import first_day
 
 FLAGS = {"dry_run": True, "final": False}
 """Parameters of an import, and what they are by default."""

@@ -7,10 +7,10 @@ from django.db import models
 
 @pghistory.track()
 class Bill(models.Model):
-    """One account's bill of one billing period, from one file. Written by `actions.bills`.
+    """One account's bill of one billing period, from one file. Written by `bills.actions`.
 
     Another file for the same account and period is the next revision. `rows` are those of the file
-    by word (`domain.billing.bills.words`). Nothing changes after the import but `is_final` and
+    by word (`bills.rules.words`). Nothing changes after the import but `is_final` and
     `replaced_at`: a trigger refuses it.
     """
 

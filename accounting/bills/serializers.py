@@ -7,8 +7,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.actions.finance.bills.import_bill import ReadBill
-from accounting.serializers.row import (
+from accounting.bills.actions.import_bill import ReadBill
+from accounting.kit.serializers.row import (
     GpuHoursField,
     MoneyField,
     RowSerializer,

@@ -5,8 +5,12 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.booking.periods import PeriodTerms, first_day, previous_period
-from accounting.domain.billing.close_checks import Cause
+from accounting.months.rules.close_checks import Cause
+from accounting.months.tasks.periods import (
+    PeriodTerms,
+    first_day,
+    previous_period,
+)
 
 # Bills with lines on days of the month, as a bill of the next month has for corrections.
 _NOT_FINAL = """

@@ -8,20 +8,32 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.api.rows import RowsView
-from accounting.api.schema import PERIOD, lists
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.queries.finance.budgets.anomalies import AnomalyRow, anomaly_report
-from accounting.queries.finance.budgets.history import LedgerTime, ledger_time
-from accounting.queries.selection import (
+from accounting.access.rights import BUDGETS
+from accounting.access.scope import scope_of
+from accounting.budgets.reads.anomalies import (
+    AnomalyRow,
+    anomaly_report,
+)
+from accounting.budgets.reads.history import (
+    LedgerTime,
+    ledger_time,
+)
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
+)
+from accounting.kit.api.rows import RowsView
+from accounting.kit.api.schema import (
+    PERIOD,
+    lists,
+)
+from accounting.kit.reads.selection import (
     Selection,
     SelectionError,
     billing_days,
     is_on_days,
 )
-from accounting.rights import BUDGETS
-from accounting.serializers.declared import serializer_of
+from accounting.kit.serializers.declared import serializer_of
 
 SHOWN_DAYS = timedelta(days=28)  # of anomalies without `from` and `to`
 ANOMALY = serializer_of(AnomalyRow)

@@ -4,7 +4,7 @@ import pghistory
 from django.db import models
 from django.db.models import Q
 
-from accounting.models.organisation import Team
+from accounting.access.models.organisation import Team
 
 
 class BudgetUnit(models.TextChoices):
@@ -26,7 +26,7 @@ class BudgetMeasure(models.TextChoices):
 class Budget(models.Model):
     """What a team or a department may spend in each period (money.md M35).
 
-    Written by `actions.budgets`; ended, never deleted.
+    Written by `budgets.actions.budgets`; ended, never deleted.
     """
 
     team = models.ForeignKey(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import Interval
+from accounting.core.interval import Interval
 
 Integers = NDArray[np.int64]
 _REACH_MS = 1 << 34  # half a year: more than is read at once

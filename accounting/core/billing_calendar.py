@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from accounting.domain.core.interval import Interval
+from accounting.core.interval import Interval
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 

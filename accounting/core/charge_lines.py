@@ -1,6 +1,6 @@
 """A line of a booking, its id, and the hash of a close (money.md M9, M12, M29).
 
-`accounting/rating/line_text_sql.py` writes the same texts in SQL; a test compares both.
+`accounting/months/sql/line_text_sql.py` writes the same texts in SQL; a test compares both.
 """
 
 import json
@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from hashlib import sha256
 
-from accounting.domain.core.decimal_text import plain
+from accounting.core.decimal_text import plain
 
 HASH_VERSION = "gpu-ledger-close-v1"
 KEY_FIELDS = (

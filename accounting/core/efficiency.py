@@ -7,7 +7,7 @@ or has, a `StateTimes`; a ratio of several rows is the ratio of their sum, never
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from accounting.domain.core.ledger_line import HELD_STATES
+from accounting.core.ledger_line import HELD_STATES
 
 
 @dataclass(frozen=True, slots=True)

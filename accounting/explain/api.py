@@ -5,17 +5,28 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.api.rows import JSON_ONLY, RowsView
-from accounting.api.schema import PERIOD, REPORT, parameter_of, reads
-from accounting.queries.dimensions import FILTERS
-from accounting.queries.explain.explain import FIGURES, explain
-from accounting.queries.selection import check_word
-from accounting.rights import WHOLE_FLEET
-from accounting.serializers.explanation import (
+from accounting.access.rights import WHOLE_FLEET
+from accounting.access.scope import scope_of
+from accounting.explain.reads.explain import (
+    FIGURES,
+    explain,
+)
+from accounting.explain.serializers import (
     ExplanationSerializer,
     explanation_members,
 )
+from accounting.kit.api.rows import (
+    JSON_ONLY,
+    RowsView,
+)
+from accounting.kit.api.schema import (
+    PERIOD,
+    REPORT,
+    parameter_of,
+    reads,
+)
+from accounting.kit.reads.dimensions import FILTERS
+from accounting.kit.reads.selection import check_word
 
 PLACES = 6  # as other amounts over REST
 _WHAT = "Which number is explained. `ledger` needs the scope `read:ledger`, others `read:usage`"

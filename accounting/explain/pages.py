@@ -7,18 +7,41 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.money import Money, minor_places
-from accounting.queries.dimensions import FILTERS
-from accounting.queries.explain.explain import FIGURES, explain
-from accounting.queries.explain.prices import PriceUsed, amounts_of, merged_closes
-from accounting.queries.explain.rules import RULES
-from accounting.queries.selection import SelectionError, parse_time
-from accounting.queries.teams.directory import BindingRow, binding_rows
-from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, visible_teams
-from accounting.web.filters import LABELS, value_label
-from accounting.web.page_state import PageState
-from accounting.web.permissions import signed_in
+from accounting.access.reads.teams import (
+    UNMAPPED_TEAM,
+    TeamRef,
+    visible_teams,
+)
+from accounting.core.interval import Interval
+from accounting.core.money import (
+    Money,
+    minor_places,
+)
+from accounting.explain.reads.explain import (
+    FIGURES,
+    explain,
+)
+from accounting.explain.reads.prices import (
+    PriceUsed,
+    amounts_of,
+    merged_closes,
+)
+from accounting.explain.reads.rules import RULES
+from accounting.kit.pages.filters import (
+    LABELS,
+    value_label,
+)
+from accounting.kit.pages.permissions import signed_in
+from accounting.kit.reads.dimensions import FILTERS
+from accounting.kit.reads.selection import (
+    SelectionError,
+    parse_time,
+)
+from accounting.organization.reads.directory import (
+    BindingRow,
+    binding_rows,
+)
+from accounting.usage.pages.page_state import PageState
 
 KEYS = tuple(name for name in FILTERS if name not in (*LABELS, "cluster"))
 
@@ -106,7 +129,7 @@ def explanation(request: HttpRequest) -> HttpResponse:
         "bindings": _bindings(state),
         "version": settings.VERSION,
     }
-    name = "accounting/_explanation.html" if is_fragment else "accounting/explain.html"
+    name = "explain/_explanation.html" if is_fragment else "explain/explain.html"
     return render(request, name, context)
 
 

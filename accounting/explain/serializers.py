@@ -4,11 +4,14 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.queries.explain.closed_days import Reason
-from accounting.queries.explain.explain import FIGURES, Explanation
-from accounting.queries.explain.prices import amounts_of
-from accounting.queries.explain.rules import RULES
-from accounting.serializers.row import (
+from accounting.explain.reads.closed_days import Reason
+from accounting.explain.reads.explain import (
+    FIGURES,
+    Explanation,
+)
+from accounting.explain.reads.prices import amounts_of
+from accounting.explain.reads.rules import RULES
+from accounting.kit.serializers.row import (
     GpuHoursField,
     IsoField,
     Members,

@@ -2,11 +2,24 @@
 
 from datetime import datetime
 
-from accounting.audit import SYSTEM, Actor, act
-from accounting.exports.jobs import request_of, stop_job
-from accounting.exports.request import ExportRequest, prepare
-from accounting.models import ExportJob
-from accounting.wakeup import WRITE_EXPORTS, wake_worker
+from accounting.exports.models import ExportJob
+from accounting.exports.tasks.jobs import (
+    request_of,
+    stop_job,
+)
+from accounting.exports.tasks.request import (
+    ExportRequest,
+    prepare,
+)
+from accounting.kit.audit import (
+    SYSTEM,
+    Actor,
+    act,
+)
+from accounting.kit.wakeup import (
+    WRITE_EXPORTS,
+    wake_worker,
+)
 
 MOST_QUEUED = 20  # of one person: jobs are large, and workers have other work
 
@@ -24,7 +37,7 @@ def request_export(request: ExportRequest, *, actor: Actor, now: datetime) -> Ex
         now: time of the request.
 
     Raises:
-        BookingError, ExportError: as for `exports.request.prepare`.
+        BookingError, ExportError: as for `exports.tasks.request.prepare`.
         ExportLimitError: 20 jobs of this person are waiting or running.
     """
     prepare(request)

@@ -11,31 +11,49 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.actions.finance.exports import ExportLimitError, request_export
-from accounting.api.finance.schema import acts, downloads, reads_one
-from accounting.api.once import answered_once
-from accounting.api.rows import JSON_ONLY, Negotiation, RowsView
-from accounting.api.schema import lists
-from accounting.api.writes import checked
-from accounting.exports.request import ExportError, ExportRequest, Format
-from accounting.exports.tables import What
-from accounting.models import ExportJob, ExportState
-from accounting.problems import RequestRefused
-from accounting.queries.finance.exports import (
+from accounting.access.rights import BUDGETS
+from accounting.access.scope import scope_of
+from accounting.exports.actions import (
+    ExportLimitError,
+    request_export,
+)
+from accounting.exports.models import (
+    ExportJob,
+    ExportState,
+)
+from accounting.exports.pages.export_files import job_answer
+from accounting.exports.reads import (
     export_job,
     export_key,
     export_row,
     export_rows,
 )
-from accounting.queries.finance.months.lines import BookingError
-from accounting.queries.finance.months.payers import readable_payers
-from accounting.rights import BUDGETS
-from accounting.serializers.finance.exports import (
+from accounting.exports.serializers import (
     ExportBodySerializer,
     ExportSerializer,
 )
-from accounting.web.export_files import job_answer
+from accounting.exports.tasks.request import (
+    ExportError,
+    ExportRequest,
+    Format,
+)
+from accounting.exports.tasks.tables import What
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import (
+    JSON_ONLY,
+    Negotiation,
+    RowsView,
+)
+from accounting.kit.api.schema import lists
+from accounting.kit.problems import RequestRefused
+from accounting.months.api.schema import (
+    acts,
+    downloads,
+    reads_one,
+)
+from accounting.months.reads.lines import BookingError
+from accounting.months.reads.payers import readable_payers
 
 
 class ExportsView(RowsView):

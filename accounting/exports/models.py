@@ -24,7 +24,8 @@ class ExportState(models.TextChoices):
     ]
 )
 class ExportJob(models.Model):
-    """One file, from the request to its expiry. Written by `actions.exports` and `exports.jobs`.
+    """One file, from the request to its expiry. Written by `exports.actions` and
+    `exports.tasks.jobs`.
 
     Its history has the request only. A worker that runs it updates `seen_at`; another one starts it
     again when that is too long ago. `attempt` rises with each start, so that the old one stops.

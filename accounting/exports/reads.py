@@ -5,9 +5,18 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from accounting.access import Scope
-from accounting.models import ExportJob, ExportState, Team
-from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.exports.models import (
+    ExportJob,
+    ExportState,
+)
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+    seek_rows,
+)
 
 UNFINISHED = frozenset({ExportState.QUEUED, ExportState.RUNNING})
 AGAIN = frozenset({ExportState.FAILED, ExportState.EXPIRED})

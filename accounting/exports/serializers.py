@@ -4,8 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.billing.focus.columns import PROFILES
-from accounting.serializers.row import RowSerializer, SecondsField, TextOrNullField
+from accounting.exports.rules.focus.columns import PROFILES
+from accounting.kit.serializers.row import (
+    RowSerializer,
+    SecondsField,
+    TextOrNullField,
+)
 
 WHAT = ("focus", "charges", "statements")
 FORMATS = ("csv", "parquet", "xlsx")

@@ -1,6 +1,6 @@
 """Cells of FOCUS rows in SQL (money.md M44): a file is written by the database.
 
-The rule over values is `accounting/domain/billing/focus/row.py`; a test compares both on random
+The rule over values is `accounting/exports/rules/focus/row.py`; a test compares both on random
 lines. Money and quantities are exact numbers with the places of the rule.
 
 Parameters: `period`, `revision`, `is_closed`, `starts_at`, `ends_at` (texts with `Z`), `currency`,
@@ -10,8 +10,8 @@ Parameters: `period`, `revision`, `is_closed`, `starts_at`, `ends_at` (texts wit
 
 from string import Formatter
 
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.billing.focus.row import (
+from accounting.core.charge_lines import PLATFORM
+from accounting.exports.rules.focus.row import (
     CORRECTION,
     DESCRIPTIONS,
     METER,
@@ -21,7 +21,7 @@ from accounting.domain.billing.focus.row import (
     STANDARD,
     UNIT,
 )
-from accounting.rating.largest_remainder_sql import half_even
+from accounting.metering.sql.largest_remainder_sql import half_even
 
 # ms / 3,600,000 in units of 10^-8 is ms x 250 / 9: a ninth is never half of a unit.
 _HOURS = (

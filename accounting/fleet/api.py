@@ -8,33 +8,73 @@ from django.http import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.api.rows import CsvRenderer, Row, RowsView
-from accounting.api.schema import PERIOD, REPORT, lists
-from accounting.queries.audit.entries import (
+from accounting.access.rights import (
+    AUDIT,
+    DATA_ISSUES,
+    ONE_GPU,
+    WHOLE_FLEET,
+)
+from accounting.fleet.reads.fleet import (
+    GPU_FILTERS,
+    priced_gpus,
+)
+from accounting.fleet.reads.steps import (
+    STEPS,
+    GpuStep,
+    gpu_steps,
+)
+from accounting.fleet.reads.timeline import (
+    HOLDER_FILTERS,
+    held_stretches,
+    stretch_key,
+)
+from accounting.fleet.serializers import (
+    GpuHolderSerializer,
+    GpuRowSerializer,
+)
+from accounting.kit.api.rows import (
+    CsvRenderer,
+    Row,
+    RowsView,
+)
+from accounting.kit.api.schema import (
+    PERIOD,
+    REPORT,
+    lists,
+)
+from accounting.kit.reads.selection import (
+    SelectionError,
+    check_word,
+)
+from accounting.kit.serializers.declared import serializer_of
+from accounting.metering.reads.data_health.issues import (
+    OPEN,
+    issue_rows,
+)
+from accounting.metering.serializers.data_health import IssueSerializer
+from accounting.organization.reads.audit_entries import (
     AuditFilter,
     audit_key,
     audit_page,
     audit_rows,
     kinds,
 )
-from accounting.queries.data_health.issues import OPEN, issue_rows
-from accounting.queries.gpus.fleet import GPU_FILTERS, priced_gpus
-from accounting.queries.gpus.steps import STEPS, GpuStep, gpu_steps
-from accounting.queries.gpus.timeline import HOLDER_FILTERS, held_stretches, stretch_key
-from accounting.queries.selection import SelectionError, check_word
-from accounting.queries.usage.holds import HOLD_FILTERS, hold_key, hold_rows
-from accounting.queries.usage.intensity import only_pointless, with_intensity
-from accounting.queries.usage.ledger import ledger_rows
-from accounting.queries.usage.usage import usage_stream
-from accounting.rights import AUDIT, DATA_ISSUES, ONE_GPU, WHOLE_FLEET
-from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
-from accounting.serializers.data_health import IssueSerializer
-from accounting.serializers.declared import serializer_of
-from accounting.serializers.gpus import (
-    GpuHolderSerializer,
-    GpuRowSerializer,
+from accounting.organization.serializers.audit import (
+    AUDIT_COLUMNS,
+    AuditSerializer,
 )
-from accounting.serializers.usage import (
+from accounting.usage.reads.holds import (
+    HOLD_FILTERS,
+    hold_key,
+    hold_rows,
+)
+from accounting.usage.reads.intensity import (
+    only_pointless,
+    with_intensity,
+)
+from accounting.usage.reads.ledger import ledger_rows
+from accounting.usage.reads.usage import usage_stream
+from accounting.usage.serializers import (
     USAGE_MEASURES,
     HoldRowSerializer,
     LedgerRowSerializer,

@@ -1,8 +1,11 @@
 """Clusters and their current resources."""
 
-from accounting.queries.teams.directory import ClusterRow, cluster_rows
-from accounting.resources.resource import Resource
-from accounting.rights import SIGNED_IN
+from accounting.access.rights import SIGNED_IN
+from accounting.fleet.reads.clusters import (
+    ClusterRow,
+    cluster_rows,
+)
+from accounting.kit.resources.resource import Resource
 
 CLUSTERS = Resource(
     "clusters",

@@ -5,8 +5,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.queries.gpus.holders import GpuHolder
-from accounting.serializers.row import (
+from accounting.fleet.reads.holders import GpuHolder
+from accounting.kit.serializers.row import (
     GpuHoursField,
     MillisecondsField,
     MomentField,

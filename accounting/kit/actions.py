@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from accounting.models import IdempotencyKey
+from accounting.kit.models.idempotency import IdempotencyKey
 
 LONGEST_KEY = 200
 KEPT = timedelta(days=1)

@@ -11,7 +11,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
-from accounting.domain.core.written_text import hidden_fault
+from accounting.core.written_text import hidden_fault
 
 DEEPEST = 32  # levels; a change set has five
 WIDEST = 2**63  # larger numbers fit in none of our columns

@@ -16,10 +16,10 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from accounting.kit.outcomes import RefusalCode, Refused
-from accounting.parsers import BodyError
-from accounting.queries.paging import StaleError
-from accounting.queries.selection import SelectionError
-from accounting.queries.usage.ledger import HiddenError
+from accounting.kit.parsers import BodyError
+from accounting.kit.reads.hidden import HiddenError
+from accounting.kit.reads.paging import StaleError
+from accounting.kit.reads.selection import SelectionError
 
 MEDIA_TYPE = "application/problem+json"
 

@@ -6,9 +6,16 @@ Milliseconds, counts and ratios are numbers; GPU-hours and money are strings (ru
 from datetime import datetime
 from decimal import Decimal
 
-from accounting.domain.core.interval import HOUR_MS, to_instant, to_ms
-from accounting.domain.core.money import Money, minor_places
-from accounting.domain.core.rounding import half_even
+from accounting.core.interval import (
+    HOUR_MS,
+    to_instant,
+    to_ms,
+)
+from accounting.core.money import (
+    Money,
+    minor_places,
+)
+from accounting.core.rounding import half_even
 
 
 def gpu_hours(milliseconds: int) -> str:

@@ -9,14 +9,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.gpu_assignment import Place
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.label_counts import Tally
-from accounting.domain.inventory.records import PodRecord
-from accounting.domain.samples.series import ScraperIdentity, Times
-from accounting.domain.samples.shown_scales import ShownScale
-from accounting.domain.units.geometry import GpuPart
+from accounting.core.interval import Interval
+from accounting.metering.rules.holds.gpu_assignment import Place
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.label_counts import Tally
+from accounting.metering.rules.inventory.records import PodRecord
+from accounting.metering.rules.samples.series import (
+    ScraperIdentity,
+    Times,
+)
+from accounting.metering.rules.samples.shown_scales import ShownScale
+from accounting.metering.rules.units.geometry import GpuPart
 
 _SCALARS = (
     "node",

@@ -1,17 +1,21 @@
 """Contests of statements: leads contest and decide, finance answers (money.md M34).
 
-A contest is opened on its statement: `accounting/api/finance/contests.py` and the page of its form.
+A contest is opened on its statement: `accounting/months/api/contests.py` and the page of its form.
 """
 
-from accounting.access import Scope
-from accounting.actions.finance import contests as actions
-from accounting.queries.finance.months.contests import (
+from accounting.access.rights import CONTESTS as READ
+from accounting.access.scope import Scope
+from accounting.kit.resources.resource import (
+    Filters,
+    Resource,
+    Verb,
+)
+from accounting.months.actions import contests as actions
+from accounting.months.reads.contests import (
     ContestRow,
     contest_row,
     contest_rows,
 )
-from accounting.resources.resource import Filters, Resource, Verb
-from accounting.rights import CONTESTS as READ
 
 ANSWER = Verb(
     "answer",

@@ -7,15 +7,28 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.actions.bindings import add_binding
-from accounting.actions.kube_state_jobs import accept
-from accounting.actions.teams import save_team
-from accounting.api.once import answered_once
-from accounting.api.rows import RowsView, admin_of
-from accounting.api.schema import lists, takes
-from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
-from accounting.queries.teams.directory import (
+from accounting.access.rights import DATA_ISSUES
+from accounting.access.scope import scope_of
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import (
+    RowsView,
+    admin_of,
+)
+from accounting.kit.api.schema import (
+    lists,
+    takes,
+)
+from accounting.kit.serializers.declared import serializer_of
+from accounting.metering.actions.kube_state_jobs import accept
+from accounting.metering.reads.data_health.kube_state_jobs import kube_state_job_rows
+from accounting.metering.serializers.data_health import (
+    KubeStateJobBodySerializer,
+    KubeStateJobSerializer,
+)
+from accounting.organization.actions.bindings import add_binding
+from accounting.organization.actions.teams import save_team
+from accounting.organization.reads.directory import (
     BindingRow,
     TeamRow,
     binding_key,
@@ -23,29 +36,10 @@ from accounting.queries.teams.directory import (
     team_key,
     team_rows,
 )
-from accounting.rights import DATA_ISSUES
-from accounting.serializers.data_health import (
-    KubeStateJobBodySerializer,
-    KubeStateJobSerializer,
-)
-from accounting.serializers.declared import serializer_of
-from accounting.serializers.directory import (
+from accounting.organization.serializers.directory import (
     BindingBodySerializer,
     TeamBodySerializer,
 )
-
-
-def checked(body: type[Any], request: Request) -> dict[str, Any]:
-    """The validated body of a request."""
-    return checked_values(body, request.data)
-
-
-def checked_values(body: type[Any], data: Any) -> dict[str, Any]:
-    """The validated fields of a form or an address."""
-    found = body(data=data)
-    found.is_valid(raise_exception=True)
-    values: dict[str, Any] = found.validated_data
-    return values
 
 
 class TeamsView(RowsView):

@@ -9,12 +9,16 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.rating.charge_sql import (
+from accounting.prices.sql.charge_sql import (
     KEY_COLUMNS,
     RATE_COLUMNS,
     SUMMED_COLUMNS,
 )
-from accounting.rating.price_sql import COST_PRICE, LINE_PRICE, OWN_PRICE
+from accounting.prices.sql.price_sql import (
+    COST_PRICE,
+    LINE_PRICE,
+    OWN_PRICE,
+)
 
 _KEY = ", ".join(KEY_COLUMNS)
 _WRITTEN = ", ".join((*SUMMED_COLUMNS, *RATE_COLUMNS))

@@ -6,9 +6,12 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.queries.ledger_ends import newest
-from accounting.queries.teams.reserved import reserved_teams
-from accounting.rating.states_sql import held, wall
+from accounting.access.reads.reserved import reserved_teams
+from accounting.metering.reads.ledger_ends import newest
+from accounting.metering.sql.states_sql import (
+    held,
+    wall,
+)
 
 _QUERY = """
     SELECT

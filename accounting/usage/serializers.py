@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from accounting.queries.dimensions import (
+from accounting.kit.reads.dimensions import (
     LEDGER_DIMENSIONS,
     USAGE_DIMENSIONS,
     DimensionKey,
     KeyType,
     keys_of,
 )
-from accounting.serializers.row import (
+from accounting.kit.serializers.row import (
     GpuHoursField,
     Members,
     MillisecondsField,

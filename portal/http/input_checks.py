@@ -1,7 +1,7 @@
 """Checks that no view has to do: NUL, size, charset. Rejected before anything else is done.
 
 PostgreSQL cannot store NUL, and Python has charsets that are not for text: both would end
-in a 500. Values of JSON bodies are checked by `accounting.parsers`.
+in a 500. Values of JSON bodies are checked by `accounting.kit.parsers`.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import HttpRequest, HttpResponseBase, QueryDict, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 
-from accounting.problems import Fault
+from accounting.kit.problems import Fault
 from portal.http.long_requests import waits_for_body
 from portal.http.refusals import API, refusal
 

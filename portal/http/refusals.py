@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views import defaults
 from structlog.contextvars import get_contextvars
 
-from accounting import problems
+from accounting.kit import problems
 
 API = "/api/"
 _PAGES = {413: "413.html", 405: "405.html", 429: "429.html"}  # the others are 400.html

@@ -7,12 +7,15 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
-from accounting.queries.finance.months.waiting import waiting_counts
-from accounting.queries.teams.teams import visible_teams
-from accounting.web.freshness_badge import chip_of
-from accounting.web.permissions import Visitor, visitor_of
+from accounting.access.reads.teams import visible_teams
+from accounting.kit.pages.permissions import (
+    Visitor,
+    visitor_of,
+)
+from accounting.metering.pages.freshness_badge import chip_of
+from accounting.months.reads.waiting import waiting_counts
 from portal.shell.navigation import NAVIGATION, NavItem
-from scheduler_view.queries.changes.waiting_approvals import pending_count
+from scheduler_view.changes.reads.waiting_approvals import pending_count
 
 THEMES = (
     ("system", "System", "monitor"),

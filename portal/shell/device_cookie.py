@@ -1,7 +1,7 @@
 """A signed cookie with the accounts that have signed in before in a browser.
 
 It is not a session: it only gives the browser a separate limit of sign-in attempts, while guesses
-in other browsers are limited (`accounting.actions.sign_in_attempts`).
+in other browsers are limited (`accounting.organization.actions.sign_in_attempts`).
 """
 
 import secrets

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from accounting.access import Scope
+from accounting.access.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,23 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 
-from accounting.access import scope_of
-from accounting.actions.sign_in_attempts import (
+from accounting.access.models.account import SignInOutcome
+from accounting.access.rights import SIGNED_IN
+from accounting.access.scope import scope_of
+from accounting.kit.audit import act
+from accounting.kit.pages.permissions import posted
+from accounting.organization.actions.sign_in_attempts import (
     Attempt,
     TooManyAttemptsError,
     begin_attempt,
     end_attempt,
     record,
 )
-from accounting.actions.sign_outs import password_links
-from accounting.actions.tokens import revoke_all
-from accounting.audit import act
-from accounting.forms import NewPasswordForm
-from accounting.models import SignInOutcome
-from accounting.queries.setup.people import has_accounts
-from accounting.queries.setup.tokens import token_rows
-from accounting.rights import SIGNED_IN
-from accounting.web.permissions import posted
+from accounting.organization.actions.sign_outs import password_links
+from accounting.organization.actions.tokens import revoke_all
+from accounting.organization.forms import NewPasswordForm
+from accounting.organization.reads.people import has_accounts
+from accounting.organization.reads.tokens import token_rows
 from portal.http.client_address import site_of
 from portal.shell.device_cookie import devices_of, remember_device
 

@@ -7,9 +7,19 @@ from typing import Any
 
 from django import forms
 
-from accounting.forms import REASON, AccessibleForm, between
-from accounting.queries.selection import FIRST, LAST
-from scheduler_view.domain.tiers.tier import LEAST, MOST
+from accounting.kit.forms import (
+    REASON,
+    AccessibleForm,
+    between,
+)
+from accounting.kit.reads.selection import (
+    FIRST,
+    LAST,
+)
+from scheduler_view.quotas.rules.tiers.tier import (
+    LEAST,
+    MOST,
+)
 
 Values = dict[str, Any]
 LONGEST_NUMBER = 7  # digits; `quantity.MOST_GPUS` has as many
@@ -29,7 +39,7 @@ class Asked:
 
 
 class ReasonForm(AccessibleForm):
-    """The reason; with the same limits as `actions.change_sets`."""
+    """The reason; with the same limits as `changes.actions.change_sets`."""
 
     reason = forms.CharField(
         min_length=10,

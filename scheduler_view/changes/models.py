@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
 
 
 class ChangeState(models.TextChoices):
@@ -156,7 +156,7 @@ class StepState(models.TextChoices):
 class ChangeStep(models.Model):
     """One object of a plan: what is sent, the previous object, and the server's response.
 
-    Written by `actions.plan` and `actions.apply`; replaced as a whole by a new plan.
+    Written by `actions.plan` and `changes.actions.apply`; replaced as a whole by a new plan.
     """
 
     change_set = models.ForeignKey(

@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from accounting.access import Scope
-from accounting.models import Team
-from scheduler_view.domain.plan.edit import QuotaEdit, stored_edit
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from scheduler_view.changes.rules.edit import (
+    QuotaEdit,
+    stored_edit,
+)
 
 OF_AUTHORS = frozenset({"edit", "leave-out", "discard"})
 """What leads may do with their own requests. Everything else affects the cluster, also a plan

@@ -4,14 +4,17 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.models import Cluster
-from accounting.serializers.directory import InstantField
-from accounting.serializers.row import (
+from accounting.kit.serializers.row import (
     Members,
     RowSerializer,
     SecondsField,
 )
-from scheduler_view.actions.change_sets import LONGEST_REASON, SHORTEST_REASON
+from accounting.metering.models.cluster import Cluster
+from accounting.organization.serializers.directory import InstantField
+from scheduler_view.changes.actions.change_sets import (
+    LONGEST_REASON,
+    SHORTEST_REASON,
+)
 
 _Base = serializers.Serializer[Any]
 

@@ -11,22 +11,31 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import localdate
 
-from accounting.templatetags.units import clock
-from scheduler_view.domain.queues.start_wording import NO_ESTIMATE, start_texts
-from scheduler_view.domain.queues.starts import ENDS_BY_ITSELF
-from scheduler_view.domain.schedulers import adapter_of
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.number_wording import partial_text
-from scheduler_view.domain.waits.wording import (
+from accounting.kit.tags.units import clock
+from scheduler_view.changes.reads.headlines import titles_of
+from scheduler_view.clusters.rules.schedulers import adapter_of
+from scheduler_view.clusters.rules.wording import (
+    sentence,
+    units,
+)
+from scheduler_view.queues.rules.start_wording import (
+    NO_ESTIMATE,
+    start_texts,
+)
+from scheduler_view.queues.rules.starts import ENDS_BY_ITSELF
+from scheduler_view.quotas.reads.quotas import (
+    QuotaRow,
+    ResourceRow,
+)
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.number_wording import partial_text
+from scheduler_view.waits.rules.wording import (
     cause_text,
     change_text,
     free_behind_text,
     metric_cause_text,
     overlay_text,
 )
-from scheduler_view.domain.wording import sentence, units
-from scheduler_view.queries.changes.headlines import titles_of
-from scheduler_view.queries.quotas import QuotaRow, ResourceRow
 
 register = template.Library()
 

@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from accounting.models import Cluster
-from scheduler_view.domain.drift_state import DriftState
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.rules.drift_state import DriftState
 
 WAITS = "UnitWait"  # kind of the runs that explain waits from objects
 METRIC_WAITS = "UnitWaitByMetrics"  # and from metrics alone
@@ -12,7 +12,7 @@ METRIC_WAITS = "UnitWaitByMetrics"  # and from metrics alone
 class ObservationRun(models.Model):
     """The result of the last read of one kind of objects in one cluster.
 
-    Written by `observation.observe`. Every observation of the kind is as of `seen_at`; if it is
+    Written by `clusters.tasks.observe`. Every observation of the kind is as of `seen_at`; if it is
     old, `error` has the reason, with the server's message if there is one.
     """
 
@@ -42,8 +42,8 @@ class ObservationRun(models.Model):
 class Observation(models.Model):
     """One object as last observed in a cluster; the row is deleted with the object.
 
-    Written by `observation.observe`, only if it changed. `manifest` is the part from
-    `domain.objects.stored_manifest`; what limits GPUs includes the managers of its
+    Written by `clusters.tasks.observe`, only if it changed. `manifest` is the part from
+    `clusters.rules.stored_manifest`; what limits GPUs includes the managers of its
     fields.
     """
 
@@ -75,7 +75,7 @@ class Observation(models.Model):
 class Preemption(models.Model):
     """One pod that the scheduler preempted for another.
 
-    Written by `observation.preemptions`; kept after the event and the pod are deleted.
+    Written by `clusters.tasks.preemptions`; kept after the event and the pod are deleted.
     """
 
     cluster = models.ForeignKey(
@@ -103,7 +103,7 @@ class Preemption(models.Model):
 class Drift(models.Model):
     """How one quota or priority class differs from the desired state.
 
-    Written by `observation.drift`; there is a row for each object that is desired, ours, or
+    Written by `changes.tasks.drift`; there is a row for each object that is desired, ours, or
     limits GPUs. `since` is the start of its state; while a change set is being applied, the state
     of its objects does not change.
     """

@@ -9,42 +9,52 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.charts.queues import LINES, queue_over_time
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
-from accounting.queries.teams.teams import visible_teams
-from accounting.rights import ADMINISTRATION
-from accounting.templatetags import units
-from accounting.web.figures import Chart, Key
-from accounting.web.permissions import posted, signed_in, visitor_of
-from accounting.web.steps import hour_axis
-from scheduler_view.actions.change_sets import ChangeRefused
-from scheduler_view.actions.wait_drafts import draft_queue_value
-from scheduler_view.domain.plan.edit import EditsRefused
-from scheduler_view.domain.queues.pools import ResourcePool
-from scheduler_view.domain.waits.cause import Stage
-from scheduler_view.domain.waits.instants import WaitInstants
-from scheduler_view.models import WaitRecord
-from scheduler_view.planning.base_versions import LostUpdate
-from scheduler_view.queries.queue_values import queue_parts
-from scheduler_view.queries.queues.estimate_errors import estimate_errors
-from scheduler_view.queries.queues.pools import (
+from accounting.access.reads.teams import visible_teams
+from accounting.access.rights import ADMINISTRATION
+from accounting.core.interval import to_ms
+from accounting.kit.charts.queues import (
+    LINES,
+    queue_over_time,
+)
+from accounting.kit.pages.permissions import (
+    posted,
+    signed_in,
+    visitor_of,
+)
+from accounting.kit.tags import units
+from accounting.metering.models.cluster import Cluster
+from accounting.usage.pages.figures import (
+    Chart,
+    Key,
+)
+from accounting.usage.pages.steps import hour_axis
+from scheduler_view.changes.actions.change_sets import ChangeRefused
+from scheduler_view.changes.rules.edit import EditsRefused
+from scheduler_view.changes.tasks.base_versions import LostUpdate
+from scheduler_view.clusters.pages import parameter
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.queues.reads.estimate_errors import estimate_errors
+from scheduler_view.queues.reads.pools import (
     PoolHours,
     PoolRow,
     pool_hours,
     pool_key,
     pool_rows,
 )
-from scheduler_view.queries.queues.queued_units import (
+from scheduler_view.queues.reads.queued_units import (
     queue_now,
     queued_unit,
 )
-from scheduler_view.queries.queues.reasons import MOST as MOST_REASONS
-from scheduler_view.queries.queues.reasons import reason_rows
-from scheduler_view.queries.queues.wait_times import wait_time_rows
-from scheduler_view.queries.waits.node_notes import node_note_rows
-from scheduler_view.queries.waits.waiting_units import waiting_row
-from scheduler_view.views.parameters import parameter
+from scheduler_view.queues.reads.reasons import MOST as MOST_REASONS
+from scheduler_view.queues.reads.reasons import reason_rows
+from scheduler_view.queues.reads.wait_times import wait_time_rows
+from scheduler_view.queues.rules.pools import ResourcePool
+from scheduler_view.quotas.reads.queue_values import queue_parts
+from scheduler_view.waits.actions import draft_queue_value
+from scheduler_view.waits.reads.node_notes import node_note_rows
+from scheduler_view.waits.reads.waiting_units import waiting_row
+from scheduler_view.waits.rules.cause import Stage
+from scheduler_view.waits.rules.instants import WaitInstants
 
 HOURS = 7 * 24  # of the chart
 LEAST_HOURS = 24  # of the chart of a pool that was first observed later
@@ -92,7 +102,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         "cluster": cluster,
         "team": team,
     }  # fmt: skip
-    return render(request, "scheduler_view/queues.html", context)
+    return render(request, "queues/queues.html", context)
 
 
 def _clusters() -> dict[str, str]:
@@ -183,7 +193,7 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
         "error_ms": error.median_error_ms if error else None,
         "held": error.held if error else None,
     }
-    return render(request, "scheduler_view/queue_unit.html", context)
+    return render(request, "queues/queue_unit.html", context)
 
 
 @posted(ADMINISTRATION, belongs_to="queue-unit")

@@ -5,14 +5,14 @@ from typing import Any
 
 from django import template
 
-from scheduler_view.queries.queues.queued_units import queue_now
+from scheduler_view.queues.reads.queued_units import queue_now
 
 register = template.Library()
 
 SHOWN = 5  # units on the page of a team
 
 
-@register.inclusion_tag("scheduler_view/_waiting_work.html", takes_context=True)
+@register.inclusion_tag("queues/_waiting_work.html", takes_context=True)
 def waiting_work(context: Mapping[str, Any]) -> dict[str, Any]:
     """The oldest waiting work of the team of a page; nothing if none waits."""
     state, team = context["state"], context["team"]

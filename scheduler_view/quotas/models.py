@@ -4,17 +4,18 @@ import pghistory
 from django.db import models
 from django.db.models import Q
 
-from accounting.models import Cluster, Team
-from scheduler_view.domain.quotas.split import SplitRule
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.quotas.rules.split import SplitRule
 
 
 @pghistory.track()
 class QuotaTarget(models.Model):
     """The quota of a team for one resource in one cluster, for all tiers or one.
 
-    Written by `actions.store_desired` when a change set is applied; `split` is by namespace; its
-    sum is `gpus`. `version` is the number of the change set that wrote it: of two changes with the
-    same base version, one succeeds (I15).
+    Written by `changes.actions.store_desired` when a change set is applied; `split` is by
+    namespace; its sum is `gpus`. `version` is the number of the change set that wrote it: of two
+    changes with the same base version, one succeeds (I15).
     """
 
     cluster = models.ForeignKey(
@@ -50,9 +51,9 @@ class QuotaTarget(models.Model):
 class Tier(models.Model):
     """One priority tier of one cluster: a name over versions of a PriorityClass.
 
-    Written by `actions.store_desired` when a change set is applied. New pods name `class_name`;
-    `old_classes` are earlier versions that pods may still have. `version` is the number of the
-    change set that wrote it.
+    Written by `changes.actions.store_desired` when a change set is applied. New pods name
+    `class_name`; `old_classes` are earlier versions that pods may still have. `version` is the
+    number of the change set that wrote it.
     """
 
     cluster = models.ForeignKey(
@@ -92,9 +93,9 @@ class Tier(models.Model):
 class QueueTarget(models.Model):
     """The desired value of one field of a queue, or of another object of a scheduler.
 
-    Written by `actions.store_desired` when a change set is applied. `kind` is as in plans
-    (`ClusterQueue`, `KaiQueue`), `field` as in `domain.schedulers.queue_fields`. `version` is the
-    number of the change set that wrote it.
+    Written by `changes.actions.store_desired` when a change set is applied. `kind` is as in plans
+    (`ClusterQueue`, `KaiQueue`), `field` as in `clusters.rules.schedulers.queue_fields`. `version`
+    is the number of the change set that wrote it.
     """
 
     cluster = models.ForeignKey(

@@ -2,7 +2,7 @@
 
 from django import template
 
-from scheduler_view.queries.limits.queue_limits import TITLES
+from scheduler_view.quotas.reads.limits.queue_limits import TITLES
 
 register = template.Library()
 

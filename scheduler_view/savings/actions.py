@@ -5,19 +5,22 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from accounting.access import Scope
-from accounting.audit import act
+from accounting.access.scope import Scope
+from accounting.kit.audit import act
 from accounting.kit.outcomes import Refused
-from accounting.models import Cluster
-from scheduler_view.actions.change_sets import Draft, create
-from scheduler_view.domain.plan.edit import QuotaEdit
-from scheduler_view.models import (
-    ChangeSet,
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions.change_sets import (
+    Draft,
+    create,
+)
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import QuotaEdit
+from scheduler_view.savings.models import (
     RecommendationDecision,
     RecommendationState,
 )
-from scheduler_view.queries.waste.recommendation_row import RecommendationRow
-from scheduler_view.queries.waste.recommendations import RESOURCE
+from scheduler_view.savings.reads.recommendation_row import RecommendationRow
+from scheduler_view.savings.reads.recommendations import RESOURCE
 
 SHORTEST, LONGEST = 10, 200  # of a reason
 

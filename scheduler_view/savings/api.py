@@ -4,17 +4,23 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.api.rows import RowsView
-from accounting.api.schema import PERIOD, lists
-from accounting.rights import WASTE
-from accounting.serializers.declared import serializer_of
-from scheduler_view.queries.waste.bridge import BridgeRow, bridge_rows
-from scheduler_view.queries.waste.measured_days import waste_days
-from scheduler_view.queries.waste.recommendation_row import RecommendationRow
-from scheduler_view.queries.waste.recommendations import recommendation_rows
-from scheduler_view.queries.waste.row import WasteRow
-from scheduler_view.queries.waste.rows import waste_report
+from accounting.access.rights import WASTE
+from accounting.access.scope import scope_of
+from accounting.kit.api.rows import RowsView
+from accounting.kit.api.schema import (
+    PERIOD,
+    lists,
+)
+from accounting.kit.serializers.declared import serializer_of
+from scheduler_view.savings.reads.bridge import (
+    BridgeRow,
+    bridge_rows,
+)
+from scheduler_view.savings.reads.measured_days import waste_days
+from scheduler_view.savings.reads.recommendation_row import RecommendationRow
+from scheduler_view.savings.reads.recommendations import recommendation_rows
+from scheduler_view.savings.reads.row import WasteRow
+from scheduler_view.savings.reads.rows import waste_report
 
 PLACES = 6
 

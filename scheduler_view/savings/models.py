@@ -4,8 +4,16 @@ import pghistory
 from django.conf import settings
 from django.db import models
 
-from accounting.models import Cluster, Node, Pod, Team, Workload
-from scheduler_view.domain.waste.finding import WasteRule
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import (
+    Cluster,
+    Node,
+)
+from accounting.metering.models.pod import (
+    Pod,
+    Workload,
+)
+from scheduler_view.savings.rules.finding import WasteRule
 
 
 class WasteDay(models.Model):

@@ -5,11 +5,11 @@ from typing import Any
 
 from django import template
 
-from accounting.domain.core.money import minor_places
-from scheduler_view.domain.waste.evidence_wording import evidence_text
-from scheduler_view.domain.waste.wording import rule_text
-from scheduler_view.queries.waste.bridge import bridges
-from scheduler_view.queries.waste.rows import waste_report
+from accounting.core.money import minor_places
+from scheduler_view.savings.reads.bridge import bridges
+from scheduler_view.savings.reads.rows import waste_report
+from scheduler_view.savings.rules.evidence_wording import evidence_text
+from scheduler_view.savings.rules.wording import rule_text
 
 register = template.Library()
 
@@ -22,7 +22,7 @@ def waste_evidence(evidence: Mapping[str, Any]) -> str:
     return evidence_text(evidence)
 
 
-@register.inclusion_tag("scheduler_view/_give_back.html", takes_context=True)
+@register.inclusion_tag("savings/_give_back.html", takes_context=True)
 def give_back(context: Mapping[str, Any]) -> dict[str, Any]:
     """The largest findings of the team of a page, which its reader may see."""
     state, team = context["state"], context["team"]

@@ -6,15 +6,16 @@ from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
 
-from accounting.models import Cluster
-from scheduler_view.actions.change_sets import (
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions.change_sets import (
     LONGEST_REASON,
     ChangeRefused,
     Draft,
     create,
 )
-from scheduler_view.domain.plan.edit import QueueEdit
-from scheduler_view.models import ChangeSet, QueueTarget
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import QueueEdit
+from scheduler_view.quotas.models import QueueTarget
 
 
 def draft_queue_value(

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
 
 
 class UnitWait(models.Model):

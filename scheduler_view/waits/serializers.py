@@ -2,13 +2,17 @@
 
 from rest_framework import serializers
 
-from accounting.serializers.declared import serializer_of
-from accounting.serializers.row import (
+from accounting.kit.serializers.declared import serializer_of
+from accounting.kit.serializers.row import (
     RowSerializer,
     SecondsField,
 )
-from scheduler_view.domain.waits.cause import PreemptionOutcome, Stage, WaitCause
-from scheduler_view.queries.waits.waiting_units import HolderRow
+from scheduler_view.waits.reads.waiting_units import HolderRow
+from scheduler_view.waits.rules.cause import (
+    PreemptionOutcome,
+    Stage,
+    WaitCause,
+)
 
 
 class ReportSerializer(RowSerializer):

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 from django import template
 from django.utils import timezone
 
-from accounting.domain.core.interval import to_instant
-from accounting.templatetags.units import short_day
-from scheduler_view.domain.waits.details import details_of
+from accounting.core.interval import to_instant
+from accounting.kit.tags.units import short_day
+from scheduler_view.waits.rules.details import details_of
 
 register = template.Library()
 

@@ -4,7 +4,7 @@ import pghistory
 from django.conf import settings
 from django.db import models
 
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
 
 
 class WhatIfState(models.TextChoices):
@@ -24,7 +24,7 @@ class WhatIfState(models.TextChoices):
     ]
 )
 class WhatIfRun(models.Model):
-    """One request of a what-if, and its result. Written by `actions.what_if`, `simulation.runs`.
+    """One request of a what-if, and its result. Written by `what_if.actions`, `what_if.tasks.runs`.
 
     Its history has the request only. A worker that runs it updates `seen_at`; another one starts it
     again when that is too long ago. `attempt` rises with each start, so that the old one stops.
@@ -33,7 +33,7 @@ class WhatIfRun(models.Model):
     cluster = models.ForeignKey(
         Cluster, on_delete=models.PROTECT, related_name="what_ifs"
     )
-    request = models.JSONField()  # as in a file: `simulation.request`
+    request = models.JSONField()  # as in a file: `what_if.tasks.request`
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )

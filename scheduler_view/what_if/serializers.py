@@ -4,8 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.serializers.row import NumberField, RowSerializer, SecondsField
-from scheduler_view.domain.simulator.calibration import Trust
+from accounting.kit.serializers.row import (
+    NumberField,
+    RowSerializer,
+    SecondsField,
+)
+from scheduler_view.what_if.rules.calibration import Trust
 
 
 class _GivenRequest(serializers.JSONField):

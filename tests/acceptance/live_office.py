@@ -9,15 +9,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from accounting.actions.resources import set_resources
-from accounting.models import Billing, Binding, BindingKind, Cluster, Team
-from scheduler_view.cluster.access import AccessRole
+from accounting.access.models.organisation import (
+    Billing,
+    Binding,
+    BindingKind,
+    Team,
+)
+from accounting.metering.actions.resources import set_resources
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.client.access import AccessRole
 from tests.control_plane.owned_objects import OwnedObjects
 from tests.control_plane.rbac import token_of
 from tests.control_plane.recorded_case import RecordedCase
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import world_of
-from tests.integration.scheduler_view.actions.office import EPOCH, REASON, Office
+from tests.integration.changes.office import (
+    EPOCH,
+    REASON,
+    Office,
+)
 from tests.processes import wait_until
 
 

@@ -7,8 +7,8 @@ Not here: whether each answer is right (`test_many_nodes.py`, with a loop over n
 """
 
 from bench.waiting_cluster import NOW_MS, decoded, waiting_cluster
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.world.world import read_world
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.world.world import read_world
 from tests.budgets import size
 
 

@@ -13,12 +13,15 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.hold import Hold
+from accounting.core.interval import Interval
+from accounting.metering.rules.holds.hold import Hold
 from tests.acceptance.given import data, expected_of, rows_of
 from tests.builders import HOUR_ZERO
 from tests.held_time import held_ms_by
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 from tests.traps.scene import KUBE, Shown
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]

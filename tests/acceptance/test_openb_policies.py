@@ -11,13 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_view.domain.simulator.cluster import ReplayCluster
-from scheduler_view.domain.simulator.fragments import popular_classes
-from scheduler_view.domain.simulator.openb import gpu_nodes, pod_of
-from scheduler_view.domain.simulator.placer import Placer
-from scheduler_view.domain.simulator.policies.catalogue import POLICIES, policy_of
-from scheduler_view.domain.simulator.request import ReplayPod
-from scheduler_view.domain.simulator.saturation import (
+from scheduler_view.what_if.rules.cluster import ReplayCluster
+from scheduler_view.what_if.rules.fragments import popular_classes
+from scheduler_view.what_if.rules.openb import (
+    gpu_nodes,
+    pod_of,
+)
+from scheduler_view.what_if.rules.placer import Placer
+from scheduler_view.what_if.rules.policies.catalogue import (
+    POLICIES,
+    policy_of,
+)
+from scheduler_view.what_if.rules.request import ReplayPod
+from scheduler_view.what_if.rules.saturation import (
     drawn_order,
     inflated,
     saturate,

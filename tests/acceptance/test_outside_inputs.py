@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from accounting.models import UnitPrice
+from accounting.prices.models.price import UnitPrice
 from tests.acceptance.given import data
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
 

@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.wording import CHANGE_KINDS, change_text
-from scheduler_view.domain.waits.world.world import read_world
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.wording import (
+    CHANGE_KINDS,
+    change_text,
+)
+from scheduler_view.waits.rules.world.world import read_world
 from tests import shared_data
 from tests.oracle.remedies import Trial
 

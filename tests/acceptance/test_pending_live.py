@@ -20,21 +20,24 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
-from scheduler_view.cluster.access import AccessRole
-from scheduler_view.cluster.kinds import (
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.client.access import AccessRole
+from scheduler_view.clusters.client.kinds import (
     KAI_POD_GROUP,
     READ_IF_ALLOWED,
     VOLCANO_POD_GROUP,
     WORKLOAD,
 )
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.world.world import read_world
-from scheduler_view.observation.waits.observe_waits import manifests_of, read_objects
-from scheduler_view.planning.cluster_connection import connect_to
-from scheduler_view.queries.resources import added_names
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.tasks.cluster_connection import connect_to
+from scheduler_view.queues.tasks.observe_waits import (
+    manifests_of,
+    read_objects,
+)
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.world.world import read_world
 from tests import shared_data
 from tests.acceptance.live_office import make_owned, make_teams, office_of_roles
 from tests.acceptance.test_pending_cases import EXPECTED, FOLDER, NAME, contains, is_set
@@ -43,7 +46,7 @@ from tests.control_plane.owned_objects import CANNOT_BE_OWNED, owned
 from tests.control_plane.rbac import apply_manifests
 from tests.control_plane.recorded_case import RecordedCase, build, finish, renamed
 from tests.control_plane.server import ControlPlane, control_plane
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.office import Office
 from tests.processes import wait_until
 
 pytestmark = [

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.node_notes import notes_of_cluster
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.wording import CHANGE_KINDS
+from scheduler_view.waits.rules.node_notes import notes_of_cluster
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.wording import CHANGE_KINDS
 from tests.acceptance.live_office import office_of_roles
 from tests.acceptance.situations import (
     at_the_door,
@@ -43,7 +43,7 @@ from tests.control_plane.situation_objects import (
     node,
     pod,
 )
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.office import Office
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(600)]

@@ -121,7 +121,7 @@ def _story() -> Iterator[tuple[str, datetime]]:
     django.setup()
     from django.db import connection
 
-    from accounting.booking.close import close_period
+    from accounting.months.tasks.close import close_period
     from tests.integration.conftest import NOW
     from tests.story import cast, tell
 

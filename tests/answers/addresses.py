@@ -14,17 +14,20 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from drf_spectacular.generators import SchemaGenerator
 
-from accounting.models import (
-    Gpu,
+from accounting.access.models.organisation import (
     Membership,
     OrganisationRole,
-    PeriodRevision,
     Person,
     Team,
     TeamRole,
 )
-from accounting.queries.dimensions import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
-from accounting.queries.finance.months.charges import DIMENSIONS as CHARGE_DIMENSIONS
+from accounting.kit.reads.dimensions import (
+    LEDGER_DIMENSIONS,
+    USAGE_DIMENSIONS,
+)
+from accounting.metering.models.cluster import Gpu
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.charges import DIMENSIONS as CHARGE_DIMENSIONS
 from portal.shell.navigation import NAVIGATION
 from tests.answers.asking import COMMAND, FILE, Question
 

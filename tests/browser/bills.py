@@ -7,12 +7,17 @@ from datetime import date, timedelta
 from django.db import connection
 from django.utils import timezone
 
-from accounting.actions.finance.bills.import_bill import import_bill
-from accounting.audit import SYSTEM
-from accounting.domain.core.billing_calendar import months_later
-from accounting.domain.core.interval import to_ms
-from accounting.models import Bill, BillLine, Node, NodeProvider
-from accounting.rating.billing_settings import midnight
+from accounting.access.reads.billing_settings import midnight
+from accounting.bills.actions.import_bill import import_bill
+from accounting.bills.models import (
+    Bill,
+    BillLine,
+)
+from accounting.core.billing_calendar import months_later
+from accounting.core.interval import to_ms
+from accounting.kit.audit import SYSTEM
+from accounting.metering.models.cluster import Node
+from accounting.metering.models.evidence import NodeProvider
 from tests.browser.forget import forget
 from tests.story import Story
 

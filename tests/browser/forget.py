@@ -7,17 +7,23 @@ the audit chain is sealed again, because pages show whether it is intact.
 from django.db import connection, transaction
 from django.db.models import Model
 
-from accounting.models import (
+from accounting.budgets.models import (
     Budget,
     BudgetAlert,
     BudgetVersion,
+)
+from accounting.months.models.close import (
     CloseOverride,
-    CloseRequest,
+    ReopenRequest,
+)
+from accounting.months.models.close_request import CloseRequest
+from accounting.months.models.contest import (
     Contest,
     ContestStep,
-    Entry,
+)
+from accounting.months.models.entry import Entry
+from accounting.months.models.period import (
     PeriodRevision,
-    ReopenRequest,
     Statement,
 )
 

@@ -11,17 +11,33 @@ from django.urls import resolve
 from playwright.sync_api import Browser
 from pytest_django import DjangoDbBlocker
 
-from accounting.actions.finance.budgets import SetBudget, create_budget, fire_alerts
-from accounting.actions.finance.contests import open_contest
-from accounting.audit import SYSTEM
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.domain.core.interval import HOUR_MS, to_ms
-from accounting.models import KubeJob, KubeJobRun, PriceDraft, PriceList, Team
+from accounting.access.models.organisation import Team
+from accounting.budgets.actions.budgets import (
+    SetBudget,
+    create_budget,
+    fire_alerts,
+)
+from accounting.core.interval import (
+    HOUR_MS,
+    to_ms,
+)
+from accounting.kit.audit import SYSTEM
+from accounting.metering.models.evidence import (
+    KubeJob,
+    KubeJobRun,
+)
+from accounting.months.actions.contests import open_contest
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from accounting.prices.models.price import PriceList
+from accounting.prices.models.price_draft import PriceDraft
 from tests.browser.bills import forget_bills, import_two
 from tests.browser.conftest import SignIn, turn_dark, wrong_in_both_themes
 from tests.browser.forget import forget_budgets, forget_contests, forget_months
-from tests.browser.waits import forget_waits, store_waits
+from tests.browser.waits.stored_waits import (
+    forget_waits,
+    store_waits,
+)
 from tests.integration.access.routes import FOUND, find_routes
 from tests.integration.access.routes import PAGES as ROUTES
 from tests.story import PASSWORD, Story

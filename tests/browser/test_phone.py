@@ -1,6 +1,6 @@
 """Pages on a phone, 360 px wide: no number is cut, and what goes on beside its card says so.
 
-Leaves out the administration's own pages: `tests/browser/test_changes.py`.
+Leaves out the administration's own pages: `tests/browser/changes/test_changes.py`.
 """
 
 import pytest

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from scheduler_view.domain.waits.cause import QUEUES
+from scheduler_view.waits.rules.cause import QUEUES
 from tests.control_plane import node_changes, pod_edits, queue_changes
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.device_changes import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from scheduler_view.domain.waits.explanation import WaitExplanation
+from scheduler_view.waits.rules.explanation import WaitExplanation
 from tests.control_plane.admin import Admin, RefusedByServer
 from tests.control_plane.first_remedy import MERGE
 from tests.control_plane.recorded_case import Manifest, path_of

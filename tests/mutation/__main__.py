@@ -1,4 +1,4 @@
-"""`make mutation`: small faults in accounting/domain, module by module; do tests find them?
+"""`make mutation`: small faults in accounting/*/rules, module by module; do tests find them?
 
 Without arguments every module; else those that are named: `MODULES="core.rounding"`. With
 `SAMPLE=25` at most that many faults of each module, drawn by a fixed seed; `SEED=2` draws
@@ -20,8 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-DOMAIN, UNITS = ROOT / "accounting" / "domain", ROOT / "tests/unit/accounting"
-TESTS = (UNITS, ROOT / "tests/oracle/test_drawn.py")
+DOMAIN, UNITS = ROOT / "accounting", ROOT / "tests/unit"
+TESTS = (
+    *(UNITS / path.name for path in DOMAIN.iterdir() if (UNITS / path.name).is_dir()),
+    ROOT / "tests/oracle/test_drawn.py",
+)
 RESULTS = ROOT / "mutants"
 FOUND = {"killed", "hangs"}
 GOAL = 0.9
@@ -50,16 +53,22 @@ class Row:
         return self.killed / different if different else 1.0
 
 
+def is_rule(path: Path) -> bool:
+    """Whether a module is pure: of `core`, or the rules of a subject."""
+    subject, *rest = path.relative_to(DOMAIN).with_suffix("").parts
+    return bool(rest) and (subject == "core" or rest[0] == "rules")
+
+
 def main(names: list[str], sample: int | None) -> int:
     """Try what is not known yet, print all; 1 where fewer than the goal are found."""
     every = sorted(
         ".".join(path.relative_to(DOMAIN).with_suffix("").parts)
         for path in DOMAIN.rglob("*.py")
-        if path.stem != "__init__"
+        if path.stem != "__init__" and is_rule(path)
     )
     unknown = sorted(set(names) - set(every))
     if unknown:
-        print(f"No such module in accounting/domain: {', '.join(unknown)}.")
+        print(f"No such module in accounting/*/rules: {', '.join(unknown)}.")
         return 2
     files = {module: file_of(module, sample) for module in names or every}
     attempt(
@@ -83,7 +92,7 @@ def attempt(files: dict[str, Path], sample: int | None) -> None:
     for module in files:
         for old in RESULTS.glob(f"{module}.*.json"):
             old.unlink()
-    named = {f"accounting.domain.{module}": str(path) for module, path in files.items()}
+    named = {f"accounting.{module}": str(path) for module, path in files.items()}
     environment = os.environ | {
         "MUTANTS": json.dumps(named),
         "SAMPLE": str(sample or ""),

@@ -156,7 +156,7 @@ def _run(item: pytest.Item) -> None:
 def _clear_caches() -> None:
     """Empty the domain's caches: their values were computed without the fault."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("accounting.domain."):
+        if name.startswith("accounting.core.") or ".rules" in name:
             for thing in list(vars(module).values()):
                 if callable(clear := getattr(thing, "cache_clear", None)):
                     clear()

@@ -12,12 +12,19 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from accounting.audit import SYSTEM
-from accounting.domain.core.interval import to_instant
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.retirement import retire, work_off
-from accounting.models import Cluster, Source, SourceKind
+from accounting.core.interval import to_instant
+from accounting.kit.audit import SYSTEM
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+    SourceKind,
+)
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.retirement import (
+    retire,
+    work_off,
+)
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.integration.faults.support import unfinished
 from tests.oracle.ledger import STATES, Fact, Key, Ledger
 from tests.oracle.samples import Sample

@@ -5,23 +5,35 @@ from itertools import permutations
 
 import numpy as np
 
-from accounting.domain.attribution.attribute import attribute
-from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Interval, window_of
-from accounting.domain.core.ledger_line import STATES, LedgerLine
-from accounting.domain.holds.derive import data_end_ms, derive
-from accounting.domain.inventory.kube_state.job_samples import (
+from accounting.core.interval import (
+    Interval,
+    window_of,
+)
+from accounting.core.ledger_line import (
+    STATES,
+    LedgerLine,
+)
+from accounting.metering.rules.attribution.attribute import attribute
+from accounting.metering.rules.attribution.node_timeline import node_timelines
+from accounting.metering.rules.holds.derive import (
+    data_end_ms,
+    derive,
+)
+from accounting.metering.rules.inventory.kube_state.job_samples import (
     EVER,
     counting,
     objects,
     records,
 )
-from accounting.domain.inventory.kube_state.jobs import roles_of
-from accounting.domain.inventory.merge.samples import observe
-from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.series import Reading
-from accounting.sources.exposition import RawSeries
-from accounting.sources.samples import SampleBatch, build_reading
+from accounting.metering.rules.inventory.kube_state.jobs import roles_of
+from accounting.metering.rules.inventory.merge.samples import observe
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.sources.exposition import RawSeries
+from accounting.metering.sources.samples import (
+    SampleBatch,
+    build_reading,
+)
 from tests.oracle.comparison import HoldRow, of_gpus
 from tests.oracle.ledger import Fact, Key
 from tests.oracle.samples import Sample

@@ -9,10 +9,10 @@ from copy import deepcopy
 from fractions import Fraction
 from typing import Any
 
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.world import read_world
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.world import read_world
 from tests.oracle.api_server import (
     broken_limit,
     counted_of,

@@ -11,7 +11,7 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from accounting.failpoints import NAMES
+from accounting.kit.failpoints import NAMES
 from tests.integration.faults.support import environment, process, started
 from tests.oracle.comparison import CLUSTER, files, imported, none_of, start, wrong
 from tests.oracle.draws import plans

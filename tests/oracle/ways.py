@@ -2,13 +2,22 @@
 
 from collections.abc import Sequence
 
-from accounting.domain.attribution.attribute import WindowLedger, attribute
-from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Interval, window_of
-from accounting.domain.core.ledger_line import LedgerLine
-from accounting.domain.holds.derive import data_end_ms, derive
-from accounting.domain.inventory.merge.samples import observe
-from accounting.domain.inventory.records import Inventory
+from accounting.core.interval import (
+    Interval,
+    window_of,
+)
+from accounting.core.ledger_line import LedgerLine
+from accounting.metering.rules.attribution.attribute import (
+    WindowLedger,
+    attribute,
+)
+from accounting.metering.rules.attribution.node_timeline import node_timelines
+from accounting.metering.rules.holds.derive import (
+    data_end_ms,
+    derive,
+)
+from accounting.metering.rules.inventory.merge.samples import observe
+from accounting.metering.rules.inventory.records import Inventory
 from tests.oracle.domain import reading_of
 from tests.oracle.samples import Sample
 from tests.oracle.setup import PLAIN, Setup

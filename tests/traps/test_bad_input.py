@@ -1,14 +1,17 @@
 """Input that nobody should write: nothing of it reaches a bill, and an issue names it.
 
-Not here: more held than there is (test_too_much), claims (tests/integration/accounting), files
-that are no exposition text (tests/integration/accounting/sources).
+Not here: more held than there is (test_too_much), claims (tests/integration), files
+that are no exposition text (tests/integration/metering/sources).
 """
 
 from pathlib import Path
 
 import pytest
 
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 from tests.traps.scene import (
     HOUR,
     HOUR_MS,

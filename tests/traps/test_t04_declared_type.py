@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from accounting.sources.catalogue import EXPORTER_METRICS
-from tests.integration.accounting.support import report
+from accounting.metering.sources.catalogue import EXPORTER_METRICS
+from tests.integration.metering.support import report
 from tests.traps.scene import START, Pod, Scene
 
 pytestmark = pytest.mark.django_db(transaction=True)

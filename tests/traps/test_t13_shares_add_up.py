@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.units.mig_profiles import Policy, shape_of, weights
-from accounting.models import IngestWindow
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.rules.units.mig_profiles import (
+    Policy,
+    shape_of,
+    weights,
+)
 from tests.builders import SETUP
-from tests.integration.accounting.support import report
+from tests.integration.metering.support import report
 from tests.traps.scene import HOUR_MS, PRODUCT, Pod, Rows, Scene, gpus, usage
 from tests.traps.shapes import mig_node, part
 

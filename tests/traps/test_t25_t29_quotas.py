@@ -1,7 +1,7 @@
 """T25, T27, T28 and T29, each case as it is written, through drafts, plans and applies.
 
-On a simulated API server, whose answers `integration/scheduler_view/cluster` compares with those
-of a real one. With a real scheduler and real pods: `integration/scheduler_view/actions`. T26 and
+On a simulated API server, whose answers `integration/clusters/client` compares with those
+of a real one. With a real scheduler and real pods: `integration/changes`. T26 and
 T30 have their own files.
 """
 
@@ -11,19 +11,27 @@ from pathlib import Path
 
 import pytest
 
-from accounting.models import Namespace, Node, Pod, PodHold
+from accounting.metering.models.cluster import Node
+from accounting.metering.models.pod import (
+    Namespace,
+    Pod,
+    PodHold,
+)
 from portal.demo.kube_api.server import serving
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
-from scheduler_view.cluster.kinds import patched, written
-from scheduler_view.domain.plan.edit import EditsRefused
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.domain.schedulers.queue_fields import SentAs
+from scheduler_view.changes.rules.edit import EditsRefused
+from scheduler_view.clusters.client.kinds import (
+    patched,
+    written,
+)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.clusters.rules.schedulers.queue_fields import SentAs
 from tests.control_plane.admin import quota_path
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import GPU_KEY, simulated_world
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import (
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import (
     Office,
     quota,
     said,

@@ -1,6 +1,6 @@
 """T26: what a quota counts is not what is held: pods that wait count, and hold nothing.
 
-On the API server's side (refused pods, scopes): `integration/scheduler_view/actions`,
+On the API server's side (refused pods, scopes): `integration/changes`,
 `unit/.../test_standing`.
 """
 
@@ -9,10 +9,18 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from accounting.access import EVERYTHING
-from accounting.models import Cluster, Team
-from scheduler_view.models import Observation, QuotaTarget, Tier
-from scheduler_view.queries.quotas import QuotaRow, quota_rows
+from accounting.access.models.organisation import Team
+from accounting.access.scope import EVERYTHING
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.models import Observation
+from scheduler_view.quotas.models import (
+    QuotaTarget,
+    Tier,
+)
+from scheduler_view.quotas.reads.quotas import (
+    QuotaRow,
+    quota_rows,
+)
 from tests.builders import SETUP
 from tests.traps.scene import START, Pod, Scene
 

@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
-from accounting.models import Team
-from scheduler_view.models import Observation, ObservationRun, Preemption
-from scheduler_view.observation.preemptions import note_preemptions
-from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.waits.preempted import preempted_rows
+from accounting.access.models.organisation import Team
+from scheduler_view.clusters.models import (
+    Observation,
+    ObservationRun,
+    Preemption,
+)
+from scheduler_view.clusters.tasks.preemptions import note_preemptions
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.waits.reads.preempted import preempted_rows
 from tests.control_plane.world import World, world_of
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import Office
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.control_plane

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from accounting.booking.checks.of_close import run_checks
-from tests.integration.accounting.support import report
+from accounting.months.tasks.checks.of_close import run_checks
+from tests.integration.metering.support import report
 from tests.traps.scene import HOUR, HOUR_MS, START, Pod, Scene, gpus, usage
 
 pytestmark = pytest.mark.django_db(transaction=True)

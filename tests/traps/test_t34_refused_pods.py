@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.accounting.support import report
+from tests.integration.metering.support import report
 from tests.traps.scene import (
     HOUR,
     HOUR_MS,

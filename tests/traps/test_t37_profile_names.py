@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.builders import SETUP
-from tests.integration.accounting.support import report
+from tests.integration.metering.support import report
 from tests.traps.scene import HOUR_MS, PRODUCT, Pod, Scene, gpus, holds, states, usage
 from tests.traps.shapes import mig_node, part
 

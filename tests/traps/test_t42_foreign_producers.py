@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accounting.sources.catalogue import (
+from accounting.metering.sources.catalogue import (
     EXPORTER_METRICS,
     exporter_names,
     is_kept,
@@ -15,7 +15,10 @@ from accounting.sources.catalogue import (
     resembled_name,
 )
 from tests.builders import SETUP
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 from tests.traps.scene import ENGINE, HOUR, HOUR_MS, START, UTIL, Pod, Scene, usage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.hold import Hold
+from accounting.core.interval import Interval
+from accounting.metering.rules.holds.hold import Hold
 from tests.held_time import held_ms, held_ms_by
 
 

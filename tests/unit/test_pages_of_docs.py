@@ -1,7 +1,7 @@
 """What README, CONTRIBUTING and docs name is there: files, verbs of make, commands.
 
 Not here: what commands do (tests/integration/commands/test_readme.py), and the examples
-(tests/integration/accounting).
+(tests/integration).
 """
 
 import re

@@ -29,7 +29,7 @@ from django.db import models
 class Account(User):  # type: ignore[django-manager-missing]  # knox's is untyped
     """Django's user with its history: created, renamed, deactivated, password changed.
 
-    The history never contains a password or its hash. Written by `actions.people`.
+    The history never contains a password or its hash. Written by `organization.actions.people`.
     """
 
     class Meta:
@@ -71,7 +71,7 @@ class SignInRecord(models.Model):
 
 
 class SignInLimit(models.Model):
-    """The number of attempts of one key since a time (`actions.sign_in_attempts`).
+    """The number of attempts of one key since a time (`organization.actions.sign_in_attempts`).
 
     `key` is a digest: it contains neither names nor addresses in clear text.
     """

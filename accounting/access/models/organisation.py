@@ -11,7 +11,10 @@ from django.db import models
 from django.db.models import F, Func, Q
 from knox.models import AbstractAuthToken
 
-from accounting.domain.billing.team_names import name_fault, slug_fault
+from accounting.access.rules import (
+    name_fault,
+    slug_fault,
+)
 
 
 def validity() -> Func:
@@ -32,7 +35,7 @@ class Billing(models.Model):
     """Currency and time zone of all bills, from a date on (rules.md N31).
 
     One row for each change; the row with the latest `valid_from` up to an instant applies.
-    Written by `configuration.apply`; never deleted.
+    Written by `setup.tasks.apply`; never deleted.
     """
 
     currency = models.CharField(max_length=3)  # ISO 4217
@@ -166,7 +169,7 @@ class Binding(models.Model):
     """A rule that assigns usage to a team, from a time on.
 
     The first matching rule by `position` applies. Two rows with the same rule may not
-    overlap in time. Written by `actions.teams`; ended, never deleted.
+    overlap in time. Written by `organization.actions.teams`; ended, never deleted.
     """
 
     kind = models.CharField(max_length=16, choices=BindingKind.choices)
@@ -212,7 +215,7 @@ class ApiToken(AbstractAuthToken):  # type: ignore[misc]  # untyped
     name: "models.CharField[str, str]" = models.CharField(max_length=100)
     scopes = models.JSONField(
         default=list
-    )  # such as ["read:usage"]; see accounting.access
+    )  # such as ["read:usage"]; see accounting.access.scope
     last_used_at: "models.DateTimeField[datetime | None, datetime | None]" = (
         models.DateTimeField(null=True, blank=True)
     )

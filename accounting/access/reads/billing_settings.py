@@ -12,9 +12,9 @@ from datetime import date, datetime
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from accounting.domain.core import billing_calendar
-from accounting.domain.core.read_once import read_once
-from accounting.models import Billing
+from accounting.access.models.organisation import Billing
+from accounting.core import billing_calendar
+from accounting.core.read_once import read_once
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.db.models.functions import Lower, Trim
 
-from accounting.domain.billing.team_names import (
+from accounting.access.models.organisation import Team
+from accounting.access.rules import (
     RESERVED_SLUGS,
     name_fault,
     other_name,
     other_slug,
     slug_fault,
 )
-from accounting.models import Team
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accounting.access import Scope, readable_teams
-from accounting.domain.core.read_once import read_once
-from accounting.domain.reports.rows import UNMAPPED
-from accounting.models import Team
+from accounting.access.models.organisation import Team
+from accounting.access.scope import (
+    Scope,
+    readable_teams,
+)
+from accounting.core.read_once import read_once
+from accounting.core.unmapped import UNMAPPED
 
 
 @dataclass(frozen=True, slots=True)

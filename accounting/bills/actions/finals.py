@@ -1,8 +1,11 @@
 """Marking bills as final: the provider has closed their billing period (money.md M43)."""
 
-from accounting.audit import Actor, act
+from accounting.bills.models import Bill
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
 from accounting.kit.outcomes import RefusalCode, Refused
-from accounting.models import Bill
 
 
 def set_final(bill: Bill, *, actor: Actor, reason: str) -> Bill:

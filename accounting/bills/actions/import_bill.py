@@ -13,22 +13,34 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import QuerySet
 from psycopg.errors import QueryCanceled
 
-from accounting.actions.finance.bills.finals import set_final
-from accounting.actions.finance.bills.match_lines import match_again, match_all
-from accounting.actions.finance.bills.read_file import Bounds
-from accounting.actions.finance.bills.stage_rows import (
+from accounting.access.reads.billing_settings import billing_at
+from accounting.bills.actions.finals import set_final
+from accounting.bills.actions.match_lines import (
+    match_again,
+    match_all,
+)
+from accounting.bills.actions.read_file import Bounds
+from accounting.bills.actions.stage_rows import (
     RowFault,
     StagedBill,
     stage_rows,
 )
-from accounting.audit import Actor, act
-from accounting.domain.billing.bills.columns import BillFileError
-from accounting.domain.billing.bills.words import MATCHED, UNMATCHED
-from accounting.domain.core.interval import to_instant
-from accounting.locks import lock, try_lock
-from accounting.models import Bill
-from accounting.rating.billing_settings import billing_at
-from accounting.rating.conversion_sql import fx
+from accounting.bills.models import Bill
+from accounting.bills.rules.columns import BillFileError
+from accounting.bills.rules.words import (
+    MATCHED,
+    UNMATCHED,
+)
+from accounting.core.interval import to_instant
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.kit.locks import (
+    lock,
+    try_lock,
+)
+from accounting.prices.sql.conversion_sql import fx
 
 _JOINED = """
     FROM bill_row r JOIN bill_match m

@@ -6,12 +6,22 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.audit import Actor, act
-from accounting.domain.billing.bills.match import Directory, MachineSpan
-from accounting.domain.core.interval import to_instant
-from accounting.ingest.bulk_copy import copying
-from accounting.models import Bill, Cluster
-from accounting.rating.billing_settings import billing_day, billing_remembered
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    billing_remembered,
+)
+from accounting.bills.models import Bill
+from accounting.bills.rules.match import (
+    Directory,
+    MachineSpan,
+)
+from accounting.core.interval import to_instant
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks.bulk_copy import copying
 
 BATCH = 10_000
 _TABLE = """

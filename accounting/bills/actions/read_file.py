@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import IO, Any
 
-from accounting.domain.billing.bills.columns import BillFileError
+from accounting.bills.rules.columns import BillFileError
 
 try:
     from pyarrow import ArrowInvalid, parquet

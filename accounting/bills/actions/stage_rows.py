@@ -10,22 +10,29 @@ from typing import IO
 from babel.numbers import list_currencies
 from django.db import connection
 
-from accounting.actions.finance.bills.read_file import Bounds, NumberedRow, rows_of
-from accounting.domain.billing.bills.columns import columns_of
-from accounting.domain.billing.bills.rows import (
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    billing_remembered,
+    midnight,
+)
+from accounting.bills.actions.read_file import (
+    Bounds,
+    NumberedRow,
+    rows_of,
+)
+from accounting.bills.rules.columns import columns_of
+from accounting.bills.rules.rows import (
     BilledRow,
     BillKey,
     RowError,
     RowReader,
 )
-from accounting.domain.core.billing_calendar import DAY
-from accounting.domain.core.interval import to_instant, to_ms
-from accounting.ingest.bulk_copy import copying
-from accounting.rating.billing_settings import (
-    billing_day,
-    billing_remembered,
-    midnight,
+from accounting.core.billing_calendar import DAY
+from accounting.core.interval import (
+    to_instant,
+    to_ms,
 )
+from accounting.metering.tasks.bulk_copy import copying
 
 MOST_FAULTS = 50  # that are listed
 _TABLE = """

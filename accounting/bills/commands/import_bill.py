@@ -8,17 +8,23 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from accounting.actions.finance.bills.import_bill import BillImport, import_bill
-from accounting.audit import SYSTEM
-from accounting.domain.billing.bills.columns import BillFileError
-from accounting.management.output import (
+from accounting.bills.actions.import_bill import (
+    BillImport,
+    import_bill,
+)
+from accounting.bills.rules.columns import BillFileError
+from accounting.bills.serializers import (
+    BillWordSerializer,
+    word_rows,
+)
+from accounting.kit.audit import SYSTEM
+from accounting.kit.commands.output import (
     FINDING,
     HIDDEN,
     WRONG_USE,
     until_closed,
     write_rows,
 )
-from accounting.serializers.finance.bills import BillWordSerializer, word_rows
 
 
 class Command(BaseCommand):

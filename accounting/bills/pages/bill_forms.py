@@ -4,9 +4,9 @@ from typing import Any
 
 from django import forms
 
-from accounting.forms import AccessibleForm
-from accounting.parsers import MOST_FILE_BYTES
-from accounting.views.finance.months.period_forms import PeriodReasonForm
+from accounting.kit.forms import AccessibleForm
+from accounting.kit.parsers import MOST_FILE_BYTES
+from accounting.months.pages.period_forms import PeriodReasonForm
 
 
 class BillFileForm(AccessibleForm):

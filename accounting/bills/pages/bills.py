@@ -10,27 +10,27 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from accounting.actions.finance.bills.finals import set_final
-from accounting.actions.finance.bills.import_bill import (
+from accounting.access.rights import BILLS
+from accounting.bills.actions.finals import set_final
+from accounting.bills.actions.import_bill import (
     BillImport,
     BillsBusy,
     bounds_of_request,
     import_bill,
 )
-from accounting.actions.finance.bills.match_lines import match_again
-from accounting.booking.periods import PeriodError, first_day
-from accounting.domain.billing.bills.columns import BillFileError
-from accounting.domain.billing.bills.words import LEFT_OUT, MATCHED, UNMATCHED
-from accounting.domain.core.billing_calendar import months_later
-from accounting.kit.outcomes import Refused
-from accounting.models import Bill
-from accounting.queries.finance.bill_variance import (
+from accounting.bills.actions.match_lines import match_again
+from accounting.bills.models import Bill
+from accounting.bills.pages.bill_forms import (
+    BillFileForm,
+    FinalForm,
+)
+from accounting.bills.reads.bill_variance import (
     VarianceRow,
     cluster_variance_rows,
     total_variance,
     variance_rows,
 )
-from accounting.queries.finance.bills import (
+from accounting.bills.reads.bills import (
     MOST_UNMATCHED,
     BillRow,
     bill_row,
@@ -38,9 +38,24 @@ from accounting.queries.finance.bills import (
     estimated_by_month,
     unmatched_rows,
 )
-from accounting.rights import BILLS
-from accounting.views.finance.bill_forms import BillFileForm, FinalForm
-from accounting.web.permissions import FORM, page, posted, visitor_of
+from accounting.bills.rules.columns import BillFileError
+from accounting.bills.rules.words import (
+    LEFT_OUT,
+    MATCHED,
+    UNMATCHED,
+)
+from accounting.core.billing_calendar import months_later
+from accounting.kit.outcomes import Refused
+from accounting.kit.pages.permissions import (
+    FORM,
+    page,
+    posted,
+    visitor_of,
+)
+from accounting.months.tasks.periods import (
+    PeriodError,
+    first_day,
+)
 
 STATES = {
     "estimated": ("mute", "Estimated"),
@@ -62,7 +77,7 @@ def bill_list(request: HttpRequest) -> HttpResponse:
         "has_bills": bool(bills),
         "currency": currency,
     }
-    return render(request, "accounting/bills.html", context)
+    return render(request, "bills/bills.html", context)
 
 
 def _months(bills: list[BillRow]) -> list[dict[str, Any]]:
@@ -110,7 +125,7 @@ def _bill(
         "form": form,
     }
     status = 422 if form.is_bound else 200
-    return render(request, "accounting/bill.html", context, status=status)
+    return render(request, "bills/bill.html", context, status=status)
 
 
 def _marked(days: Sequence[VarianceRow]) -> list[tuple[VarianceRow, bool]]:
@@ -134,7 +149,7 @@ def bill_month(request: HttpRequest, period: str) -> HttpResponse:
         "total": total_variance(days),
         "currency": currency,
     }
-    return render(request, "accounting/bill_month.html", context)
+    return render(request, "bills/bill_month.html", context)
 
 
 def _is_far(ratio: Decimal | None) -> bool:
@@ -200,7 +215,7 @@ def _import_page(
     request: HttpRequest, form: BillFileForm, found: BillImport | None, status: int
 ) -> HttpResponse:
     context = {"form": form, "found": found}
-    return render(request, "accounting/bill_form.html", context, status=status)
+    return render(request, "bills/bill_form.html", context, status=status)
 
 
 def _sentence(error: Exception) -> str:

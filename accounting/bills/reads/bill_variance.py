@@ -13,10 +13,10 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.rounding import half_even
-from accounting.rating import conversion_sql
-from accounting.rating.states_sql import wall
+from accounting.core.interval import HOUR_MS
+from accounting.core.rounding import half_even
+from accounting.metering.sql.states_sql import wall
+from accounting.prices.sql import conversion_sql
 
 _OF_BILLS = "l.bill_id = ANY(%(bills)s)"
 _OF_DAYS = """

@@ -9,18 +9,27 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access import Scope
-from accounting.domain.billing.bills.words import LEFT_OUT, MATCHED, UNMATCHED
-from accounting.domain.core.interval import HOUR_MS
-from accounting.kit.rows import TextOrNull, column, derived, listed, member
-from accounting.models import Bill
-from accounting.queries.finance.bill_variance import (
+from accounting.access.scope import Scope
+from accounting.bills.models import Bill
+from accounting.bills.reads.bill_variance import (
     Variance,
     total_variance,
     variance_rows,
 )
-from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
-from accounting.rating import conversion_sql
+from accounting.bills.rules.words import (
+    LEFT_OUT,
+    MATCHED,
+    UNMATCHED,
+)
+from accounting.core.interval import HOUR_MS
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+    seek_rows,
+)
+from accounting.kit.rows import TextOrNull, column, derived, listed, member
+from accounting.prices.sql import conversion_sql
 
 MOST_UNMATCHED = 200  # groups of lines that are shown
 

@@ -8,9 +8,12 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import NamedTuple
 
-from accounting.domain.billing.bills.columns import BillColumns
-from accounting.domain.core.interval import DAY_MS, to_ms
-from accounting.domain.core.rounding import largest_remainder
+from accounting.bills.rules.columns import BillColumns
+from accounting.core.interval import (
+    DAY_MS,
+    to_ms,
+)
+from accounting.core.rounding import largest_remainder
 
 PLACES = 16
 LARGEST_DIGITS = 15  # before the decimal point

@@ -8,25 +8,28 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounting.access import EVERYTHING
-from accounting.audit import Actor, act
-from accounting.domain.billing.budgets import period_of
-from accounting.kit.inputs import body, reason, value
-from accounting.kit.outcomes import Done, RefusalCode, Refused
-from accounting.models import (
+from accounting.access.models.organisation import Team
+from accounting.access.scope import EVERYTHING
+from accounting.budgets.models import (
     Budget,
     BudgetAlert,
     BudgetMeasure,
     BudgetUnit,
     BudgetVersion,
-    Team,
 )
-from accounting.queries.finance.budgets.budgets import (
+from accounting.budgets.reads.budgets import (
     BudgetRow,
     budget_row,
     budget_rows,
 )
-from accounting.queries.finance.budgets.history import ledger_time
+from accounting.budgets.reads.history import ledger_time
+from accounting.budgets.rules.budgets import period_of
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.kit.inputs import body, reason, value
+from accounting.kit.outcomes import Done, RefusalCode, Refused
 
 PLACES = Decimal("0.000001")
 LARGEST = Decimal(10) ** 12

@@ -2,10 +2,14 @@
 
 from django.utils import timezone
 
-from accounting.domain.billing.budgets import period_of
-from accounting.models import ForecastRecord, Team
-from accounting.queries.finance.budgets.history import ledger_time
-from accounting.queries.finance.budgets.outlook import history_of, outlook
+from accounting.access.models.organisation import Team
+from accounting.budgets.models import ForecastRecord
+from accounting.budgets.reads.history import ledger_time
+from accounting.budgets.reads.outlook import (
+    history_of,
+    outlook,
+)
+from accounting.budgets.rules.budgets import period_of
 
 RECORDED_DAYS = (10, 20)  # money.md M39
 

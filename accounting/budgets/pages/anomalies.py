@@ -8,13 +8,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.domain.core.billing_calendar import DAY
-from accounting.queries.finance.budgets.anomalies import AnomalyRow, anomaly_report
-from accounting.web.addresses import Choice
-from accounting.web.finance.budgets import time_of
-from accounting.web.page_state import PageState
-from accounting.web.paging import paged
-from accounting.web.permissions import leads, visitor_of
+from accounting.budgets.pages.budget_lines import time_of
+from accounting.budgets.reads.anomalies import (
+    AnomalyRow,
+    anomaly_report,
+)
+from accounting.core.billing_calendar import DAY
+from accounting.kit.pages.addresses import Choice
+from accounting.kit.pages.paging import paged
+from accounting.kit.pages.permissions import (
+    leads,
+    visitor_of,
+)
+from accounting.usage.pages.page_state import PageState
 
 
 class DaysState(PageState):
@@ -41,7 +47,7 @@ def anomaly_list(request: HttpRequest) -> HttpResponse:
         "minimum": minimum,
         "currency": time.currency,
     }
-    return render(request, "accounting/anomalies.html", context)
+    return render(request, "budgets/anomalies.html", context)
 
 
 def _line(row: AnomalyRow) -> dict[str, object]:

@@ -4,9 +4,9 @@ from typing import Any
 
 from django import forms
 
-from accounting.actions.finance.budgets import SetBudget
-from accounting.models import Team
-from accounting.resources.forms import form_of
+from accounting.access.models.organisation import Team
+from accounting.budgets.actions.budgets import SetBudget
+from accounting.kit.resources.forms import form_of
 
 
 class BudgetForm(form_of(SetBudget, without=("team", "department"))):  # type: ignore[misc]

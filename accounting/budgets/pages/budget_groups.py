@@ -4,10 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from accounting.queries.finance.budgets.budgets import BudgetRow
-from accounting.queries.teams.teams import TeamRef
-from accounting.web.finance.budgets import BudgetLine, budget_line
-from accounting.web.paging import ListPage, paged
+from accounting.access.reads.teams import TeamRef
+from accounting.budgets.pages.budget_lines import (
+    BudgetLine,
+    budget_line,
+)
+from accounting.budgets.reads.budgets import BudgetRow
+from accounting.kit.pages.paging import (
+    ListPage,
+    paged,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,25 +6,41 @@ from datetime import date
 
 from django.http import HttpRequest
 
-from accounting.charts.bullets import Bullet, bullet
-from accounting.charts.burn_down import BurnDown, burn_down
-from accounting.charts.plots import TimeAxis
-from accounting.domain.billing.budgets import Threshold, pace
-from accounting.domain.core.money_text import currency_sign
-from accounting.queries.finance.budgets.alerts import AlertRow
-from accounting.queries.finance.budgets.budgets import (
+from accounting.access.reads.teams import TeamRef
+from accounting.budgets.reads.alerts import AlertRow
+from accounting.budgets.reads.budgets import (
     BudgetDetail,
     BudgetRow,
     budget_rows,
     month_outlook,
 )
-from accounting.queries.finance.budgets.history import LedgerTime, ledger_time_of
-from accounting.queries.finance.budgets.outlook import ForecastRow, Outlook, PathDay
-from accounting.queries.teams.teams import TeamRef
-from accounting.templatetags import units
-from accounting.web.figures import Chart
-from accounting.web.freshness_badge import chip_of
-from accounting.web.permissions import visitor_of
+from accounting.budgets.reads.history import (
+    LedgerTime,
+    ledger_time_of,
+)
+from accounting.budgets.reads.outlook import (
+    ForecastRow,
+    Outlook,
+    PathDay,
+)
+from accounting.budgets.rules.budgets import (
+    Threshold,
+    pace,
+)
+from accounting.core.money_text import currency_sign
+from accounting.kit.charts.bullets import (
+    Bullet,
+    bullet,
+)
+from accounting.kit.charts.burn_down import (
+    BurnDown,
+    burn_down,
+)
+from accounting.kit.charts.plots import TimeAxis
+from accounting.kit.pages.permissions import visitor_of
+from accounting.kit.tags import units
+from accounting.metering.pages.freshness_badge import chip_of
+from accounting.usage.pages.figures import Chart
 
 _MOST_FIRST = (Threshold.ALL, Threshold.FORECAST, Threshold.MOST, Threshold.HALF)
 UNIT_WORDS = {"month": "monthly", "quarter": "quarterly", "year": "yearly"}

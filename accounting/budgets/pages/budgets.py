@@ -7,29 +7,44 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access import Scope
-from accounting.domain.billing.budgets import PERCENT, Threshold, period_of
-from accounting.domain.core.billing_calendar import DAY
-from accounting.queries.finance.budgets.budgets import (
+from accounting.access.reads.teams import (
+    TeamRef,
+    visible_teams,
+)
+from accounting.access.scope import Scope
+from accounting.budgets.pages.budget_forms import BudgetForm
+from accounting.budgets.pages.budget_groups import budget_groups
+from accounting.budgets.pages.budget_lines import (
+    budget_line,
+    burn_chart,
+    time_of,
+)
+from accounting.budgets.reads.budgets import (
     BudgetDetail,
     BudgetRow,
     budget_detail,
     budget_rows,
 )
-from accounting.queries.finance.budgets.history import LedgerTime
-from accounting.queries.finance.budgets.past_forecasts import past_forecasts
-from accounting.queries.selection import SelectionError
-from accounting.queries.teams.teams import TeamRef, visible_teams
-from accounting.resources.budgets import BUDGETS, CHANGE, CREATE, END
-from accounting.views.declared import form_page
-from accounting.views.finance.budget_forms import BudgetForm
-from accounting.web.finance.budget_groups import budget_groups
-from accounting.web.finance.budgets import (
-    budget_line,
-    burn_chart,
-    time_of,
+from accounting.budgets.reads.history import LedgerTime
+from accounting.budgets.reads.past_forecasts import past_forecasts
+from accounting.budgets.resource import (
+    BUDGETS,
+    CHANGE,
+    CREATE,
+    END,
 )
-from accounting.web.permissions import leads, visitor_of
+from accounting.budgets.rules.budgets import (
+    PERCENT,
+    Threshold,
+    period_of,
+)
+from accounting.core.billing_calendar import DAY
+from accounting.kit.pages.declared import form_page
+from accounting.kit.pages.permissions import (
+    leads,
+    visitor_of,
+)
+from accounting.kit.reads.selection import SelectionError
 
 LABELS = {
     **{one: f"{share}% of the budget is spent" for one, share in PERCENT.items()},
@@ -50,7 +65,7 @@ def budget_list(request: HttpRequest) -> HttpResponse:
         "today": time.today,
         "may_set": visitor.scope.is_finance,
     }
-    return render(request, "accounting/budgets.html", context)
+    return render(request, "budgets/budgets.html", context)
 
 
 def _without(
@@ -86,7 +101,7 @@ def budget(request: HttpRequest, number: int) -> HttpResponse:
         "after_url": _after_url(detail, time),
         "may_set": visitor.scope.is_finance and not row.ended_on,
     }
-    return render(request, "accounting/budget.html", context)
+    return render(request, "budgets/budget.html", context)
 
 
 def _is_monthly(row: BudgetRow) -> bool:
@@ -134,7 +149,7 @@ def _day(request: HttpRequest) -> date | None:
 budget_add = form_page(
     BUDGETS,
     CREATE,
-    "accounting/budget_form.html",
+    "budgets/budget_form.html",
     to="budget",
     form=BudgetForm,
     start=lambda row, query: {"of": f"team:{query.get('team', '')}"},
@@ -142,8 +157,8 @@ budget_add = form_page(
 budget_change = form_page(
     BUDGETS,
     CHANGE,
-    "accounting/budget_form.html",
+    "budgets/budget_form.html",
     to="budget",
     start=lambda row, query: {"amount": row.amount.normalize()},
 )
-budget_end = form_page(BUDGETS, END, "accounting/budget_end.html", to="budgets")
+budget_end = form_page(BUDGETS, END, "budgets/budget_end.html", to="budgets")

@@ -5,9 +5,16 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from accounting.domain.billing.budgets import Threshold, is_expected, reached
-from accounting.models import BudgetAlert, BudgetVersion
-from accounting.queries.finance.budgets.outlook import Outlook
+from accounting.budgets.models import (
+    BudgetAlert,
+    BudgetVersion,
+)
+from accounting.budgets.reads.outlook import Outlook
+from accounting.budgets.rules.budgets import (
+    Threshold,
+    is_expected,
+    reached,
+)
 
 
 @dataclass(frozen=True, slots=True)

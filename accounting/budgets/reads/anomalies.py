@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from accounting.access import Scope, readable_teams
-from accounting.domain.billing.anomalies import DayCheck, check_day, driver
-from accounting.domain.billing.forecast import (
-    MICROS,
-    WINDOW_DAYS,
-    NotEnoughHistory,
-    units_of,
+from accounting.access.reads.teams import (
+    UNMAPPED_TEAM,
+    TeamRef,
 )
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.kit.rows import TextOrNull, column, listed, member
-from accounting.queries.finance.budgets.history import (
+from accounting.access.scope import (
+    Scope,
+    readable_teams,
+)
+from accounting.budgets.reads.history import (
     History,
     LedgerTime,
     Part,
@@ -23,7 +21,22 @@ from accounting.queries.finance.budgets.history import (
     history,
     parts_of,
 )
-from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef
+from accounting.budgets.rules.anomalies import (
+    DayCheck,
+    check_day,
+    driver,
+)
+from accounting.budgets.rules.forecast import (
+    MICROS,
+    WINDOW_DAYS,
+    NotEnoughHistory,
+    units_of,
+)
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
+)
+from accounting.kit.rows import TextOrNull, column, listed, member
 
 NO_PART: Part = ("", "", "")
 

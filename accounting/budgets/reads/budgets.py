@@ -9,15 +9,24 @@ from typing import Annotated
 
 from django.db.models import QuerySet
 
-from accounting.access import Scope
-from accounting.domain.billing.budgets import UNITS, pace, period_of
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.domain.core.rounding import half_even
-from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed, member
-from accounting.models import Budget, BudgetMeasure, BudgetUnit, BudgetVersion, Team
-from accounting.queries.finance.budgets.alerts import AlertRow, reached_now, recorded
-from accounting.queries.finance.budgets.history import History, LedgerTime
-from accounting.queries.finance.budgets.outlook import (
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.budgets.models import (
+    Budget,
+    BudgetMeasure,
+    BudgetUnit,
+    BudgetVersion,
+)
+from accounting.budgets.reads.alerts import (
+    AlertRow,
+    reached_now,
+    recorded,
+)
+from accounting.budgets.reads.history import (
+    History,
+    LedgerTime,
+)
+from accounting.budgets.reads.outlook import (
     Outlook,
     PathDay,
     history_of,
@@ -25,6 +34,17 @@ from accounting.queries.finance.budgets.outlook import (
     path,
     spent_by_day,
 )
+from accounting.budgets.rules.budgets import (
+    UNITS,
+    pace,
+    period_of,
+)
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
+)
+from accounting.core.rounding import half_even
+from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed, member
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,23 +14,26 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge import charge_of
-from accounting.domain.billing.forecast import micros_of
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.queries.data_health.freshness import freshness
-from accounting.queries.finance.budgets.history_sql import (
+from accounting.access.reads.billing_settings import (
+    billing_at,
+    billing_day,
+    billing_remembered,
+    midnight,
+)
+from accounting.budgets.reads.history_sql import (
     EXTRAS,
     LEDGER_FIRST,
     PARTS,
     READ_DAYS,
     TOTALS,
 )
-from accounting.rating.billing_settings import (
-    billing_at,
-    billing_day,
-    billing_remembered,
-    midnight,
+from accounting.budgets.rules.forecast import micros_of
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
 )
+from accounting.metering.reads.data_health.freshness import freshness
+from accounting.prices.rules.charge import charge_of
 
 Part = tuple[str, str, str]  # model, namespace, workload
 

@@ -3,9 +3,13 @@
 Parameters: first, after (dates), currency (of bills), teams (ids, or NULL for all).
 """  # composed of this project's own constants
 
-from accounting.rating.charge_sql import HAS_RATE, raw_sum, unpriced_sum
-from accounting.rating.conversion_sql import fx
-from accounting.rating.states_sql import held
+from accounting.metering.sql.states_sql import held
+from accounting.prices.sql.charge_sql import (
+    HAS_RATE,
+    raw_sum,
+    unpriced_sum,
+)
+from accounting.prices.sql.conversion_sql import fx
 
 # Days of open periods, by the method of their period: what a team pays for (money.md M22), and
 # the rate in the currency of bills, NULL without a price or a conversion.

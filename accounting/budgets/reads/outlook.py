@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 
-from accounting.domain.billing.forecast import (
+from accounting.budgets.reads.history import (
+    DayTotal,
+    History,
+    LedgerTime,
+    amounts,
+    complete_days,
+    history,
+    running_totals,
+    total_of,
+)
+from accounting.budgets.rules.forecast import (
     WINDOW_DAYS,
     Basis,
     Forecast,
@@ -15,16 +25,9 @@ from accounting.domain.billing.forecast import (
     shift_of,
     units_of,
 )
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.queries.finance.budgets.history import (
-    DayTotal,
-    History,
-    LedgerTime,
-    amounts,
-    complete_days,
-    history,
-    running_totals,
-    total_of,
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
 )
 
 READ_BACK = timedelta(days=63)

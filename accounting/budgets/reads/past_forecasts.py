@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from accounting.models import ForecastRecord, Statement
+from accounting.budgets.models import ForecastRecord
+from accounting.months.models.period import Statement
 
 MONTHS = 3
 

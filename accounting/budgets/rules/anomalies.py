@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TypeVar
 
-from accounting.domain.billing.forecast import (
+from accounting.budgets.rules.forecast import (
     MICROS,
     Days,
     expected,
@@ -16,7 +16,7 @@ from accounting.domain.billing.forecast import (
     residuals,
     window_to,
 )
-from accounting.domain.core.billing_calendar import DAY
+from accounting.core.billing_calendar import DAY
 
 DEFAULT_MINIMUM = 50 * MICROS  # M40: major units of the currency
 SHARE, ERRORS = 4, 4  # M40: at least a quarter of the expected, and four mean errors

@@ -6,7 +6,11 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
-from accounting.domain.core.billing_calendar import DayRange, unit_later, unit_start
+from accounting.core.billing_calendar import (
+    DayRange,
+    unit_later,
+    unit_start,
+)
 
 UNITS = ("month", "quarter", "year")
 

@@ -12,8 +12,11 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.domain.core.interval import HOUR_MS
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
+)
+from accounting.core.interval import HOUR_MS
 
 MICROS = 10**6
 WINDOW_DAYS = 28  # M36

@@ -5,13 +5,29 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.money import Money, sum_money, sums_by_currency
-from accounting.models import PeriodRevision
-from accounting.queries.explain.closed_days import ClosedDays, Figure, closed_days
-from accounting.queries.explain.prices import PaidTime, PriceUsed, amounts_of
-from accounting.queries.selection import FIRST, LAST, Selection
-from accounting.queries.usage.booked import booked_part
+from accounting.core.interval import Interval
+from accounting.core.money import (
+    Money,
+    sum_money,
+    sums_by_currency,
+)
+from accounting.explain.reads.closed_days import (
+    ClosedDays,
+    Figure,
+    closed_days,
+)
+from accounting.explain.reads.prices import (
+    PaidTime,
+    PriceUsed,
+    amounts_of,
+)
+from accounting.kit.reads.selection import (
+    FIRST,
+    LAST,
+    Selection,
+)
+from accounting.months.models.period import PeriodRevision
+from accounting.usage.reads.booked import booked_part
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,20 @@ from enum import StrEnum
 
 from django.db import connection
 
-from accounting.domain.billing.methods import Base
-from accounting.domain.core.money import Money, minor_places
-from accounting.models import PeriodRevision
-from accounting.queries.explain.prices import PaidTime
-from accounting.queries.finance.months.inputs import inputs_now
-from accounting.queries.relation.relation import relation
-from accounting.queries.selection import Amounts, Selection
-from accounting.queries.usage.booked import booked_part
+from accounting.core.money import (
+    Money,
+    minor_places,
+)
+from accounting.explain.reads.prices import PaidTime
+from accounting.kit.reads.selection import (
+    Amounts,
+    Selection,
+)
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.inputs import inputs_now
+from accounting.months.rules.methods import Base
+from accounting.usage.reads.booked import booked_part
+from accounting.usage.reads.relation.relation import relation
 
 Figure = Callable[[Selection], Money | None]
 """The same amount of another selection, with six places."""

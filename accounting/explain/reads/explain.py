@@ -6,16 +6,22 @@ from operator import attrgetter
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import Money
-from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.domain.reports.totals import state_amounts
-from accounting.domain.samples.sample_counts import samples_note
-from accounting.models import UtilizationMetric
-from accounting.queries.explain.booked_amount import BookedAmount, booked_amount
-from accounting.queries.explain.formulas import exactly, formula_of, hours
-from accounting.queries.explain.prices import (
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.core.ledger_line import STATES
+from accounting.core.money import Money
+from accounting.explain.reads.booked_amount import (
+    BookedAmount,
+    booked_amount,
+)
+from accounting.explain.reads.formulas import (
+    exactly,
+    formula_of,
+    hours,
+)
+from accounting.explain.reads.prices import (
     ALL_TIME,
     HELD_TIME,
     IDLE_TIME,
@@ -23,12 +29,26 @@ from accounting.queries.explain.prices import (
     amounts_of,
     prices_used,
 )
-from accounting.queries.explain.rules import scale_rule
-from accounting.queries.relation.relation import relation
-from accounting.queries.selection import Selection, SelectionError, stored_period
-from accounting.queries.share_policies import policies_in
-from accounting.queries.usage.ledger import ledger_total
-from accounting.queries.usage.usage import usage_rows, usage_total
+from accounting.explain.reads.rules import scale_rule
+from accounting.kit.reads.selection import (
+    Selection,
+    SelectionError,
+    stored_period,
+)
+from accounting.metering.models.usage import UtilizationMetric
+from accounting.metering.reads.share_policies import policies_in
+from accounting.metering.rules.samples.sample_counts import samples_note
+from accounting.usage.reads.ledger import ledger_total
+from accounting.usage.reads.relation.relation import relation
+from accounting.usage.reads.usage import (
+    usage_rows,
+    usage_total,
+)
+from accounting.usage.rules.rows import (
+    LedgerRow,
+    UsageRow,
+)
+from accounting.usage.rules.totals import state_amounts
 
 WITHOUT_SAMPLES = (
     UtilizationMetric.ENGINE_ACTIVE,

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.money import Money
-from accounting.domain.core.rounding import half_even
-from accounting.domain.reports.rows import UsageRow
-from accounting.queries.explain.booked_amount import BookedAmount
-from accounting.queries.explain.prices import PriceUsed, amounts_of
+from accounting.core.interval import HOUR_MS
+from accounting.core.money import Money
+from accounting.core.rounding import half_even
+from accounting.explain.reads.booked_amount import BookedAmount
+from accounting.explain.reads.prices import (
+    PriceUsed,
+    amounts_of,
+)
+from accounting.usage.rules.rows import UsageRow
 
 
 def hours(milliseconds: int) -> str:

@@ -14,12 +14,26 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge import price_amounts
-from accounting.domain.core.money import Money, amount_of, sum_money, sums_by_currency
-from accounting.queries.relation.relation import Relation, relation
-from accounting.queries.selection import Selection
-from accounting.queries.usage.booked import BookedPart, booked_part
-from accounting.rating.states_sql import held, wall
+from accounting.core.money import (
+    Money,
+    amount_of,
+    sum_money,
+    sums_by_currency,
+)
+from accounting.kit.reads.selection import Selection
+from accounting.metering.sql.states_sql import (
+    held,
+    wall,
+)
+from accounting.prices.rules.charge import price_amounts
+from accounting.usage.reads.booked import (
+    BookedPart,
+    booked_part,
+)
+from accounting.usage.reads.relation.relation import (
+    Relation,
+    relation,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The rules behind explained numbers, each in a sentence."""
 
-from accounting.domain.samples.validity import LONGEST_GAP_STEPS
-from accounting.models import DataIssue
-from accounting.queries.selection import Selection
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.ledger import DataIssue
+from accounting.metering.rules.samples.validity import LONGEST_GAP_STEPS
 
 RULES = {
     "M5": "Closed days have the charges booked at their close. Corrections are in the month that "

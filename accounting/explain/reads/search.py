@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from accounting.access import Scope
+from accounting.access.scope import Scope
 
 MOST = 6  # of each kind
 

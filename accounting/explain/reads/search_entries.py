@@ -5,11 +5,19 @@ import re
 from django.contrib.auth import get_user_model
 from django.db.models import Q
 
-from accounting.access import Scope
-from accounting.domain.core.money import Money
-from accounting.domain.core.money_text import money_text
-from accounting.models import Entry, EntryKind, Statement, TeamRole
-from accounting.queries.search import MOST, Hit
+from accounting.access.models.organisation import TeamRole
+from accounting.access.scope import Scope
+from accounting.core.money import Money
+from accounting.core.money_text import money_text
+from accounting.explain.reads.search import (
+    MOST,
+    Hit,
+)
+from accounting.months.models.entry import (
+    Entry,
+    EntryKind,
+)
+from accounting.months.models.period import Statement
 
 _ENTRY = re.compile(r"E-?(\d{1,9})", re.IGNORECASE)
 

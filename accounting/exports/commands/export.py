@@ -7,15 +7,26 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
-from accounting.domain.billing.focus.columns import PROFILES
-from accounting.exports.files import WrittenFile, write_file
-from accounting.exports.request import ExportError, ExportRequest, Format
-from accounting.exports.stream import stream
-from accounting.exports.tables import What
-from accounting.management.output import HIDDEN, WRONG_USE, until_closed
-from accounting.queries.finance.months.lines import BookingError
+from accounting.exports.rules.focus.columns import PROFILES
+from accounting.exports.tasks.files import (
+    WrittenFile,
+    write_file,
+)
+from accounting.exports.tasks.request import (
+    ExportError,
+    ExportRequest,
+    Format,
+)
+from accounting.exports.tasks.stream import stream
+from accounting.exports.tasks.tables import What
+from accounting.kit.commands.output import (
+    HIDDEN,
+    WRONG_USE,
+    until_closed,
+)
+from accounting.months.reads.lines import BookingError
+from accounting.months.tasks.periods import PeriodError
+from accounting.months.tasks.running import book_running
 
 STDOUT = "-"
 

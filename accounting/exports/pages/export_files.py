@@ -7,11 +7,17 @@ from pathlib import Path
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.http.response import StreamingHttpResponse
 
-from accounting.exports.jobs import path_of
-from accounting.exports.request import CONTENT_TYPES, Format
-from accounting.exports.stream import ExportStream
-from accounting.models import ExportJob, ExportState
-from accounting.web.etags import is_known
+from accounting.exports.models import (
+    ExportJob,
+    ExportState,
+)
+from accounting.exports.tasks.jobs import path_of
+from accounting.exports.tasks.request import (
+    CONTENT_TYPES,
+    Format,
+)
+from accounting.exports.tasks.stream import ExportStream
+from accounting.kit.pages.etags import is_known
 
 PART_BYTES = 262_144
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")

@@ -5,13 +5,17 @@ from typing import Any
 
 from django import forms
 
-from accounting.domain.billing.focus.columns import PROFILES
-from accounting.exports.request import ExportRequest, Format, installed_formats
-from accounting.exports.tables import What
-from accounting.forms import AccessibleForm
-from accounting.queries.finance.exports import ExportRow
-from accounting.queries.finance.months.lines import RevisionName
-from accounting.templatetags.pages import revision_title
+from accounting.exports.reads import ExportRow
+from accounting.exports.rules.focus.columns import PROFILES
+from accounting.exports.tasks.request import (
+    ExportRequest,
+    Format,
+    installed_formats,
+)
+from accounting.exports.tasks.tables import What
+from accounting.kit.forms import AccessibleForm
+from accounting.kit.tags.pages import revision_title
+from accounting.months.reads.lines import RevisionName
 
 CONTENTS = {
     "focus-1.4": "FOCUS 1.4",

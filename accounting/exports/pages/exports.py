@@ -10,28 +10,47 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounting.actions.finance.exports import (
+from accounting.access.rights import BUDGETS
+from accounting.exports.actions import (
     ExportLimitError,
     cancel_export,
     repeat_export,
     request_export,
 )
-from accounting.exports.bucket import bucket_of_settings
-from accounting.exports.request import (
+from accounting.exports.models import (
+    ExportJob,
+    ExportState,
+)
+from accounting.exports.pages.export_files import job_answer
+from accounting.exports.pages.export_form import (
+    ExportForm,
+    label_of,
+)
+from accounting.exports.reads import (
+    export_job,
+    export_rows,
+)
+from accounting.exports.tasks.bucket import bucket_of_settings
+from accounting.exports.tasks.request import (
     MOST_STREAMED,
     ExportError,
     ExportRequest,
     prepare,
 )
-from accounting.models import ExportJob, ExportState
-from accounting.queries.finance.exports import export_job, export_rows
-from accounting.queries.finance.months.lines import BookingError, revision_names
-from accounting.queries.finance.months.payers import readable_payers
-from accounting.rights import BUDGETS
-from accounting.views.finance.export_form import ExportForm, label_of
-from accounting.web.export_files import job_answer
-from accounting.web.paging import paged
-from accounting.web.permissions import FORM, Visitor, leads, page, posted, visitor_of
+from accounting.kit.pages.paging import paged
+from accounting.kit.pages.permissions import (
+    FORM,
+    Visitor,
+    leads,
+    page,
+    posted,
+    visitor_of,
+)
+from accounting.months.reads.lines import (
+    BookingError,
+    revision_names,
+)
+from accounting.months.reads.payers import readable_payers
 
 STATES = {
     ExportState.QUEUED: ("mute", "Queued"),
@@ -50,7 +69,7 @@ def export_list(request: HttpRequest) -> HttpResponse:
     """
     visitor = visitor_of(request)
     if request.headers.get("HX-Request") == "true":
-        return render(request, "accounting/_export_files.html", _files(request))
+        return render(request, "exports/_export_files.html", _files(request))
     form = _form(request, visitor)
     if request.method == "POST" and form.is_valid():
         wanted = form.request()
@@ -72,7 +91,7 @@ def export_list(request: HttpRequest) -> HttpResponse:
         "destinations": _destinations(),
     }
     status = 422 if request.method == "POST" else 200
-    return render(request, "accounting/exports.html", context, status=status)
+    return render(request, "exports/exports.html", context, status=status)
 
 
 def _form(request: HttpRequest, visitor: Visitor) -> ExportForm:

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 
-from accounting.exports.request import ExportError
+from accounting.exports.tasks.request import ExportError
 
 PART_BYTES = 16 << 20  # of a part, held in memory; a bucket accepts 10,000 of them
 CONNECT_S, READ_S = 10, 60  # for each of the attempts

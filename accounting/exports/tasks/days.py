@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from accounting.models import PeriodRevision
+from accounting.months.models.period import PeriodRevision
 
 DAY = timedelta(days=1)
 Bounds = tuple[datetime, datetime]

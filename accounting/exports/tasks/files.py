@@ -10,16 +10,23 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from accounting.exports.csv_rows import csv_parts_quickly, snapshot
-from accounting.exports.metadata import metadata_name, metadata_of, metadata_text
-from accounting.exports.request import (
+from accounting.exports.tasks.csv_rows import (
+    csv_parts_quickly,
+    snapshot,
+)
+from accounting.exports.tasks.metadata import (
+    metadata_name,
+    metadata_of,
+    metadata_text,
+)
+from accounting.exports.tasks.request import (
     Export,
     ExportError,
     ExportRequest,
     Format,
     prepare,
 )
-from accounting.exports.stream import parts_of
+from accounting.exports.tasks.stream import parts_of
 
 PART = ".part"  # ending of a file that is not complete
 

@@ -17,21 +17,32 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F, Q
 
-from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
-from accounting.exports.bucket import BucketError, bucket_of_settings, send_file
-from accounting.exports.files import (
+from accounting.exports.models import (
+    ExportJob,
+    ExportState,
+)
+from accounting.exports.tasks.bucket import (
+    BucketError,
+    bucket_of_settings,
+    send_file,
+)
+from accounting.exports.tasks.files import (
     WriteProgress,
     WrittenFile,
     remove_parts,
     write_file,
 )
-from accounting.exports.request import ExportError, ExportRequest, Format
-from accounting.exports.tables import What
-from accounting.failpoints import reach
-from accounting.models import ExportJob, ExportState
-from accounting.queries.database_clock import database_now
-from accounting.queries.finance.months.lines import BookingError
+from accounting.exports.tasks.request import (
+    ExportError,
+    ExportRequest,
+    Format,
+)
+from accounting.exports.tasks.tables import What
+from accounting.kit.failpoints import reach
+from accounting.kit.reads.database_clock import database_now
+from accounting.months.reads.lines import BookingError
+from accounting.months.tasks.periods import PeriodError
+from accounting.months.tasks.running import book_running
 
 log = structlog.get_logger(__name__)
 KEPT = timedelta(days=7)

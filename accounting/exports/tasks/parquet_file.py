@@ -6,10 +6,16 @@ Needs the extra `parquet`.
 from collections.abc import Iterator
 from typing import Any
 
-from accounting.domain.core.file_columns import CellType, FileColumn
-from accounting.exports.csv_rows import csv_parts
-from accounting.exports.part_files import WrittenParts
-from accounting.exports.request import Export, ExportError
+from accounting.core.file_columns import (
+    CellType,
+    FileColumn,
+)
+from accounting.exports.tasks.csv_rows import csv_parts
+from accounting.exports.tasks.part_files import WrittenParts
+from accounting.exports.tasks.request import (
+    Export,
+    ExportError,
+)
 
 try:
     import pyarrow as pa

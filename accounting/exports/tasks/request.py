@@ -11,14 +11,28 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.focus.columns import PROFILES
-from accounting.domain.billing.focus.row import FocusContext
-from accounting.exports.days import DayBounds, day_bounds
-from accounting.exports.rows_sql import group_totals
-from accounting.exports.tables import ExportTable, What, table_of
-from accounting.models import Statement
-from accounting.queries.finance.months.lines import Booking, booked_days, booking_of
-from accounting.queries.finance.months.payers import Payer, payers_of_booking
+from accounting.exports.rules.focus.columns import PROFILES
+from accounting.exports.rules.focus.row import FocusContext
+from accounting.exports.tasks.days import (
+    DayBounds,
+    day_bounds,
+)
+from accounting.exports.tasks.rows_sql import group_totals
+from accounting.exports.tasks.tables import (
+    ExportTable,
+    What,
+    table_of,
+)
+from accounting.months.models.period import Statement
+from accounting.months.reads.lines import (
+    Booking,
+    booked_days,
+    booking_of,
+)
+from accounting.months.reads.payers import (
+    Payer,
+    payers_of_booking,
+)
 
 MOST_STREAMED = 1_000_000  # rows that are sent while they are read; more need a worker
 

@@ -1,9 +1,15 @@
 """The rows of a file as SQL for COPY, in the order of the close hash (money.md M29, M45)."""
 
-from accounting.domain.core.file_columns import CellType, FileColumn
-from accounting.exports.tables import ExportTable, What
-from accounting.queries.finance.months.lines import Booking
-from accounting.rating.line_text_sql import line_text
+from accounting.core.file_columns import (
+    CellType,
+    FileColumn,
+)
+from accounting.exports.tasks.tables import (
+    ExportTable,
+    What,
+)
+from accounting.months.reads.lines import Booking
+from accounting.months.sql.line_text_sql import line_text
 
 # A spreadsheet executes a cell that begins with one of these. It reads full-width forms as the
 # plain ones. PostgreSQL stores no NUL.

@@ -12,16 +12,30 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from accounting.audit import SYSTEM, act
-from accounting.booking.periods import closed_revisions
-from accounting.domain.billing.focus.columns import PROFILES
-from accounting.exports.bucket import bucket_of_settings
-from accounting.exports.files import WrittenFile, write_file
-from accounting.exports.metadata import metadata_name
-from accounting.exports.request import ExportError, ExportRequest, Format, prepare
-from accounting.exports.tables import What
-from accounting.models import ExportJob, ExportState
-from accounting.queries.database_clock import database_now
+from accounting.exports.models import (
+    ExportJob,
+    ExportState,
+)
+from accounting.exports.rules.focus.columns import PROFILES
+from accounting.exports.tasks.bucket import bucket_of_settings
+from accounting.exports.tasks.files import (
+    WrittenFile,
+    write_file,
+)
+from accounting.exports.tasks.metadata import metadata_name
+from accounting.exports.tasks.request import (
+    ExportError,
+    ExportRequest,
+    Format,
+    prepare,
+)
+from accounting.exports.tasks.tables import What
+from accounting.kit.audit import (
+    SYSTEM,
+    act,
+)
+from accounting.kit.reads.database_clock import database_now
+from accounting.months.tasks.periods import closed_revisions
 
 log = structlog.get_logger(__name__)
 

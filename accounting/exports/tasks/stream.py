@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 
-from accounting.exports.csv_rows import csv_parts, snapshot
-from accounting.exports.request import (
+from accounting.exports.tasks.csv_rows import (
+    csv_parts,
+    snapshot,
+)
+from accounting.exports.tasks.request import (
     CONTENT_TYPES,
     Export,
     ExportError,
@@ -22,11 +25,11 @@ def parts_of(export: Export) -> Iterator[bytes]:
         ExportError: the library for the format is not installed.
     """
     if export.request.format is Format.PARQUET:
-        from accounting.exports.parquet_file import parquet_parts  # noqa: PLC0415
+        from accounting.exports.tasks.parquet_file import parquet_parts  # noqa: PLC0415
 
         return parquet_parts(export)
     if export.request.format is Format.XLSX:
-        from accounting.exports.xlsx_file import xlsx_parts  # noqa: PLC0415
+        from accounting.exports.tasks.xlsx_file import xlsx_parts  # noqa: PLC0415
 
         return xlsx_parts(export)
     return csv_parts(export)

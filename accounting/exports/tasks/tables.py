@@ -7,12 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from accounting.domain.billing.charge_lines import FIELDS
-from accounting.domain.billing.focus.columns import PROFILES, FocusProfile
-from accounting.domain.core.file_columns import CellType, FileColumn, decimal_column
-from accounting.rating.focus_sql import CELLS as FOCUS_CELLS
-from accounting.rating.focus_sql import DERIVED as FOCUS_COLUMNS
-from accounting.rating.states_sql import held
+from accounting.core.charge_lines import FIELDS
+from accounting.core.file_columns import (
+    CellType,
+    FileColumn,
+    decimal_column,
+)
+from accounting.exports.rules.focus.columns import (
+    PROFILES,
+    FocusProfile,
+)
+from accounting.exports.sql import CELLS as FOCUS_CELLS
+from accounting.exports.sql import DERIVED as FOCUS_COLUMNS
+from accounting.metering.sql.states_sql import held
 
 
 class What(StrEnum):

@@ -14,10 +14,19 @@ from decimal import Decimal
 from itertools import chain, islice
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from accounting.domain.core.file_columns import CellType, FileColumn
-from accounting.exports.csv_rows import csv_parts
-from accounting.exports.part_files import ReadableParts, WrittenParts
-from accounting.exports.request import Export, ExportError
+from accounting.core.file_columns import (
+    CellType,
+    FileColumn,
+)
+from accounting.exports.tasks.csv_rows import csv_parts
+from accounting.exports.tasks.part_files import (
+    ReadableParts,
+    WrittenParts,
+)
+from accounting.exports.tasks.request import (
+    Export,
+    ExportError,
+)
 
 try:
     import xlsxwriter

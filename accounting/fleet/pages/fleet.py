@@ -8,31 +8,59 @@ from itertools import groupby
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.domain.core.interval import DAY_MS, Interval
-from accounting.domain.core.money import amount_of
-from accounting.kit.texts import instant
-from accounting.queries.gpus.fleet import GpuMoney, gpu_money, gpu_rows
-from accounting.queries.gpus.fleet_count import fleet_count, node_offers
-from accounting.queries.gpus.holders import gpus_held_by, held_in, holders_now
-from accounting.queries.gpus.timeline import held_stretches, presences
-from accounting.queries.selection import Selection
-from accounting.queries.teams.teams import visible_teams
-from accounting.queries.usage.usage import usage_rows
-from accounting.views.gpus.free_gpus import free_table
-from accounting.views.gpus.gpu_line import (
+from accounting.access.reads.teams import visible_teams
+from accounting.core.interval import (
+    DAY_MS,
+    Interval,
+)
+from accounting.core.money import amount_of
+from accounting.fleet.pages.free_gpus import free_table
+from accounting.fleet.pages.gpu_line import (
     GpuLine,
     Teams,
     held_text,
     line_of,
 )
-from accounting.views.gpus.holders import Timeline, timeline
-from accounting.views.spans import DAY, HOUR, SpanState
-from accounting.web import tables
-from accounting.web.filters import facets
-from accounting.web.page_state import PageState
-from accounting.web.paging import ListPage, page_of, paged
-from accounting.web.permissions import signed_in
-from accounting.web.splits import choices
+from accounting.fleet.pages.holders import (
+    Timeline,
+    timeline,
+)
+from accounting.fleet.reads.fleet import (
+    GpuMoney,
+    gpu_money,
+    gpu_rows,
+)
+from accounting.fleet.reads.fleet_count import (
+    fleet_count,
+    node_offers,
+)
+from accounting.fleet.reads.holders import (
+    gpus_held_by,
+    held_in,
+    holders_now,
+)
+from accounting.fleet.reads.timeline import (
+    held_stretches,
+    presences,
+)
+from accounting.kit.pages.filters import facets
+from accounting.kit.pages.paging import (
+    ListPage,
+    page_of,
+    paged,
+)
+from accounting.kit.pages.permissions import signed_in
+from accounting.kit.reads.selection import Selection
+from accounting.kit.texts import instant
+from accounting.usage.pages import tables
+from accounting.usage.pages.page_state import PageState
+from accounting.usage.pages.spans import (
+    DAY,
+    HOUR,
+    SpanState,
+)
+from accounting.usage.pages.splits import choices
+from accounting.usage.reads.usage import usage_rows
 
 LONGEST_MS = 7 * DAY_MS  # limit of a range: the cost grows with GPUs times windows
 GRID_NODES = 128  # nodes that the grid shows at once, for fast rendering
@@ -90,7 +118,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         context["fleet"] = fleet_count(offers)
         if state.is_newest and not is_timeline:
             context["free"] = free_table(lines, offers)
-    return render(request, "accounting/gpus.html", context)
+    return render(request, "fleet/gpus.html", context)
 
 
 def _searched(

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounting.queries.gpus.fleet_count import NodeOffer
-from accounting.views.gpus.gpu_line import GpuLine
+from accounting.fleet.pages.gpu_line import GpuLine
+from accounting.fleet.reads.fleet_count import NodeOffer
 
 
 @dataclass(frozen=True, slots=True)

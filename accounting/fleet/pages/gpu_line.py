@@ -5,10 +5,16 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from accounting.charts import grids
-from accounting.queries.gpus.fleet import GpuMoney, GpuRow
-from accounting.queries.gpus.holders import GpuHolder
-from accounting.queries.teams.teams import TeamRef, team_named
+from accounting.access.reads.teams import (
+    TeamRef,
+    team_named,
+)
+from accounting.fleet.reads.fleet import (
+    GpuMoney,
+    GpuRow,
+)
+from accounting.fleet.reads.holders import GpuHolder
+from accounting.kit.charts import grids
 
 SHORT_UUID = 24  # characters; UUIDs of NVIDIA have 40
 Teams = Mapping[str, TeamRef]

@@ -5,16 +5,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from accounting.charts import lanes
-from accounting.charts.lanes import Bar, LaneSpan, Tick
-from accounting.charts.plots import NAMED_SERIES, OTHER_SLOT
-from accounting.domain.core.interval import Interval
-from accounting.domain.reports.efficiency import StateTimes, sum_times
-from accounting.queries.gpus.timeline import HeldStretch, PresenceInterval
-from accounting.queries.teams.teams import UNMAPPED_TEAM, TeamRef, team_named
-from accounting.templatetags import units
-from accounting.web.figures import Key
-from accounting.web.page_state import PageState
+from accounting.access.reads.teams import (
+    UNMAPPED_TEAM,
+    TeamRef,
+    team_named,
+)
+from accounting.core.efficiency import (
+    StateTimes,
+    sum_times,
+)
+from accounting.core.interval import Interval
+from accounting.fleet.reads.timeline import (
+    HeldStretch,
+    PresenceInterval,
+)
+from accounting.kit.charts import lanes
+from accounting.kit.charts.lanes import (
+    Bar,
+    LaneSpan,
+    Tick,
+)
+from accounting.kit.charts.plots import (
+    NAMED_SERIES,
+    OTHER_SLOT,
+)
+from accounting.kit.tags import units
+from accounting.usage.pages.figures import Key
+from accounting.usage.pages.page_state import PageState
 
 SHOWN_PODS = 3  # in the text of a bar
 TABLE_ROWS = 500

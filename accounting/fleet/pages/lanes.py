@@ -5,14 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from accounting.charts import lanes
-from accounting.charts.lanes import LaneSpan, Tick
-from accounting.domain.core.interval import Interval
-from accounting.queries.gpus.gpu_events import GpuEvent
-from accounting.queries.gpus.timeline import HeldStretch, PresenceInterval
-from accounting.queries.teams.teams import team_named
-from accounting.templatetags import units
-from accounting.views.gpus.holders import (
+from accounting.access.reads.teams import team_named
+from accounting.core.interval import Interval
+from accounting.fleet.pages.holders import (
     LaneRow,
     Teams,
     between,
@@ -21,8 +16,19 @@ from accounting.views.gpus.holders import (
     grounds,
     named_teams,
 )
-from accounting.web.figures import Key
-from accounting.web.page_state import PageState
+from accounting.fleet.reads.gpu_events import GpuEvent
+from accounting.fleet.reads.timeline import (
+    HeldStretch,
+    PresenceInterval,
+)
+from accounting.kit.charts import lanes
+from accounting.kit.charts.lanes import (
+    LaneSpan,
+    Tick,
+)
+from accounting.kit.tags import units
+from accounting.usage.pages.figures import Key
+from accounting.usage.pages.page_state import PageState
 
 
 @dataclass(frozen=True, slots=True)

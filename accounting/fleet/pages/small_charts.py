@@ -4,13 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from accounting.charts.lanes import ticks
-from accounting.charts.measures import MeasureLine, measure_over_time
-from accounting.domain.core.interval import Interval
-from accounting.queries.gpus.steps import GpuStep
-from accounting.templatetags.units import NO_DATA
-from accounting.web.figures import Chart
-from accounting.web.page_state import PageState
+from accounting.core.interval import Interval
+from accounting.fleet.reads.steps import GpuStep
+from accounting.kit.charts.lanes import ticks
+from accounting.kit.charts.measures import (
+    MeasureLine,
+    measure_over_time,
+)
+from accounting.kit.tags.units import NO_DATA
+from accounting.usage.pages.figures import Chart
+from accounting.usage.pages.page_state import PageState
 
 Pick = Callable[[GpuStep], float | None]
 GIB = 1 << 30

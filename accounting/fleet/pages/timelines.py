@@ -3,14 +3,24 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from accounting.charts import bars, plots
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.reports.rows import UsageRow
-from accounting.queries.gpus.steps import GpuStep
-from accounting.templatetags import units
-from accounting.web.figures import Chart, Key
-from accounting.web.page_state import PageState
-from accounting.web.steps import ChartStep, axis_of, hour_axis
+from accounting.core.ledger_line import STATES
+from accounting.fleet.reads.steps import GpuStep
+from accounting.kit.charts import (
+    bars,
+    plots,
+)
+from accounting.kit.tags import units
+from accounting.usage.pages.figures import (
+    Chart,
+    Key,
+)
+from accounting.usage.pages.page_state import PageState
+from accounting.usage.pages.steps import (
+    ChartStep,
+    axis_of,
+    hour_axis,
+)
+from accounting.usage.rules.rows import UsageRow
 
 HELD = {"Busy": "busy", "Idle": "idle", "No data": "unknown"}
 

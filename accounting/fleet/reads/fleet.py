@@ -5,19 +5,27 @@ from dataclasses import dataclass, replace
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import HELD_STATES as HELD
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import Money
-from accounting.domain.reports.rows import LedgerRow
-from accounting.models import DataIssue
-from accounting.queries.gpus.drivers import drivers
-from accounting.queries.gpus.gpu_events import HARDWARE_ERRORS
-from accounting.queries.gpus.holders import GpuHolder, holders_now
-from accounting.queries.relation.by_gpu import rows_by_gpu
-from accounting.queries.relation.stored_columns import STATES as STORED_STATES
-from accounting.queries.selection import Selection, refuse_others, stored_period
-from accounting.queries.usage.ledger import HiddenError, ledger_rows
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import HELD_STATES as HELD
+from accounting.core.ledger_line import STATES
+from accounting.core.money import Money
+from accounting.fleet.reads.drivers import drivers
+from accounting.fleet.reads.gpu_events import HARDWARE_ERRORS
+from accounting.fleet.reads.holders import (
+    GpuHolder,
+    holders_now,
+)
+from accounting.kit.reads.hidden import HiddenError
+from accounting.kit.reads.selection import (
+    Selection,
+    refuse_others,
+    stored_period,
+)
+from accounting.metering.models.ledger import DataIssue
+from accounting.usage.reads.ledger import ledger_rows
+from accounting.usage.reads.relation.by_gpu import rows_by_gpu
+from accounting.usage.reads.relation.stored_columns import STATES as STORED_STATES
+from accounting.usage.rules.rows import LedgerRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,19 @@ from itertools import pairwise
 
 from django.db.models import Q
 
-from accounting.domain.core.interval import to_instant, to_ms
-from accounting.domain.core.issue_catalogue import text_of
-from accounting.models import DataIssue, GpuPresence, NodeFact
-from accounting.queries.gpus.drivers import driver_of
-from accounting.queries.selection import Selection
-from accounting.queries.usage.ledger import HiddenError
+from accounting.core.interval import (
+    to_instant,
+    to_ms,
+)
+from accounting.core.issue_catalogue import text_of
+from accounting.fleet.reads.drivers import driver_of
+from accounting.kit.reads.hidden import HiddenError
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.cluster import (
+    GpuPresence,
+    NodeFact,
+)
+from accounting.metering.models.ledger import DataIssue
 
 MOST = 100
 HARDWARE_ERRORS = {"gpu_xid": "XID", "gpu_ecc": "ECC", "gpu_row_remap": "Row remap"}

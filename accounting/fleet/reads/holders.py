@@ -6,10 +6,10 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access import Scope
-from accounting.domain.core.interval import Interval
-from accounting.queries.selection import Selection
-from accounting.rating.states_sql import held
+from accounting.access.scope import Scope
+from accounting.core.interval import Interval
+from accounting.kit.reads.selection import Selection
+from accounting.metering.sql.states_sql import held
 
 Gpu = tuple[str, str]  # cluster, UUID
 

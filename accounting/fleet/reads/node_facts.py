@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from accounting.domain.core.read_once import read_together
+from accounting.core.read_once import read_together
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,30 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
-from accounting.domain.reports.efficiency import StateTimes, times_of
-from accounting.kit.rows import Moment, column, derived, listed
-from accounting.queries.selection import (
+from accounting.core.efficiency import (
+    StateTimes,
+    times_of,
+)
+from accounting.core.interval import (
+    HOUR_MS,
+    WINDOW_MS,
+    Interval,
+)
+from accounting.core.ledger_line import STATES
+from accounting.kit.reads.hidden import HiddenError
+from accounting.kit.reads.selection import (
     Selection,
     SelectionError,
     refuse_others,
     stored_period,
 )
-from accounting.queries.usage.ledger import HiddenError
-from accounting.rating.charge_sql import over
-from accounting.rating.states_sql import sums
+from accounting.kit.rows import Moment, column, derived, listed
+from accounting.metering.rules.intensity.summary import (
+    NOT_OBSERVED,
+    Intensity,
+)
+from accounting.metering.sql.states_sql import sums
+from accounting.prices.sql.charge_sql import over
 
 STEPS = {"window": WINDOW_MS, "hour": HOUR_MS}
 

@@ -7,14 +7,25 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import HELD_STATES
-from accounting.domain.reports.efficiency import StateTimes
-from accounting.models import GpuGeometry
-from accounting.queries.paging import ALL_ROWS, Key, Seek
-from accounting.queries.selection import Selection, refuse_others, stored_period
-from accounting.queries.usage.ledger import HiddenError
-from accounting.rating.states_sql import sums, wall
+from accounting.core.efficiency import StateTimes
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import HELD_STATES
+from accounting.kit.reads.hidden import HiddenError
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+)
+from accounting.kit.reads.selection import (
+    Selection,
+    refuse_others,
+    stored_period,
+)
+from accounting.metering.models.cluster import GpuGeometry
+from accounting.metering.sql.states_sql import (
+    sums,
+    wall,
+)
 
 
 @dataclass(frozen=True, slots=True)

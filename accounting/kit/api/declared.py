@@ -1,4 +1,4 @@
-"""The addresses of a declared list over REST (`accounting/resources`): list, item and verbs."""
+"""The addresses of a declared list over REST (`accounting/kit/resources`): list, item and verbs."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,13 +10,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounting.access import scope_of
-from accounting.api.once import answered_once
-from accounting.api.rows import JSON_ONLY, RowsView
-from accounting.api.schema import lists, reads, takes
-from accounting.api.writes import checked
-from accounting.resources.resource import Resource, Verb
-from accounting.serializers.declared import body_of, item_serializer_of, serializer_of
+from accounting.access.scope import scope_of
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import (
+    JSON_ONLY,
+    RowsView,
+)
+from accounting.kit.api.schema import (
+    lists,
+    reads,
+    takes,
+)
+from accounting.kit.resources.resource import (
+    Resource,
+    Verb,
+)
+from accounting.kit.serializers.declared import (
+    body_of,
+    item_serializer_of,
+    serializer_of,
+)
 
 NUMBER = "<int:number>"
 

@@ -11,7 +11,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from accounting.api.rows import LimitedView
+from accounting.kit.api.rows import LimitedView
 
 FORMATS: Mapping[str, type[BaseRenderer]] = {
     one.media_type: one for one in SpectacularAPIView.renderer_classes
@@ -56,4 +56,4 @@ class DocsView(LimitedView, SpectacularSwaggerSplitView):
     permission_classes = SpectacularSwaggerSplitView.permission_classes
     schema = None
     url_name = "api-schema"
-    template_name = "accounting/api_docs.html"  # no inline styles, no other hosts
+    template_name = "kit/api_docs.html"  # no inline styles, no other hosts

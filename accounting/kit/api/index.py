@@ -10,8 +10,8 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.api.rows import LimitedView
-from accounting.api.schema import reads
+from accounting.kit.api.rows import LimitedView
+from accounting.kit.api.schema import reads
 
 PARAMETER = re.compile(r"<[a-z]+:([a-z_]+)>")  # of a route
 

@@ -15,12 +15,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounting.access import Scope, scope_of
-from accounting.api.schema import MANY
-from accounting.api.tokens import BearerAuthentication
-from accounting.queries.dimensions import FILTERS
-from accounting.queries.file_names import file_name, period_part
-from accounting.queries.paging import (
+from accounting.access.rights import (
+    SIGNED_IN,
+    Right,
+)
+from accounting.access.scope import (
+    Scope,
+    scope_of,
+)
+from accounting.fleet.reads.clusters import cluster_rows
+from accounting.kit.api.schema import MANY
+from accounting.kit.api.tokens import BearerAuthentication
+from accounting.kit.pages.permissions import shared_reads
+from accounting.kit.reads.dimensions import FILTERS
+from accounting.kit.reads.file_names import (
+    file_name,
+    period_part,
+)
+from accounting.kit.reads.most_rows import MOST_ROWS
+from accounting.kit.reads.paging import (
     ALL_ROWS,
     Key,
     keyset_cursor,
@@ -28,19 +41,19 @@ from accounting.queries.paging import (
     page_of,
     seek_of,
 )
-from accounting.queries.relation.row_limit import MOST_ROWS
-from accounting.queries.selection import (
+from accounting.kit.reads.selection import (
     Amounts,
     Selection,
     SelectionError,
     check_word,
     parse_selection,
 )
-from accounting.queries.teams.directory import cluster_rows, team_rows
-from accounting.rights import SIGNED_IN, Right
-from accounting.serializers.csv_text import csv_lines, csv_stream
-from accounting.serializers.row import RowSerializer
-from accounting.web.permissions import shared_reads
+from accounting.kit.serializers.csv_text import (
+    csv_lines,
+    csv_stream,
+)
+from accounting.kit.serializers.row import RowSerializer
+from accounting.organization.reads.directory import team_rows
 
 Row = dict[str, Any]
 Rows = list[Row]

@@ -15,16 +15,22 @@ from drf_spectacular.utils import (
 from rest_framework import serializers as rest
 from rest_framework.serializers import Serializer
 
-from accounting.actions.idempotency import LONGEST_KEY
-from accounting.api.tokens import BearerAuthentication
-from accounting.problems import MEDIA_TYPE
-from accounting.queries.data_health.issues import STATES
-from accounting.queries.dimensions import BY_NAME, FILTERS
-from accounting.queries.gpus.steps import STEPS
-from accounting.queries.paging import LARGEST, LIMIT
-from accounting.queries.selection import Amounts
-from accounting.queries.usage.intensity import ONLY
-from accounting.serializers.problem import ProblemSerializer
+from accounting.fleet.reads.steps import STEPS
+from accounting.kit.actions import LONGEST_KEY
+from accounting.kit.api.tokens import BearerAuthentication
+from accounting.kit.problems import MEDIA_TYPE
+from accounting.kit.reads.dimensions import (
+    BY_NAME,
+    FILTERS,
+)
+from accounting.kit.reads.paging import (
+    LARGEST,
+    LIMIT,
+)
+from accounting.kit.reads.selection import Amounts
+from accounting.kit.serializers.problem import ProblemSerializer
+from accounting.metering.reads.data_health.issues import STATES
+from accounting.usage.reads.intensity import ONLY
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -5,7 +5,7 @@ from typing import Any
 from knox.auth import TokenAuthentication
 from rest_framework import exceptions
 
-from accounting.actions.tokens import note_use
+from accounting.access.token_use import note_use
 
 
 class BearerAuthentication(TokenAuthentication):  # type: ignore[misc]  # untyped

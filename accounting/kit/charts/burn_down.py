@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounting.charts.plots import (
+from accounting.kit.charts.plots import (
     Figure,
     TimeAxis,
     axis,

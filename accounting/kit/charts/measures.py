@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounting.charts.plots import Figure, axis, layout
+from accounting.kit.charts.plots import (
+    Figure,
+    axis,
+    layout,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from accounting.charts.plots import (
+from accounting.kit.charts.plots import (
     Figure,
     TimeAxis,
     axis,

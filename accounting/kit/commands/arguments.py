@@ -3,12 +3,19 @@
 import re
 from collections.abc import Sequence
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.interval import WINDOW_MS, Interval, to_ms
-from accounting.domain.samples.scraper_series import MAX_STEP_MS
-from accounting.models import Cluster
-from accounting.queries.database_clock import database_now
-from accounting.queries.selection import SelectionError, parse_selection
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+    to_ms,
+)
+from accounting.kit.reads.database_clock import database_now
+from accounting.kit.reads.selection import (
+    SelectionError,
+    parse_selection,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
 
 LONGEST_S = MAX_STEP_MS // 1000
 

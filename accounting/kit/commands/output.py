@@ -12,7 +12,7 @@ from django.core.management.base import OutputWrapper
 from rich.console import Console
 from rich.table import Table
 
-from accounting.serializers.csv_text import csv_lines
+from accounting.kit.serializers.csv_text import csv_lines
 
 DONE, FINDING, WRONG_USE = 0, 1, 2  # exit codes
 INTERRUPTED = 130  # Ctrl-C, as in shells

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from django.http import QueryDict
 from django.urls import reverse
 
-from accounting.domain.core.billing_calendar import (
+from accounting.core.billing_calendar import (
     DAY,
     DEFAULT_PRESET,
     PRESETS,
@@ -18,7 +18,11 @@ from accounting.domain.core.billing_calendar import (
     preset_range,
     unit_of,
 )
-from accounting.web.filters import LABELS, MENU, Values
+from accounting.kit.pages.filters import (
+    LABELS,
+    MENU,
+    Values,
+)
 
 SPAN_KEY = "over"  # the newest hours, on pages that use them by default
 RANGE_KEYS = ("range", "from", "to", "words", "first", "last", SPAN_KEY)

@@ -1,4 +1,4 @@
-"""The pages of verbs (`accounting/resources`): a form on its own page, and a button of an item."""
+"""The pages of verbs (`accounting/kit/resources`): a form on its own page, or a button."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,9 +9,20 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
 from accounting.kit.outcomes import RefusalCode, Refused
-from accounting.resources.forms import InputForm, form_of
-from accounting.resources.resource import Resource, Verb
-from accounting.web.permissions import FORM, page, posted, visitor_of
+from accounting.kit.pages.permissions import (
+    FORM,
+    page,
+    posted,
+    visitor_of,
+)
+from accounting.kit.resources.forms import (
+    InputForm,
+    form_of,
+)
+from accounting.kit.resources.resource import (
+    Resource,
+    Verb,
+)
 
 View = Callable[..., HttpResponseBase]
 Wrong = Callable[[HttpRequest, Any, InputForm], HttpResponse]

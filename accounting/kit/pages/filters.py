@@ -9,8 +9,15 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from accounting.queries.dimensions import BY_NAME, PageUse, of_pages
-from accounting.queries.teams.teams import TeamRef, team_named
+from accounting.access.reads.teams import (
+    TeamRef,
+    team_named,
+)
+from accounting.kit.reads.dimensions import (
+    BY_NAME,
+    PageUse,
+    of_pages,
+)
 
 Values = Mapping[str, tuple[str, ...]]
 

@@ -19,16 +19,20 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from accounting import rights
-from accounting.access import Scope, person_of, scope_with
-from accounting.domain.core.read_once import reading
-from accounting.queries.selection import SelectionError
-from accounting.rating.billing_settings import (
+from accounting.access import rights
+from accounting.access.reads.billing_settings import (
     BillingSettings,
     billing_at,
     billing_remembered,
 )
-from accounting.rights import Right
+from accounting.access.rights import Right
+from accounting.access.scope import (
+    Scope,
+    person_of,
+    scope_with,
+)
+from accounting.core.read_once import reading
+from accounting.kit.reads.selection import SelectionError
 
 
 class PageMoved(Exception):  # not an error: the page has a shorter address

@@ -3,7 +3,7 @@
 Everything else derives from an entry: the values of `by` and the filters of REST, commands and
 pages; the joins and SQL of a report; the fields of its rows in JSON, CSV and OpenAPI; labels,
 chips and menus of pages. To add a dimension, add an entry to DIMENSIONS. Only a dimension that
-rollups do not store yet needs more: a column there (`rating/charge_sql`, `ingest/facts/rollup`).
+rollups do not store yet needs more: a column there (`prices/sql/charge_sql`, `usage/tasks/rollup`).
 
 SQL uses the table names of `relation`: `u` is the rollup or the facts, the others are joined.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 
-from accounting.domain.billing.charge_lines import FIELDS
+from accounting.core.charge_lines import FIELDS
 
 LIFECYCLES = ("spot", "on-demand", "reserved", "unknown")
 

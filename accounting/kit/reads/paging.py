@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
 
-from accounting.queries.selection import SelectionError
+from accounting.kit.reads.selection import SelectionError
 
 LIMIT, LARGEST = 500, 5000  # rows per page
 _SALT = "accounting.paging"

@@ -8,10 +8,21 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access import Scope
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
-from accounting.queries.dimensions import BY_NAME, FILTERS
-from accounting.rating.billing_settings import billing_day, midnight
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    midnight,
+)
+from accounting.access.scope import Scope
+from accounting.core.interval import (
+    HOUR_MS,
+    WINDOW_MS,
+    Interval,
+    to_instant,
+)
+from accounting.kit.reads.dimensions import (
+    BY_NAME,
+    FILTERS,
+)
 
 FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 

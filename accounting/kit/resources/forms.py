@@ -9,7 +9,10 @@ from typing import Any, Union, get_args, get_origin
 
 from django import forms
 
-from accounting.forms import AccessibleForm, DayField
+from accounting.kit.forms import (
+    AccessibleForm,
+    DayField,
+)
 from accounting.kit.inputs import Value, values_of
 from accounting.kit.outcomes import Refused
 

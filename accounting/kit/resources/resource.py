@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from accounting.access import Scope
+from accounting.access.rights import Right
+from accounting.access.scope import Scope
 from accounting.kit.outcomes import Done
-from accounting.queries.paging import Key
-from accounting.rights import Right
+from accounting.kit.reads.paging import Key
 
 Filters = Mapping[str, Sequence[str]]
 

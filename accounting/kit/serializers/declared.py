@@ -12,12 +12,12 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from django.db.models import Choices, Model
 from rest_framework import serializers
 
-from accounting.domain.core.money import Money
+from accounting.core.money import Money
 from accounting.kit import texts
 from accounting.kit.inputs import Value, values_of
 from accounting.kit.outcomes import Refused
 from accounting.kit.rows import RowColumn, columns_of, is_declared
-from accounting.serializers.row import (
+from accounting.kit.serializers.row import (
     IsoField,
     MoneyField,
     NumberField,

@@ -12,7 +12,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.core.interval import to_ms
+from accounting.core.interval import to_ms
 from accounting.kit import texts
 
 Members = dict[str, Any]

@@ -12,8 +12,8 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from accounting.charts.bars import BarPart
-from accounting.charts.grids import GridCell
+from accounting.kit.charts.bars import BarPart
+from accounting.kit.charts.grids import GridCell
 
 register = template.Library()
 

@@ -11,7 +11,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounting.templatetags.components import state_rect
+from accounting.kit.tags.components import state_rect
 
 register = template.Library()
 

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.exports.request import MOST_STREAMED
-from accounting.templatetags.components import icon
+from accounting.core.billing_calendar import DayRange
+from accounting.exports.tasks.request import MOST_STREAMED
+from accounting.kit.tags.components import icon
 
 register = template.Library()
 

@@ -13,11 +13,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from accounting.domain.billing.bills.words import TITLES as BILL_TITLES
-from accounting.domain.billing.methods import method_title
-from accounting.domain.reports.rows import UsageRow
-from accounting.queries.finance.months.payers import NAMES
-from accounting.templatetags.units import (
+from accounting.bills.rules.words import TITLES as BILL_TITLES
+from accounting.kit.tags.units import (
     NO_DATA,
     NO_PRICE,
     day,
@@ -25,6 +22,9 @@ from accounting.templatetags.units import (
     gpu_hours,
     short_day,
 )
+from accounting.months.reads.payers import NAMES
+from accounting.months.rules.methods import method_title
+from accounting.usage.rules.rows import UsageRow
 
 register = template.Library()
 

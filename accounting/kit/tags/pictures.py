@@ -11,9 +11,15 @@ from typing import Any
 from babel.dates import format_datetime
 from django import template
 
-from accounting.queries.file_names import file_name, period_part
-from accounting.templatetags.pages import lower_first
-from accounting.templatetags.units import DATES, days
+from accounting.kit.reads.file_names import (
+    file_name,
+    period_part,
+)
+from accounting.kit.tags.pages import lower_first
+from accounting.kit.tags.units import (
+    DATES,
+    days,
+)
 
 register = template.Library()
 

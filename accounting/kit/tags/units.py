@@ -16,18 +16,25 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import DAY_MS, HOUR_MS, to_instant
-from accounting.domain.core.money import Money, minor_places
-from accounting.domain.core.money_text import (
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import (
+    DAY_MS,
+    HOUR_MS,
+    to_instant,
+)
+from accounting.core.money import (
+    Money,
+    minor_places,
+)
+from accounting.core.money_text import (
     MINUS,
     amount_text,
     currency_sign,
     number_text,
 )
-from accounting.domain.intensity.summary import Intensity
-from accounting.domain.reports.comparison import Comparison
-from accounting.domain.reports.rows import UsageRow
+from accounting.metering.rules.intensity.summary import Intensity
+from accounting.usage.rules.comparison import Comparison
+from accounting.usage.rules.rows import UsageRow
 
 register = template.Library()
 

@@ -10,32 +10,44 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.access import EVERYTHING
-from accounting.domain.units.mig_profiles import Policy
-from accounting.management.charges import charge_report
-from accounting.management.corrections import correction_report
-from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
-from accounting.queries.data_health.issues import OPEN, issue_rows
-from accounting.queries.dimensions import FILTERS
-from accounting.queries.queues import queue_rows
-from accounting.queries.selection import (
+from accounting.access.reads.billing_settings import billing_remembered
+from accounting.access.scope import EVERYTHING
+from accounting.kit.commands.output import (
+    HIDDEN,
+    WRONG_USE,
+    until_closed,
+    write_rows,
+)
+from accounting.kit.reads.dimensions import FILTERS
+from accounting.kit.reads.selection import (
     Amounts,
     Selection,
     SelectionError,
     parse_selection,
     refuse_others,
 )
-from accounting.queries.share_policies import policies_in
-from accounting.queries.usage.holds import hold_rows
-from accounting.queries.usage.intensity import ONLY, only_pointless, with_intensity
-from accounting.queries.usage.ledger import ledger_rows
-from accounting.queries.usage.usage import usage_stream
-from accounting.rating.billing_settings import billing_remembered
-from accounting.resources.every import RESOURCES
-from accounting.serializers.data_health import IssueSerializer
-from accounting.serializers.declared import serializer_of
-from accounting.serializers.queues import QueueRowSerializer
-from accounting.serializers.usage import (
+from accounting.kit.serializers.declared import serializer_of
+from accounting.metering.reads.data_health.issues import (
+    OPEN,
+    issue_rows,
+)
+from accounting.metering.reads.queues import queue_rows
+from accounting.metering.reads.share_policies import policies_in
+from accounting.metering.rules.units.mig_profiles import Policy
+from accounting.metering.serializers.data_health import IssueSerializer
+from accounting.metering.serializers.queues import QueueRowSerializer
+from accounting.months.commands.charges import charge_report
+from accounting.months.commands.corrections import correction_report
+from accounting.resources import RESOURCES
+from accounting.usage.reads.holds import hold_rows
+from accounting.usage.reads.intensity import (
+    ONLY,
+    only_pointless,
+    with_intensity,
+)
+from accounting.usage.reads.ledger import ledger_rows
+from accounting.usage.reads.usage import usage_stream
+from accounting.usage.serializers import (
     HoldRowSerializer,
     LedgerRowSerializer,
     UsageRowSerializer,

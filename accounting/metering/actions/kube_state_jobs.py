@@ -1,16 +1,19 @@
 """Accepts scrape jobs of kube-state in addition to those of the first hour (rules.md N40).
 
 Only the decision is stored, so that the page responds at once. `bring_about` in
-`ingest.kube_state_jobs.changes` applies it before the cluster's next windows are computed.
+`metering.tasks.kube_state_jobs.changes` applies it before the cluster's next windows are computed.
 """
 
 from collections.abc import Iterable
 
 from django.core.exceptions import ValidationError
 
-from accounting.audit import Actor, act
-from accounting.models import Cluster
-from accounting.queries.data_health.known_kube_state_jobs import known_jobs
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.data_health.known_kube_state_jobs import known_jobs
 
 
 def set_accepted(

@@ -3,11 +3,20 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
-from accounting.audit import Actor, act
-from accounting.domain.core.interval import FAR_MS, Interval
-from accounting.ingest.windows import schedule
-from accounting.models import AddedResource, Cluster
-from accounting.queries.resources import added_resources
+from accounting.core.interval import (
+    FAR_MS,
+    Interval,
+)
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.metering.models.cluster import (
+    AddedResource,
+    Cluster,
+)
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.tasks.windows import schedule
 
 
 def set_resources(wanted: Mapping[str, Fraction], *, actor: Actor, reason: str) -> bool:

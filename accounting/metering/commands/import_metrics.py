@@ -7,18 +7,29 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.access import EVERYTHING
-from accounting.audit import SYSTEM
-from accounting.ingest.imports import Imported, import_files
+from accounting.access.scope import EVERYTHING
+from accounting.kit.audit import SYSTEM
+from accounting.kit.commands.arguments import (
+    WrongUse,
+    interval_of,
+)
+from accounting.kit.commands.output import (
+    FINDING,
+    HIDDEN,
+    INTERRUPTED,
+    WRONG_USE,
+)
+from accounting.kit.commands.progress import Progress
 from accounting.kit.outcomes import Refused
-from accounting.management.arguments import WrongUse, interval_of
-from accounting.management.interval import interval_line
-from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
-from accounting.management.progress import Progress
-from accounting.queries.data_health.issues import issue_rows
-from accounting.queries.selection import Selection
-from accounting.queries.usage.usage import usage_total
-from accounting.sources.openmetrics import FileError
+from accounting.kit.reads.selection import Selection
+from accounting.metering.commands.interval import interval_line
+from accounting.metering.reads.data_health.issues import issue_rows
+from accounting.metering.sources.openmetrics import FileError
+from accounting.metering.tasks.imports import (
+    Imported,
+    import_files,
+)
+from accounting.usage.reads.usage import usage_total
 
 
 class Command(BaseCommand):

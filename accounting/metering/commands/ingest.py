@@ -9,22 +9,37 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import InterfaceError, OperationalError, connection
 
-from accounting.audit import SYSTEM, act
-from accounting.domain.core.interval import Interval
-from accounting.ingest import live_sources
-from accounting.ingest.catch_up import CaughtUp, catch_up
-from accounting.ingest.facts.expired_hours import widened
-from accounting.ingest.new_clusters import (
+from accounting.core.interval import Interval
+from accounting.kit.audit import (
+    SYSTEM,
+    act,
+)
+from accounting.kit.commands.arguments import (
+    WrongUse,
+    clusters_named,
+    ended_range,
+)
+from accounting.kit.commands.output import (
+    FINDING,
+    HIDDEN,
+    INTERRUPTED,
+    WRONG_USE,
+)
+from accounting.kit.commands.progress import Progress
+from accounting.kit.outcomes import Refused
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks import live_sources
+from accounting.metering.tasks.catch_up import (
+    CaughtUp,
+    catch_up,
+)
+from accounting.metering.tasks.new_clusters import (
     confirm,
     refuse_shared_gpus,
 )
-from accounting.ingest.windows import schedule
-from accounting.ingest.windows.backlog import backlog
-from accounting.kit.outcomes import Refused
-from accounting.management.arguments import WrongUse, clusters_named, ended_range
-from accounting.management.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
-from accounting.management.progress import Progress
-from accounting.models import Cluster
+from accounting.metering.tasks.windows import schedule
+from accounting.metering.tasks.windows.backlog import backlog
+from accounting.usage.tasks.expired_hours import widened
 
 ROUND_S = 30
 MOST_TURNS = 10  # windows that end while a long run computes are computed too

@@ -3,8 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from accounting.domain.samples.scraper_series import DEFAULT_STEP_MS, MAX_STEP_MS
-from accounting.sources.intervals import Sampler
+from accounting.metering.rules.samples.scraper_series import (
+    DEFAULT_STEP_MS,
+    MAX_STEP_MS,
+)
+from accounting.metering.sources.intervals import Sampler
 
 MOST_NAMED = 5  # scrapers that differ from the others of their job
 

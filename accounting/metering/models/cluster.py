@@ -15,9 +15,10 @@ class Cluster(models.Model):
     `kube_state_jobs`: scrape jobs of kube-state that a person accepted in addition to those of the
     first hour (N40). `is_confirmed`: it is in the setup file, or a person confirmed it as new
     (N39). `data_end_ms`: where its data end (N1); null without data. `kube_jobs_in_force`: the
-    accepted and listed jobs that are already applied (`queries.data_health.known_kube_state_jobs`);
-    null before any sample. `billing_account`: the account of a provider whose bills are of this
-    cluster as a whole, beyond rows that name its nodes (money.md M42); empty for none.
+    accepted and listed jobs that are already applied
+    (`metering.reads.data_health.known_kube_state_jobs`); null before any sample. `billing_account`:
+    the account of a provider whose bills are of this cluster as a whole, beyond rows that name its
+    nodes (money.md M42); empty for none.
     """
 
     id = models.SmallAutoField(primary_key=True)
@@ -47,7 +48,7 @@ class Cluster(models.Model):
 
 
 class SharePolicyName(models.TextChoices):
-    """Which share of a part of a GPU counts (`domain.units.share_policy`)."""
+    """Which share of a part of a GPU counts (`metering.rules.units.share_policy`)."""
 
     COMPUTE = "compute"
     MEMORY = "memory"
@@ -59,7 +60,7 @@ class SharePolicy(models.Model):
     """The share policy of a cluster from an instant on.
 
     Compute before the first row. Windows use the policy that is valid at their start; a policy that
-    has started is never changed. Written by `configuration.apply`.
+    has started is never changed. Written by `setup.tasks.apply`.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
@@ -80,8 +81,8 @@ class SharePolicy(models.Model):
 class AddedResource(models.Model):
     """A GPU resource that an administrator added, and the share of one GPU of a unit.
 
-    In addition to those that the product knows (`domain.units.resources`). Written by
-    `actions.resources`; the share is an exact fraction, above 0 and at most 1.
+    In addition to those that the product knows (`metering.rules.units.resources`). Written by
+    `metering.actions.resources`; the share is an exact fraction, above 0 and at most 1.
     """
 
     resource = models.CharField(max_length=317, unique=True)  # Kubernetes' spelling
@@ -272,7 +273,7 @@ class GpuGeometry(models.Model):
 class GpuPresence(models.Model):
     """Derived: one GPU was present on one node in [start_ms, end_ms) (rules.md N14-N16).
 
-    `end_ms` null: still present. Replaced by `ingest.pipeline` when evidence changes.
+    `end_ms` null: still present. Replaced by `metering.tasks.pipeline` when evidence changes.
     """
 
     gpu = models.ForeignKey(Gpu, on_delete=models.CASCADE, related_name="presences")

@@ -5,7 +5,10 @@ Redis only wake workers.
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from accounting.models.cluster import Cluster, Source
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+)
 
 
 class WindowState(models.TextChoices):
@@ -63,7 +66,7 @@ class IngestWindow(models.Model):
 
 
 class DirtyHour(models.Model):
-    """An hour of a cluster whose rollup is outdated; cleared by `ingest.facts.rollup`."""
+    """An hour of a cluster whose rollup is outdated; cleared by `usage.tasks.rollup`."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     hour_start = models.DateTimeField()
@@ -81,7 +84,7 @@ class DirtyHour(models.Model):
 class PendingGpuHour(models.Model):
     """An hour whose rows by GPU and node, or those of its days, are out of date.
 
-    Cleared by `ingest.facts.gpu_rollup`; until then reports by GPU read finer tables.
+    Cleared by `usage.tasks.gpu_rollup`; until then reports by GPU read finer tables.
 
     Attributes:
         billing_days: the days by GPU that are to be summed again.
@@ -104,8 +107,8 @@ class PendingGpuHour(models.Model):
 class PendingRetirement(models.Model):
     """Remaining work after a cluster's end was set, changed or cleared (N38).
 
-    Windows and hours of [start_ms, end_ms), newest first: `ingest.retirement` processes a day
-    at a time and lowers `end_ms` in the same transaction.
+    Windows and hours of [start_ms, end_ms), newest first: `metering.tasks.retirement` processes a
+    day at a time and lowers `end_ms` in the same transaction.
     """
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE)

@@ -2,17 +2,17 @@
 
 from django.db import models
 
-from accounting.models.cluster import Cluster
+from accounting.metering.models.cluster import Cluster
 
 
 class NodeState(models.Model):
-    """One node in its newest scrape (`domain.inventory.node_states`).
+    """One node in its newest scrape (`metering.rules.inventory.node_states`).
 
-    Written by `ingest.node_states`, only if the state changed (`digest`) or the node was missing;
-    the order of reading makes no difference. `at_ms`: the scrape that first showed this state. It
-    was shown up to the cluster's `NodeStateRead`, or up to `missing_ms` if later scrapes did not
-    show the node. `taints` are [[key, value, effect], ...]. `NodeFact` has the history of capacity
-    and labels that the ledger needs.
+    Written by `metering.tasks.node_states`, only if the state changed (`digest`) or the node was
+    missing; the order of reading makes no difference. `at_ms`: the scrape that first showed this
+    state. It was shown up to the cluster's `NodeStateRead`, or up to `missing_ms` if later scrapes
+    did not show the node. `taints` are [[key, value, effect], ...]. `NodeFact` has the history of
+    capacity and labels that the ledger needs.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)

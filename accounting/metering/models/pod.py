@@ -5,9 +5,12 @@ from typing import Any
 from django.db import models
 from django.db.models import F, Q
 
-from accounting.domain.inventory.families import family_of
-from accounting.models.cluster import Cluster, Node
-from accounting.models.organisation import Team
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import (
+    Cluster,
+    Node,
+)
+from accounting.metering.rules.inventory.families import family_of
 
 
 class Namespace(models.Model):
@@ -140,7 +143,8 @@ class Pod(models.Model):
 
 class PodAttribution(models.Model):
     """Resolved: the team (null = unmapped), tier and workload type of a pod in
-    [valid_from, valid_to) (rules.md N24). Rebuilt by `ingest.evidence.workloads.resolve_pods`.
+    [valid_from, valid_to) (rules.md N24). Rebuilt by
+    `metering.tasks.evidence.workloads.resolve_pods`.
     """
 
     pod = models.ForeignKey(Pod, on_delete=models.CASCADE, related_name="attributions")
@@ -199,9 +203,10 @@ class EndedBy(models.TextChoices):
 class PodHold(models.Model):
     """Derived: one pod with units of one resource on one node.
 
-    Replaced by `ingest.pipeline` when evidence changes. `booked_until_ms` is where its time ends so
-    far if `ended_ms` is null (N11). The `total_*` columns are filled when its facts expire (N32).
-    `label_counts` are the samples that named it, by GPU and hour (N17), until its facts expire.
+    Replaced by `metering.tasks.pipeline` when evidence changes. `booked_until_ms` is where its time
+    ends so far if `ended_ms` is null (N11). The `total_*` columns are filled when its facts expire
+    (N32). `label_counts` are the samples that named it, by GPU and hour (N17), until its facts
+    expire.
     """
 
     pod = models.ForeignKey(Pod, on_delete=models.CASCADE, related_name="holds")

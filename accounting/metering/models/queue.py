@@ -2,14 +2,14 @@
 
 from django.db import models
 
-from accounting.models.cluster import Cluster
+from accounting.metering.models.cluster import Cluster
 
 
 class QueueSample(models.Model):
     """The newest value of one metric of one queue (`domain.inventory.scheduler_queues.QueueKey`).
 
-    Written by `ingest.batch_queues`: a newer sample replaces an older one, regardless of the order
-    of reading. `value` null: no limit is set (Kueue reports +Inf).
+    Written by `metering.tasks.batch_queues`: a newer sample replaces an older one, regardless of
+    the order of reading. `value` null: no limit is set (Kueue reports +Inf).
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
@@ -36,8 +36,8 @@ class QueueSample(models.Model):
 class QueuedJob(models.Model):
     """Evidence: a Job that was held back before it started (trap T30).
 
-    Written by `ingest.batch_queues` for Jobs that were seen suspended, or that started later than
-    they were created. For a name that was used twice, the newer Job counts.
+    Written by `metering.tasks.batch_queues` for Jobs that were seen suspended, or that started
+    later than they were created. For a name that was used twice, the newer Job counts.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)

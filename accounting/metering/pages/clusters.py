@@ -6,15 +6,21 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.forms import RetirementForm
-from accounting.ingest.retirement import RetirementError, retire
-from accounting.models import Cluster
-from accounting.queries.data_health.retirement import (
+from accounting.kit.pages.permissions import (
+    admin_form,
+    visitor_of,
+)
+from accounting.kit.reads.selection import SelectionError
+from accounting.metering.forms import RetirementForm
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.data_health.retirement import (
     RetirementEffect,
     retirement_effect,
 )
-from accounting.queries.selection import SelectionError
-from accounting.web.permissions import admin_form, visitor_of
+from accounting.metering.tasks.retirement import (
+    RetirementError,
+    retire,
+)
 
 
 @admin_form
@@ -63,4 +69,4 @@ def _form(
         "zone": visitor_of(request).zone.key,
     }
     status = 422 if form.errors else 200
-    return render(request, "accounting/cluster_retire.html", context, status=status)
+    return render(request, "metering/cluster_retire.html", context, status=status)

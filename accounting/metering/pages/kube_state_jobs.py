@@ -4,14 +4,17 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.actions.kube_state_jobs import accept
-from accounting.forms import KubeStateJobForm
-from accounting.models import Cluster
-from accounting.queries.data_health.kube_state_jobs import (
+from accounting.kit.pages.permissions import (
+    admin_form,
+    visitor_of,
+)
+from accounting.metering.actions.kube_state_jobs import accept
+from accounting.metering.forms import KubeStateJobForm
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.data_health.kube_state_jobs import (
     KubeStateJobRow,
     kube_state_job_rows,
 )
-from accounting.web.permissions import admin_form, visitor_of
 
 
 @admin_form
@@ -39,7 +42,7 @@ def kube_state_job(request: HttpRequest) -> HttpResponse:
         return redirect("data-health")
     context = {"form": form, "row": row}
     status = 422 if form.errors else 200
-    return render(request, "accounting/kube_state_job.html", context, status=status)
+    return render(request, "metering/kube_state_job.html", context, status=status)
 
 
 def _row(request: HttpRequest) -> KubeStateJobRow:

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
-from accounting.domain.core.read_once import read_once, together
-from accounting.models import Cluster
+from accounting.core.read_once import (
+    read_once,
+    together,
+)
+from accounting.metering.models.cluster import Cluster
 
 
 def clusters_named(name: str = "") -> list[Cluster]:

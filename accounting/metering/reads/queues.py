@@ -4,15 +4,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accounting.domain.core.read_once import read_once
-from accounting.domain.inventory.scheduler_queues import (
+from accounting.core.read_once import read_once
+from accounting.metering.models.queue import QueueSample
+from accounting.metering.reads.clusters import clusters_named
+from accounting.metering.rules.inventory.scheduler_queues import (
     QueueFacts,
     QueueKey,
     QueueValue,
     queue_facts,
 )
-from accounting.models import QueueSample
-from accounting.queries.clusters import clusters_named
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from django.db import connection
 
-from accounting.domain.core.read_once import read_once
+from accounting.core.read_once import read_once
 
 # Each computed hour asks several times: building this query with the ORM takes longer.
 _ADDED = """

@@ -1,14 +1,21 @@
-"""The share policies of clusters over time (`domain.units.share_policy`)."""
+"""The share policies of clusters over time (`metering.rules.units.share_policy`)."""
 
 from datetime import datetime
 
 from django.db.models.functions import Now
 
-from accounting.domain.core.interval import to_ms
-from accounting.domain.units.mig_profiles import Policy
-from accounting.domain.units.share_policy import Policies
-from accounting.models import Cluster, SharePolicy
-from accounting.queries.selection import FIRST, LAST, Selection
+from accounting.core.interval import to_ms
+from accounting.kit.reads.selection import (
+    FIRST,
+    LAST,
+    Selection,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    SharePolicy,
+)
+from accounting.metering.rules.units.mig_profiles import Policy
+from accounting.metering.rules.units.share_policy import Policies
 
 
 def share_policies(cluster_id: int) -> Policies:

@@ -4,14 +4,14 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.inventory.kube_state.jobs import JobRole
-from accounting.models import Cluster
-from accounting.serializers.row import (
+from accounting.kit.serializers.row import (
     IsoTextField,
     MomentField,
     MoneyField,
     RowSerializer,
 )
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.inventory.kube_state.jobs import JobRole
 
 
 class IssueSerializer(RowSerializer):

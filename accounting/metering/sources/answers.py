@@ -10,10 +10,13 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.sources.errors import InvalidSourceResponse, TooMuch
-from accounting.sources.exposition import RawSeries
-from accounting.sources.samples import SampleBatch
+from accounting.core.interval import Interval
+from accounting.metering.sources.errors import (
+    InvalidSourceResponse,
+    TooMuch,
+)
+from accounting.metering.sources.exposition import RawSeries
+from accounting.metering.sources.samples import SampleBatch
 
 
 class _Sample(msgspec.Struct, array_like=True, gc=False):

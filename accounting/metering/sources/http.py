@@ -9,8 +9,8 @@ from pathlib import Path
 import requests
 import urllib3
 
-from accounting.sources.address import fault_of
-from accounting.sources.errors import (
+from accounting.metering.sources.address import fault_of
+from accounting.metering.sources.errors import (
     AccessRefused,
     InvalidSourceResponse,
     SourceError,

@@ -8,7 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.sources.samples import SampleBatch, in_order, meaning_of
+from accounting.metering.sources.samples import (
+    SampleBatch,
+    in_order,
+    meaning_of,
+)
 
 
 class Sampler(NamedTuple):

@@ -17,16 +17,19 @@ from pathlib import Path
 
 import numpy as np
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.sources.catalogue import is_kept
-from accounting.sources.exposition import (
+from accounting.core.interval import HOUR_MS
+from accounting.metering.sources.catalogue import is_kept
+from accounting.metering.sources.exposition import (
     ExpositionError,
     Parser,
     RawSeries,
     limited_lines,
 )
-from accounting.sources.samples import SampleBatch, UnknownNames
-from accounting.sources.text_limits import MOST_SERIES
+from accounting.metering.sources.samples import (
+    SampleBatch,
+    UnknownNames,
+)
+from accounting.metering.sources.text_limits import MOST_SERIES
 
 CHUNK = 1 << 20  # bytes read at a time
 MOST_BLANK = (

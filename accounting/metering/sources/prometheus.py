@@ -23,10 +23,18 @@ from tenacity import (
 )
 from urllib3 import Retry
 
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.domain.samples.series import Reading
-from accounting.sources.answers import Answer, CollectedSamples, checked, labels_of
-from accounting.sources.catalogue import (
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.sources.answers import (
+    Answer,
+    CollectedSamples,
+    checked,
+    labels_of,
+)
+from accounting.metering.sources.catalogue import (
     GPU_LOOKING,
     KUBE_METRICS,
     NO_UNKNOWN,
@@ -36,9 +44,19 @@ from accounting.sources.catalogue import (
     exporter_names,
     is_unknown_gpu_metric,
 )
-from accounting.sources.errors import InvalidSourceResponse, TooMuch, Unavailable
-from accounting.sources.http import HttpAccess, fetch
-from accounting.sources.samples import UnknownNames, build_reading
+from accounting.metering.sources.errors import (
+    InvalidSourceResponse,
+    TooMuch,
+    Unavailable,
+)
+from accounting.metering.sources.http import (
+    HttpAccess,
+    fetch,
+)
+from accounting.metering.sources.samples import (
+    UnknownNames,
+    build_reading,
+)
 
 ATTEMPTS = 4
 LONGEST_WAIT_S = 8.0

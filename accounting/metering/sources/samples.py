@@ -6,9 +6,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.recent import Recent
-from accounting.domain.samples.series import GpuKey, Reading, ScraperIdentity, Series
-from accounting.sources.catalogue import (
+from accounting.core.recent import Recent
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    Reading,
+    ScraperIdentity,
+    Series,
+)
+from accounting.metering.sources.catalogue import (
     QUEUE_METRICS,
     Metric,
     gpu_key,
@@ -23,7 +28,7 @@ from accounting.sources.catalogue import (
     scraper_of,
     workload_labels,
 )
-from accounting.sources.exposition import RawSeries
+from accounting.metering.sources.exposition import RawSeries
 
 TOO_LONG = "Its value is longer than names of this kind can be. Its series are ignored."
 ODD = "Its value has characters that are not valid in a name. Its series are ignored."

@@ -1,7 +1,7 @@
 """Largest remainder in SQL, on exact numbers (money.md M2, M3).
 
 Only `div()` and `mod()`, floored for negatives: `/` and `round()` of PostgreSQL round. The rule
-over values is `accounting/domain/core/rounding.py`; a test compares both.
+over values is `accounting/core/rounding.py`; a test compares both.
 """
 
 from collections.abc import Sequence

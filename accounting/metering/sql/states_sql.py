@@ -1,12 +1,16 @@
 """Sums of the states of GPU time in SQL: held, wall-clock, and each state.
 
 All queries over facts or rollups use these texts; a test finds copies.
-`accounting/domain/reports/efficiency.py` is the same in Python.
+`accounting/core/efficiency.py` is the same in Python.
 """
 
 from collections.abc import Sequence
 
-from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES, STATES
+from accounting.core.ledger_line import (
+    HELD_STATES,
+    PLATFORM_STATES,
+    STATES,
+)
 
 STATE_COLUMNS = tuple(f"{state}_ms" for state in STATES)
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.queued_jobs import held_jobs
-from accounting.domain.inventory.scheduler_queues import newest_values
-from accounting.domain.samples.series import Reading
-from accounting.domain.units.resources import sanitised
-from accounting.models import Cluster
-from accounting.queries.resources import added_resources
+from accounting.core.interval import Interval
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.rules.inventory.queued_jobs import held_jobs
+from accounting.metering.rules.inventory.scheduler_queues import newest_values
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.rules.units.resources import sanitised
 
 
 def store(cluster: Cluster, readings: Sequence[Reading], period: Interval) -> None:

@@ -44,4 +44,6 @@ def _doubt(**_named: object) -> None:
     _state["is_sure"] = False
 
 
-connection_created.connect(_doubt, dispatch_uid="accounting.ingest.database_cache")
+connection_created.connect(
+    _doubt, dispatch_uid="accounting.metering.tasks.database_cache"
+)

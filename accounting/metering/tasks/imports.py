@@ -12,32 +12,57 @@ from django.db import transaction
 from django.db.models import DateTimeField, Max, Min, Value
 from django.db.models.functions import Greatest, Now
 
-from accounting.audit import Actor, act
-from accounting.domain.core.interval import (
+from accounting.core.interval import (
     DAY_MS,
     HOUR_MS,
     WINDOW_MS,
     Interval,
     to_instant,
 )
-from accounting.domain.samples.scraper_series import MAX_STEP_MS
-from accounting.failpoints import reach
-from accounting.ingest import unknown_metrics
-from accounting.ingest.catch_up import catch_up
-from accounting.ingest.data_issues import record
-from accounting.ingest.data_issues.of_sources import UNKNOWN_METRIC
-from accounting.ingest.merge_buffered import PART_HOURS, PART_SAMPLES, fold
-from accounting.ingest.new_clusters import confirm, refuse_known_gpus
-from accounting.ingest.reading import scrape_buffer
-from accounting.ingest.reading.cluster_reader import reader_of
-from accounting.ingest.windows import schedule
-from accounting.locks import lock
-from accounting.models import BufferBlock, Cluster, IngestWindow, Source, SourceKind
-from accounting.queries.database_clock import database_now
-from accounting.sources.intervals import Intervals, Sampler
-from accounting.sources.openmetrics import FileError, Spool, spool
-from accounting.sources.samples import UnknownNames
-from accounting.work_folders import work_folder
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.kit.failpoints import reach
+from accounting.kit.locks import lock
+from accounting.kit.reads.database_clock import database_now
+from accounting.kit.work_folders import work_folder
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+    SourceKind,
+)
+from accounting.metering.models.ledger import (
+    BufferBlock,
+    IngestWindow,
+)
+from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
+from accounting.metering.sources.intervals import (
+    Intervals,
+    Sampler,
+)
+from accounting.metering.sources.openmetrics import (
+    FileError,
+    Spool,
+    spool,
+)
+from accounting.metering.sources.samples import UnknownNames
+from accounting.metering.tasks import unknown_metrics
+from accounting.metering.tasks.catch_up import catch_up
+from accounting.metering.tasks.data_issues import record
+from accounting.metering.tasks.data_issues.of_sources import UNKNOWN_METRIC
+from accounting.metering.tasks.merge_buffered import (
+    PART_HOURS,
+    PART_SAMPLES,
+    fold,
+)
+from accounting.metering.tasks.new_clusters import (
+    confirm,
+    refuse_known_gpus,
+)
+from accounting.metering.tasks.reading import scrape_buffer
+from accounting.metering.tasks.reading.cluster_reader import reader_of
+from accounting.metering.tasks.windows import schedule
 
 FILES = "files"  # name of the source that imported files belong to
 REACH_BACK_MS = 2 * WINDOW_MS  # a sample changes windows up to 1.5 steps before it (N6)

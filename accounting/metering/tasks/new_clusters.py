@@ -9,16 +9,16 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
+from accounting.core.interval import Interval
 from accounting.kit.outcomes import Refused
-from accounting.models import Cluster
-from accounting.queries.data_health.shared_gpus import (
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.data_health.shared_gpus import (
     ClusterPresence,
     presences_of,
     shared_with,
 )
-from accounting.sources.openmetrics import Spool
-from accounting.sources.samples import meaning_of
+from accounting.metering.sources.openmetrics import Spool
+from accounting.metering.sources.samples import meaning_of
 
 
 def refuse_known_gpus(cluster_name: str, spooled: Spool) -> None:

@@ -11,12 +11,19 @@ from typing import NamedTuple
 import msgspec
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.node_states import ScrapedNode, newest_states
-from accounting.domain.samples.series import Reading
-from accounting.domain.units.resources import sanitised
-from accounting.models import Cluster, NodeState, NodeStateRead
-from accounting.queries.resources import added_resources
+from accounting.core.interval import Interval
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.node_state import (
+    NodeState,
+    NodeStateRead,
+)
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.rules.inventory.node_states import (
+    ScrapedNode,
+    newest_states,
+)
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.rules.units.resources import sanitised
 
 
 class _KnownNode(NamedTuple):

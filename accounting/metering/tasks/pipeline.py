@@ -13,36 +13,57 @@ from datetime import datetime
 
 from django.db import Error
 
-from accounting.domain.attribution.attribute import WindowLedger, attribute
-from accounting.domain.attribution.metric_names import Spellings, spellings
-from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge.places import placed
-from accounting.domain.samples.series import Reading, content_hash
-from accounting.failpoints import reach
-from accounting.ingest import retirement
-from accounting.ingest.data_issues import checks
-from accounting.ingest.data_issues.events import SourceFailed, WindowsComputed
-from accounting.ingest.evidence.ids import Ids
-from accounting.ingest.evidence.load import shown_nodes
-from accounting.ingest.evidence.observe import State, observe_period
-from accounting.ingest.facts import write_facts
-from accounting.ingest.facts.commit import write_windows
-from accounting.ingest.gc_pause import no_cycle_search
-from accounting.ingest.kube_state_jobs.changes import bring_about
-from accounting.ingest.reading.cluster_reader import (
+from accounting.core.interval import Interval
+from accounting.kit.failpoints import reach
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.data_health.retirement import retired_ms
+from accounting.metering.rules.attribution.attribute import (
+    WindowLedger,
+    attribute,
+)
+from accounting.metering.rules.attribution.metric_names import (
+    Spellings,
+    spellings,
+)
+from accounting.metering.rules.attribution.node_timeline import node_timelines
+from accounting.metering.rules.inventory.merge.places import placed
+from accounting.metering.rules.samples.series import (
+    Reading,
+    content_hash,
+)
+from accounting.metering.sources.errors import SourceError
+from accounting.metering.tasks import retirement
+from accounting.metering.tasks.data_issues import checks
+from accounting.metering.tasks.data_issues.events import (
+    SourceFailed,
+    WindowsComputed,
+)
+from accounting.metering.tasks.evidence.ids import Ids
+from accounting.metering.tasks.evidence.load import shown_nodes
+from accounting.metering.tasks.evidence.observe import (
+    State,
+    observe_period,
+)
+from accounting.metering.tasks.facts import write_facts
+from accounting.metering.tasks.facts.commit import write_windows
+from accounting.metering.tasks.gc_pause import no_cycle_search
+from accounting.metering.tasks.kube_state_jobs.changes import bring_about
+from accounting.metering.tasks.reading.cluster_reader import (
     ClusterReader,
     hours_at_once,
     reader_of,
 )
-from accounting.ingest.unknown_metrics import look_for_unknown
-from accounting.ingest.windows import leases, window_results
-from accounting.ingest.windows.leases import WindowLease, WindowLeaseLostError
-from accounting.ingest.windows.window_results import WindowResult
-from accounting.models import Cluster
-from accounting.queries.data_health.retirement import retired_ms
-from accounting.queries.database_clock import database_now
-from accounting.sources.errors import SourceError
+from accounting.metering.tasks.unknown_metrics import look_for_unknown
+from accounting.metering.tasks.windows import (
+    leases,
+    window_results,
+)
+from accounting.metering.tasks.windows.leases import (
+    WindowLease,
+    WindowLeaseLostError,
+)
+from accounting.metering.tasks.windows.window_results import WindowResult
 
 MOST_ROUNDS = 20  # one or two follow late findings of a backfill; more find nothing new
 FAILURES_IN_A_ROW = 3  # consecutive hours that fail: the source is down

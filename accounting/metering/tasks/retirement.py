@@ -13,8 +13,7 @@ from time import monotonic
 
 from django.db import transaction
 
-from accounting.audit import Actor, act
-from accounting.domain.core.interval import (
+from accounting.core.interval import (
     DAY_MS,
     FAR_MS,
     HOUR_MS,
@@ -24,12 +23,29 @@ from accounting.domain.core.interval import (
     to_ms,
     window_of,
 )
-from accounting.failpoints import reach
-from accounting.ingest.retirement_steps import bring_back, cut, empty, reopen
-from accounting.ingest.windows import schedule
-from accounting.models import Cluster, GpuPresence, PendingRetirement, PodHold
-from accounting.queries.data_health.retirement import retired_ms, stored
-from accounting.queries.database_clock import database_now
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.kit.failpoints import reach
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import (
+    Cluster,
+    GpuPresence,
+)
+from accounting.metering.models.ledger import PendingRetirement
+from accounting.metering.models.pod import PodHold
+from accounting.metering.reads.data_health.retirement import (
+    retired_ms,
+    stored,
+)
+from accounting.metering.tasks.retirement_steps import (
+    bring_back,
+    cut,
+    empty,
+    reopen,
+)
+from accounting.metering.tasks.windows import schedule
 
 Progress = Callable[[int, int], None]  # days done, total
 

@@ -1,7 +1,7 @@
 """What the end of a cluster changes in the stored ledger (rules.md N38).
 
 Time after the end is cleared, restored time is recomputed. Each function works in the current
-transaction of `ingest.retirement`.
+transaction of `metering.tasks.retirement`.
 """
 
 import hashlib
@@ -9,16 +9,25 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
-from accounting.domain.core.issue_catalogue import OF_WINDOWS
-from accounting.domain.holds.retirement import RETIRED
-from accounting.ingest.evidence.observe import derive_again
-from accounting.ingest.facts import partitions, retention
-from accounting.ingest.facts.rollup import FACTS
-from accounting.ingest.windows import schedule
-from accounting.locks import lock
-from accounting.models import Cluster, PodHold
-from accounting.queries.database_clock import database_now
+from accounting.core.interval import (
+    HOUR_MS,
+    WINDOW_MS,
+    Interval,
+    to_instant,
+)
+from accounting.core.issue_catalogue import OF_WINDOWS
+from accounting.kit.locks import lock
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import PodHold
+from accounting.metering.rules.holds.retirement import RETIRED
+from accounting.metering.tasks.evidence.observe import derive_again
+from accounting.metering.tasks.facts import (
+    partitions,
+    retention,
+)
+from accounting.metering.tasks.facts.reasons import FACTS
+from accounting.metering.tasks.windows import schedule
 
 NOTHING = hashlib.sha256(b"").digest()  # `facts.Facts.content_hash` of no facts
 

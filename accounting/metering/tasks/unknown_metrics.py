@@ -9,14 +9,22 @@ from collections.abc import Collection, Iterable, Mapping
 
 import structlog
 
-from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval, to_instant
-from accounting.ingest.data_issues import checks, record
-from accounting.ingest.data_issues.events import NamesShown
-from accounting.ingest.data_issues.of_sources import UNKNOWN_METRIC
-from accounting.ingest.reading.cluster_reader import ClusterReader
-from accounting.models import Cluster
-from accounting.queries.data_health.unmeasured import unmeasured_ms
-from accounting.sources.errors import SourceError
+from accounting.core.interval import (
+    DAY_MS,
+    HOUR_MS,
+    Interval,
+    to_instant,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.data_health.unmeasured import unmeasured_ms
+from accounting.metering.sources.errors import SourceError
+from accounting.metering.tasks.data_issues import (
+    checks,
+    record,
+)
+from accounting.metering.tasks.data_issues.events import NamesShown
+from accounting.metering.tasks.data_issues.of_sources import UNKNOWN_METRIC
+from accounting.metering.tasks.reading.cluster_reader import ClusterReader
 
 log = structlog.get_logger(__name__)
 MOST = 100  # names of one period; more would add no information

@@ -11,27 +11,38 @@ from typing import cast
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
-from accounting.access import scope_of
-from accounting.actions.finance.entries import add_entry, check_seen
-from accounting.actions.finance.periods import NotAllowed, check_right, reason_of
-from accounting.audit import act
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.access.scope import scope_of
+from accounting.kit.audit import act
 from accounting.kit.inputs import body, reason, value
 from accounting.kit.outcomes import Done, RefusalCode, Refused
-from accounting.models import (
+from accounting.months.actions.entries import (
+    add_entry,
+    check_seen,
+)
+from accounting.months.actions.periods import (
+    NotAllowed,
+    check_right,
+    reason_of,
+)
+from accounting.months.models.contest import (
     UNSETTLED,
     AnswerKind,
-    Binding,
     Contest,
     ContestAct,
     ContestState,
     ContestStep,
+)
+from accounting.months.models.entry import (
     Entry,
     EntryKind,
-    Team,
 )
-from accounting.queries.finance.months.contested import subject_of
-from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statements import statement_row
+from accounting.months.reads.contested import subject_of
+from accounting.months.reads.lines import booking_of
+from accounting.months.reads.statements import statement_row
 
 LONGEST_TITLE = 500
 

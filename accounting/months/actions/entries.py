@@ -1,27 +1,43 @@
 """Credits and adjustments of teams: finance and administrators (money.md M25)."""
 
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection
 
-from accounting.actions.finance.periods import check_right, reason_of
-from accounting.actions.idempotency import LONGEST_KEY, KeyReused, digest_of, once
-from accounting.audit import act
-from accounting.booking.locking import hold_booking
-from accounting.booking.periods import (
+from accounting.access.models.organisation import Team
+from accounting.core.money import Money
+from accounting.kit.actions import (
+    LONGEST_KEY,
+    KeyReused,
+    digest_of,
+    once,
+)
+from accounting.kit.audit import act
+from accounting.kit.preview import Preview
+from accounting.kit.reads.database_clock import database_now
+from accounting.kit.wakeup import (
+    BOOK_PERIODS,
+    wake_worker,
+)
+from accounting.months.actions.periods import (
+    check_right,
+    reason_of,
+)
+from accounting.months.models.entry import (
+    Entry,
+    EntryKind,
+)
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.entry_effect import entry_effect
+from accounting.months.tasks.locking import hold_booking
+from accounting.months.tasks.periods import (
     PeriodError,
     PeriodTerms,
     first_period,
     next_to_close,
 )
-from accounting.domain.core.money import Money
-from accounting.models import Entry, EntryKind, PeriodRevision, Team
-from accounting.queries.database_clock import database_now
-from accounting.queries.finance.months.entry_effect import entry_effect
-from accounting.wakeup import BOOK_PERIODS, wake_worker
 
 LARGEST = Decimal(10) ** 12
 
@@ -34,19 +50,6 @@ class EntryAmountError(PeriodError):
 
 class PreviewChanged(PeriodError):
     """What a person confirmed is not what the entry would do now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a person confirmed of an entry or a price.
-
-    Attributes:
-        key: of this preview: what it shows is saved once, however often it is sent.
-        seen: what was shown (`EntryEffect.seen`, `price_seen`).
-    """
-
-    key: str
-    seen: str
 
 
 def add_previewed_entry(

@@ -5,33 +5,45 @@ from datetime import UTC, datetime
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 
-from accounting.access import scope_of
-from accounting.audit import SYSTEM, Actor, act
-from accounting.booking.checks import of_close as close_checks
-from accounting.booking.close import close_period, reopen_period
-from accounting.booking.locking import hold_booking
-from accounting.booking.periods import (
-    PeriodError,
-    PeriodTerms,
-    first_day,
-    latest_closed,
+from accounting.access.rights import PERIODS
+from accounting.access.scope import scope_of
+from accounting.core.written_text import hidden_fault
+from accounting.kit.audit import (
+    SYSTEM,
+    Actor,
+    act,
 )
-from accounting.domain.billing.close_checks import (
+from accounting.kit.outcomes import RefusalCode
+from accounting.months.models.close import (
+    CloseOverride,
+    ReopenRequest,
+)
+from accounting.months.models.period import (
+    BillingPeriod,
+    PeriodRevision,
+)
+from accounting.months.rules.close_checks import (
     CONFIRM_WITHIN,
     REASON_LENGTHS,
     RULES,
     CloseCheck,
 )
-from accounting.domain.billing.methods import Method, MethodError
-from accounting.domain.core.written_text import hidden_fault
-from accounting.kit.outcomes import RefusalCode
-from accounting.models import (
-    BillingPeriod,
-    CloseOverride,
-    PeriodRevision,
-    ReopenRequest,
+from accounting.months.rules.methods import (
+    Method,
+    MethodError,
 )
-from accounting.rights import PERIODS
+from accounting.months.tasks.checks import of_close as close_checks
+from accounting.months.tasks.close import (
+    close_period,
+    reopen_period,
+)
+from accounting.months.tasks.locking import hold_booking
+from accounting.months.tasks.periods import (
+    PeriodError,
+    PeriodTerms,
+    first_day,
+    latest_closed,
+)
 
 
 class CloseRefused(PeriodError):

@@ -5,7 +5,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from accounting.models import Cluster, TeamQuota
+from accounting.metering.models.cluster import Cluster
+from accounting.months.models.team_quota import TeamQuota
 
 
 def record_quotas(cluster: Cluster, quotas: Mapping[int, int], at: datetime) -> int:

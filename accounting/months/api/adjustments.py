@@ -7,17 +7,24 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.actions.finance.entries import add_entry
-from accounting.api.finance.booked import check_month
-from accounting.api.finance.closing import done
-from accounting.api.finance.schema import acts
-from accounting.api.once import answered_once
-from accounting.api.rows import RowsView
-from accounting.api.schema import lists
-from accounting.api.writes import checked
-from accounting.queries.finance.months.entries import entry_key, entry_rows, with_state
-from accounting.rights import PERIODS
-from accounting.serializers.finance.entries import EntryBodySerializer, EntrySerializer
+from accounting.access.rights import PERIODS
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import RowsView
+from accounting.kit.api.schema import lists
+from accounting.months.actions.entries import add_entry
+from accounting.months.api.booked import check_month
+from accounting.months.api.closing import done
+from accounting.months.api.schema import acts
+from accounting.months.reads.entries import (
+    entry_key,
+    entry_rows,
+    with_state,
+)
+from accounting.months.serializers.entries import (
+    EntryBodySerializer,
+    EntrySerializer,
+)
 
 
 class AdjustmentsView(RowsView):

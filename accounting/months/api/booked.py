@@ -10,20 +10,30 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.api.rows import CsvRenderer, RowsView
-from accounting.queries.finance.months.lines import (
+from accounting.access.rights import BUDGETS
+from accounting.access.scope import scope_of
+from accounting.kit.api.rows import (
+    CsvRenderer,
+    RowsView,
+)
+from accounting.kit.pages.etags import is_known
+from accounting.kit.reads.paging import (
+    Key,
+    Seek,
+    StaleError,
+)
+from accounting.kit.reads.selection import SelectionError
+from accounting.kit.serializers.row import RowSerializer
+from accounting.months.reads.lines import (
     Booking,
     BookingError,
     booking_of,
     latest_booking,
 )
-from accounting.queries.finance.months.payers import readable_payers, slugs_of
-from accounting.queries.paging import Key, Seek, StaleError
-from accounting.queries.selection import SelectionError
-from accounting.rights import BUDGETS
-from accounting.serializers.row import RowSerializer
-from accounting.web.etags import is_known
+from accounting.months.reads.payers import (
+    readable_payers,
+    slugs_of,
+)
 
 _MONTH = re.compile(r"(19[7-9][0-9]|[2-8][0-9]{3})-(0[1-9]|1[0-2])")
 

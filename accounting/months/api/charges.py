@@ -5,25 +5,11 @@ from datetime import date
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.api.finance.booked import BookedView
-from accounting.api.finance.schema import versioned_list
-from accounting.api.schema import parameter_of
-from accounting.domain.core.billing_calendar import months_later
-from accounting.queries.finance.months.charge_list import (
-    ChargeSelection,
-    bookings_of_days,
-    charge_key,
-    listed_charges,
-)
-from accounting.queries.finance.months.charges import DIMENSIONS, ChargeError, ChargeRow
-from accounting.queries.finance.months.corrections import (
-    CorrectionRow,
-    correction_key,
-    correction_rows,
-)
-from accounting.queries.paging import Seek
-from accounting.queries.selection import (
+from accounting.access.scope import scope_of
+from accounting.core.billing_calendar import months_later
+from accounting.kit.api.schema import parameter_of
+from accounting.kit.reads.paging import Seek
+from accounting.kit.reads.selection import (
     Amounts,
     SelectionError,
     billing_days,
@@ -31,7 +17,25 @@ from accounting.queries.selection import (
     is_on_days,
     parse_selection,
 )
-from accounting.serializers.finance.charges import (
+from accounting.months.api.booked import BookedView
+from accounting.months.api.schema import versioned_list
+from accounting.months.reads.charge_list import (
+    ChargeSelection,
+    bookings_of_days,
+    charge_key,
+    listed_charges,
+)
+from accounting.months.reads.charges import (
+    DIMENSIONS,
+    ChargeError,
+    ChargeRow,
+)
+from accounting.months.reads.corrections import (
+    CorrectionRow,
+    correction_key,
+    correction_rows,
+)
+from accounting.months.serializers.charges import (
     ChargeSerializer,
     CorrectionSerializer,
 )

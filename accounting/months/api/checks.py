@@ -7,15 +7,26 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.api.finance.closing import done
-from accounting.api.finance.periods import MonthView, checks_of, members_of, version_of
-from accounting.api.finance.schema import acts, reads_one
-from accounting.api.once import answered_once
-from accounting.booking.checks.of_close import run_checks
-from accounting.booking.running import book_running
-from accounting.queries.finance.months.periods import PeriodRow, PeriodState
-from accounting.serializers.finance.periods import PeriodChecksSerializer
-from accounting.serializers.row import Members
+from accounting.kit.api.once import answered_once
+from accounting.kit.serializers.row import Members
+from accounting.months.api.closing import done
+from accounting.months.api.periods import (
+    MonthView,
+    checks_of,
+    members_of,
+    version_of,
+)
+from accounting.months.api.schema import (
+    acts,
+    reads_one,
+)
+from accounting.months.reads.periods import (
+    PeriodRow,
+    PeriodState,
+)
+from accounting.months.serializers.periods import PeriodChecksSerializer
+from accounting.months.tasks.checks.of_close import run_checks
+from accounting.months.tasks.running import book_running
 
 
 class PeriodChecksView(MonthView):

@@ -8,20 +8,33 @@ from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.actions.finance import periods as actions
-from accounting.actions.finance.close_requests import is_closed, request_close
-from accounting.actions.finance.entries import EntryAmountError
-from accounting.api.finance.periods import MonthView, booking_or_none, version_of
-from accounting.api.finance.schema import acts, acts_on_version, reads_one
-from accounting.api.once import answered_once
-from accounting.api.schema import lists
-from accounting.api.writes import checked
-from accounting.booking.periods import PeriodError
-from accounting.models import CloseOverride, ReopenRequest
-from accounting.problems import RequestRefused
-from accounting.queries.finance.months.close_requests import close_progress
-from accounting.queries.finance.months.lines import content_of
-from accounting.serializers.finance.periods import (
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.schema import lists
+from accounting.kit.problems import RequestRefused
+from accounting.months.actions import periods as actions
+from accounting.months.actions.close_requests import (
+    is_closed,
+    request_close,
+)
+from accounting.months.actions.entries import EntryAmountError
+from accounting.months.api.periods import (
+    MonthView,
+    booking_or_none,
+    version_of,
+)
+from accounting.months.api.schema import (
+    acts,
+    acts_on_version,
+    reads_one,
+)
+from accounting.months.models.close import (
+    CloseOverride,
+    ReopenRequest,
+)
+from accounting.months.reads.close_requests import close_progress
+from accounting.months.reads.lines import content_of
+from accounting.months.serializers.periods import (
     CloseFaultSerializer,
     CloseProgressSerializer,
     OverrideBodySerializer,
@@ -30,6 +43,7 @@ from accounting.serializers.finance.periods import (
     ReopenBodySerializer,
     ReopenRequestSerializer,
 )
+from accounting.months.tasks.periods import PeriodError
 
 
 class PeriodCloseView(MonthView):

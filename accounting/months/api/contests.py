@@ -7,20 +7,27 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.actions.finance.contests import open_contest
-from accounting.api.finance.booked import check_month
-from accounting.api.once import answered_once
-from accounting.api.rows import JSON_ONLY, RowsView
-from accounting.api.schema import takes
-from accounting.api.writes import checked
-from accounting.models import Contested, Team
-from accounting.queries.finance.months.contested import row_key
-from accounting.queries.finance.months.contests import ContestRow, contest_row
-from accounting.queries.finance.months.lines import BookingError
-from accounting.rights import CONTESTS
-from accounting.serializers.declared import item_serializer_of
-from accounting.serializers.finance.contests import ContestBodySerializer
+from accounting.access.models.organisation import Team
+from accounting.access.rights import CONTESTS
+from accounting.access.scope import scope_of
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import (
+    JSON_ONLY,
+    RowsView,
+)
+from accounting.kit.api.schema import takes
+from accounting.kit.serializers.declared import item_serializer_of
+from accounting.months.actions.contests import open_contest
+from accounting.months.api.booked import check_month
+from accounting.months.models.contest import Contested
+from accounting.months.reads.contested import row_key
+from accounting.months.reads.contests import (
+    ContestRow,
+    contest_row,
+)
+from accounting.months.reads.lines import BookingError
+from accounting.months.serializers.contests import ContestBodySerializer
 
 CONTEST = item_serializer_of(ContestRow)
 

@@ -8,27 +8,27 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.api.finance.periods import MonthView
-from accounting.api.finance.schema import reads_one
-from accounting.api.rows import RowsView
-from accounting.api.schema import lists
-from accounting.booking.method_comparison import (
+from accounting.access.reads.billing_settings import billing_at
+from accounting.access.rights import PERIODS
+from accounting.kit.api.rows import RowsView
+from accounting.kit.api.schema import lists
+from accounting.kit.problems import RequestRefused
+from accounting.kit.serializers.row import Members
+from accounting.kit.texts import amount
+from accounting.months.api.periods import MonthView
+from accounting.months.api.schema import reads_one
+from accounting.months.reads.method_text import described_methods
+from accounting.months.rules.methods import METHODS
+from accounting.months.serializers.methods import (
+    MethodComparisonSerializer,
+    MethodSerializer,
+)
+from accounting.months.tasks.method_comparison import (
     ComparisonTooLarge,
     MethodRow,
     compare_within,
     days_to_compare,
 )
-from accounting.domain.billing.methods import METHODS
-from accounting.kit.texts import amount
-from accounting.problems import RequestRefused
-from accounting.queries.finance.months.method_text import described_methods
-from accounting.rating.billing_settings import billing_at
-from accounting.rights import PERIODS
-from accounting.serializers.finance.methods import (
-    MethodComparisonSerializer,
-    MethodSerializer,
-)
-from accounting.serializers.row import Members
 
 
 class MethodsView(RowsView):

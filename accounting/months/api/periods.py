@@ -8,19 +8,22 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.api.finance.booked import check_month
-from accounting.api.finance.schema import reads_one
-from accounting.api.rows import JSON_ONLY, RowsView
-from accounting.api.schema import lists
-from accounting.booking.checks.of_close import shown_checks
-from accounting.domain.billing.close_checks import CloseCheck
-from accounting.queries.finance.months.lines import (
+from accounting.access.rights import PERIODS
+from accounting.kit.api.rows import (
+    JSON_ONLY,
+    RowsView,
+)
+from accounting.kit.api.schema import lists
+from accounting.kit.pages.etags import is_known
+from accounting.months.api.booked import check_month
+from accounting.months.api.schema import reads_one
+from accounting.months.reads.lines import (
     Booking,
     BookingError,
     booking_of,
     content_of,
 )
-from accounting.queries.finance.months.periods import (
+from accounting.months.reads.periods import (
     PeriodRow,
     PeriodState,
     earlier_revisions,
@@ -28,13 +31,13 @@ from accounting.queries.finance.months.periods import (
     period_rows,
     stored_checks,
 )
-from accounting.rights import PERIODS
-from accounting.serializers.finance.periods import (
+from accounting.months.rules.close_checks import CloseCheck
+from accounting.months.serializers.periods import (
     EarlierRevisionSerializer,
     PeriodDocumentSerializer,
     PeriodSerializer,
 )
-from accounting.web.etags import is_known
+from accounting.months.tasks.checks.of_close import shown_checks
 
 
 class PeriodsView(RowsView):

@@ -7,7 +7,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.serializers import Serializer
 
-from accounting.api.schema import (
+from accounting.exports.tasks.request import CONTENT_TYPES
+from accounting.kit.api.schema import (
     KEY,
     READ_REFUSALS,
     RETRY_AFTER,
@@ -16,7 +17,6 @@ from accounting.api.schema import (
     parameter_of,
     problems,
 )
-from accounting.exports.request import CONTENT_TYPES
 
 _KNOWN = OpenApiParameter(
     "If-None-Match",

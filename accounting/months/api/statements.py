@@ -4,24 +4,30 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.api.finance.booked import BookedView, booking_named
-from accounting.api.finance.schema import reads_one, versioned_list
-from accounting.api.rows import JSON_ONLY
-from accounting.queries.finance.months.entries import waiting_of_statements
-from accounting.queries.finance.months.lines import Booking
-from accounting.queries.finance.months.method_text import method_sentences
-from accounting.queries.finance.months.payers import readable_payers
-from accounting.queries.finance.months.periods import overrides_of
-from accounting.queries.finance.months.statement_document import document
-from accounting.queries.finance.months.statement_list import (
+from accounting.access.scope import scope_of
+from accounting.kit.api.rows import JSON_ONLY
+from accounting.kit.reads.paging import Seek
+from accounting.months.api.booked import (
+    BookedView,
+    booking_named,
+)
+from accounting.months.api.schema import (
+    reads_one,
+    versioned_list,
+)
+from accounting.months.reads.entries import waiting_of_statements
+from accounting.months.reads.lines import Booking
+from accounting.months.reads.method_text import method_sentences
+from accounting.months.reads.payers import readable_payers
+from accounting.months.reads.periods import overrides_of
+from accounting.months.reads.statement_document import document
+from accounting.months.reads.statement_list import (
     ListedStatement,
     listed_statements,
     statement_key,
 )
-from accounting.queries.finance.months.statements import statement_row
-from accounting.queries.paging import Seek
-from accounting.serializers.finance.statements import (
+from accounting.months.reads.statements import statement_row
+from accounting.months.serializers.statements import (
     StatementDocumentSerializer,
     StatementSerializer,
     statement_document,

@@ -3,16 +3,23 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
-from accounting.queries.finance.months.charges import (
+from accounting.kit.reads.selection import (
+    Selection,
+    SelectionError,
+    refuse_others,
+)
+from accounting.months.reads.charges import (
     DIMENSIONS,
     ChargeError,
     charge_rows,
 )
-from accounting.queries.finance.months.lines import BookingError, booking_of
-from accounting.queries.selection import Selection, SelectionError, refuse_others
-from accounting.serializers.finance.charges import ChargeRowSerializer
+from accounting.months.reads.lines import (
+    BookingError,
+    booking_of,
+)
+from accounting.months.serializers.charges import ChargeRowSerializer
+from accounting.months.tasks.periods import PeriodError
+from accounting.months.tasks.running import book_running
 
 FILTERS = tuple(name for name in DIMENSIONS if name != "day")
 

@@ -7,14 +7,25 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.actions.finance import periods
-from accounting.audit import SYSTEM
-from accounting.booking.checks.of_close import run_checks
-from accounting.booking.periods import PeriodError
-from accounting.domain.billing.close_checks import RULES, CloseCheck
-from accounting.management.arguments import WrongUse
-from accounting.management.output import DONE, FINDING, HIDDEN, WRONG_USE
-from accounting.management.people import two_people, user_named
+from accounting.kit.audit import SYSTEM
+from accounting.kit.commands.arguments import WrongUse
+from accounting.kit.commands.output import (
+    DONE,
+    FINDING,
+    HIDDEN,
+    WRONG_USE,
+)
+from accounting.months.actions import periods
+from accounting.months.rules.close_checks import (
+    RULES,
+    CloseCheck,
+)
+from accounting.months.tasks.checks.of_close import run_checks
+from accounting.months.tasks.periods import PeriodError
+from accounting.organization.commands.people import (
+    two_people,
+    user_named,
+)
 
 
 class Command(BaseCommand):

@@ -7,11 +7,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.booking.method_comparison import compare
-from accounting.domain.billing.methods import METHODS
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.management.arguments import WrongUse
-from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
+from accounting.core.billing_calendar import DayRange
+from accounting.kit.commands.arguments import WrongUse
+from accounting.kit.commands.output import (
+    HIDDEN,
+    WRONG_USE,
+    until_closed,
+    write_rows,
+)
+from accounting.months.rules.methods import METHODS
+from accounting.months.tasks.method_comparison import compare
 
 
 class Command(BaseCommand):

@@ -7,11 +7,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.booking.periods import next_to_close
-from accounting.booking.running import book_running
-from accounting.management.corrections import booked_corrections
-from accounting.management.output import HIDDEN, WRONG_USE, until_closed, write_rows
-from accounting.queries.finance.months.lines import booking_of
+from accounting.kit.commands.output import (
+    HIDDEN,
+    WRONG_USE,
+    until_closed,
+    write_rows,
+)
+from accounting.months.commands.corrections import booked_corrections
+from accounting.months.reads.lines import booking_of
+from accounting.months.tasks.periods import next_to_close
+from accounting.months.tasks.running import book_running
 
 
 class Command(BaseCommand):

@@ -2,12 +2,20 @@
 
 from collections.abc import Iterable, Mapping
 
-from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
-from accounting.domain.core.decimal_text import plain
-from accounting.queries.finance.months.corrections import correction_rows
-from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
-from accounting.queries.selection import Selection, SelectionError, refuse_others
+from accounting.core.decimal_text import plain
+from accounting.kit.reads.selection import (
+    Selection,
+    SelectionError,
+    refuse_others,
+)
+from accounting.months.reads.corrections import correction_rows
+from accounting.months.reads.lines import (
+    Booking,
+    BookingError,
+    booking_of,
+)
+from accounting.months.tasks.periods import PeriodError
+from accounting.months.tasks.running import book_running
 
 
 def correction_report(

@@ -6,11 +6,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.actions.finance import periods
-from accounting.booking.periods import PeriodError
-from accounting.management.arguments import WrongUse
-from accounting.management.output import HIDDEN, WRONG_USE
-from accounting.management.people import two_people
+from accounting.kit.commands.arguments import WrongUse
+from accounting.kit.commands.output import (
+    HIDDEN,
+    WRONG_USE,
+)
+from accounting.months.actions import periods
+from accounting.months.tasks.periods import PeriodError
+from accounting.organization.commands.people import two_people
 
 
 class Command(BaseCommand):

@@ -4,11 +4,17 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.models import PeriodRevision, Statement
-from accounting.queries.finance.months.charges import ChargeRow, charge_rows
-from accounting.queries.finance.months.corrections import correction_rows
-from accounting.queries.finance.months.lines import Booking
+from accounting.core.interval import HOUR_MS
+from accounting.months.models.period import (
+    PeriodRevision,
+    Statement,
+)
+from accounting.months.reads.charges import (
+    ChargeRow,
+    charge_rows,
+)
+from accounting.months.reads.corrections import correction_rows
+from accounting.months.reads.lines import Booking
 
 _OWN = ("kind", "model", "tier", "state")
 _ORDER = ("usage", "platform", "spread", "difference", "credit", "adjustment")

@@ -10,14 +10,29 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 
-from accounting.access import EVERYTHING
-from accounting.booking.periods import PeriodError, first_day
-from accounting.booking.verify import closed_verdicts
-from accounting.management.output import FINDING, HIDDEN, WRONG_USE
-from accounting.queries.audit.entries import Head, has_head, head
-from accounting.queries.audit.verify import verdicts
-from accounting.queries.selection import SelectionError, parse_selection, stored_period
-from accounting.queries.teams.reserved import reserved_teams
+from accounting.access.reads.reserved import reserved_teams
+from accounting.access.scope import EVERYTHING
+from accounting.kit.commands.output import (
+    FINDING,
+    HIDDEN,
+    WRONG_USE,
+)
+from accounting.kit.reads.selection import (
+    SelectionError,
+    parse_selection,
+    stored_period,
+)
+from accounting.months.reads.audit.verify import verdicts
+from accounting.months.tasks.periods import (
+    PeriodError,
+    first_day,
+)
+from accounting.months.tasks.verify import closed_verdicts
+from accounting.organization.reads.audit_entries import (
+    Head,
+    has_head,
+    head,
+)
 
 
 class Command(BaseCommand):

@@ -34,7 +34,7 @@ class TwoPeople(models.Model):
 
 @pghistory.track()
 class CloseOverride(TwoPeople):
-    """An override of one check for one revision of a period. Written by `actions.periods`.
+    """An override of one check for one revision of a period. Written by `months.actions.periods`.
 
     `seen` has the value of each cause, as text: where one is worse, the override does not hold.
     """
@@ -48,7 +48,7 @@ class CloseOverride(TwoPeople):
 
 @pghistory.track()
 class ReopenRequest(TwoPeople):
-    """A request to open the latest closed period again. Written by `actions.periods`."""
+    """A request to open the latest closed period again. Written by `months.actions.periods`."""
 
     def __str__(self) -> str:
         return f"{self.period}-r{self.revision}"

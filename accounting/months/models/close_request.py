@@ -18,7 +18,7 @@ class CloseRequestState(models.TextChoices):
 
 @pghistory.track(exclude=["attempt", "started_at", "finished_at", "checks"])
 class CloseRequest(models.Model):
-    """One request to close a month. Written by `actions.finance.close_requests`.
+    """One request to close a month. Written by `months.actions.close_requests`.
 
     A worker that closes the month locks the row until its transaction ends: a row that waits and is
     not locked has no worker. `attempt` rises with each start.

@@ -48,7 +48,7 @@ _KEPT = pgtrigger.Protect(name="kept", operation=pgtrigger.Delete)
 
 @pghistory.track()
 class Contest(models.Model):
-    """One question about a statement. Kept for good. Written by `actions.contests`.
+    """One question about a statement. Kept for good. Written by `months.actions.contests`.
 
     `title`, `amount` and `currency` say what was contested as it was then; `amount` is empty where
     it had none.

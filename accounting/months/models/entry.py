@@ -17,7 +17,7 @@ class EntryKind(models.TextChoices):
 class Entry(models.Model):
     """One amount on a team's statement, and its opposite on the platform's.
 
-    Never edited: an opposite entry undoes it. Written by `actions.entries`.
+    Never edited: an opposite entry undoes it. Written by `months.actions.entries`.
     """
 
     number = models.CharField(max_length=32, unique=True)  # E-1, E-2, ...

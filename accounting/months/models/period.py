@@ -5,14 +5,14 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from accounting.domain.core.money import Money
+from accounting.core.money import Money
 
 
 @pghistory.track()
 class BillingPeriod(models.Model):
     """A calendar month of the billing time zone, and the method that divides its cost.
 
-    A period without a row has the default method. Written by `actions.periods`.
+    A period without a row has the default method. Written by `months.actions.periods`.
     """
 
     name = models.CharField(max_length=7, unique=True)  # YYYY-MM

@@ -6,7 +6,7 @@ from django.db import models
 class TeamQuota(models.Model):
     """A team's quota in a cluster from an instant on, in thousandths of a GPU; 0: none.
 
-    Written by `actions.team_quotas` from the desired quotas, which have their own history.
+    Written by `months.actions.team_quotas` from the desired quotas, which have their own history.
     """
 
     cluster = models.ForeignKey("accounting.Cluster", on_delete=models.CASCADE)

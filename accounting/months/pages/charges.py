@@ -10,34 +10,47 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.domain.billing.charge_lines import KIND_TITLES, PLATFORM
-from accounting.domain.core.money import minor_places
-from accounting.domain.core.rounding import split_money
-from accounting.exports.request import (
+from accounting.core.charge_lines import (
+    KIND_TITLES,
+    PLATFORM,
+)
+from accounting.core.money import minor_places
+from accounting.core.rounding import split_money
+from accounting.exports.pages.export_files import stream_answer
+from accounting.exports.tasks.request import (
     MOST_STREAMED,
     ExportError,
     ExportRequest,
     Format,
 )
-from accounting.exports.stream import stream
-from accounting.exports.tables import What
-from accounting.models import PeriodRevision
-from accounting.queries.finance.months.charges import ChargeRow, charge_rows
-from accounting.queries.finance.months.entries import waiting_of_statements
-from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
-from accounting.queries.finance.months.payers import (
+from accounting.exports.tasks.stream import stream
+from accounting.exports.tasks.tables import What
+from accounting.kit.pages.paging import paged
+from accounting.kit.pages.permissions import (
+    leads,
+    visitor_of,
+)
+from accounting.kit.reads.selection import SelectionError
+from accounting.kit.tags.pages import revision_title
+from accounting.kit.tags.units import day
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.charges import (
+    ChargeRow,
+    charge_rows,
+)
+from accounting.months.reads.entries import waiting_of_statements
+from accounting.months.reads.lines import (
+    Booking,
+    BookingError,
+    booking_of,
+)
+from accounting.months.reads.payers import (
     Payer,
     payer_of,
     payers_of_booking,
     readable_payers,
 )
-from accounting.queries.finance.months.periods import period_row
-from accounting.queries.selection import SelectionError
-from accounting.templatetags.pages import revision_title
-from accounting.templatetags.units import day
-from accounting.web.export_files import stream_answer
-from accounting.web.paging import paged
-from accounting.web.permissions import leads, visitor_of
+from accounting.months.reads.periods import period_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +119,7 @@ def charge_list(request: HttpRequest) -> HttpResponse:
         "sees_all": visitor.scope.sees_all,
         "waiting": waiting_of_statements(booking, filters["team"]) if booking else [],
     }
-    return render(request, "accounting/charges.html", context)
+    return render(request, "months/charges.html", context)
 
 
 def _booking(period: str, now: datetime) -> Booking | None:

@@ -6,12 +6,15 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.domain.billing.close_checks import CloseCheck, Level
-from accounting.queries.finance.months.close_requests import (
+from accounting.months.reads.close_requests import (
     CloseProgress,
     close_progress,
 )
-from accounting.queries.finance.months.periods import PeriodRow
+from accounting.months.reads.periods import PeriodRow
+from accounting.months.rules.close_checks import (
+    CloseCheck,
+    Level,
+)
 
 CLOSING = "closing"  # the id of the part, which htmx names when it reads it again
 CLOSING_STATE = ("warn", "Closing")
@@ -80,7 +83,7 @@ def closing_part(request: HttpRequest, row: PeriodRow) -> HttpResponse:
     if not closing.is_unfinished:
         return HttpResponse(headers={"HX-Refresh": "true"})
     context = {"row": row, **closing_context(closing)}
-    return render(request, "accounting/_closing.html", context)
+    return render(request, "months/_closing.html", context)
 
 
 def closing_context(closing: CloseProgress) -> dict[str, Any]:

@@ -6,17 +6,22 @@ from typing import Any
 
 from django import forms
 
-from accounting.actions.finance.contests import AnswerContest
-from accounting.domain.core.money import Money
-from accounting.forms import REASON
-from accounting.models import AnswerKind, Binding, Contested, EntryKind
-from accounting.queries.finance.months.contested import Subject
-from accounting.templatetags.units import money
-from accounting.views.finance.months.period_forms import (
+from accounting.access.models.organisation import Binding
+from accounting.core.money import Money
+from accounting.kit.forms import REASON
+from accounting.kit.tags.units import money
+from accounting.months.actions.contests import AnswerContest
+from accounting.months.models.contest import (
+    AnswerKind,
+    Contested,
+)
+from accounting.months.models.entry import EntryKind
+from accounting.months.pages.period_forms import (
     CHARGE,
     EntryAmountForm,
     PeriodReasonForm,
 )
+from accounting.months.reads.contested import Subject
 
 A_LINE = f"{Contested.LINE}:"
 

@@ -1,6 +1,6 @@
 """How the states of a contest look (money.md M34)."""
 
-from accounting.models import ContestState
+from accounting.months.models.contest import ContestState
 
 CONTEST_TONES: dict[str, str] = {
     ContestState.OPEN: "warn",

@@ -11,39 +11,58 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounting.actions.finance.contests import answer_contest, open_contest
-from accounting.actions.finance.entries import PreviewChanged
-from accounting.booking.periods import PeriodError
+from accounting.access.models.organisation import Team
+from accounting.access.rights import PERIODS
 from accounting.kit.outcomes import Refused
-from accounting.models import ContestState, Team
-from accounting.queries.finance.months.contested import subjects
-from accounting.queries.finance.months.contests import (
-    ContestRow,
-    contest_row,
-    contest_rows,
+from accounting.kit.pages.declared import button
+from accounting.kit.pages.paging import paged
+from accounting.kit.pages.permissions import (
+    FORM,
+    Visitor,
+    page,
+    posted,
+    visitor_of,
 )
-from accounting.queries.finance.months.entry_effect import EntryEffect
-from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
-from accounting.queries.finance.months.statement_document import document
-from accounting.queries.finance.months.statements import statement_row
-from accounting.queries.selection import SelectionError
-from accounting.resources.contests import ACCEPT, CONTESTS, REOPEN, WITHDRAW
-from accounting.resources.forms import form_of
-from accounting.rights import PERIODS
-from accounting.views.declared import button
-from accounting.views.finance.months.contest_forms import (
+from accounting.kit.reads.selection import SelectionError
+from accounting.kit.resources.forms import form_of
+from accounting.months.actions.contests import (
+    answer_contest,
+    open_contest,
+)
+from accounting.months.actions.entries import PreviewChanged
+from accounting.months.models.contest import ContestState
+from accounting.months.pages.contest_forms import (
     ANSWERS,
     ContestForm,
     answer_form,
     answer_of,
 )
-from accounting.views.finance.months.period_forms import (
+from accounting.months.pages.contest_texts import CONTEST_TONES
+from accounting.months.pages.period_forms import (
     EntryAmountForm,
     PeriodReasonForm,
 )
-from accounting.web.finance.contests import CONTEST_TONES
-from accounting.web.paging import paged
-from accounting.web.permissions import FORM, Visitor, page, posted, visitor_of
+from accounting.months.reads.contested import subjects
+from accounting.months.reads.contests import (
+    ContestRow,
+    contest_row,
+    contest_rows,
+)
+from accounting.months.reads.entry_effect import EntryEffect
+from accounting.months.reads.lines import (
+    Booking,
+    BookingError,
+    booking_of,
+)
+from accounting.months.reads.statement_document import document
+from accounting.months.reads.statements import statement_row
+from accounting.months.resource import (
+    ACCEPT,
+    CONTESTS,
+    REOPEN,
+    WITHDRAW,
+)
+from accounting.months.tasks.periods import PeriodError
 
 
 @page(CONTESTS.right)
@@ -62,7 +81,7 @@ def contest_list(request: HttpRequest) -> HttpResponse:
         "states": ContestState.choices,
         "may_answer": PERIODS.allows(visitor.scope),
     }
-    return render(request, "accounting/contests.html", context)
+    return render(request, "months/contests.html", context)
 
 
 def _line(row: ContestRow) -> dict[str, Any]:
@@ -129,7 +148,7 @@ def _contest(
         "reopen_form": form_of(REOPEN.takes)(),
         **forms,
     }
-    return render(request, "accounting/contest.html", context, status=status)
+    return render(request, "months/contest.html", context, status=status)
 
 
 def _today(visitor: Visitor) -> date:
@@ -185,7 +204,7 @@ def contest_add(request: HttpRequest, team: str, period: str) -> HttpResponse:
         "first": date.fromisoformat(f"{period}-01"),
     }
     status = 422 if request.method == "POST" else 200
-    return render(request, "accounting/contest_form.html", context, status=status)
+    return render(request, "months/contest_form.html", context, status=status)
 
 
 def _booking(period: str, revision: str) -> Booking | None:

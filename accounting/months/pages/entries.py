@@ -7,12 +7,17 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.actions.finance.entries import Preview, add_previewed_entry
-from accounting.booking.periods import PeriodError
-from accounting.models import Entry
-from accounting.rights import PERIODS
-from accounting.views.finance.months.period_forms import EntryForm
-from accounting.web.permissions import FORM, page, visitor_of
+from accounting.access.rights import PERIODS
+from accounting.kit.pages.permissions import (
+    FORM,
+    page,
+    visitor_of,
+)
+from accounting.kit.preview import Preview
+from accounting.months.actions.entries import add_previewed_entry
+from accounting.months.models.entry import Entry
+from accounting.months.pages.period_forms import EntryForm
+from accounting.months.tasks.periods import PeriodError
 
 
 @page(PERIODS, FORM)
@@ -36,7 +41,7 @@ def entry_add(request: HttpRequest) -> HttpResponse:
     }
     is_wrong = bool(form.errors)
     return render(
-        request, "accounting/entry_form.html", context, status=422 if is_wrong else 200
+        request, "months/entry_form.html", context, status=422 if is_wrong else 200
     )
 
 

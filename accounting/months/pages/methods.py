@@ -6,7 +6,21 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.booking.method_comparison import (
+from accounting.access.models.organisation import Team
+from accounting.access.rights import PERIODS
+from accounting.core.charge_lines import (
+    PLATFORM,
+    UNMAPPED,
+)
+from accounting.core.money import Money
+from accounting.kit.pages.permissions import (
+    page,
+    visitor_of,
+)
+from accounting.months.reads.method_text import method_sentences
+from accounting.months.reads.periods import period_row
+from accounting.months.rules.methods import METHODS
+from accounting.months.tasks.method_comparison import (
     LONGEST_S,
     MOST_ROWS,
     ComparisonTooLarge,
@@ -14,14 +28,6 @@ from accounting.booking.method_comparison import (
     compare_within,
     days_to_compare,
 )
-from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
-from accounting.domain.billing.methods import METHODS
-from accounting.domain.core.money import Money
-from accounting.models import Team
-from accounting.queries.finance.months.method_text import method_sentences
-from accounting.queries.finance.months.periods import period_row
-from accounting.rights import PERIODS
-from accounting.web.permissions import page, visitor_of
 
 LAST_NAMES = {UNMAPPED: "Unmapped", PLATFORM: "Platform"}
 
@@ -51,7 +57,7 @@ def method_list(request: HttpRequest, period: str) -> HttpResponse:
             context["too_large"] = str(error)
         else:
             context |= _table(found, visitor.billing.currency)
-    return render(request, "accounting/methods.html", context)
+    return render(request, "months/methods.html", context)
 
 
 def _table(rows: list[MethodRow], currency: str) -> dict[str, Any]:

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from datetime import date
 
-from accounting.domain.core.billing_calendar import months_later
-from accounting.queries.finance.months.month_totals import MonthTotals, month_totals
-from accounting.web.page_state import PageState
+from accounting.core.billing_calendar import months_later
+from accounting.months.reads.month_totals import (
+    MonthTotals,
+    month_totals,
+)
+from accounting.usage.pages.page_state import PageState
 
 
 @dataclass(frozen=True, slots=True)

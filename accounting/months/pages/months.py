@@ -7,30 +7,19 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.actions.finance import periods as actions
-from accounting.actions.finance.close_requests import request_close
-from accounting.booking.checks.of_close import shown_checks
-from accounting.booking.periods import PeriodError, next_to_close, previous_period
-from accounting.booking.running import book_running
-from accounting.domain.billing.close_checks import CONFIRM_WITHIN, Level
-from accounting.domain.billing.methods import METHODS
-from accounting.models import ContestState, Entry, ReopenRequest
-from accounting.queries.finance.months.close_requests import close_progress
-from accounting.queries.finance.months.contests import contest_rows
-from accounting.queries.finance.months.entries import waiting_entries
-from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
-from accounting.queries.finance.months.periods import (
-    PeriodRow,
-    PeriodState,
-    earlier_revisions,
-    period_row,
-    period_rows,
+from accounting.access.rights import PERIODS
+from accounting.kit.pages.permissions import (
+    Visitor,
+    page,
+    posted,
+    visitor_of,
 )
-from accounting.queries.finance.months.statement_table import statement_table
-from accounting.queries.finance.months.statements import statement_rows
-from accounting.queries.finance.months.waiting import confirmations_for
-from accounting.rights import PERIODS
-from accounting.views.finance.months.closing import (
+from accounting.months.actions import periods as actions
+from accounting.months.actions.close_requests import request_close
+from accounting.months.models.close import ReopenRequest
+from accounting.months.models.contest import ContestState
+from accounting.months.models.entry import Entry
+from accounting.months.pages.closing import (
     CHECK_TITLES,
     CLOSING,
     CLOSING_STATE,
@@ -38,14 +27,43 @@ from accounting.views.finance.months.closing import (
     closing_context,
     closing_part,
 )
-from accounting.views.finance.months.period_forms import (
+from accounting.months.pages.period_forms import (
     ConfirmForm,
     MethodForm,
     OverrideForm,
     PeriodReasonForm,
 )
-from accounting.web.finance.statements import statement_page
-from accounting.web.permissions import Visitor, page, posted, visitor_of
+from accounting.months.pages.statement_parts import statement_page
+from accounting.months.reads.close_requests import close_progress
+from accounting.months.reads.contests import contest_rows
+from accounting.months.reads.entries import waiting_entries
+from accounting.months.reads.lines import (
+    Booking,
+    BookingError,
+    booking_of,
+)
+from accounting.months.reads.periods import (
+    PeriodRow,
+    PeriodState,
+    earlier_revisions,
+    period_row,
+    period_rows,
+)
+from accounting.months.reads.statement_table import statement_table
+from accounting.months.reads.statements import statement_rows
+from accounting.months.reads.waiting import confirmations_for
+from accounting.months.rules.close_checks import (
+    CONFIRM_WITHIN,
+    Level,
+)
+from accounting.months.rules.methods import METHODS
+from accounting.months.tasks.checks.of_close import shown_checks
+from accounting.months.tasks.periods import (
+    PeriodError,
+    next_to_close,
+    previous_period,
+)
+from accounting.months.tasks.running import book_running
 
 STATES = {
     PeriodState.OPEN: ("mute", "Open"),
@@ -89,7 +107,7 @@ def month_list(request: HttpRequest) -> HttpResponse:
         "warnings": [one for one in checks if one.level is Level.WARNING],
         "has_corrections": any(row.corrections for row in rows),
     }
-    return render(request, "accounting/months.html", context)
+    return render(request, "months/months.html", context)
 
 
 def _waiting_entries(rows: list[PeriodRow]) -> list[Entry]:
@@ -155,7 +173,7 @@ def _month(
         **forms,
     }
     status = 422 if forms else 200
-    return render(request, "accounting/month.html", context, status=status)
+    return render(request, "months/month.html", context, status=status)
 
 
 def _booking(period: str) -> Booking | None:

@@ -5,18 +5,27 @@ from typing import Any
 
 from django import forms
 
-from accounting.actions.finance.entries import (
+from accounting.access.models.organisation import Team
+from accounting.core.money import Money
+from accounting.kit.forms import (
+    REASON,
+    AccessibleForm,
+    DayField,
+    TeamField,
+)
+from accounting.months.actions.entries import (
     EntryAmountError,
     PreviewChanged,
     check_entry,
 )
-from accounting.booking.periods import PeriodError
-from accounting.domain.billing.close_checks import RULES
-from accounting.domain.billing.methods import METHODS
-from accounting.domain.core.money import Money
-from accounting.forms import REASON, AccessibleForm, DayField, TeamField
-from accounting.models import EntryKind, Team
-from accounting.queries.finance.months.entry_effect import EntryEffect, entry_effect
+from accounting.months.models.entry import EntryKind
+from accounting.months.reads.entry_effect import (
+    EntryEffect,
+    entry_effect,
+)
+from accounting.months.rules.close_checks import RULES
+from accounting.months.rules.methods import METHODS
+from accounting.months.tasks.periods import PeriodError
 
 CHARGE = "charge"
 ENTRY_CHOICES = (

@@ -2,11 +2,17 @@
 
 from collections.abc import Mapping
 
-from accounting.domain.core.money import amount_of
-from accounting.queries.finance.months.payers import NAMES
-from accounting.queries.finance.months.statement_table import StatementTable
-from accounting.web.paging import ListPage, paged
-from accounting.web.tables import Sorter, ordered
+from accounting.core.money import amount_of
+from accounting.kit.pages.paging import (
+    ListPage,
+    paged,
+)
+from accounting.months.reads.payers import NAMES
+from accounting.months.reads.statement_table import StatementTable
+from accounting.usage.pages.tables import (
+    Sorter,
+    ordered,
+)
 
 COLUMNS: dict[str, Sorter] = {  # of a row and its cells
     "team": lambda one: one[0].name.casefold(),

@@ -7,21 +7,37 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access import Scope
-from accounting.booking.periods import previous_period
-from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
-from accounting.domain.core.billing_calendar import months_later
-from accounting.models import Team
-from accounting.queries.finance.months.contests import contests_of
-from accounting.queries.finance.months.entries import waiting_of_statements
-from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
-from accounting.queries.finance.months.method_text import method_sentences
-from accounting.queries.finance.months.periods import data_since, overrides_of
-from accounting.queries.finance.months.statement_document import document
-from accounting.queries.finance.months.statement_table import parts_table
-from accounting.queries.finance.months.statements import StatementRow, statement_row
-from accounting.web.finance.contests import CONTEST_TONES
-from accounting.web.permissions import leads, visitor_of
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.core.billing_calendar import months_later
+from accounting.core.charge_lines import (
+    PLATFORM,
+    UNMAPPED,
+)
+from accounting.kit.pages.permissions import (
+    leads,
+    visitor_of,
+)
+from accounting.months.pages.contest_texts import CONTEST_TONES
+from accounting.months.reads.contests import contests_of
+from accounting.months.reads.entries import waiting_of_statements
+from accounting.months.reads.lines import (
+    Booking,
+    BookingError,
+    booking_of,
+)
+from accounting.months.reads.method_text import method_sentences
+from accounting.months.reads.periods import (
+    data_since,
+    overrides_of,
+)
+from accounting.months.reads.statement_document import document
+from accounting.months.reads.statement_table import parts_table
+from accounting.months.reads.statements import (
+    StatementRow,
+    statement_row,
+)
+from accounting.months.tasks.periods import previous_period
 
 RESERVED = (PLATFORM, UNMAPPED)
 
@@ -62,7 +78,7 @@ def statement(request: HttpRequest, team: str, period: str) -> HttpResponse:
         "waiting": waiting_of_statements(booking, [team]),
         "may_read_twins": visitor.scope.sees_all,
     }
-    return render(request, "accounting/statement.html", context)
+    return render(request, "months/statement.html", context)
 
 
 def _booking(period: str, revision: str) -> Booking | None:

@@ -8,15 +8,25 @@ from typing import Any
 from django.db import connection
 from psycopg import sql
 
-from accounting.models import ChargeLine, RunningLine
-from accounting.queries.finance.months.charges import (
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+)
+from accounting.months.models.charge import (
+    ChargeLine,
+    RunningLine,
+)
+from accounting.months.reads.charges import (
     DIMENSIONS,
     ChargeError,
     ChargeRow,
     column_of,
 )
-from accounting.queries.finance.months.lines import Booking, bookings_between
-from accounting.queries.paging import ALL_ROWS, Key, Seek
+from accounting.months.reads.lines import (
+    Booking,
+    bookings_between,
+)
 
 _READ = (*DIMENSIONS.values(), "ms", "charge")
 NOT_OF_DAYS = ("credit", "adjustment", "rounding")

@@ -11,8 +11,8 @@ from typing import Any
 from django.db import connection
 from psycopg import sql
 
-from accounting.domain.billing.charge_lines import FIELDS
-from accounting.queries.finance.months.lines import Booking
+from accounting.core.charge_lines import FIELDS
+from accounting.months.reads.lines import Booking
 
 NAMES = {"day": "billing_on"}  # of a field in reports, where it is another one
 MEASURES = frozenset({"rate", "fx", "ms", "raw", "charge"})

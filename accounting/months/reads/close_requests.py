@@ -6,9 +6,15 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from accounting.models import CloseRequest, CloseRequestState
-from accounting.queries.database_clock import database_now
-from accounting.queries.finance.months.revisions import in_effect, next_revision
+from accounting.kit.reads.database_clock import database_now
+from accounting.months.models.close_request import (
+    CloseRequest,
+    CloseRequestState,
+)
+from accounting.months.reads.revisions import (
+    in_effect,
+    next_revision,
+)
 
 LIFETIME = timedelta(hours=1)
 """A request that no worker has closed by then expires: later, facts may be others."""

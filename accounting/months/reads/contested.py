@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from accounting.domain.billing.charge_lines import KIND_TITLES
-from accounting.models import ChargeLine, Contested, RunningLine
-from accounting.queries.finance.months.lines import Booking
-from accounting.queries.finance.months.statement_document import (
+from accounting.core.charge_lines import KIND_TITLES
+from accounting.months.models.charge import (
+    ChargeLine,
+    RunningLine,
+)
+from accounting.months.models.contest import Contested
+from accounting.months.reads.lines import Booking
+from accounting.months.reads.statement_document import (
     PARTS,
     StatementDocument,
     document,
 )
-from accounting.queries.finance.months.statements import StatementRow
+from accounting.months.reads.statements import StatementRow
 
 PART_TITLES = {
     "usage": "",

@@ -7,18 +7,18 @@ from decimal import Decimal
 
 from django.db.models import Case, IntegerField, QuerySet, Value, When
 
-from accounting.access import Scope
-from accounting.domain.core.money import Money
+from accounting.access.scope import Scope
+from accounting.core.money import Money
 from accounting.kit.rows import TextOrNull, column, derived, listed
-from accounting.models import (
+from accounting.months.models.contest import (
     AnswerKind,
     Contest,
     ContestAct,
     Contested,
     ContestState,
     ContestStep,
-    Entry,
 )
+from accounting.months.models.entry import Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,14 @@ from typing import Any
 from django.db import connection
 from psycopg import sql
 
-from accounting.domain.billing.charge_lines import KEY_FIELDS
-from accounting.queries.finance.months.lines import Booking
-from accounting.queries.paging import ALL_ROWS, Key, Seek
-from accounting.rating.line_text_sql import key_text
+from accounting.core.charge_lines import KEY_FIELDS
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+)
+from accounting.months.reads.lines import Booking
+from accounting.months.sql.line_text_sql import key_text
 
 _WITHOUT = frozenset({"team", "profile", "price_currency", "rate", "status"})
 GROUP = tuple(name for name in KEY_FIELDS if name not in _WITHOUT)

@@ -7,11 +7,21 @@ from datetime import date
 from django.db.models import CharField, Exists, F, Func, OuterRef, Value
 from django.db.models.query import QuerySet
 
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.core.billing_calendar import months_later
-from accounting.models import Entry, EntryKind, PeriodRevision, RunningLine
-from accounting.queries.finance.months.lines import Booking
-from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
+from accounting.core.billing_calendar import months_later
+from accounting.core.charge_lines import PLATFORM
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+    seek_rows,
+)
+from accounting.months.models.charge import RunningLine
+from accounting.months.models.entry import (
+    Entry,
+    EntryKind,
+)
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.lines import Booking
 
 
 def entry_rows(

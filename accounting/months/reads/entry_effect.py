@@ -4,13 +4,21 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.core.money import Money, minor_places
-from accounting.domain.core.rounding import half_even
-from accounting.models import Statement, Team
-from accounting.queries.finance.months.entries import waiting_entries
-from accounting.queries.finance.months.lines import Booking, BookingError, booking_of
-from accounting.queries.finance.months.payers import NAMES
+from accounting.access.models.organisation import Team
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.money import (
+    Money,
+    minor_places,
+)
+from accounting.core.rounding import half_even
+from accounting.months.models.period import Statement
+from accounting.months.reads.entries import waiting_entries
+from accounting.months.reads.lines import (
+    Booking,
+    BookingError,
+    booking_of,
+)
+from accounting.months.reads.payers import NAMES
 
 NONE = Decimal(0)
 

@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from accounting.models import PeriodRevision
+from accounting.months.models.period import PeriodRevision
 
 # What a booking is computed from. Prices and mapping change usage: their hours are rolled up.
 _TABLES = (

@@ -10,8 +10,15 @@ from hashlib import sha256
 
 from django.conf import settings
 
-from accounting.models import ChargeLine, PeriodRevision, RunningLine, Statement
-from accounting.queries.finance.months.revisions import (
+from accounting.months.models.charge import (
+    ChargeLine,
+    RunningLine,
+)
+from accounting.months.models.period import (
+    PeriodRevision,
+    Statement,
+)
+from accounting.months.reads.revisions import (
     in_effect,
     revisions,
     revisions_of,

@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 
-from accounting.domain.billing.methods import METHODS, Base, Method, Spread
+from accounting.months.rules.methods import (
+    METHODS,
+    Base,
+    Method,
+    Spread,
+)
 
 _PAID = {
     Base.ALLOCATION: "A team pays for the time its pods held GPUs: used, not used and unknown.",

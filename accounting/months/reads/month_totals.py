@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 
-from accounting.access import Scope
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.core.money import NOTHING, Money
-from accounting.models import Statement, Team
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.money import (
+    NOTHING,
+    Money,
+)
+from accounting.months.models.period import Statement
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,15 @@ Leads read those of their teams, finance all.
 from dataclasses import dataclass
 from typing import Any
 
-from accounting.access import Scope
-from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
-from accounting.models import PeriodRevision, Team
-from accounting.queries.finance.months.lines import Booking
-from accounting.queries.teams.teams import known_teams
+from accounting.access.models.organisation import Team
+from accounting.access.reads.teams import known_teams
+from accounting.access.scope import Scope
+from accounting.core.charge_lines import (
+    PLATFORM,
+    UNMAPPED,
+)
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.lines import Booking
 
 NAMES = {PLATFORM: "Platform", UNMAPPED: "Unmapped"}
 

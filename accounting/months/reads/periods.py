@@ -10,15 +10,25 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q, Sum
 
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.billing.methods import DEFAULT_METHOD
-from accounting.domain.core.billing_calendar import months_later
-from accounting.domain.core.money import Money
-from accounting.models import BillingPeriod, PeriodRevision, Statement
-from accounting.queries.finance.months.lines import Booking
-from accounting.queries.finance.months.revisions import reopened, revisions
-from accounting.queries.ledger_ends import first_billing_day
-from accounting.rating.billing_settings import billing_day, midnight
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    midnight,
+)
+from accounting.core.billing_calendar import months_later
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.money import Money
+from accounting.metering.reads.ledger_ends import first_billing_day
+from accounting.months.models.period import (
+    BillingPeriod,
+    PeriodRevision,
+    Statement,
+)
+from accounting.months.reads.lines import Booking
+from accounting.months.reads.revisions import (
+    reopened,
+    revisions,
+)
+from accounting.months.rules.methods import DEFAULT_METHOD
 
 
 class PeriodState(StrEnum):

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from accounting.domain.core.read_once import read_once
-from accounting.models import PeriodRevision
+from accounting.core.read_once import read_once
+from accounting.months.models.period import PeriodRevision
 
 
 @read_once

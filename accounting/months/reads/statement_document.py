@@ -11,15 +11,25 @@ from decimal import Decimal
 from operator import attrgetter
 from typing import Any
 
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.core.decimal_text import plain
-from accounting.domain.core.ledger_line import HELD_STATES
-from accounting.domain.core.money import NOTHING, Money, split_list
-from accounting.queries.finance.months.charges import ChargeRow, charge_rows
-from accounting.queries.finance.months.corrections import correction_rows
-from accounting.queries.finance.months.entries import EntryNote, entry_notes
-from accounting.queries.finance.months.lines import Booking
-from accounting.queries.finance.months.statements import StatementRow
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.decimal_text import plain
+from accounting.core.ledger_line import HELD_STATES
+from accounting.core.money import (
+    NOTHING,
+    Money,
+    split_list,
+)
+from accounting.months.reads.charges import (
+    ChargeRow,
+    charge_rows,
+)
+from accounting.months.reads.corrections import correction_rows
+from accounting.months.reads.entries import (
+    EntryNote,
+    entry_notes,
+)
+from accounting.months.reads.lines import Booking
+from accounting.months.reads.statements import StatementRow
 
 ENTRY_KINDS = ("credit", "adjustment")
 CAUSES = {

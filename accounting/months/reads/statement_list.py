@@ -4,16 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from accounting.domain.core.money import Money
-from accounting.domain.reports.efficiency import StateTimes
-from accounting.models import PeriodRevision, Statement
-from accounting.queries.finance.months.lines import Booking
-from accounting.queries.finance.months.payers import (
+from accounting.core.efficiency import StateTimes
+from accounting.core.money import Money
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+    seek_rows,
+)
+from accounting.months.models.period import (
+    PeriodRevision,
+    Statement,
+)
+from accounting.months.reads.lines import Booking
+from accounting.months.reads.payers import (
     Payer,
     payer_of,
     payers_of_booking,
 )
-from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
 
 
 @dataclass(frozen=True, slots=True)

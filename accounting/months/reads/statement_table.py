@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.core.money import NOTHING, Money
-from accounting.queries.finance.months.statement_document import Item
-from accounting.queries.finance.months.statements import StatementRow
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.money import (
+    NOTHING,
+    Money,
+)
+from accounting.months.reads.statement_document import Item
+from accounting.months.reads.statements import StatementRow
 
 
 @dataclass(frozen=True, slots=True)

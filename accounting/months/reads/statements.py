@@ -3,18 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accounting.access import Scope
-from accounting.domain.core.money import Money
-from accounting.domain.reports.efficiency import StateTimes
-from accounting.models import Statement, Team
-from accounting.queries.finance.months.lines import Booking
-from accounting.queries.finance.months.payers import (
+from accounting.access.models.organisation import Team
+from accounting.access.reads.teams import known_teams
+from accounting.access.scope import Scope
+from accounting.core.efficiency import StateTimes
+from accounting.core.money import Money
+from accounting.months.models.period import Statement
+from accounting.months.reads.lines import Booking
+from accounting.months.reads.payers import (
     NAMES,
     Payer,
     payer_of,
     payers_of_booking,
 )
-from accounting.queries.teams.teams import known_teams
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access import Scope
-from accounting.domain.billing.close_checks import CONFIRM_WITHIN
+from accounting.access.scope import Scope
+from accounting.months.rules.close_checks import CONFIRM_WITHIN
 
 # The newest request of each kind and month, as pages offer it, unless it is confirmed, too old, of
 # an earlier revision or the visitor's own.

@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 from typing import Any
 
-from accounting.domain.core.decimal_text import plain
+from accounting.core.decimal_text import plain
 
 CONFIRM_WITHIN = timedelta(hours=24)
 REASON_LENGTHS = range(10, 201)  # characters, after spaces at both ends are removed

@@ -4,14 +4,14 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.core.decimal_text import plain
-from accounting.queries.finance.months.charges import DIMENSIONS
-from accounting.serializers.row import (
+from accounting.core.decimal_text import plain
+from accounting.kit.serializers.row import (
     GpuHoursField,
     Members,
     MoneyField,
     RowSerializer,
 )
+from accounting.months.reads.charges import DIMENSIONS
 
 
 class ChargeRowSerializer(RowSerializer):

@@ -5,10 +5,14 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.billing.charge_lines import PLATFORM
+from accounting.access.models.organisation import Team
+from accounting.core.charge_lines import PLATFORM
 from accounting.kit import texts
-from accounting.models import Team
-from accounting.serializers.row import MoneyField, RowSerializer, SecondsField
+from accounting.kit.serializers.row import (
+    MoneyField,
+    RowSerializer,
+    SecondsField,
+)
 
 FIRST_YEAR, LAST_YEAR = 1970, 8999
 

@@ -4,7 +4,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.serializers.row import MoneyField, RowSerializer
+from accounting.kit.serializers.row import (
+    MoneyField,
+    RowSerializer,
+)
 
 
 class MethodSerializer(RowSerializer):

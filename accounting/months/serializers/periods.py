@@ -4,8 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.billing.close_checks import RULES
-from accounting.serializers.row import (
+from accounting.kit.serializers.row import (
     GpuHoursField,
     MoneyField,
     PayableField,
@@ -13,6 +12,7 @@ from accounting.serializers.row import (
     SecondsField,
     TextOrNullField,
 )
+from accounting.months.rules.close_checks import RULES
 
 
 class PeriodSerializer(RowSerializer):

@@ -6,18 +6,18 @@ from typing import Any
 from rest_framework import serializers
 
 from accounting.kit import texts
-from accounting.queries.finance.months.statement_document import (
-    CAUSES,
-    Item,
-    StatementDocument,
-)
-from accounting.serializers.row import (
+from accounting.kit.serializers.row import (
     GpuHoursField,
     Members,
     MoneyField,
     PayableField,
     RowSerializer,
     TextOrNullField,
+)
+from accounting.months.reads.statement_document import (
+    CAUSES,
+    Item,
+    StatementDocument,
 )
 
 LABELS = {

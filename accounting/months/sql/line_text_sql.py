@@ -1,9 +1,9 @@
 """The text of a line, as its id and the hash of a close read it, in SQL (money.md M12, M29).
 
-The rule over values is `accounting/domain/billing/charge_lines.py`; a test compares both.
+The rule over values is `accounting/core/charge_lines.py`; a test compares both.
 """
 
-from accounting.domain.billing.charge_lines import KEY_FIELDS
+from accounting.core.charge_lines import KEY_FIELDS
 
 
 def line_text(alias: str) -> str:

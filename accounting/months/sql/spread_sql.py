@@ -1,8 +1,11 @@
 """The platform's lines divided over teams by their weights, exactly (money.md M23)."""
 
-from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
-from accounting.domain.billing.methods import Spread
-from accounting.rating.largest_remainder_sql import largest_remainder
+from accounting.core.charge_lines import (
+    PLATFORM,
+    UNMAPPED,
+)
+from accounting.metering.sql.largest_remainder_sql import largest_remainder
+from accounting.months.rules.methods import Spread
 
 RAW_UNITS = 10**16  # raw amounts have 16 places
 RAW_UNIT = "0.0000000000000001"  # one of them: a product is exact, a quotient is not

@@ -6,23 +6,30 @@ from typing import Any
 
 from django.db import transaction
 
-from accounting.booking import compute, store
-from accounting.booking.hours import divide_at_close
-from accounting.booking.locking import hold_booking, hold_usage
-from accounting.booking.payers import payers_of
-from accounting.booking.periods import (
+from accounting.kit.failpoints import reach
+from accounting.months.models.charge import RunningLine
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks import (
+    compute,
+    store,
+)
+from accounting.months.tasks.hours import divide_at_close
+from accounting.months.tasks.locking import (
+    hold_booking,
+    hold_usage,
+)
+from accounting.months.tasks.payers import payers_of
+from accounting.months.tasks.periods import (
     PeriodError,
     PeriodTerms,
     latest_closed,
     next_to_close,
 )
-from accounting.booking.running import (
+from accounting.months.tasks.running import (
     book_running,
     is_first_open,
     running_revision,
 )
-from accounting.failpoints import reach
-from accounting.models import PeriodRevision, RunningLine
 
 Checks = Callable[[str], list[dict[str, Any]]]
 

@@ -6,8 +6,13 @@ before: never of the order of rows or of earlier computations.
 
 from django.db import connection
 
-from accounting.booking import corrections, entries, own_lines, statements
-from accounting.booking.periods import PeriodTerms
+from accounting.months.tasks import (
+    corrections,
+    entries,
+    own_lines,
+    statements,
+)
+from accounting.months.tasks.periods import PeriodTerms
 
 _TABLES = """
 CREATE TEMPORARY TABLE booking_line (

@@ -2,9 +2,9 @@
 
 from django.db import connection
 
-from accounting.booking.periods import PeriodTerms
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.core.interval import HOUR_MS
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.interval import HOUR_MS
+from accounting.months.tasks.periods import PeriodTerms
 
 _SIDES = f"""
 INSERT INTO booking_line (kind, team, billing_on, raw, charge, reference)

@@ -4,18 +4,19 @@ from datetime import datetime
 
 from django.db import transaction
 
-from accounting.booking.locking import hold_booking
-from accounting.booking.periods import (
+from accounting.access.reads.billing_settings import billing_day
+from accounting.metering.models.usage import UsageDay
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.entries import waiting_entries
+from accounting.months.reads.inputs import inputs_now
+from accounting.months.tasks.locking import hold_booking
+from accounting.months.tasks.periods import (
     first_day,
     next_period,
     next_to_close,
     previous_period,
 )
-from accounting.booking.running import book_running
-from accounting.models import PeriodRevision, UsageDay
-from accounting.queries.finance.months.entries import waiting_entries
-from accounting.queries.finance.months.inputs import inputs_now
-from accounting.rating.billing_settings import billing_day
+from accounting.months.tasks.running import book_running
 
 
 def book_changed(now: datetime) -> list[str]:

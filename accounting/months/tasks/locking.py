@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from accounting.locks import lock
+from accounting.kit.locks import lock
 
 LOCK_SPACE = "booking"
 

@@ -9,13 +9,25 @@ from decimal import Decimal
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import QueryCanceled
 
-from accounting.booking import compute, entries, own_lines
-from accounting.booking.periods import PeriodTerms
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.billing.methods import METHODS, Base, Method, Spread
-from accounting.domain.core.billing_calendar import DayRange, months_later
-from accounting.rating.billing_settings import billing_day
-from accounting.rating.largest_remainder_sql import half_even
+from accounting.access.reads.billing_settings import billing_day
+from accounting.core.billing_calendar import (
+    DayRange,
+    months_later,
+)
+from accounting.core.charge_lines import PLATFORM
+from accounting.metering.sql.largest_remainder_sql import half_even
+from accounting.months.rules.methods import (
+    METHODS,
+    Base,
+    Method,
+    Spread,
+)
+from accounting.months.tasks import (
+    compute,
+    entries,
+    own_lines,
+)
+from accounting.months.tasks.periods import PeriodTerms
 
 NOTHING = Decimal("0.000000")
 MOST_ROWS = 150_000  # of usage by day: about ten seconds

@@ -1,6 +1,7 @@
 """What the teams of a month are called when it is closed (money.md M29, M33)."""
 
-from accounting.models import PeriodRevision, Team
+from accounting.access.models.organisation import Team
+from accounting.months.models.period import PeriodRevision
 
 Payers = dict[str, dict[str, str]]
 

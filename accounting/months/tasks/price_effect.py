@@ -12,20 +12,33 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.booking import compute, own_lines
-from accounting.booking.periods import (
+from accounting.access.models.organisation import Team
+from accounting.core.charge_lines import (
+    PLATFORM,
+    UNMAPPED,
+)
+from accounting.kit.reads.selection import stored_period
+from accounting.months.tasks import (
+    compute,
+    own_lines,
+)
+from accounting.months.tasks.periods import (
     PeriodTerms,
     closed_revisions,
     first_day,
     next_to_close,
 )
-from accounting.domain.billing.charge import split_charges
-from accounting.domain.billing.charge_lines import PLATFORM, UNMAPPED
-from accounting.domain.billing.price_placing import place
-from accounting.models import PriceKind, Team, UnitPrice
-from accounting.queries.selection import stored_period
-from accounting.rating import line_sql, price_change_sql
-from accounting.rating.charge_sql import parameters
+from accounting.prices.models.price import (
+    PriceKind,
+    UnitPrice,
+)
+from accounting.prices.rules.charge import split_charges
+from accounting.prices.rules.price_placing import place
+from accounting.prices.sql import (
+    line_sql,
+    price_change_sql,
+)
+from accounting.prices.sql.charge_sql import parameters
 
 HOUR = timedelta(hours=1)
 _LINES = line_sql.own_lines(

@@ -4,19 +4,27 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
-from accounting.audit import SYSTEM, Actor, act
-from accounting.booking import compute, store
-from accounting.booking.checks.of_close import causes_to_store
-from accounting.booking.hours import divide_running
-from accounting.booking.locking import hold_booking
-from accounting.booking.periods import (
+from accounting.kit.audit import (
+    SYSTEM,
+    Actor,
+    act,
+)
+from accounting.months.models.charge import RunningLine
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.inputs import inputs_now
+from accounting.months.tasks import (
+    compute,
+    store,
+)
+from accounting.months.tasks.checks.of_close import causes_to_store
+from accounting.months.tasks.hours import divide_running
+from accounting.months.tasks.locking import hold_booking
+from accounting.months.tasks.periods import (
     PeriodError,
     PeriodTerms,
     next_to_close,
     previous_period,
 )
-from accounting.models import PeriodRevision, RunningLine
-from accounting.queries.finance.months.inputs import inputs_now
 
 
 def book_running(

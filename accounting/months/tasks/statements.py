@@ -2,9 +2,9 @@
 
 from django.db import connection
 
-from accounting.booking.periods import PeriodTerms
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.rating.largest_remainder_sql import half_even
+from accounting.core.charge_lines import PLATFORM
+from accounting.metering.sql.largest_remainder_sql import half_even
+from accounting.months.tasks.periods import PeriodTerms
 
 ENTRY_KINDS = "('credit', 'adjustment')"
 _MONEY = f"""

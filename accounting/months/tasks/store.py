@@ -5,9 +5,16 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge_lines import FIELDS, CloseHeader, close_hash
-from accounting.models import PeriodRevision
-from accounting.rating.line_text_sql import line_id, line_text
+from accounting.core.charge_lines import (
+    FIELDS,
+    CloseHeader,
+    close_hash,
+)
+from accounting.months.models.period import PeriodRevision
+from accounting.months.sql.line_text_sql import (
+    line_id,
+    line_text,
+)
 
 _FIELDS = ", ".join(FIELDS)
 TEXTS_AT_ONCE = 20_000

@@ -6,15 +6,15 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.booking import store
-from accounting.booking.corrections import OWN_KINDS
-from accounting.booking.own_lines import MICRO_RAW
-from accounting.booking.periods import previous_period
-from accounting.booking.statements import ENTRY_KINDS
-from accounting.domain.core.interval import HOUR_MS
-from accounting.models import PeriodRevision
-from accounting.rating.largest_remainder_sql import half_even
-from accounting.rating.line_text_sql import line_id
+from accounting.core.interval import HOUR_MS
+from accounting.metering.sql.largest_remainder_sql import half_even
+from accounting.months.models.period import PeriodRevision
+from accounting.months.sql.line_text_sql import line_id
+from accounting.months.tasks import store
+from accounting.months.tasks.corrections import OWN_KINDS
+from accounting.months.tasks.own_lines import MICRO_RAW
+from accounting.months.tasks.periods import previous_period
+from accounting.months.tasks.statements import ENTRY_KINDS
 
 MOST = 20  # violations of one rule
 

@@ -4,9 +4,16 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.audit import Actor, act
-from accounting.ingest.evidence.workloads import resolve_pods
-from accounting.models import Binding, Cluster, Team
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks.evidence.workloads import resolve_pods
 
 
 def rebind(*_: object) -> int:

@@ -10,21 +10,30 @@ from django.core.exceptions import ValidationError
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from accounting.actions.sign_in_attempts import record
-from accounting.actions.sign_outs import end_sessions, password_links
-from accounting.actions.tokens import revoke_all
-from accounting.audit import Actor, act
-from accounting.kit.outcomes import Refused
-from accounting.locks import lock
-from accounting.models import (
+from accounting.access.models.account import SignInOutcome
+from accounting.access.models.organisation import (
     Membership,
     OrganisationRole,
     Person,
-    SignInOutcome,
     Team,
     TeamRole,
 )
-from accounting.queries.setup.people import administrators, role_word
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.kit.locks import lock
+from accounting.kit.outcomes import Refused
+from accounting.organization.actions.sign_in_attempts import record
+from accounting.organization.actions.sign_outs import (
+    end_sessions,
+    password_links,
+)
+from accounting.organization.actions.tokens import revoke_all
+from accounting.organization.reads.people import (
+    administrators,
+    role_word,
+)
 
 ROLES = {
     "admin": OrganisationRole.ADMIN,

@@ -2,8 +2,8 @@
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from accounting.audit import act
-from accounting.models import Person
+from accounting.access.models.organisation import Person
+from accounting.kit.audit import act
 
 FIELDS = ("theme", "density", "timezone")
 

@@ -20,10 +20,14 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from accounting.audit import act
-from accounting.locks import lock
-from accounting.models import SignInLimit, SignInOutcome, SignInRecord
-from accounting.queries.database_clock import database_now
+from accounting.access.models.account import (
+    SignInLimit,
+    SignInOutcome,
+    SignInRecord,
+)
+from accounting.kit.audit import act
+from accounting.kit.locks import lock
+from accounting.kit.reads.database_clock import database_now
 
 PAUSE = timedelta(minutes=15)  # attempts of a limit are counted from the first one on
 BURST = PAUSE  # failures of one account that are closer together are one row

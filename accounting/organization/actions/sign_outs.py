@@ -8,7 +8,7 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from accounting.models import Account
+from accounting.access.models.account import Account
 
 
 def end_sessions(user: AbstractBaseUser) -> None:

@@ -2,10 +2,17 @@
 
 from django.core.exceptions import ValidationError
 
-from accounting.audit import Actor, act
-from accounting.domain.billing.team_names import name_fault, other_name, slug_fault
+from accounting.access.models.organisation import Team
+from accounting.access.rules import (
+    name_fault,
+    other_name,
+    slug_fault,
+)
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
 from accounting.kit.outcomes import Refused
-from accounting.models import Team
 
 COLOUR_SLOTS = 8  # product: at most eight colors that can be distinguished
 

@@ -5,13 +5,10 @@ from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError
-from django.db.models import Q
-from django.db.models.functions import Now
-from django.utils import timezone
 
-from accounting.audit import act
+from accounting.access.models.organisation import ApiToken
+from accounting.kit.audit import act
 from accounting.kit.outcomes import Refused
-from accounting.models import ApiToken
 
 SCOPES = (
     "read:usage",
@@ -73,7 +70,6 @@ SCOPES = (
 )
 LONGEST = timedelta(days=365)
 USUAL = timedelta(days=90)
-NOTED_EVERY = timedelta(minutes=1)  # at most one write a minute for a token in use
 
 
 def create_token(
@@ -121,16 +117,3 @@ def revoke_all(owner: AbstractBaseUser) -> list[str]:
     names = list(found.values_list("name", flat=True))
     found.delete()
     return names
-
-
-def note_use(token: ApiToken) -> None:
-    """Store when a token was last used, to the minute.
-
-    Args:
-        token: as just read. Nothing is written while the last use that it shows is recent.
-    """
-    known = token.last_used_at
-    if known is not None and timezone.now() - known < NOTED_EVERY:
-        return
-    is_older = Q(last_used_at__isnull=True) | Q(last_used_at__lt=Now() - NOTED_EVERY)
-    ApiToken.objects.filter(is_older, pk=token.pk).update(last_used_at=Now())

@@ -3,7 +3,7 @@
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 
-from accounting.management.arguments import WrongUse
+from accounting.kit.commands.arguments import WrongUse
 
 
 def user_named(name: str) -> AbstractBaseUser:

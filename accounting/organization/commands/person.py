@@ -10,16 +10,19 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.urls import reverse
 
-from accounting.actions.people import (
+from accounting.access.models.organisation import TeamRole
+from accounting.kit.audit import SYSTEM
+from accounting.kit.commands.output import (
+    WRONG_USE,
+    write_rows,
+)
+from accounting.kit.outcomes import Refused
+from accounting.organization.actions.people import (
     ROLES,
     password_ticket,
     save_person,
 )
-from accounting.audit import SYSTEM
-from accounting.kit.outcomes import Refused
-from accounting.management.output import WRONG_USE, write_rows
-from accounting.models import TeamRole
-from accounting.queries.setup.people import person_rows
+from accounting.organization.reads.people import person_rows
 
 REASON = "manage.py person"
 

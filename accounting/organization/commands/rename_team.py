@@ -6,10 +6,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.actions.teams import rename_reserved
-from accounting.audit import SYSTEM
+from accounting.kit.audit import SYSTEM
+from accounting.kit.commands.output import (
+    HIDDEN,
+    WRONG_USE,
+)
 from accounting.kit.outcomes import Refused
-from accounting.management.output import HIDDEN, WRONG_USE
+from accounting.organization.actions.teams import rename_reserved
 
 
 class Command(BaseCommand):

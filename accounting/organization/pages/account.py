@@ -8,20 +8,31 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 
-from accounting.actions.preferences import set_preferences
-from accounting.actions.sign_in_attempts import TooManyAttemptsError, count_guess
-from accounting.actions.tokens import (
+from accounting.access.rights import SIGNED_IN
+from accounting.kit.audit import act
+from accounting.kit.outcomes import Refused
+from accounting.kit.pages.permissions import (
+    posted,
+    signed_in,
+    visitor_of,
+)
+from accounting.organization.actions.preferences import set_preferences
+from accounting.organization.actions.sign_in_attempts import (
+    TooManyAttemptsError,
+    count_guess,
+)
+from accounting.organization.actions.tokens import (
     create_token,
     revoke_all,
     revoke_token,
 )
-from accounting.audit import act
-from accounting.forms import PasswordForm, PreferencesForm, TokenForm
-from accounting.kit.outcomes import Refused
-from accounting.queries.setup.people import sign_ins_of
-from accounting.queries.setup.tokens import token_rows
-from accounting.rights import SIGNED_IN
-from accounting.web.permissions import posted, signed_in, visitor_of
+from accounting.organization.forms import (
+    PasswordForm,
+    PreferencesForm,
+    TokenForm,
+)
+from accounting.organization.reads.people import sign_ins_of
+from accounting.organization.reads.tokens import token_rows
 
 NEW_TOKEN = "new-token"  # noqa: S105  # where the session keeps a secret until it is shown
 
@@ -54,7 +65,7 @@ def _page(
         "sign_ins": sign_ins_of(request.user.get_username()),
     }
     status = 422 if any(one.errors for one in shown) else 200
-    return render(request, "accounting/account.html", context, status=status)
+    return render(request, "organization/account.html", context, status=status)
 
 
 @posted(SIGNED_IN, belongs_to="account")

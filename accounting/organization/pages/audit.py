@@ -8,26 +8,33 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase, QueryDict
 from django.shortcuts import render
 
-from accounting.domain.core.billing_calendar import midnight
-from accounting.queries.audit.entries import (
+from accounting.access.rights import AUDIT
+from accounting.core.billing_calendar import midnight
+from accounting.kit.pages.downloads import csv_streamed
+from accounting.kit.pages.paging import size_of
+from accounting.kit.pages.permissions import (
+    Visitor,
+    page,
+    visitor_of,
+)
+from accounting.organization.pages.audit_text import (
+    SHOWN_LINES,
+    group_of,
+    grouped,
+    names_now,
+)
+from accounting.organization.pages.audit_words import kind_label
+from accounting.organization.reads.audit_entries import (
     AuditFilter,
     AuditRow,
     audit_rows,
     head,
     kinds,
 )
-from accounting.rights import AUDIT
-from accounting.serializers.audit import AUDIT_COLUMNS, AuditSerializer
-from accounting.views.audit_text import (
-    SHOWN_LINES,
-    group_of,
-    grouped,
-    names_now,
+from accounting.organization.serializers.audit import (
+    AUDIT_COLUMNS,
+    AuditSerializer,
 )
-from accounting.views.audit_words import kind_label
-from accounting.web.downloads import csv_streamed
-from accounting.web.paging import size_of
-from accounting.web.permissions import Visitor, page, visitor_of
 
 CHUNK = 200  # lines read at a time: about one page of groups
 MOST_SHOWN = 200  # entries of a page, those of its last group aside
@@ -63,7 +70,7 @@ def audit(request: HttpRequest) -> HttpResponseBase:
         "head": head(),
         "csv": f"?{csv.urlencode()}",
     }
-    return render(request, "accounting/audit.html", context)
+    return render(request, "organization/audit.html", context)
 
 
 def _groups(

@@ -13,9 +13,15 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from accounting.models import Cluster, Team
-from accounting.queries.audit.entries import AuditRow
-from accounting.views.audit_words import ACTIONS, OUTCOMES, STEPS, kind_label
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import Cluster
+from accounting.organization.pages.audit_words import (
+    ACTIONS,
+    OUTCOMES,
+    STEPS,
+    kind_label,
+)
+from accounting.organization.reads.audit_entries import AuditRow
 
 LONGEST = 200  # characters of one value
 MOST_LINES = 1_000  # of one group

@@ -10,9 +10,12 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from accounting.models import AuditLink
-from accounting.queries.audit.chain_checks import history_tables
-from accounting.queries.paging import Key, Seek
+from accounting.kit.models.audit import AuditLink
+from accounting.kit.reads.paging import (
+    Key,
+    Seek,
+)
+from accounting.organization.reads.chain_checks import history_tables
 
 CHUNK = 1_000  # links read at a time
 # long values, shown on other pages

@@ -5,7 +5,7 @@ from typing import Any
 from django.apps import apps
 from pghistory.models import Event
 
-from accounting.queries.audit.invariant import Check
+from accounting.kit.reads.invariant import Check
 
 
 def audit_checks() -> list[Check]:

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
-from accounting.models import Membership, TeamRole
+from accounting.access.models.organisation import (
+    Membership,
+    TeamRole,
+)
 
 
 @dataclass(frozen=True, slots=True)

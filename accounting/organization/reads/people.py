@@ -5,12 +5,14 @@ from datetime import datetime
 
 from django.contrib.auth import get_user_model
 
-from accounting.models import (
+from accounting.access.models.account import (
+    SignInOutcome,
+    SignInRecord,
+)
+from accounting.access.models.organisation import (
     Membership,
     OrganisationRole,
     Person,
-    SignInOutcome,
-    SignInRecord,
     TeamRole,
 )
 

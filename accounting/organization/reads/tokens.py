@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from accounting.models import ApiToken
+from accounting.access.models.organisation import ApiToken
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from rest_framework import serializers
 
-from accounting.serializers.row import RowSerializer
+from accounting.kit.serializers.row import RowSerializer
 
 
 class _AtField(serializers.DateTimeField):

@@ -4,15 +4,21 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.domain.billing.team_names import (
+from accounting.access.models.organisation import (
+    BindingKind,
+    Team,
+)
+from accounting.access.rules import (
     name_fault,
     other_name,
     other_slug,
     slug_fault,
 )
-from accounting.domain.core.written_text import glob_fault
-from accounting.models import BindingKind, Team
-from accounting.queries.selection import SelectionError, parse_instant
+from accounting.core.written_text import glob_fault
+from accounting.kit.reads.selection import (
+    SelectionError,
+    parse_instant,
+)
 
 
 class TeamBodySerializer(serializers.Serializer[Any]):

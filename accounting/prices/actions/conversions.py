@@ -5,10 +5,13 @@ from decimal import Decimal
 
 from babel.numbers import list_currencies
 
-from accounting.audit import Actor, act
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
 from accounting.kit.inputs import body, reason, value
 from accounting.kit.outcomes import Done, Refused
-from accounting.models import ConversionRate
+from accounting.prices.models.conversion import ConversionRate
 
 PLACES = Decimal("1E-10")
 LARGEST = Decimal(10) ** 10

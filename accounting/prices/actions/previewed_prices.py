@@ -7,13 +7,21 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.db import models
 
-from accounting.actions.finance.entries import Preview
-from accounting.actions.finance.prices import PriceError, set_unit_price
-from accounting.actions.idempotency import LONGEST_KEY, KeyReused, digest_of, once
-from accounting.locks import lock
-from accounting.models import UnitPrice
-from accounting.queries.database_clock import database_now
-from accounting.sources.catalogue import normal_model
+from accounting.kit.actions import (
+    LONGEST_KEY,
+    KeyReused,
+    digest_of,
+    once,
+)
+from accounting.kit.locks import lock
+from accounting.kit.preview import Preview
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.sources.catalogue import normal_model
+from accounting.prices.actions.prices import (
+    PriceError,
+    set_unit_price,
+)
+from accounting.prices.models.price import UnitPrice
 
 _BESIDE = ("reason", "source_note")  # may be corrected without another preview
 

@@ -7,14 +7,20 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from accounting.actions.finance.price_import import (
+from accounting.kit.audit import act
+from accounting.prices.actions.price_import import (
     ImportOptions,
     check_price_file,
     import_price_file,
 )
-from accounting.audit import act
-from accounting.domain.billing.price_offers import Offer, PriceFileError
-from accounting.models import DraftState, PriceDraft
+from accounting.prices.models.price_draft import (
+    DraftState,
+    PriceDraft,
+)
+from accounting.prices.rules.price_offers import (
+    Offer,
+    PriceFileError,
+)
 
 
 class DraftEndedError(Exception):

@@ -11,40 +11,67 @@ from hashlib import sha256
 from babel.numbers import list_currencies
 from django.db import IntegrityError
 
-from accounting.actions.finance.import_lists import (
+from accounting.access.reads.billing_settings import (
+    billing_at,
+    billing_remembered,
+)
+from accounting.core.interval import (
+    to_instant,
+    to_ms,
+)
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.kit.locks import lock
+from accounting.kit.reads.database_clock import database_now
+from accounting.kit.reads.dimensions import LIFECYCLES
+from accounting.kit.reads.selection import parse_instant
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+)
+from accounting.metering.rules.units.mig_profiles import (
+    fault_of,
+    normal,
+)
+from accounting.metering.sources.catalogue import normal_model
+from accounting.prices.actions.import_lists import (
     Lists,
     chosen_list,
     list_fault,
     lists_known,
     lists_of,
 )
-from accounting.actions.finance.prices import BORDER_MS, reprice
-from accounting.audit import Actor, act
-from accounting.domain.billing.model_spelling import Spelling
-from accounting.domain.billing.price_doubts import DatedPrice
-from accounting.domain.billing.price_file import (
+from accounting.prices.actions.prices import (
+    BORDER_MS,
+    reprice,
+)
+from accounting.prices.models.price import (
+    PriceKind,
+    PriceList,
+    UnitPrice,
+)
+from accounting.prices.reads.price_doubts import price_doubts
+from accounting.prices.rules.model_spelling import Spelling
+from accounting.prices.rules.price_doubts import DatedPrice
+from accounting.prices.rules.price_file import (
     MOST_ROWS,
     aliases_of,
     columns_of,
     rows_of,
 )
-from accounting.domain.billing.price_import import PICKS, Booked, judge
-from accounting.domain.billing.price_offers import (
+from accounting.prices.rules.price_import import (
+    PICKS,
+    Booked,
+    judge,
+)
+from accounting.prices.rules.price_offers import (
     Offer,
     PriceFileError,
     Rules,
     offers_of,
 )
-from accounting.domain.core.interval import to_instant, to_ms
-from accounting.domain.units.mig_profiles import fault_of, normal
-from accounting.locks import lock
-from accounting.models import Cluster, Gpu, PriceKind, PriceList, UnitPrice
-from accounting.queries.database_clock import database_now
-from accounting.queries.dimensions import LIFECYCLES
-from accounting.queries.price_doubts import price_doubts
-from accounting.queries.selection import parse_instant
-from accounting.rating.billing_settings import billing_at, billing_remembered
-from accounting.sources.catalogue import normal_model
 
 Sets = tuple[str, ...]
 LONGEST = {"tier": 253, "source_note": 500}

@@ -2,14 +2,20 @@
 
 from babel.numbers import list_currencies
 
-from accounting.audit import Actor, act
-from accounting.domain.core.written_text import hidden_fault
+from accounting.access.reads.billing_settings import billing_at
+from accounting.core.written_text import hidden_fault
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
 from accounting.kit.inputs import body, reason, value
+from accounting.kit.locks import lock
 from accounting.kit.outcomes import Done, RefusalCode, Refused
-from accounting.locks import lock
-from accounting.models import PriceKind, PriceList
-from accounting.queries.database_clock import database_now
-from accounting.rating.billing_settings import billing_at
+from accounting.kit.reads.database_clock import database_now
+from accounting.prices.models.price import (
+    PriceKind,
+    PriceList,
+)
 
 
 @body("PriceListBody")

@@ -7,14 +7,25 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.audit import Actor, act
-from accounting.domain.billing.price_placing import PriceMeetsError, place
-from accounting.domain.core.interval import to_ms
-from accounting.domain.units.mig_profiles import normal
-from accounting.locks import lock
-from accounting.models import Cluster, PriceKind, PriceList, UnitPrice
-from accounting.rating.billing_settings import billing_at
-from accounting.sources.catalogue import normal_model
+from accounting.access.reads.billing_settings import billing_at
+from accounting.core.interval import to_ms
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.kit.locks import lock
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.units.mig_profiles import normal
+from accounting.metering.sources.catalogue import normal_model
+from accounting.prices.models.price import (
+    PriceKind,
+    PriceList,
+    UnitPrice,
+)
+from accounting.prices.rules.price_placing import (
+    PriceMeetsError,
+    place,
+)
 
 BORDER_MS = 300_000  # windows are five minutes long
 

@@ -14,17 +14,28 @@ from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.actions.finance.price_import import check_price_file, import_price_file
-from accounting.api.once import answered_once
-from accounting.api.rows import ApiView, admin_of
-from accounting.api.schema import KEY, RETRY_AFTER, WRITE_REFUSALS, problems
-from accounting.api.writes import checked_values
-from accounting.domain.billing.price_import import WORDS
-from accounting.domain.billing.price_offers import PriceFileError
-from accounting.queries.selection import SelectionError
-from accounting.rights import PREPARE_PRICES
-from accounting.serializers.finance.price_import import (
+from accounting.access.rights import PREPARE_PRICES
+from accounting.access.scope import scope_of
+from accounting.kit.api.bodies import checked_values
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import (
+    ApiView,
+    admin_of,
+)
+from accounting.kit.api.schema import (
+    KEY,
+    RETRY_AFTER,
+    WRITE_REFUSALS,
+    problems,
+)
+from accounting.kit.reads.selection import SelectionError
+from accounting.prices.actions.price_import import (
+    check_price_file,
+    import_price_file,
+)
+from accounting.prices.rules.price_import import WORDS
+from accounting.prices.rules.price_offers import PriceFileError
+from accounting.prices.serializers.price_import import (
     OfferSerializer,
     PriceImportBodySerializer,
     PriceImportSerializer,

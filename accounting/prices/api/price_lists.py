@@ -4,16 +4,22 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.actions.finance.price_lists import change_price_list
-from accounting.api.once import answered_once
-from accounting.api.rows import RowsView, admin_of
-from accounting.api.schema import takes
-from accounting.api.writes import checked
-from accounting.models import PriceList
-from accounting.queries.finance.price_lists import PriceListRow, price_list_row
-from accounting.serializers.declared import serializer_of
-from accounting.serializers.finance.price_lists import PriceListChangeSerializer
+from accounting.access.scope import scope_of
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import (
+    RowsView,
+    admin_of,
+)
+from accounting.kit.api.schema import takes
+from accounting.kit.serializers.declared import serializer_of
+from accounting.prices.actions.price_lists import change_price_list
+from accounting.prices.models.price import PriceList
+from accounting.prices.reads.price_lists import (
+    PriceListRow,
+    price_list_row,
+)
+from accounting.prices.serializers.price_lists import PriceListChangeSerializer
 
 
 class PriceListView(RowsView):

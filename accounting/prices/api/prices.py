@@ -8,21 +8,42 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.actions.finance.prices import PriceOverlapError, set_unit_price
-from accounting.api.once import answered_once
-from accounting.api.rows import ConflictError, RowsView, admin_of
-from accounting.api.schema import answers, lists, takes
-from accounting.api.writes import checked
-from accounting.booking.price_effect import NewRate, PriceEffect, price_effect
-from accounting.domain.billing.price_doubts import DatedPrice
-from accounting.domain.billing.price_placing import PriceMeetsError
-from accounting.domain.core.money import minor_places
-from accounting.models import PriceKind
-from accounting.queries.price_doubts import booked_prices, price_doubts
-from accounting.queries.teams.directory import price_key, price_rows
-from accounting.rating.billing_settings import billing_at
-from accounting.serializers.finance.prices import (
+from accounting.access.reads.billing_settings import billing_at
+from accounting.access.scope import scope_of
+from accounting.core.money import minor_places
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import (
+    ConflictError,
+    RowsView,
+    admin_of,
+)
+from accounting.kit.api.schema import (
+    answers,
+    lists,
+    takes,
+)
+from accounting.months.tasks.price_effect import (
+    NewRate,
+    PriceEffect,
+    price_effect,
+)
+from accounting.prices.actions.prices import (
+    PriceOverlapError,
+    set_unit_price,
+)
+from accounting.prices.models.price import PriceKind
+from accounting.prices.reads.price_book import (
+    price_key,
+    price_rows,
+)
+from accounting.prices.reads.price_doubts import (
+    booked_prices,
+    price_doubts,
+)
+from accounting.prices.rules.price_doubts import DatedPrice
+from accounting.prices.rules.price_placing import PriceMeetsError
+from accounting.prices.serializers.prices import (
     PriceBodySerializer,
     PriceEffectSerializer,
     PricePreviewBodySerializer,

@@ -9,23 +9,29 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.actions.finance.import_lists import list_number
-from accounting.actions.finance.price_import import (
-    ImportOptions,
-    check_price_file,
-    import_price_file,
-)
-from accounting.audit import SYSTEM
-from accounting.domain.billing.price_import import PICKS, WORDS
-from accounting.domain.billing.price_offers import Offer, PriceFileError
-from accounting.management.output import (
+from accounting.kit.audit import SYSTEM
+from accounting.kit.commands.output import (
     FINDING,
     HIDDEN,
     WRONG_USE,
     until_closed,
     write_rows,
 )
-from accounting.serializers.finance.price_import import OfferSerializer
+from accounting.prices.actions.import_lists import list_number
+from accounting.prices.actions.price_import import (
+    ImportOptions,
+    check_price_file,
+    import_price_file,
+)
+from accounting.prices.rules.price_import import (
+    PICKS,
+    WORDS,
+)
+from accounting.prices.rules.price_offers import (
+    Offer,
+    PriceFileError,
+)
+from accounting.prices.serializers.price_import import OfferSerializer
 
 WANTED = ("taken", "same", "filtered")  # nothing that needs a decision
 

@@ -9,7 +9,7 @@ from django.db.models import F, Q
 class ConversionRate(models.Model):
     """A unit of `from_currency` in `to_currency`, from a day on (money.md M16).
 
-    Not inverted and not chained. Written by `actions.conversions`; a rate that was wrong is
+    Not inverted and not chained. Written by `prices.actions.conversions`; a rate that was wrong is
     corrected, never deleted.
     """
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
-from accounting.models.organisation import validity
+from accounting.access.models.organisation import validity
 
 
 class PriceKind(models.TextChoices):
@@ -44,8 +44,8 @@ class UnitPrice(models.Model):
 
     Which list it is in does not matter for matching. Empty `profile`, `lifecycle`, `tier` and a
     missing cluster match anything; if several rows match, the one that sets the most applies,
-    with ties in the order cluster, profile, lifecycle, tier. Written by `actions.prices`; ended,
-    never deleted.
+    with ties in the order cluster, profile, lifecycle, tier. Written by `prices.actions.prices`;
+    ended, never deleted.
     """
 
     kind = models.CharField(

@@ -19,8 +19,8 @@ class DraftState(models.TextChoices):
 class PriceDraft(models.Model):
     """The file of a price list, and how it is read (money.md M19). Kept for good.
 
-    Written by `actions.price_drafts`. Which of its prices are taken is found when it is opened:
-    the price book may have changed since.
+    Written by `prices.actions.price_drafts`. Which of its prices are taken is found when it is
+    opened: the price book may have changed since.
     """
 
     text = models.TextField()

@@ -4,12 +4,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from accounting.booking.price_effect import NewRate, list_effect
-from accounting.domain.billing.price_import import WORDS
-from accounting.domain.billing.price_offers import Offer
-from accounting.domain.core.money import minor_places
-from accounting.models import Cluster, Gpu, PriceKind
-from accounting.web.permissions import Visitor
+from accounting.core.money import minor_places
+from accounting.kit.pages.permissions import Visitor
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+)
+from accounting.months.tasks.price_effect import (
+    NewRate,
+    list_effect,
+)
+from accounting.prices.models.price import PriceKind
+from accounting.prices.rules.price_import import WORDS
+from accounting.prices.rules.price_offers import Offer
 
 SHOWN = 500  # rows; those that need a decision come first
 SAID = {

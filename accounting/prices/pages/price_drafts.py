@@ -7,23 +7,36 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting import rights
-from accounting.actions.finance.price_drafts import (
+from accounting.access import rights
+from accounting.kit.pages.permissions import (
+    FORM,
+    page,
+    visitor_of,
+)
+from accounting.prices.actions.price_drafts import (
     DraftEndedError,
     discard_draft,
     save_draft,
 )
-from accounting.actions.finance.price_import import check_price_file, digest_of
-from accounting.domain.billing.price_offers import Offer, PriceFileError
-from accounting.models import DraftState, PriceDraft
-from accounting.serializers.finance.price_import import import_options
-from accounting.views.finance.prices.price_check import check_context
-from accounting.views.finance.prices.price_forms import (
+from accounting.prices.actions.price_import import (
+    check_price_file,
+    digest_of,
+)
+from accounting.prices.models.price_draft import (
+    DraftState,
+    PriceDraft,
+)
+from accounting.prices.pages.price_check import check_context
+from accounting.prices.pages.price_forms import (
     PriceDraftForm,
     saved_text,
     sentence_of,
 )
-from accounting.web.permissions import FORM, page, visitor_of
+from accounting.prices.rules.price_offers import (
+    Offer,
+    PriceFileError,
+)
+from accounting.prices.serializers.price_import import import_options
 
 
 @page(rights.PREPARE_PRICES, FORM)
@@ -102,7 +115,7 @@ def _page(
             start = {"reason": draft.reason, "seen": digest_of(offers)}
             context["confirm"] = form or PriceDraftForm(initial=start)
             context |= check_context(visitor, offers)
-    return render(request, "accounting/price_draft.html", context, status=status)
+    return render(request, "prices/price_draft.html", context, status=status)
 
 
 def _offers(draft: PriceDraft) -> list[Offer]:

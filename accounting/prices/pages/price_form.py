@@ -10,22 +10,44 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.actions.finance.entries import Preview
-from accounting.actions.finance.previewed_prices import price_seen, set_previewed_price
-from accounting.actions.finance.prices import PriceError
-from accounting.booking.price_effect import NewRate, PriceEffect, price_effect
-from accounting.domain.billing.price_doubts import DatedPrice
-from accounting.domain.core.billing_calendar import midnight
-from accounting.domain.core.money import minor_places
-from accounting.forms import PriceForm, tomorrow
-from accounting.models import PriceKind, PriceList, UnitPrice
-from accounting.queries.gpus.models import first_seen, models_in_use
-from accounting.queries.price_doubts import booked_prices, price_doubts
-from accounting.queries.teams.directory import price_rows
-from accounting.queries.usage.facets import values_held
-from accounting.views.finance.prices.price_spelling import doubts_of
-from accounting.web.page_state import PageState
-from accounting.web.permissions import Visitor, admin_form, visitor_of
+from accounting.core.billing_calendar import midnight
+from accounting.core.money import minor_places
+from accounting.kit.forms import tomorrow
+from accounting.kit.pages.permissions import (
+    Visitor,
+    admin_form,
+    visitor_of,
+)
+from accounting.kit.preview import Preview
+from accounting.months.tasks.price_effect import (
+    NewRate,
+    PriceEffect,
+    price_effect,
+)
+from accounting.prices.actions.previewed_prices import (
+    price_seen,
+    set_previewed_price,
+)
+from accounting.prices.actions.prices import PriceError
+from accounting.prices.forms import PriceForm
+from accounting.prices.models.price import (
+    PriceKind,
+    PriceList,
+    UnitPrice,
+)
+from accounting.prices.pages.price_spelling import doubts_of
+from accounting.prices.reads.gpu_models import (
+    first_seen,
+    models_in_use,
+)
+from accounting.prices.reads.price_book import price_rows
+from accounting.prices.reads.price_doubts import (
+    booked_prices,
+    price_doubts,
+)
+from accounting.prices.rules.price_doubts import DatedPrice
+from accounting.usage.pages.page_state import PageState
+from accounting.usage.reads.facets import values_held
 
 
 @admin_form
@@ -177,4 +199,4 @@ def _form(
         else None,
     }
     status = 422 if form.errors else 200
-    return render(request, "accounting/price_form.html", context, status=status)
+    return render(request, "prices/price_form.html", context, status=status)

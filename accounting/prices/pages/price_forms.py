@@ -5,10 +5,16 @@ from typing import Any
 
 from django import forms
 
-from accounting.domain.billing.price_import import PICKS
-from accounting.domain.billing.price_offers import Offer
-from accounting.forms import REASON, AccessibleForm
-from accounting.models import PriceKind, PriceList
+from accounting.kit.forms import (
+    REASON,
+    AccessibleForm,
+)
+from accounting.prices.models.price import (
+    PriceKind,
+    PriceList,
+)
+from accounting.prices.rules.price_import import PICKS
+from accounting.prices.rules.price_offers import Offer
 
 _REPEATED = {
     "map": ("Columns", "FIELD=COLUMN, one per line, such as per_gpu_hour=USD:spot."),

@@ -11,24 +11,34 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting import rights
-from accounting.actions.finance.price_drafts import prepare_draft
-from accounting.actions.finance.price_import import (
+from accounting.access import rights
+from accounting.kit.pages.permissions import (
+    FORM,
+    page,
+    visitor_of,
+)
+from accounting.prices.actions.price_drafts import prepare_draft
+from accounting.prices.actions.price_import import (
     check_price_file,
     digest_of,
     import_price_file,
 )
-from accounting.domain.billing.price_offers import Offer, PriceFileError
-from accounting.serializers.finance.price_import import import_options, text_of
-from accounting.views.finance.prices.price_check import check_context
-from accounting.views.finance.prices.price_forms import (
+from accounting.prices.pages.price_check import check_context
+from accounting.prices.pages.price_forms import (
     OPTIONS,
     PriceFileForm,
     PriceImportForm,
     saved_text,
     sentence_of,
 )
-from accounting.web.permissions import FORM, page, visitor_of
+from accounting.prices.rules.price_offers import (
+    Offer,
+    PriceFileError,
+)
+from accounting.prices.serializers.price_import import (
+    import_options,
+    text_of,
+)
 
 
 @page(rights.PREPARE_PRICES, FORM)
@@ -140,4 +150,4 @@ def _page(
     }
     if confirm:
         context |= check_context(visitor, offers)
-    return render(request, "accounting/price_import.html", context, status=status)
+    return render(request, "prices/price_import.html", context, status=status)

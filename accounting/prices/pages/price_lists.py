@@ -7,18 +7,21 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.actions.finance.price_lists import (
+from accounting.kit.outcomes import Refused
+from accounting.kit.pages.permissions import (
+    admin_form,
+    visitor_of,
+)
+from accounting.prices.actions.price_lists import (
     CreatePriceList,
     change_price_list,
     create_price_list,
 )
-from accounting.kit.outcomes import Refused
-from accounting.models import PriceList
-from accounting.views.finance.prices.price_forms import (
+from accounting.prices.models.price import PriceList
+from accounting.prices.pages.price_forms import (
     PriceListChangeForm,
     PriceListForm,
 )
-from accounting.web.permissions import admin_form, visitor_of
 
 
 @admin_form
@@ -58,4 +61,4 @@ def _answered(
             return redirect("prices")
     status = 422 if request.method == "POST" else 200
     context = {"form": form, "known": known}
-    return render(request, "accounting/price_list_form.html", context, status=status)
+    return render(request, "prices/price_list_form.html", context, status=status)

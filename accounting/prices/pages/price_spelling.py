@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from accounting.domain.core.billing_calendar import midnight
-from accounting.queries.gpus.models import ModelInUse, first_seen, unpriced_before
-from accounting.web.permissions import Visitor
+from accounting.core.billing_calendar import midnight
+from accounting.kit.pages.permissions import Visitor
+from accounting.prices.reads.gpu_models import (
+    ModelInUse,
+    first_seen,
+    unpriced_before,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from accounting.charts import lanes
-from accounting.charts.lanes import LaneSpan, Tick
-from accounting.queries.teams.directory import PriceRow
-from accounting.templatetags import units
-from accounting.views.gpus.holders import LaneRow
-from accounting.web.figures import Key
-from accounting.web.permissions import Visitor
+from accounting.fleet.pages.holders import LaneRow
+from accounting.kit.charts import lanes
+from accounting.kit.charts.lanes import (
+    LaneSpan,
+    Tick,
+)
+from accounting.kit.pages.permissions import Visitor
+from accounting.kit.tags import units
+from accounting.prices.reads.price_book import PriceRow
+from accounting.usage.pages.figures import Key
 
 MOST_PAST = MOST_AHEAD = timedelta(days=365)
 LEAST_PAST = timedelta(days=28)

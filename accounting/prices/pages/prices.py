@@ -6,13 +6,31 @@ from datetime import datetime
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.models import DraftState, PriceDraft, PriceKind
-from accounting.queries.finance.price_lists import price_list_rows
-from accounting.queries.gpus.models import first_seen_by_model, models_in_use
-from accounting.queries.teams.directory import PriceRow, price_rows
-from accounting.views.price_timeline import price_timeline
-from accounting.web.paging import ListPage, page_of, paged, size_of
-from accounting.web.permissions import signed_in, visitor_of
+from accounting.kit.pages.paging import (
+    ListPage,
+    page_of,
+    paged,
+    size_of,
+)
+from accounting.kit.pages.permissions import (
+    signed_in,
+    visitor_of,
+)
+from accounting.prices.models.price import PriceKind
+from accounting.prices.models.price_draft import (
+    DraftState,
+    PriceDraft,
+)
+from accounting.prices.pages.price_timeline import price_timeline
+from accounting.prices.reads.gpu_models import (
+    first_seen_by_model,
+    models_in_use,
+)
+from accounting.prices.reads.price_book import (
+    PriceRow,
+    price_rows,
+)
+from accounting.prices.reads.price_lists import price_list_rows
 
 
 @signed_in
@@ -51,7 +69,7 @@ def price_list(request: HttpRequest) -> HttpResponse:
         else [],
         "currency": visitor.billing.currency,
     }
-    return render(request, "accounting/prices.html", context)
+    return render(request, "prices/prices.html", context)
 
 
 def _models_of(

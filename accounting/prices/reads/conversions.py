@@ -4,11 +4,16 @@ from datetime import date
 from decimal import Decimal
 from typing import Annotated
 
-from accounting.access import Scope
-from accounting.domain.core.decimal_text import plain
+from accounting.access.scope import Scope
+from accounting.core.decimal_text import plain
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+    seek_rows,
+)
 from accounting.kit.rows import column, listed
-from accounting.models import ConversionRate
-from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
+from accounting.prices.models.conversion import ConversionRate
 
 
 @listed("ConversionRate")

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 from django.db import connection
 
-from accounting.rating.charge_sql import unpriced_sum
-from accounting.rating.states_sql import held
+from accounting.metering.sql.states_sql import held
+from accounting.prices.sql.charge_sql import unpriced_sum
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,19 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from accounting.domain.billing.conversion import conversion_of
-from accounting.domain.billing.price_doubts import (
+from accounting.access.reads.billing_settings import (
+    billing_at,
+    billing_day,
+)
+from accounting.prices.models.conversion import ConversionRate
+from accounting.prices.models.price import UnitPrice
+from accounting.prices.rules.conversion import conversion_of
+from accounting.prices.rules.price_doubts import (
     DatedPrice,
     KnownPrices,
     PriceDoubt,
     doubt_of,
 )
-from accounting.models import ConversionRate, UnitPrice
-from accounting.rating.billing_settings import billing_at, billing_day
 
 
 def price_doubts(

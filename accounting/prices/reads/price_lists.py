@@ -2,10 +2,18 @@
 
 from django.db.models import Count
 
-from accounting.access import Scope
+from accounting.access.scope import Scope
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+    seek_rows,
+)
 from accounting.kit.rows import column, listed
-from accounting.models import PriceKind, PriceList
-from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
+from accounting.prices.models.price import (
+    PriceKind,
+    PriceList,
+)
 
 
 @listed("ListOfPrices")

@@ -1,16 +1,29 @@
 """Conversion rates: read by everybody who reads prices, set by finance."""
 
-from accounting.access import Scope
-from accounting.actions.finance.conversions import SetConversion, set_conversion_rate
-from accounting.queries.finance.conversions import (
+from accounting.access.rights import (
+    SET_CONVERSIONS,
+    SIGNED_IN,
+)
+from accounting.access.scope import Scope
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Seek,
+)
+from accounting.kit.resources.resource import (
+    Filters,
+    Resource,
+    Verb,
+)
+from accounting.prices.actions.conversions import (
+    SetConversion,
+    set_conversion_rate,
+)
+from accounting.prices.reads.conversions import (
     ConversionRow,
     conversion_key,
     conversion_row,
     conversion_rows,
 )
-from accounting.queries.paging import ALL_ROWS, Seek
-from accounting.resources.resource import Filters, Resource, Verb
-from accounting.rights import SET_CONVERSIONS, SIGNED_IN
 
 
 def _read(scope: Scope, filters: Filters, seek: Seek = ALL_ROWS) -> list[ConversionRow]:

@@ -1,19 +1,32 @@
 """Price lists: read by everybody who reads prices, created by administrators.
 
-A list is changed by PATCH: `accounting/api/finance/price_book/price_lists.py`.
+A list is changed by PATCH: `accounting/prices/api/price_lists.py`.
 """
 
-from accounting.access import Scope
-from accounting.actions.finance.price_lists import CreatePriceList, create_price_list
-from accounting.queries.finance.price_lists import (
+from accounting.access.rights import (
+    ADMINISTRATION,
+    SIGNED_IN,
+)
+from accounting.access.scope import Scope
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Seek,
+)
+from accounting.kit.resources.resource import (
+    Filters,
+    Resource,
+    Verb,
+)
+from accounting.prices.actions.price_lists import (
+    CreatePriceList,
+    create_price_list,
+)
+from accounting.prices.reads.price_lists import (
     PriceListRow,
     price_list_key,
     price_list_row,
     price_list_rows,
 )
-from accounting.queries.paging import ALL_ROWS, Seek
-from accounting.resources.resource import Filters, Resource, Verb
-from accounting.rights import ADMINISTRATION, SIGNED_IN
 
 
 def _read(scope: Scope, filters: Filters, seek: Seek = ALL_ROWS) -> list[PriceListRow]:

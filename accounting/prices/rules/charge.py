@@ -8,9 +8,17 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.money import Cell, Money, split_list
-from accounting.domain.core.rounding import Key, half_even, split_money
+from accounting.core.interval import HOUR_MS
+from accounting.core.money import (
+    Cell,
+    Money,
+    split_list,
+)
+from accounting.core.rounding import (
+    Key,
+    half_even,
+    split_money,
+)
 
 
 def raw_of(milliseconds: int, rate: Decimal) -> Fraction:

@@ -1,6 +1,6 @@
 """Which conversion applies to a price's currency on a billing day (money.md M16).
 
-This is the rule over values. `accounting/rating/conversion_sql.py` says the same in SQL; a test
+This is the rule over values. `accounting/prices/sql/conversion_sql.py` says the same in SQL; a test
 compares both on random tables.
 """
 

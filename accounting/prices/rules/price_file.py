@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from accounting.domain.billing.price_offers import (
+from accounting.prices.rules.price_offers import (
     FIELDS,
     PRICE,
     Columns,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
-from accounting.domain.billing.price_offers import Offer
+from accounting.prices.rules.price_offers import Offer
 
 WORDS = (
     *("filtered", "no_count", "no_price", "bad_number", "bad_currency", "bad_date"),

@@ -1,6 +1,6 @@
 """Which price applies to some GPU time (rules.md N24, N26, N27).
 
-This is the rule over values. `accounting/rating/price_sql.py` says the same in SQL, for facts
+This is the rule over values. `accounting/prices/sql/price_sql.py` says the same in SQL, for facts
 and rollups; a test compares both on random price books.
 """
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 
-from accounting.domain.billing.model_spelling import Spelling
-from accounting.domain.billing.price_advice import (
+from accounting.prices.rules.model_spelling import Spelling
+from accounting.prices.rules.price_advice import (
     LARGEST,
     PLACES,
     date_advice,

@@ -5,20 +5,31 @@ from typing import Any
 from babel.numbers import list_currencies
 from rest_framework import serializers
 
-from accounting.actions.finance.prices import PriceError, check_price, check_price_list
-from accounting.domain.units.mig_profiles import fault_of, normal
-from accounting.models import Cluster, PriceKind, PriceList
-from accounting.queries.dimensions import LIFECYCLES
-from accounting.rating.billing_settings import billing_at
-from accounting.serializers.directory import InstantField
-from accounting.serializers.row import (
+from accounting.access.reads.billing_settings import billing_at
+from accounting.kit.reads.dimensions import LIFECYCLES
+from accounting.kit.serializers.row import (
     GpuHoursField,
     IsoField,
     MoneyField,
     RowSerializer,
     TextOrNullField,
 )
-from accounting.sources.catalogue import normal_model
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.units.mig_profiles import (
+    fault_of,
+    normal,
+)
+from accounting.metering.sources.catalogue import normal_model
+from accounting.organization.serializers.directory import InstantField
+from accounting.prices.actions.prices import (
+    PriceError,
+    check_price,
+    check_price_list,
+)
+from accounting.prices.models.price import (
+    PriceKind,
+    PriceList,
+)
 
 SET_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26
 

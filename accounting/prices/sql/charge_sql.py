@@ -1,7 +1,7 @@
 """SQL that rollups and reports share: time x price, and facts joined with what prices them.
 
 Money is milliseconds x rate, exact and in currency-milliseconds ("raw"), wherever it is asked
-for; `accounting/domain/billing/charge.py` rounds it. Rows of facts and rollups that are priced
+for; `accounting/prices/rules/charge.py` rounds it. Rows of facts and rollups that are priced
 have `rate` and `gpu_rate`, NULL where no price matches.
 
 Team, tier, lifecycle and price are those valid when a window started (rules.md N24, N26). They
@@ -15,11 +15,26 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.read_once import read_once
-from accounting.domain.intensity.measures import MEASURES, PEAKS
-from accounting.rating.billing_settings import billing_day, billing_remembered, midnight
-from accounting.rating.price_sql import COST_PRICE, LINE_PRICE, OWN_PRICE
-from accounting.rating.states_sql import STATE_COLUMNS, held, sums
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    billing_remembered,
+    midnight,
+)
+from accounting.core.read_once import read_once
+from accounting.metering.rules.intensity.measures import (
+    MEASURES,
+    PEAKS,
+)
+from accounting.metering.sql.states_sql import (
+    STATE_COLUMNS,
+    held,
+    sums,
+)
+from accounting.prices.sql.price_sql import (
+    COST_PRICE,
+    LINE_PRICE,
+    OWN_PRICE,
+)
 
 KEY_COLUMNS = (
     "billing_on",

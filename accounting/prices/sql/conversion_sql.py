@@ -1,9 +1,9 @@
 """The conversion of a price's currency into the billing currency, in SQL (money.md M16).
 
-`accounting/domain/billing/conversion.py` is the same rule over values.
+`accounting/prices/rules/conversion.py` is the same rule over values.
 """
 
-from accounting.domain.billing.conversion import OLDEST_DAYS
+from accounting.prices.rules.conversion import OLDEST_DAYS
 
 
 def fx(currency: str, day: str, into: str = "%(currency)s") -> str:

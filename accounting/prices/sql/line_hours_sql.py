@@ -6,10 +6,10 @@ its day, those of the same time. A line without any, and an entry, is in the fir
 
 from collections.abc import Sequence
 
-from accounting.domain.billing.charge_lines import PLATFORM
-from accounting.domain.core.ledger_line import STATES
-from accounting.rating.largest_remainder_sql import largest_remainder
-from accounting.rating.line_sql import dated
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.ledger_line import STATES
+from accounting.metering.sql.largest_remainder_sql import largest_remainder
+from accounting.prices.sql.line_sql import dated
 
 _TIME = (
     *("kind", "team", "billing_on", "cluster", "namespace", "workload_kind"),

@@ -6,9 +6,13 @@ names instead of ids. Amounts are exact: milliseconds x rate x conversion.
 
 from collections.abc import Sequence
 
-from accounting.domain.billing.charge_lines import KEY_FIELDS, PLATFORM, UNMAPPED
-from accounting.domain.core.ledger_line import STATES
-from accounting.rating import conversion_sql
+from accounting.core.charge_lines import (
+    KEY_FIELDS,
+    PLATFORM,
+    UNMAPPED,
+)
+from accounting.core.ledger_line import STATES
+from accounting.prices.sql import conversion_sql
 
 OWN_FIELDS = (*KEY_FIELDS[:-1], "fx", "ms", "raw", "status")
 """Columns of an own line: no charge yet, no correction, no entry."""

@@ -4,9 +4,9 @@ Rows have the columns of `usage_day` that `line_sql.dated` reads: the time at th
 negative, that at the new one positive. So their lines are what a booking would change.
 """
 
-from accounting.domain.core.ledger_line import STATES
-from accounting.rating.charge_sql import with_prices
-from accounting.rating.price_sql import (
+from accounting.core.ledger_line import STATES
+from accounting.prices.sql.charge_sql import with_prices
+from accounting.prices.sql.price_sql import (
     LINE_PRICE_WITHOUT,
     OWN_PRICE_WITHOUT,
     matches,

@@ -1,6 +1,6 @@
 """Which price applies to a row of time, in SQL (rules.md N24, N26, N27; money.md M14).
 
-The only SQL that finds prices; `accounting/domain/billing/price_match.py` is the same rule over
+The only SQL that finds prices; `accounting/prices/rules/price_match.py` is the same rule over
 values. Time is a row with the columns model, cluster_id, profile, lifecycle and tier, and `at`,
 the start of its windows; a price is a row with those columns of `accounting_unitprice`.
 """

@@ -8,41 +8,56 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from accounting.actions.bindings import rebind
-from accounting.actions.kube_state_jobs import set_accepted
-from accounting.actions.resources import set_resources
-from accounting.actions.teams import free_slot
-from accounting.audit import Actor, act
-from accounting.configuration.apply_accounts import account_of
-from accounting.configuration.apply_budgets import set_budget
-from accounting.configuration.apply_prices import set_conversions, set_prices
-from accounting.configuration.fields import LONG_AGO
-from accounting.configuration.replaced_rows import ends_of, replace_rows
-from accounting.configuration.schema import (
+from accounting.access.models.organisation import (
+    Billing,
+    Binding,
+    LabelPurpose,
+    LabelSpelling,
+    Membership,
+    Team,
+    TeamRole,
+)
+from accounting.access.reads.billing_settings import (
+    billing_at,
+    billing_day,
+    midnight,
+)
+from accounting.core import billing_calendar
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.actions.kube_state_jobs import set_accepted
+from accounting.metering.actions.resources import set_resources
+from accounting.metering.models.cluster import (
+    Cluster,
+    SharePolicy,
+    SharePolicyName,
+    Source,
+)
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.tasks.evidence import node_lifecycles
+from accounting.metering.tasks.retirement import retire
+from accounting.organization.actions.bindings import rebind
+from accounting.organization.actions.teams import free_slot
+from accounting.setup.tasks.apply_accounts import account_of
+from accounting.setup.tasks.apply_budgets import set_budget
+from accounting.setup.tasks.apply_prices import (
+    set_conversions,
+    set_prices,
+)
+from accounting.setup.tasks.fields import LONG_AGO
+from accounting.setup.tasks.replaced_rows import (
+    ends_of,
+    replace_rows,
+)
+from accounting.setup.tasks.schema import (
     BindingSpec,
     Configuration,
     TeamSpec,
 )
-from accounting.configuration.schema_clusters import ClusterSpec
-from accounting.domain.core import billing_calendar
-from accounting.ingest.evidence import node_lifecycles
-from accounting.ingest.retirement import retire
-from accounting.models import (
-    Billing,
-    Binding,
-    Cluster,
-    IngestWindow,
-    LabelPurpose,
-    LabelSpelling,
-    Membership,
-    SharePolicy,
-    SharePolicyName,
-    Source,
-    Team,
-    TeamRole,
-)
-from accounting.queries.database_clock import database_now
-from accounting.rating.billing_settings import billing_at, billing_day, midnight
+from accounting.setup.tasks.schema_clusters import ClusterSpec
 
 
 def apply_configuration(

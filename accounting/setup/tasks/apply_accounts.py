@@ -1,7 +1,7 @@
 """Billing accounts of clusters: their bills are of the cluster as a whole (money.md M42)."""
 
-from accounting.configuration.schema_clusters import ClusterSpec
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
+from accounting.setup.tasks.schema_clusters import ClusterSpec
 
 
 class AccountError(ValueError):

@@ -1,17 +1,18 @@
 """Applies the section `budgets` of a setup file."""
 
-from accounting.actions.finance.budgets import (
+from accounting.access.models.organisation import Team
+from accounting.access.reads.billing_settings import billing_day
+from accounting.budgets.actions.budgets import (
     SetAmount,
     SetBudget,
     change_budget,
     create_budget,
 )
-from accounting.audit import Actor
-from accounting.configuration.schema_budgets import BudgetSpec
-from accounting.models import Budget, Team
-from accounting.queries.database_clock import database_now
-from accounting.queries.finance.budgets.history import ledger_time
-from accounting.rating.billing_settings import billing_day
+from accounting.budgets.models import Budget
+from accounting.budgets.reads.history import ledger_time
+from accounting.kit.audit import Actor
+from accounting.kit.reads.database_clock import database_now
+from accounting.setup.tasks.schema_budgets import BudgetSpec
 
 REASON = "configure"
 

@@ -23,9 +23,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from accounting.domain.core.billing_calendar import midnight
-from accounting.domain.core.written_text import hidden_fault
-from accounting.sources.address import fault_of
+from accounting.core.billing_calendar import midnight
+from accounting.core.written_text import hidden_fault
+from accounting.metering.sources.address import fault_of
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 LONG_AGO = EARLIEST

@@ -17,7 +17,27 @@ from pydantic import (
     model_validator,
 )
 
-from accounting.configuration.fields import (
+from accounting.access.models.organisation import BindingKind
+from accounting.access.rules import (
+    name_fault,
+    other_name,
+    other_slug,
+    slug_fault,
+)
+from accounting.core.billing_calendar import time_zones
+from accounting.core.written_text import glob_fault
+from accounting.kit.reads.dimensions import LIFECYCLES
+from accounting.metering.rules.inventory.label_names import label_name
+from accounting.metering.rules.units.mig_profiles import (
+    fault_of,
+    normal,
+)
+from accounting.metering.rules.units.resources import (
+    is_counted,
+    sanitised,
+)
+from accounting.metering.sources.catalogue import normal_model
+from accounting.setup.tasks.fields import (
     LONG_AGO,
     Border,
     Day,
@@ -35,23 +55,9 @@ from accounting.configuration.fields import (
     refuse_second,
     text_of,
 )
-from accounting.configuration.schema_budgets import BudgetSpec
-from accounting.configuration.schema_clusters import ClusterSpec
-from accounting.configuration.yaml_lines import parse
-from accounting.domain.billing.team_names import (
-    name_fault,
-    other_name,
-    other_slug,
-    slug_fault,
-)
-from accounting.domain.core.billing_calendar import time_zones
-from accounting.domain.core.written_text import glob_fault
-from accounting.domain.inventory.label_names import label_name
-from accounting.domain.units.mig_profiles import fault_of, normal
-from accounting.domain.units.resources import is_counted, sanitised
-from accounting.models import BindingKind
-from accounting.queries.dimensions import LIFECYCLES
-from accounting.sources.catalogue import normal_model
+from accounting.setup.tasks.schema_budgets import BudgetSpec
+from accounting.setup.tasks.schema_clusters import ClusterSpec
+from accounting.setup.tasks.yaml_lines import parse
 
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _PERSON = re.compile(r"[\w.@+-]+")  # Django's rule for user names

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from accounting.configuration.fields import (
+from accounting.budgets.models import BudgetMeasure
+from accounting.setup.tasks.fields import (
     Instant,
     Note,
     Number,
@@ -14,7 +15,6 @@ from accounting.configuration.fields import (
     fault,
     refuse_second,
 )
-from accounting.models import BudgetMeasure
 
 Amount = Annotated[Decimal, Field(gt=0, lt=10**12, decimal_places=6), Number]
 

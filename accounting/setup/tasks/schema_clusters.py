@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from accounting.configuration.fields import (
+from accounting.setup.tasks.fields import (
     Address,
     Instant,
     Number,
@@ -33,7 +33,7 @@ class AccessSpec(Section):
     """How the Kubernetes API of a cluster is reached, in one of three forms.
 
     The paths are not checked here: only workers have the files
-    (`scheduler_view.cluster.access` reads the stored value).
+    (`scheduler_view.clusters.client.access` reads the stored value).
     """
 
     in_cluster: Literal[True] | None = None

@@ -11,19 +11,44 @@ from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.actions.bindings import add_binding, end_binding
-from accounting.domain.core.billing_calendar import midnight
-from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
-from accounting.domain.reports.rows import UNMAPPED, UsageRow
-from accounting.forms import BindingForm, EndForm, tomorrow
-from accounting.models import Binding, BindingKind
-from accounting.queries.teams.directory import binding_rows, unmapped_rows
-from accounting.queries.teams.namespaces import namespace_hints
-from accounting.queries.teams.teams import visible_teams
-from accounting.queries.usage.usage import usage_rows
-from accounting.web.page_state import PageState
-from accounting.web.paging import page_of, paged, size_of
-from accounting.web.permissions import Visitor, admin_form, sees_all, visitor_of
+from accounting.access.models.organisation import (
+    Binding,
+    BindingKind,
+)
+from accounting.access.reads.teams import visible_teams
+from accounting.core.billing_calendar import midnight
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+    to_ms,
+)
+from accounting.core.unmapped import UNMAPPED
+from accounting.kit.forms import (
+    EndForm,
+    tomorrow,
+)
+from accounting.kit.pages.paging import (
+    page_of,
+    paged,
+    size_of,
+)
+from accounting.kit.pages.permissions import (
+    Visitor,
+    admin_form,
+    sees_all,
+    visitor_of,
+)
+from accounting.organization.actions.bindings import (
+    add_binding,
+    end_binding,
+)
+from accounting.organization.reads.directory import binding_rows
+from accounting.organization.reads.namespaces import namespace_hints
+from accounting.teams.forms import BindingForm
+from accounting.usage.pages.page_state import PageState
+from accounting.usage.reads.unmapped import unmapped_rows
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.rules.rows import UsageRow
 
 TRIAL_DAYS = 7
 
@@ -41,7 +66,7 @@ def attribution(request: HttpRequest) -> HttpResponse:
         "unmapped": page_of(unmapped, state.query.get("namespaces", ""), size),
         "can_edit": state.visitor.scope.is_admin,
     }
-    return render(request, "accounting/attribution.html", context)
+    return render(request, "teams/attribution.html", context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +198,7 @@ def binding_end(request: HttpRequest, binding_id: int) -> HttpResponse:
             return redirect("attribution")
     status = 422 if form.errors else 200
     context = {"form": form, "binding": binding}
-    return render(request, "accounting/binding_end.html", context, status=status)
+    return render(request, "teams/binding_end.html", context, status=status)
 
 
 def _form(
@@ -192,4 +217,4 @@ def _form(
         "hints": namespace_hints(str(form["glob"].value() or ""), visitor.scope),
     }
     status = 422 if form.errors else 200
-    return render(request, "accounting/binding_form.html", context, status=status)
+    return render(request, "teams/binding_form.html", context, status=status)

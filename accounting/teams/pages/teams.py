@@ -7,44 +7,68 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.charts import plots
-from accounting.domain.core.money import minor_places
-from accounting.domain.reports.rows import UsageRow
-from accounting.queries.teams.directory import binding_rows
-from accounting.queries.teams.members import member_rows
-from accounting.queries.teams.teams import TeamRef, visible_teams
-from accounting.queries.usage.breakdown import (
-    breakdown,
-    breakdown_of_largest,
-    workload_name,
+from accounting.access.reads.teams import (
+    TeamRef,
+    visible_teams,
 )
-from accounting.queries.usage.coverage import (
-    covered_length_ms,
-    day_coverage,
-    missing_days,
+from accounting.budgets.pages.budget_lines import month_card
+from accounting.core.money import minor_places
+from accounting.fleet.pages import timelines
+from accounting.kit.charts import plots
+from accounting.kit.pages.filters import LABELS
+from accounting.kit.pages.paging import paged
+from accounting.kit.pages.permissions import signed_in
+from accounting.months.pages.month_totals import shown_month
+from accounting.organization.reads.directory import binding_rows
+from accounting.organization.reads.members import member_rows
+from accounting.usage.pages import (
+    figures,
+    shapes,
+    tables,
+    team_tables,
 )
-from accounting.queries.usage.intensity import pointless_workloads, with_intensity
-from accounting.queries.usage.pods import PodStretch, pods_of_workload
-from accounting.queries.usage.ranking import largest
-from accounting.queries.usage.series import use_by_step, week_hours
-from accounting.queries.usage.usage import usage_rows
-from accounting.views import timelines
-from accounting.web import figures, shapes, tables, team_tables
-from accounting.web.columns import (
+from accounting.usage.pages.columns import (
     HARD_COLUMNS,
     TEAM_COLUMNS,
     WORKLOAD_COLUMNS,
     column_choices,
 )
-from accounting.web.filters import LABELS
-from accounting.web.finance.budgets import month_card
-from accounting.web.finance.month_totals import shown_month
-from accounting.web.foreign_teams import leave_out_foreign
-from accounting.web.page_state import PageState
-from accounting.web.paging import paged
-from accounting.web.permissions import signed_in
-from accounting.web.splits import choices, filtering, split_of
-from accounting.web.steps import FREQUENCY, steps_of
+from accounting.usage.pages.foreign_teams import leave_out_foreign
+from accounting.usage.pages.page_state import PageState
+from accounting.usage.pages.splits import (
+    choices,
+    filtering,
+    split_of,
+)
+from accounting.usage.pages.steps import (
+    FREQUENCY,
+    steps_of,
+)
+from accounting.usage.reads.breakdown import (
+    breakdown,
+    breakdown_of_largest,
+    workload_name,
+)
+from accounting.usage.reads.coverage import (
+    covered_length_ms,
+    day_coverage,
+    missing_days,
+)
+from accounting.usage.reads.intensity import (
+    pointless_workloads,
+    with_intensity,
+)
+from accounting.usage.reads.pods import (
+    PodStretch,
+    pods_of_workload,
+)
+from accounting.usage.reads.ranking import largest
+from accounting.usage.reads.series import (
+    use_by_step,
+    week_hours,
+)
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.rules.rows import UsageRow
 
 GROUPS = {"": "By department", "none": "Flat"}
 LISTED = 10  # workloads in the list of idle ones
@@ -82,7 +106,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
         "shown_month": shown_month(state),
         **filtering(state, teams),
     }
-    return render(request, "accounting/teams.html", context)
+    return render(request, "teams/teams.html", context)
 
 
 def _team(state: PageState, slug: str) -> TeamRef:
@@ -146,7 +170,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         ),
         **filtering(state, {slug: ref}, team=slug),
     }
-    return render(request, "accounting/team.html", context)
+    return render(request, "teams/team.html", context)
 
 
 def _workload_colours(
@@ -213,7 +237,7 @@ def workloads(request: HttpRequest, slug: str) -> HttpResponse:
         "page": paged(chosen, state.query.dict()),
         **filtering(state, {slug: ref}, team=slug),
     }
-    return render(request, "accounting/workloads.html", context)
+    return render(request, "teams/workloads.html", context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,4 +274,4 @@ def team_rules(request: HttpRequest, slug: str) -> HttpResponse:
         "members": member_rows(ref.id),
         "rules": [row for row in binding_rows(state.visitor.scope) if row.team == slug],
     }
-    return render(request, "accounting/team_rules.html", context)
+    return render(request, "teams/team_rules.html", context)

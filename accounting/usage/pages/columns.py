@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from accounting.web.addresses import Choice
-from accounting.web.page_state import PageState
+from accounting.kit.pages.addresses import Choice
+from accounting.usage.pages.page_state import PageState
 
 TEAM_COLUMNS = {
     "charge": "Charge",

@@ -5,7 +5,7 @@ The text is the same for any name in the link, so it does not reveal whether a t
 
 from collections.abc import Collection
 
-from accounting.web.page_state import PageState
+from accounting.usage.pages.page_state import PageState
 
 
 def foreign_teams(state: PageState, own: Collection[str]) -> list[str]:

@@ -13,7 +13,8 @@ from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, QueryDict
 
-from accounting.domain.core.billing_calendar import (
+from accounting.access.reads.teams import TeamRef
+from accounting.core.billing_calendar import (
     COMPARISONS,
     DEFAULT_PRESET,
     PRESETS,
@@ -21,21 +22,48 @@ from accounting.domain.core.billing_calendar import (
     compared_with,
     preset_range,
 )
-from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
-from accounting.domain.reports.date_range_parts import RangeError
-from accounting.domain.reports.date_ranges import parse_words, preset_named
-from accounting.queries.clusters import clusters_named
-from accounting.queries.relation.row_limit import MOST_ROWS
-from accounting.queries.selection import FIRST, LAST, Selection
-from accounting.queries.teams.teams import TeamRef
-from accounting.queries.usage.breakdown import Sides
-from accounting.queries.usage.coverage import data_share
-from accounting.queries.usage.series import STEPS
-from accounting.templatetags import units
-from accounting.web.addresses import RANGE_KEYS, Address, Choice
-from accounting.web.filters import LABELS, FilterChip, read, stored, value_label
-from accounting.web.freshness_badge import FreshnessBadge, chip_of
-from accounting.web.permissions import PageMoved, Visitor, visitor_of
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+    to_ms,
+)
+from accounting.kit.pages.addresses import (
+    RANGE_KEYS,
+    Address,
+    Choice,
+)
+from accounting.kit.pages.filters import (
+    LABELS,
+    FilterChip,
+    read,
+    stored,
+    value_label,
+)
+from accounting.kit.pages.permissions import (
+    PageMoved,
+    Visitor,
+    visitor_of,
+)
+from accounting.kit.reads.most_rows import MOST_ROWS
+from accounting.kit.reads.selection import (
+    FIRST,
+    LAST,
+    Selection,
+)
+from accounting.kit.tags import units
+from accounting.metering.pages.freshness_badge import (
+    FreshnessBadge,
+    chip_of,
+)
+from accounting.metering.reads.clusters import clusters_named
+from accounting.usage.reads.breakdown import Sides
+from accounting.usage.reads.coverage import data_share
+from accounting.usage.reads.series import STEPS
+from accounting.usage.rules.date_range_parts import RangeError
+from accounting.usage.rules.date_ranges import (
+    parse_words,
+    preset_named,
+)
 
 LONGEST_DAYS = 366 * 5
 HOURLY_DAYS, DAILY_DAYS = 7, 92  # up to this length charts have hours, and days

@@ -3,13 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounting.charts import bars, grids
-from accounting.charts.bars import BarPart
-from accounting.domain.core.money import Money
-from accounting.domain.reports.hour_of_week import DAYS_OF_WEEK, HOURS_OF_DAY, WeekHour
-from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.domain.reports.totals import ledger_groups
-from accounting.templatetags import units
+from accounting.core.money import Money
+from accounting.kit.charts import (
+    bars,
+    grids,
+)
+from accounting.kit.charts.bars import BarPart
+from accounting.kit.tags import units
+from accounting.usage.rules.hour_of_week import (
+    DAYS_OF_WEEK,
+    HOURS_OF_DAY,
+    WeekHour,
+)
+from accounting.usage.rules.rows import (
+    LedgerRow,
+    UsageRow,
+)
+from accounting.usage.rules.totals import ledger_groups
 
 
 def held_parts(row: UsageRow, largest_ms: int) -> tuple[BarPart, ...]:

@@ -12,12 +12,21 @@ from functools import cached_property
 from django.conf import settings
 from django.http import HttpRequest
 
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import DAY_MS, HOUR_MS, Interval, to_ms
-from accounting.queries.selection import stored_period
-from accounting.templatetags import units
-from accounting.web.addresses import RANGE_KEYS, SPAN_KEY, Choice
-from accounting.web.page_state import PageState
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import (
+    DAY_MS,
+    HOUR_MS,
+    Interval,
+    to_ms,
+)
+from accounting.kit.pages.addresses import (
+    RANGE_KEYS,
+    SPAN_KEY,
+    Choice,
+)
+from accounting.kit.reads.selection import stored_period
+from accounting.kit.tags import units
+from accounting.usage.pages.page_state import PageState
 
 
 @dataclass(frozen=True, slots=True)

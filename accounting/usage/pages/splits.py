@@ -3,17 +3,30 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accounting.domain.core.money import amount_of
-from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import Rounding, rounded_table, total_of
-from accounting.queries.dimensions import PageUse, of_pages
-from accounting.queries.selection import Selection
-from accounting.queries.teams.teams import TeamRef
-from accounting.queries.usage.facets import values_held
-from accounting.queries.usage.usage import usage_rows
-from accounting.web.addresses import Choice
-from accounting.web.filters import LABELS, MENU, facets, value_label, written
-from accounting.web.page_state import PageState
+from accounting.access.reads.teams import TeamRef
+from accounting.core.money import amount_of
+from accounting.kit.pages.addresses import Choice
+from accounting.kit.pages.filters import (
+    LABELS,
+    MENU,
+    facets,
+    value_label,
+    written,
+)
+from accounting.kit.reads.dimensions import (
+    PageUse,
+    of_pages,
+)
+from accounting.kit.reads.selection import Selection
+from accounting.usage.pages.page_state import PageState
+from accounting.usage.reads.facets import values_held
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.rules.rows import UsageRow
+from accounting.usage.rules.totals import (
+    Rounding,
+    rounded_table,
+    total_of,
+)
 
 USUAL = "model"  # left out of the address
 SPLITS = {  # labels by value in the address

@@ -7,13 +7,16 @@ from datetime import date, datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from accounting.charts.plots import TimeAxis
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.domain.core.interval import Interval
-from accounting.queries.usage.coverage import hours_with_data
-from accounting.queries.usage.series import MONTH
-from accounting.templatetags import units
-from accounting.web.page_state import PageState
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
+)
+from accounting.core.interval import Interval
+from accounting.kit.charts.plots import TimeAxis
+from accounting.kit.tags import units
+from accounting.usage.pages.page_state import PageState
+from accounting.usage.reads.coverage import hours_with_data
+from accounting.usage.reads.series import MONTH
 
 MOST_TICKS = 6
 FREQUENCY = {"hour": "Hourly", "day": "Daily", "month": "Monthly"}

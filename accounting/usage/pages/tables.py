@@ -6,12 +6,18 @@ from typing import Any
 
 from django.urls import reverse
 
-from accounting.domain.core.money import amount_of
-from accounting.domain.reports.comparison import Comparison
-from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import Rounding, rounded_table
-from accounting.queries.teams.teams import TeamRef, team_named
-from accounting.queries.usage.breakdown import Mover
+from accounting.access.reads.teams import (
+    TeamRef,
+    team_named,
+)
+from accounting.core.money import amount_of
+from accounting.usage.reads.breakdown import Mover
+from accounting.usage.rules.comparison import Comparison
+from accounting.usage.rules.rows import UsageRow
+from accounting.usage.rules.totals import (
+    Rounding,
+    rounded_table,
+)
 
 Teams = Mapping[str, TeamRef]
 

@@ -6,16 +6,39 @@ from typing import Any
 
 from django.urls import reverse
 
-from accounting.charts.bars import BarPart
-from accounting.domain.core.money import amount_of
-from accounting.domain.reports.comparison import Comparison, average_gpus
-from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import Rounding, rounding_of, total_of
-from accounting.queries.teams.teams import TeamRef, team_named
-from accounting.queries.usage.breakdown import Breakdown, Sides
-from accounting.web.paging import ListPage, paged
-from accounting.web.shapes import held_parts, held_text
-from accounting.web.tables import Sorter, Teams, ordered
+from accounting.access.reads.teams import (
+    TeamRef,
+    team_named,
+)
+from accounting.core.money import amount_of
+from accounting.kit.charts.bars import BarPart
+from accounting.kit.pages.paging import (
+    ListPage,
+    paged,
+)
+from accounting.usage.pages.shapes import (
+    held_parts,
+    held_text,
+)
+from accounting.usage.pages.tables import (
+    Sorter,
+    Teams,
+    ordered,
+)
+from accounting.usage.reads.breakdown import (
+    Breakdown,
+    Sides,
+)
+from accounting.usage.rules.comparison import (
+    Comparison,
+    average_gpus,
+)
+from accounting.usage.rules.rows import UsageRow
+from accounting.usage.rules.totals import (
+    Rounding,
+    rounding_of,
+    total_of,
+)
 
 LISTED = 10  # teams on the overview; the list of teams has all
 NO_DEPARTMENT = "No department"

@@ -3,23 +3,33 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import Interval, to_ms
-from accounting.domain.core.money import minor_places
-from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import total_of
+from accounting.access.reads.teams import (
+    TeamRef,
+    team_named,
+    visible_teams,
+)
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import (
+    Interval,
+    to_ms,
+)
+from accounting.core.money import minor_places
 from accounting.kit.texts import instant
-from accounting.queries.data_health.unobserved import (
+from accounting.usage.pages.page_state import PageState
+from accounting.usage.pages.tables import (
+    WorkloadLine,
+    workload_lines,
+)
+from accounting.usage.reads.ranking import largest
+from accounting.usage.reads.unobserved import (
     DataGap,
     data_gaps,
     newest_day,
     unobserved_gpus,
 )
-from accounting.queries.teams.teams import TeamRef, team_named, visible_teams
-from accounting.queries.usage.ranking import largest
-from accounting.queries.usage.usage import usage_rows
-from accounting.web.page_state import PageState
-from accounting.web.tables import WorkloadLine, workload_lines
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.rules.rows import UsageRow
+from accounting.usage.rules.totals import total_of
 
 DAYS = 7  # of the list of workloads
 LISTED = 10

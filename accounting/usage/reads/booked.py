@@ -10,15 +10,26 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from accounting.domain.billing.charge_lines import FIELDS, PLATFORM
-from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
-from accounting.queries.dimensions import (
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    billing_remembered,
+    midnight,
+)
+from accounting.core.charge_lines import (
+    FIELDS,
+    PLATFORM,
+)
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+    to_ms,
+)
+from accounting.kit.reads.dimensions import (
     BY_NAME,
     StoredIn,
     named,
 )
-from accounting.queries.relation.families import lines_with_family
-from accounting.queries.selection import (
+from accounting.kit.reads.selection import (
     FIRST,
     LAST,
     Amounts,
@@ -27,17 +38,13 @@ from accounting.queries.selection import (
     is_on_days,
     is_on_hours,
 )
-from accounting.queries.usage.closed_months import (
+from accounting.prices.sql.line_hours_sql import IS_LATER
+from accounting.usage.reads.closed_months import (
     ClosedMonth,
     closed_months,
     days_of,
 )
-from accounting.rating.billing_settings import (
-    billing_day,
-    billing_remembered,
-    midnight,
-)
-from accounting.rating.line_hours_sql import IS_LATER
+from accounting.usage.reads.relation.families import lines_with_family
 
 _CLOSED_DAY = "u.billing_on <@ %(b_closed)s::datemultirange"
 _DIVIDED_DAY = "u.billing_on <@ %(b_divided)s::datemultirange"

@@ -8,9 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.money import Money, amount_of
-from accounting.domain.reports.comparison import (
+from accounting.core.interval import Interval
+from accounting.core.money import (
+    Money,
+    amount_of,
+)
+from accounting.kit.reads.selection import Selection
+from accounting.usage.reads.series import (
+    STEPS,
+    step_key,
+)
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.rules.comparison import (
     COMPARABLE,
     Comparison,
     average_gpus,
@@ -18,11 +27,12 @@ from accounting.domain.reports.comparison import (
     refusal,
     share,
 )
-from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import rounded, rounded_each, total_of
-from accounting.queries.selection import Selection
-from accounting.queries.usage.series import STEPS, step_key
-from accounting.queries.usage.usage import usage_rows
+from accounting.usage.rules.rows import UsageRow
+from accounting.usage.rules.totals import (
+    rounded,
+    rounded_each,
+    total_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from datetime import date
 
 from django.db import connection
 
-from accounting.domain.core.read_once import read_once
+from accounting.core.read_once import read_once
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,13 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import WINDOW_MS, Interval, to_ms
-from accounting.domain.core.read_once import read_once
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+    to_ms,
+)
+from accounting.core.read_once import read_once
 
 # The window in which a cluster's live data began has a rest of what files have, and a part of
 # what its scrapes expect.

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from accounting.queries.dimensions import named
-from accounting.queries.relation.relation import relation
-from accounting.queries.selection import Selection
+from accounting.kit.reads.dimensions import named
+from accounting.kit.reads.selection import Selection
+from accounting.usage.reads.relation.relation import relation
 
 
 def values_held(

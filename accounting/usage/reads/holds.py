@@ -5,9 +5,16 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.reports.rows import HoldRow
-from accounting.queries.paging import ALL_ROWS, Key, Seek
-from accounting.queries.selection import Selection, refuse_others
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+)
+from accounting.kit.reads.selection import (
+    Selection,
+    refuse_others,
+)
+from accounting.usage.rules.rows import HoldRow
 
 _QUERY = """
     SELECT h.id, c.name, n.name, p.name, p.uid, nd.name, h.resource, h.units,

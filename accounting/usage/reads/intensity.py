@@ -5,12 +5,21 @@ from dataclasses import fields, replace
 
 from django.db import connection
 
-from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
-from accounting.domain.reports.rows import UsageRow
-from accounting.queries.relation.relation import hard_relation
-from accounting.queries.selection import Selection, check_word
-from accounting.queries.usage.usage import key_columns, usage_rows
-from accounting.rating.charge_sql import over
+from accounting.kit.reads.selection import (
+    Selection,
+    check_word,
+)
+from accounting.metering.rules.intensity.summary import (
+    NOT_OBSERVED,
+    Intensity,
+)
+from accounting.prices.sql.charge_sql import over
+from accounting.usage.reads.relation.relation import hard_relation
+from accounting.usage.reads.usage import (
+    key_columns,
+    usage_rows,
+)
+from accounting.usage.rules.rows import UsageRow
 
 ONLY = ("pointless",)
 _NAMES = tuple(item.name for item in fields(Intensity))

@@ -7,34 +7,42 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge import charge_list
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import NOTHING, Money
-from accounting.domain.reports.rows import LedgerRow
-from accounting.queries.dimensions import LEDGER_DIMENSIONS
-from accounting.queries.relation.relation import relation
-from accounting.queries.selection import Selection, check_word
-from accounting.queries.usage.booked import booked_part
-from accounting.queries.usage.money_rows import MoneyColumns, money_of
-from accounting.queries.usage.usage import (
-    key_columns,
+from accounting.core.ledger_line import STATES
+from accounting.core.money import (
+    NOTHING,
+    Money,
 )
-from accounting.rating.charge_sql import (
+from accounting.kit.reads.dimensions import LEDGER_DIMENSIONS
+from accounting.kit.reads.hidden import HiddenError
+from accounting.kit.reads.selection import (
+    Selection,
+    check_word,
+)
+from accounting.metering.sql.states_sql import (
+    STATE_COLUMNS,
+    held,
+    sums,
+)
+from accounting.prices.rules.charge import charge_list
+from accounting.prices.sql.charge_sql import (
     CURRENCY,
     HAS_RATES,
     difference,
     raw_sum,
     unpriced_sum,
 )
-from accounting.rating.states_sql import STATE_COLUMNS, held, sums
+from accounting.usage.reads.booked import booked_part
+from accounting.usage.reads.money_rows import (
+    MoneyColumns,
+    money_of,
+)
+from accounting.usage.reads.relation.relation import relation
+from accounting.usage.reads.usage import key_columns
+from accounting.usage.rules.rows import LedgerRow
 
 _COLUMNS = MoneyColumns(
     ("rate", "gpu_rate"), (*STATE_COLUMNS, "samples_expected", "samples_used"), STATES
 )
-
-
-class HiddenError(PermissionError):
-    """The person may not see unallocated time (the platform's line)."""
 
 
 def ledger_rows(selection: Selection, by: Sequence[str]) -> list[LedgerRow]:

@@ -3,10 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from accounting.queries.dimensions import DimensionKey, keys_of, named
-from accounting.queries.relation.relation import Relation
-from accounting.queries.usage.booked import LINE_FIELDS, BookedPart
-from accounting.rating.line_hours_sql import IS_TIME
+from accounting.kit.reads.dimensions import (
+    DimensionKey,
+    keys_of,
+    named,
+)
+from accounting.prices.sql.line_hours_sql import IS_TIME
+from accounting.usage.reads.booked import (
+    LINE_FIELDS,
+    BookedPart,
+)
+from accounting.usage.reads.relation.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from accounting.domain.core.ledger_line import HELD_STATES
-from accounting.domain.reports.efficiency import StateTimes
-from accounting.queries.selection import Selection
-from accounting.rating.states_sql import sums
+from accounting.core.efficiency import StateTimes
+from accounting.core.ledger_line import HELD_STATES
+from accounting.kit.reads.selection import Selection
+from accounting.metering.sql.states_sql import sums
 
 
 @dataclass(frozen=True, slots=True)

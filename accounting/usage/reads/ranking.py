@@ -9,21 +9,38 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge import charge_of
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.domain.core.ledger_line import HELD_STATES as HELD
-from accounting.domain.core.money import NOTHING, Money
-from accounting.domain.reports.comparison import change
-from accounting.domain.reports.rows import UsageRow
-from accounting.domain.reports.totals import rounded_each
-from accounting.queries.relation.relation import relation
-from accounting.queries.selection import Selection
-from accounting.queries.usage.booked import booked_part
-from accounting.queries.usage.breakdown import Mover
-from accounting.queries.usage.money_rows import MoneyColumns, money_of
-from accounting.queries.usage.usage import BOOKED, fetch_usage, key_columns, usage_row
-from accounting.rating.charge_sql import CURRENCY, raw_sum
-from accounting.rating.states_sql import held
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.core.ledger_line import HELD_STATES as HELD
+from accounting.core.money import (
+    NOTHING,
+    Money,
+)
+from accounting.kit.reads.selection import Selection
+from accounting.metering.sql.states_sql import held
+from accounting.prices.rules.charge import charge_of
+from accounting.prices.sql.charge_sql import (
+    CURRENCY,
+    raw_sum,
+)
+from accounting.usage.reads.booked import booked_part
+from accounting.usage.reads.breakdown import Mover
+from accounting.usage.reads.money_rows import (
+    MoneyColumns,
+    money_of,
+)
+from accounting.usage.reads.relation.relation import relation
+from accounting.usage.reads.usage import (
+    BOOKED,
+    fetch_usage,
+    key_columns,
+    usage_row,
+)
+from accounting.usage.rules.comparison import change
+from accounting.usage.rules.rows import UsageRow
+from accounting.usage.rules.totals import rounded_each
 
 _HELD_MS = held("u")
 _COLUMNS = MoneyColumns(("rate",), tuple(f"{state}_ms" for state in HELD), ())

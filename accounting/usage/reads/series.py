@@ -4,14 +4,26 @@ from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from accounting.domain.core.interval import Interval, to_instant
-from accounting.domain.reports.hour_of_week import WeekHour, fold_week
-from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.domain.reports.totals import total_of
-from accounting.queries.selection import Amounts, Selection
-from accounting.queries.usage.booked import months_of
-from accounting.queries.usage.coverage import hours_with_data
-from accounting.queries.usage.usage import usage_rows
+from accounting.core.interval import (
+    Interval,
+    to_instant,
+)
+from accounting.kit.reads.selection import (
+    Amounts,
+    Selection,
+)
+from accounting.usage.reads.booked import months_of
+from accounting.usage.reads.coverage import hours_with_data
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.rules.hour_of_week import (
+    WeekHour,
+    fold_week,
+)
+from accounting.usage.rules.rows import (
+    LedgerRow,
+    UsageRow,
+)
+from accounting.usage.rules.totals import total_of
 
 STEPS = {  # by step of a chart: its dimension
     "hour": "hour",

@@ -5,18 +5,35 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.billing.charge import charge_list
-from accounting.domain.core.ledger_line import HELD_STATES as HELD
-from accounting.domain.core.money import NOTHING, Money
-from accounting.domain.core.read_once import read_once
-from accounting.domain.reports.rows import UsageRow
-from accounting.queries.dimensions import USAGE_DIMENSIONS, keys_of
-from accounting.queries.relation.relation import relation
-from accounting.queries.selection import Selection, check_word
-from accounting.queries.usage.booked import booked_part
-from accounting.queries.usage.money_rows import MoneyColumns, money_of
-from accounting.rating.charge_sql import CURRENCY, HAS_RATE, raw_sum, unpriced_sum
-from accounting.rating.states_sql import sums
+from accounting.core.ledger_line import HELD_STATES as HELD
+from accounting.core.money import (
+    NOTHING,
+    Money,
+)
+from accounting.core.read_once import read_once
+from accounting.kit.reads.dimensions import (
+    USAGE_DIMENSIONS,
+    keys_of,
+)
+from accounting.kit.reads.selection import (
+    Selection,
+    check_word,
+)
+from accounting.metering.sql.states_sql import sums
+from accounting.prices.rules.charge import charge_list
+from accounting.prices.sql.charge_sql import (
+    CURRENCY,
+    HAS_RATE,
+    raw_sum,
+    unpriced_sum,
+)
+from accounting.usage.reads.booked import booked_part
+from accounting.usage.reads.money_rows import (
+    MoneyColumns,
+    money_of,
+)
+from accounting.usage.reads.relation.relation import relation
+from accounting.usage.rules.rows import UsageRow
 
 _COLUMNS = MoneyColumns(
     ("rate",),

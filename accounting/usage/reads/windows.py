@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 
-from accounting.rating.charge_sql import parameters
-from accounting.rating.window_sql import (
+from accounting.prices.sql.charge_sql import parameters
+from accounting.usage.sql import (
     FREE_WINDOWS,
     FREE_WINDOWS_OF_NODES,
     HELD_WINDOWS,

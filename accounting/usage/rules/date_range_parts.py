@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from accounting.domain.core.billing_calendar import (
+from accounting.core.billing_calendar import (
     DAY,
     WEEK,
     DayRange,

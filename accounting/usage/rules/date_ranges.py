@@ -7,7 +7,7 @@ before this one; `last 3 weeks` are the 21 days up to today.
 import re
 from datetime import date, timedelta
 
-from accounting.domain.core.billing_calendar import (
+from accounting.core.billing_calendar import (
     DAY,
     PRESETS,
     DayRange,
@@ -15,7 +15,10 @@ from accounting.domain.core.billing_calendar import (
     unit_later,
     unit_start,
 )
-from accounting.domain.reports.date_range_parts import RangeError, named_range
+from accounting.usage.rules.date_range_parts import (
+    RangeError,
+    named_range,
+)
 
 EXAMPLES = "October, Q3, week 46, since Monday, last 3 weeks, or 2026-10-01..2026-10-31"
 SAME_AS = {  # other words for presets

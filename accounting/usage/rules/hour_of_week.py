@@ -6,7 +6,11 @@ from datetime import datetime
 from itertools import product
 from zoneinfo import ZoneInfo
 
-from accounting.domain.reports.efficiency import NO_TIME, StateTimes, sum_times
+from accounting.core.efficiency import (
+    NO_TIME,
+    StateTimes,
+    sum_times,
+)
 
 HOURS_OF_DAY = 24
 DAYS_OF_WEEK = 7

@@ -8,12 +8,19 @@ if none has; `unpriced_ms` is the time without a price (N26, decision 17).
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import Money, money_of_time
-from accounting.domain.intensity.summary import NOT_OBSERVED, Intensity
-from accounting.domain.reports.efficiency import StateTimes, times_of
-
-UNMAPPED = "unmapped"  # the `team` of usage without a binding (N29)
+from accounting.core.efficiency import (
+    StateTimes,
+    times_of,
+)
+from accounting.core.ledger_line import STATES
+from accounting.core.money import (
+    Money,
+    money_of_time,
+)
+from accounting.metering.rules.intensity.summary import (
+    NOT_OBSERVED,
+    Intensity,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.ingest.facts import reprice
-from accounting.rating.billing_settings import midnight
-from accounting.rating.charge_sql import GPU_COLUMNS
-from accounting.rating.states_sql import STATE_COLUMNS
+from accounting.access.reads.billing_settings import midnight
+from accounting.metering.sql.states_sql import STATE_COLUMNS
+from accounting.prices import tasks as reprice
+from accounting.prices.sql.charge_sql import GPU_COLUMNS
 
 _MISSING_HOUR = """
     SELECT EXISTS (

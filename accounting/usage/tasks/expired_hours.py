@@ -10,9 +10,9 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.ingest.facts import reprice
-from accounting.rating.charge_sql import GPU_COLUMNS
+from accounting.core.interval import Interval
+from accounting.prices import tasks as reprice
+from accounting.prices.sql.charge_sql import GPU_COLUMNS
 
 _HAS_EXPIRED = """
     SELECT EXISTS (SELECT FROM usage_hour
@@ -64,7 +64,7 @@ def price_again(values: dict[str, Any]) -> None:
     """Apply the current prices to an hour's rows, also to those by GPU, in the current transaction.
 
     Args:
-        values: `rating.charge_sql.parameters` of the hour.
+        values: `prices.sql.charge_sql.parameters` of the hour.
     """
     where = "u.hour_start = %(start)s"
     reprice.rows("usage_hour", ("hour_start",), where, values)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.locks import lock
+from accounting.kit.locks import lock
 
 _MOVED = """
     UPDATE accounting_workload w SET family = o.next_family, next_family = ''

@@ -13,12 +13,19 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import Interval, hour_periods
-from accounting.failpoints import reach
-from accounting.ingest.facts import expired_days, partitions
-from accounting.locks import lock
-from accounting.rating.billing_settings import billing_remembered, midnight
-from accounting.rating.charge_sql import (
+from accounting.access.reads.billing_settings import (
+    billing_remembered,
+    midnight,
+)
+from accounting.core.interval import (
+    Interval,
+    hour_periods,
+)
+from accounting.kit.failpoints import reach
+from accounting.kit.locks import lock
+from accounting.metering.sql.states_sql import STATE_COLUMNS
+from accounting.metering.tasks.facts import partitions
+from accounting.prices.sql.charge_sql import (
     GPU_COLUMNS,
     HARD_KEY_COLUMNS,
     INTENSITY_COLUMNS,
@@ -30,7 +37,7 @@ from accounting.rating.charge_sql import (
     parameters,
     priced_facts,
 )
-from accounting.rating.states_sql import STATE_COLUMNS
+from accounting.usage.tasks import expired_days
 
 HOUR = timedelta(hours=1)
 BATCH_HOURS = 24

@@ -12,17 +12,21 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import Interval, hour_periods
-from accounting.failpoints import reach
-from accounting.ingest.data_issues import checks
-from accounting.ingest.data_issues.events import HoursRolledUp
-from accounting.ingest.facts import expired_hours, gpu_rollup, partitions
-from accounting.ingest.facts.family_days import move_families
-from accounting.ingest.windows import schedule
-from accounting.locks import lock
-from accounting.models import DirtyHour
-from accounting.rating.billing_settings import billing_remembered
-from accounting.rating.charge_sql import (
+from accounting.access.reads.billing_settings import billing_remembered
+from accounting.core.interval import (
+    Interval,
+    hour_periods,
+)
+from accounting.kit.failpoints import reach
+from accounting.kit.locks import lock
+from accounting.metering.models.ledger import DirtyHour
+from accounting.metering.sql.states_sql import STATE_COLUMNS
+from accounting.metering.tasks.data_issues import checks
+from accounting.metering.tasks.data_issues.events import HoursRolledUp
+from accounting.metering.tasks.facts import partitions
+from accounting.metering.tasks.facts.reasons import FACTS
+from accounting.metering.tasks.windows import schedule
+from accounting.prices.sql.charge_sql import (
     HARD_KEY_COLUMNS,
     INTENSITY_COLUMNS,
     KEY_COLUMNS,
@@ -31,11 +35,14 @@ from accounting.rating.charge_sql import (
     parameters,
     priced_facts,
 )
-from accounting.rating.states_sql import STATE_COLUMNS
+from accounting.usage.tasks import (
+    expired_hours,
+    gpu_rollup,
+)
+from accounting.usage.tasks.family_days import move_families
 
 HOUR = timedelta(hours=1)
 BATCH_HOURS = 24
-FACTS = "facts"  # the reason of an hour whose facts were replaced
 
 _SUMS = ", ".join(f"sum({name}) AS {name}" for name in STATE_COLUMNS)
 _STATES = ", ".join(STATE_COLUMNS)

@@ -12,13 +12,13 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.actions.finance.bills.import_bill import import_bill
-from accounting.audit import Actor
-from accounting.booking.periods import PeriodTerms
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.rounding import half_even
-from accounting.rating.billing_settings import midnight
-from accounting.rating.states_sql import wall
+from accounting.access.reads.billing_settings import midnight
+from accounting.bills.actions.import_bill import import_bill
+from accounting.core.interval import HOUR_MS
+from accounting.core.rounding import half_even
+from accounting.kit.audit import Actor
+from accounting.metering.sql.states_sql import wall
+from accounting.months.tasks.periods import PeriodTerms
 
 ACCOUNT, PROVIDER = "123456789012", "AWS"
 USUAL, DEARER = Decimal("1.02"), Decimal("1.15")  # of our cost

@@ -84,9 +84,9 @@ def history() -> int:
     django.setup()
     from django.conf import settings  # noqa: PLC0415
 
-    from accounting.audit import SYSTEM  # noqa: PLC0415
-    from accounting.configuration.apply import apply_configuration  # noqa: PLC0415
-    from accounting.configuration.schema import read_configuration  # noqa: PLC0415
+    from accounting.kit.audit import SYSTEM  # noqa: PLC0415
+    from accounting.setup.tasks.apply import apply_configuration  # noqa: PLC0415
+    from accounting.setup.tasks.schema import read_configuration  # noqa: PLC0415
     from portal.demo.bootstrap.fill import fill  # noqa: PLC0415
     from portal.demo.bootstrap.setup import set_up, table  # noqa: PLC0415
     from portal.demo.bootstrap.state import Memory  # noqa: PLC0415

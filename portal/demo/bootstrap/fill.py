@@ -11,8 +11,8 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from accounting.ingest.catch_up import catch_up
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks.catch_up import catch_up
 from portal.demo.bootstrap.load import days_text, keep_next
 from portal.demo.bootstrap.months import close_settled_month
 from portal.demo.bootstrap.progress import share, waiting_days
@@ -23,7 +23,7 @@ from portal.demo.scenario.edits import load
 from portal.demo.scenario.engine import Engine
 from portal.embedded import roles
 from portal.embedded.supervisor import Child
-from scheduler_view.waste.compute import compute_due
+from scheduler_view.savings.tasks.compute import compute_due
 
 MOST_WAITING = 2  # days of history that wait to be computed, before `fill` helps
 HELP_S = 5.0  # at a time

@@ -6,8 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from accounting.audit import SYSTEM
-from accounting.ingest.imports import import_files, keep_files
+from accounting.kit.audit import SYSTEM
+from accounting.metering.tasks.imports import (
+    import_files,
+    keep_files,
+)
 from portal.demo.bootstrap.setup import CLUSTER
 from portal.demo.bootstrap.state import Memory
 from portal.demo.metrics.history import FileInterval, write

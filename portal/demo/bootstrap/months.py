@@ -9,25 +9,35 @@ from decimal import Decimal
 
 from django.contrib.auth import get_user_model
 
-from accounting.access import EVERYTHING
-from accounting.actions.finance import periods
-from accounting.actions.finance.contests import (
+from accounting.access.models.organisation import Team
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    midnight,
+)
+from accounting.access.scope import EVERYTHING
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.usage import UsageDay
+from accounting.months.actions import periods
+from accounting.months.actions.contests import (
     AnswerContest,
     answer_contest,
     open_contest,
 )
-from accounting.actions.finance.prices import set_unit_price
-from accounting.booking.checks.of_close import run_checks
-from accounting.booking.keep import book_changed
-from accounting.booking.periods import PeriodTerms, latest_closed, previous_period
-from accounting.domain.billing.close_checks import SETTLED_HOURS
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.models import Cluster, PeriodRevision, Team, UsageDay
-from accounting.queries.finance.months.contested import subjects
-from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statement_document import document
-from accounting.queries.finance.months.statements import statement_row
-from accounting.rating.billing_settings import billing_day, midnight
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.contested import subjects
+from accounting.months.reads.lines import booking_of
+from accounting.months.reads.statement_document import document
+from accounting.months.reads.statements import statement_row
+from accounting.months.rules.close_checks import SETTLED_HOURS
+from accounting.months.tasks.checks.of_close import run_checks
+from accounting.months.tasks.keep import book_changed
+from accounting.months.tasks.periods import (
+    PeriodTerms,
+    latest_closed,
+    previous_period,
+)
+from accounting.prices.actions.prices import set_unit_price
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from portal.demo.bootstrap import bill
 from portal.demo.bootstrap.setup import CLUSTER, PEOPLE
 

@@ -7,7 +7,7 @@ no worker does: each observation continues the one before it.
 from datetime import UTC, datetime
 from pathlib import Path
 
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
 from portal.demo.bootstrap.server import READER_TOKEN
 from portal.demo.bootstrap.setup import CLUSTER, ApiAddress
 from portal.demo.kube_api.mirror import Mirror
@@ -16,12 +16,17 @@ from portal.demo.kube_api.users import User
 from portal.demo.scenario.edits import load
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.story import DAY_S, Story
-from scheduler_view.cluster.access import AccessRole, access_of
-from scheduler_view.cluster.client import ClusterClient, connect
-from scheduler_view.models import ObservationRun
-from scheduler_view.models.observation import WAITS
-from scheduler_view.observation.preemptions import note_preemptions
-from scheduler_view.observation.waits.observe_waits import observe_waits
+from scheduler_view.clusters.client.access import (
+    AccessRole,
+    access_of,
+)
+from scheduler_view.clusters.client.client import (
+    ClusterClient,
+    connect,
+)
+from scheduler_view.clusters.models import WAITS, ObservationRun
+from scheduler_view.clusters.tasks.preemptions import note_preemptions
+from scheduler_view.queues.tasks.observe_waits import observe_waits
 
 PAST_S = 2 * DAY_S  # what the chart of a pool shows
 STEP_S = 600  # at most pool_samples.LONGEST_GAP, else nothing is known of the time in between

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from django.core.cache import cache
 from redis import RedisError
 
-from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Interval
-from accounting.ingest.windows.backlog import backlog
-from accounting.models import Cluster
+from accounting.core.interval import (
+    DAY_MS,
+    WINDOW_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks.windows.backlog import backlog
 from portal.demo.bootstrap.setup import CLUSTER
 from portal.demo.bootstrap.state import Memory
 

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from accounting.models import Cluster, Team
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import Cluster
 from portal.demo.bootstrap.setup import CLUSTER, PEOPLE
 from portal.demo.metrics.labels import DEPARTMENT
 from portal.demo.scenario.organization import (
@@ -21,13 +22,23 @@ from portal.demo.scenario.organization import (
     scaled_limit,
 )
 from portal.demo.scenario.story import Story
-from scheduler_view.actions import change_sets, due_work
-from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
-from scheduler_view.domain.quotas.split import SplitRule
-from scheduler_view.domain.tiers.tier import TierSpec
-from scheduler_view.models import ChangeSet, ChangeState
-from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.namespaces import namespaces_by_team
+from scheduler_view.changes.actions import (
+    change_sets,
+    due_work,
+)
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeState,
+)
+from scheduler_view.changes.rules.edit import (
+    Edit,
+    QuotaEdit,
+    TierEdit,
+)
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.quotas.reads.namespaces import namespaces_by_team
+from scheduler_view.quotas.rules.split import SplitRule
+from scheduler_view.quotas.rules.tiers.tier import TierSpec
 
 REASON = "Adopts the quotas and tiers in use since"  # and the day
 UNDER_WAY = (ChangeState.DRAFT, ChangeState.PLANNED, ChangeState.APPROVED)

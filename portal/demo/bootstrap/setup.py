@@ -11,17 +11,20 @@ from string import Template
 
 from django.contrib.auth import get_user_model
 
-from accounting.audit import SYSTEM, act
-from accounting.configuration.apply import apply_configuration
-from accounting.configuration.schema import read_configuration
-from accounting.models import (
-    Cluster,
+from accounting.access.models.organisation import (
     Membership,
     OrganisationRole,
     Person,
     Team,
     TeamRole,
 )
+from accounting.kit.audit import (
+    SYSTEM,
+    act,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.setup.tasks.apply import apply_configuration
+from accounting.setup.tasks.schema import read_configuration
 from portal.demo.bootstrap.server import (
     HOST,
     KUBE_PATH,

@@ -38,11 +38,19 @@ from portal.demo.scenario.fleet import resource_of
 from portal.demo.scenario.organization import CLASSES, NAMESPACES, NEVER
 from portal.demo.scenario.pod import QuotaRefusal, Request, SimulatedPod
 from portal.demo.scenario.queues import CLUSTER_QUEUES
-from scheduler_view.cluster.kinds import EVENT, NAMESPACE, NODE, POD
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.quotas.quantity import gpus_or_none
-from scheduler_view.domain.quotas.quota_key import resource_of as resource_of_key
-from scheduler_view.domain.tiers.tier import NEVER as NEVER_PREEMPTS
+from scheduler_view.clusters.client.kinds import (
+    EVENT,
+    NAMESPACE,
+    NODE,
+    POD,
+)
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.quantity import gpus_or_none
+from scheduler_view.clusters.rules.quota_key import resource_of as resource_of_key
+from scheduler_view.quotas.rules.tiers.tier import NEVER as NEVER_PREEMPTS
 
 EVENT_TTL_S = 3600  # how long an API server keeps an event
 FILE = "demo-objects.json"

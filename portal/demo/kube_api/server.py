@@ -2,7 +2,7 @@
 
 Quotas, priority classes, limit ranges, namespaces, nodes, pods and queues: get, list in pages,
 watch, create, merge patch, JSON patch, server-side apply with dry run, delete with preconditions.
-It passes the same contract tests as a real API server (tests/integration/scheduler_view/cluster).
+It passes the same contract tests as a real API server (tests/integration/clusters/client).
 """
 
 import base64
@@ -20,7 +20,7 @@ from portal.demo.kube_api.refusals import StatusError
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.target import AddressedObject, is_chosen, is_seen, target_of
 from portal.demo.kube_api.users import User, forbidden
-from scheduler_view.cluster.kinds import KINDS
+from scheduler_view.clusters.client.kinds import KINDS
 
 VERSION = {"major": "1", "minor": "34", "gitVersion": "v1.34.4-simulated"}
 WATCH_S = 1800.0  # if the client does not set it

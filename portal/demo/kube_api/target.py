@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from portal.demo.kube_api.store import Key, StoredChange
-from scheduler_view.cluster.kinds import KINDS
+from scheduler_view.clusters.client.kinds import KINDS
 
 _BY_PATH = {(kind.version, kind.plural): name for name, kind in KINDS.items()}
 

@@ -6,32 +6,39 @@ from datetime import date, datetime, timedelta
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.charts import grids
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import HOUR_MS, Interval, to_ms
-from accounting.models import SourceKind
-from accounting.queries.audit.verify import verdicts
-from accounting.queries.data_health.freshness import (
+from accounting.access.rights import DATA_ISSUES
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+    to_ms,
+)
+from accounting.kit.charts import grids
+from accounting.kit.pages.permissions import (
+    sees_all,
+    signed_in,
+)
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.cluster import SourceKind
+from accounting.metering.pages.freshness_badge import chip_of
+from accounting.metering.reads.data_health.freshness import (
     LATE,
     SourceRow,
     gaps,
     last_runs,
     source_rows,
 )
-from accounting.queries.data_health.issues import issue_rows
-from accounting.queries.data_health.kube_state_jobs import kube_state_job_rows
-from accounting.queries.data_health.unobserved import held_by_day
-from accounting.queries.selection import Selection
-from accounting.queries.usage.coverage import (
+from accounting.metering.reads.data_health.issues import issue_rows
+from accounting.metering.reads.data_health.kube_state_jobs import kube_state_job_rows
+from accounting.months.reads.audit.verify import verdicts
+from accounting.usage.pages.page_state import PageState
+from accounting.usage.pages.unobserved import unobserved
+from accounting.usage.reads.coverage import (
     DayCoverage,
     day_coverage,
     missing_days,
 )
-from accounting.rights import DATA_ISSUES
-from accounting.views.unobserved import unobserved
-from accounting.web.freshness_badge import chip_of
-from accounting.web.page_state import PageState
-from accounting.web.permissions import sees_all, signed_in
+from accounting.usage.reads.unobserved import held_by_day
 from portal.shell.data_health_csv import health_csv
 
 CALENDAR_DAYS = 84  # twelve weeks

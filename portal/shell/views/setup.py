@@ -3,8 +3,11 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.queries.setup.steps import is_complete, setup_steps
-from accounting.web.permissions import admins
+from accounting.kit.pages.permissions import admins
+from accounting.setup.reads import (
+    is_complete,
+    setup_steps,
+)
 
 
 @admins

@@ -11,25 +11,41 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import F, Max
 
-from accounting.failpoints import reach
-from scheduler_view.actions.apply_lease import ApplyLease, ApplyLeaseLostError, claim
-from scheduler_view.actions.ending import UNKNOWN
-from scheduler_view.actions.for_person import applying
-from scheduler_view.actions.internal_error import internal_error_message
-from scheduler_view.actions.push import Fate, PushResult, outcome_of, send, settled
-from scheduler_view.actions.quota_loans import is_return
-from scheduler_view.actions.store_desired import store
-from scheduler_view.cluster.access import AccessRole
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import ClusterError
-from scheduler_view.mapping import step_of
-from scheduler_view.models import ChangeSet, ChangeState, ChangeStep, StepState
-from scheduler_view.models.change import WAIT_BEGINS
-from scheduler_view.observation.watch import look_once
-from scheduler_view.planning.base_versions import (
-    LostUpdate,
+from accounting.kit.failpoints import reach
+from scheduler_view.changes.actions.apply_lease import (
+    ApplyLease,
+    ApplyLeaseLostError,
+    claim,
 )
-from scheduler_view.planning.cluster_connection import Connect, connect_to
+from scheduler_view.changes.actions.ending import UNKNOWN
+from scheduler_view.changes.actions.for_person import applying
+from scheduler_view.changes.actions.internal_error import internal_error_message
+from scheduler_view.changes.actions.push import (
+    Fate,
+    PushResult,
+    outcome_of,
+    send,
+    settled,
+)
+from scheduler_view.changes.actions.quota_loans import is_return
+from scheduler_view.changes.actions.store_desired import store
+from scheduler_view.changes.mapping import step_of
+from scheduler_view.changes.models import (
+    WAIT_BEGINS,
+    ChangeSet,
+    ChangeState,
+    ChangeStep,
+    StepState,
+)
+from scheduler_view.changes.tasks.base_versions import LostUpdate
+from scheduler_view.clusters.client.access import AccessRole
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import ClusterError
+from scheduler_view.clusters.tasks.cluster_connection import (
+    Connect,
+    connect_to,
+)
+from scheduler_view.clusters.tasks.watch import look_once
 
 PATIENCE = timedelta(minutes=15)  # without progress; then the rest is refused
 RETURN_PATIENCE = timedelta(days=1)  # for the return of a loan, which no person repeats

@@ -15,13 +15,14 @@ import structlog
 from django.db import DatabaseError, connections
 from django.db.models import F, Q
 
-from accounting.locks import lock
-from scheduler_view.actions.for_person import applying
-from scheduler_view.domain.plan.edit import stored_edit
-from scheduler_view.models import ChangeSet, ChangeState
-from scheduler_view.planning.base_versions import (
-    lost_updates,
+from accounting.kit.locks import lock
+from scheduler_view.changes.actions.for_person import applying
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeState,
 )
+from scheduler_view.changes.rules.edit import stored_edit
+from scheduler_view.changes.tasks.base_versions import lost_updates
 
 # docs/operations.md says how long a killed worker is waited for
 PLAN_EXPIRED = (

@@ -21,18 +21,23 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 
-from accounting.configuration.fields import (
+from accounting.setup.tasks.fields import (
     FileContext,
     Instant,
     Section,
     Text,
     existing,
 )
-from accounting.configuration.yaml_lines import DocumentError, Fault, parse, plain
-from scheduler_view.actions.change_sets import Draft
-from scheduler_view.domain.plan.edit import EditsRefused
-from scheduler_view.domain.plan.given_edit import edits_from
-from scheduler_view.queries.resources import added_names
+from accounting.setup.tasks.yaml_lines import (
+    DocumentError,
+    Fault,
+    parse,
+    plain,
+)
+from scheduler_view.changes.actions.change_sets import Draft
+from scheduler_view.changes.rules.edit import EditsRefused
+from scheduler_view.changes.rules.given_edit import edits_from
+from scheduler_view.clusters.reads.resources import added_names
 
 _NAMES = {"split": "rule", "default": "is_default"}  # names of the split rules in files
 

@@ -12,21 +12,31 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db.models import F
 
-from accounting.audit import Actor, act
-from accounting.domain.core.written_text import hidden_fault
-from accounting.models import Cluster
-from scheduler_view.domain.plan.approval import (
+from accounting.core.written_text import hidden_fault
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.models import (
+    CAME_TO_NOTHING,
+    ChangeSet,
+    ChangeState,
+)
+from scheduler_view.changes.reads.drafts import editors
+from scheduler_view.changes.rules.approval import (
     Approval,
     expiry_message,
     is_expired,
     refusal_of_approval,
 )
-from scheduler_view.domain.plan.edit import Edit, QuotaEdit, edit_fields, stored_edit
-from scheduler_view.models import CAME_TO_NOTHING, ChangeSet, ChangeState
-from scheduler_view.planning.base_versions import (
-    with_versions,
+from scheduler_view.changes.rules.edit import (
+    Edit,
+    QuotaEdit,
+    edit_fields,
+    stored_edit,
 )
-from scheduler_view.queries.changes.drafts import editors
+from scheduler_view.changes.tasks.base_versions import with_versions
 
 LONGEST_WAIT = timedelta(days=366)  # a later start is probably a mistake
 SHORTEST_REASON, LONGEST_REASON = 10, 200

@@ -10,8 +10,11 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from accounting.audit import Actor, act
-from scheduler_view.actions.change_sets import (
+from accounting.kit.audit import (
+    Actor,
+    act,
+)
+from scheduler_view.changes.actions.change_sets import (
     OPEN,
     READY,
     ChangeRefused,
@@ -19,8 +22,12 @@ from scheduler_view.actions.change_sets import (
     name_of,
     reason_fault,
 )
-from scheduler_view.domain.wording import few
-from scheduler_view.models import ChangeSet, ChangeState, StepState
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeState,
+    StepState,
+)
+from scheduler_view.clusters.rules.wording import few
 
 UNKNOWN = "It was sent, but no response arrived. Check the object. "
 NOT_BEGUN = (*OPEN, *READY, ChangeState.EXPIRED)

@@ -2,8 +2,8 @@
 
 from contextlib import AbstractContextManager
 
-from accounting.audit import act
-from scheduler_view.models import ChangeSet
+from accounting.kit.audit import act
+from scheduler_view.changes.models import ChangeSet
 
 
 def planning(change_set: ChangeSet, reason: str) -> AbstractContextManager[None]:

@@ -8,20 +8,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
-from accounting.audit import Actor
-from scheduler_view.actions.change_sets import (
+from accounting.kit.audit import Actor
+from scheduler_view.changes.actions.change_sets import (
     OPEN,
     ChangedMeanwhile,
     ChangeRefused,
     Draft,
     edit,
 )
-from scheduler_view.domain.objects.desired import (
-    ObjectKey,
-    class_key_of,
-    quota_key_of,
-)
-from scheduler_view.domain.plan.edit import (
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import (
     MOST_EDITS,
     Edit,
     QueueEdit,
@@ -29,7 +25,15 @@ from scheduler_view.domain.plan.edit import (
     same_request,
     stored_edit,
 )
-from scheduler_view.models import ChangeSet, QuotaTarget, Tier
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.quotas.models import (
+    QuotaTarget,
+    Tier,
+)
+from scheduler_view.quotas.rules.desired import (
+    class_key_of,
+    quota_key_of,
+)
 
 
 def join(

@@ -3,9 +3,24 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from accounting.failpoints import reach
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import (
+from accounting.kit.failpoints import reach
+from scheduler_view.changes.client.give_back import (
+    give_back,
+    is_recreated,
+)
+from scheduler_view.changes.client.queues import send_queue
+from scheduler_view.changes.rules.queue_steps import (
+    StalePatch,
+    is_done,
+)
+from scheduler_view.changes.rules.steps import (
+    Action,
+    PlanStep,
+    matches,
+)
+from scheduler_view.changes.tasks.cluster_snapshot import get_or_none
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import (
     ClusterError,
     FieldConflict,
     Invalid,
@@ -15,15 +30,17 @@ from scheduler_view.cluster.errors import (
     Unauthorized,
     WriteConflict,
 )
-from scheduler_view.cluster.give_back import give_back, is_recreated
-from scheduler_view.cluster.kinds import NAMESPACE
-from scheduler_view.cluster.queues import send_queue
-from scheduler_view.domain.objects.former import is_given_back, value_operations
-from scheduler_view.domain.objects.manifest import Manifest, Pin, pin_of
-from scheduler_view.domain.plan.queue_steps import StalePatch, is_done
-from scheduler_view.domain.plan.steps import Action, PlanStep, matches
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.planning.cluster_snapshot import get_or_none
+from scheduler_view.clusters.client.kinds import NAMESPACE
+from scheduler_view.clusters.rules.former import (
+    is_given_back,
+    value_operations,
+)
+from scheduler_view.clusters.rules.manifest import (
+    Manifest,
+    Pin,
+    pin_of,
+)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 HOPELESS = (
     NotConfigured,

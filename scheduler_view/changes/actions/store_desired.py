@@ -5,22 +5,28 @@ from collections.abc import Sequence
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounting.actions.team_quotas import record_quotas
-from accounting.models import Cluster, Team
-from scheduler_view.domain.plan.edit import (
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import Cluster
+from accounting.months.actions.team_quotas import record_quotas
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import (
     Edit,
     QueueEdit,
     QuotaEdit,
     TierEdit,
     stored_edit,
 )
-from scheduler_view.models import ChangeSet, QueueTarget, QuotaTarget, Tier
-from scheduler_view.planning.base_versions import (
+from scheduler_view.changes.tasks.base_versions import (
     LostUpdate,
     lost_updates,
     teams_of,
 )
-from scheduler_view.queries.quota_shares import milli_gpus_of
+from scheduler_view.quotas.models import (
+    QueueTarget,
+    QuotaTarget,
+    Tier,
+)
+from scheduler_view.quotas.reads.quota_shares import milli_gpus_of
 
 
 def store(change_set: ChangeSet) -> None:

@@ -8,16 +8,22 @@ from typing import Any
 import structlog
 from django.db.models import F
 
-from accounting.audit import SYSTEM, act
-from accounting.failpoints import reach
-from accounting.models import Cluster
-from scheduler_view.actions.for_person import planning
-from scheduler_view.actions.internal_error import internal_error_message
-from scheduler_view.actions.quota_loans import is_return
-from scheduler_view.cluster.access import AccessRole
-from scheduler_view.cluster.errors import ClusterError
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.plan.edit import (
+from accounting.kit.audit import (
+    SYSTEM,
+    act,
+)
+from accounting.kit.failpoints import reach
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions.for_person import planning
+from scheduler_view.changes.actions.internal_error import internal_error_message
+from scheduler_view.changes.actions.quota_loans import is_return
+from scheduler_view.changes.mapping import step_row
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeState,
+    ChangeStep,
+)
+from scheduler_view.changes.rules.edit import (
     EditsRefused,
     QueueEdit,
     QuotaEdit,
@@ -25,19 +31,25 @@ from scheduler_view.domain.plan.edit import (
     edit_fields,
     stored_edit,
 )
-from scheduler_view.domain.quotas.quota_key import resource_of
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.domain.schedulers.queue_fields import number_of
-from scheduler_view.mapping import step_row
-from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
-from scheduler_view.planning.base_versions import (
-    lost_updates,
+from scheduler_view.changes.tasks.base_versions import lost_updates
+from scheduler_view.changes.tasks.formers import formers_of
+from scheduler_view.changes.tasks.plan_text import plan_text_of
+from scheduler_view.changes.tasks.planner import (
+    Computed,
+    PlanRequest,
+    compute,
 )
-from scheduler_view.planning.cluster_connection import Connect, connect_to
-from scheduler_view.planning.formers import formers_of
-from scheduler_view.planning.plan_text import plan_text_of
-from scheduler_view.planning.planner import Computed, PlanRequest, compute
-from scheduler_view.queries.resources import added_names
+from scheduler_view.clusters.client.access import AccessRole
+from scheduler_view.clusters.client.errors import ClusterError
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.quota_key import resource_of
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.clusters.rules.schedulers.queue_fields import number_of
+from scheduler_view.clusters.tasks.cluster_connection import (
+    Connect,
+    connect_to,
+)
 
 LIMIT_KEY = "second_approver_above"  # of a cluster's `kubernetes` settings, in GPUs
 PLAN_VALID = timedelta(minutes=10)  # docs/quotas.md

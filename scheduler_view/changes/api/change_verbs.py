@@ -5,11 +5,14 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.api.writes import checked
-from scheduler_view.actions import change_sets as actions
-from scheduler_view.actions import ending
-from scheduler_view.actions.joining import leave_out, leave_out_blocked
-from scheduler_view.api.change_requests import (
+from accounting.kit.api.bodies import checked
+from scheduler_view.changes.actions import change_sets as actions
+from scheduler_view.changes.actions import ending
+from scheduler_view.changes.actions.joining import (
+    leave_out,
+    leave_out_blocked,
+)
+from scheduler_view.changes.api.change_requests import (
     answer,
     as_admin,
     may_ask,
@@ -18,15 +21,18 @@ from scheduler_view.api.change_requests import (
     person,
     version_of,
 )
-from scheduler_view.api.changes import OneView
-from scheduler_view.api.schema import acts, makes
-from scheduler_view.serializers.changes import (
+from scheduler_view.changes.api.changes import OneView
+from scheduler_view.changes.api.schema import (
+    acts,
+    makes,
+)
+from scheduler_view.changes.serializers import (
     LeaveOutBodySerializer,
     NoBodySerializer,
     ReasonBodySerializer,
     UndoBodySerializer,
 )
-from scheduler_view.wakeup import ring
+from scheduler_view.clusters.tasks.wakeup import ring
 
 
 class PlanView(OneView):

@@ -11,14 +11,17 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access import scope_of
-from accounting.api.rows import ApiView, RowsView
-from accounting.api.schema import lists
-from accounting.api.writes import checked
-from accounting.queries.selection import check_word
-from scheduler_view.actions import change_sets as actions
-from scheduler_view.actions import joining
-from scheduler_view.api.change_requests import (
+from accounting.access.scope import scope_of
+from accounting.kit.api.bodies import checked
+from accounting.kit.api.rows import (
+    ApiView,
+    RowsView,
+)
+from accounting.kit.api.schema import lists
+from accounting.kit.reads.selection import check_word
+from scheduler_view.changes.actions import change_sets as actions
+from scheduler_view.changes.actions import joining
+from scheduler_view.changes.api.change_requests import (
     answer,
     change_set_of,
     check_teams,
@@ -29,21 +32,25 @@ from scheduler_view.api.change_requests import (
     person,
     version_of,
 )
-from scheduler_view.api.errors import translated
-from scheduler_view.api.schema import acts, makes, reads_one
-from scheduler_view.domain.plan.given_edit import edits_from
-from scheduler_view.queries.changes.change_sets import (
+from scheduler_view.changes.api.errors import translated
+from scheduler_view.changes.api.schema import (
+    acts,
+    makes,
+    reads_one,
+)
+from scheduler_view.changes.reads.change_sets import (
     change_key,
     changes_of,
     states,
 )
-from scheduler_view.queries.resources import added_names
-from scheduler_view.serializers.changes import (
+from scheduler_view.changes.rules.given_edit import edits_from
+from scheduler_view.changes.serializers import (
     ChangeBodySerializer,
     ChangeRowSerializer,
     JoinBodySerializer,
     NewChangeBodySerializer,
 )
+from scheduler_view.clusters.reads.resources import added_names
 
 
 class ChangesView(RowsView):

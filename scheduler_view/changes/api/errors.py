@@ -4,12 +4,13 @@ from typing import Any
 
 from rest_framework import exceptions
 
-from accounting.actions.idempotency import KeyReused
-from scheduler_view.actions.change_sets import ChangedMeanwhile, ChangeRefused
-from scheduler_view.domain.plan.edit import EditsRefused
-from scheduler_view.planning.base_versions import (
-    LostUpdate,
+from accounting.kit.actions import KeyReused
+from scheduler_view.changes.actions.change_sets import (
+    ChangedMeanwhile,
+    ChangeRefused,
 )
+from scheduler_view.changes.rules.edit import EditsRefused
+from scheduler_view.changes.tasks.base_versions import LostUpdate
 
 
 class Conflict(exceptions.APIException):

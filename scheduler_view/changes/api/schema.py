@@ -6,9 +6,14 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.serializers import Serializer
 
-from accounting.actions.idempotency import LONGEST_KEY
-from accounting.api.schema import READ_REFUSALS, RETRY_AFTER, WRITE_REFUSALS, problems
-from scheduler_view.serializers.changes import ChangeSerializer
+from accounting.kit.actions import LONGEST_KEY
+from accounting.kit.api.schema import (
+    READ_REFUSALS,
+    RETRY_AFTER,
+    WRITE_REFUSALS,
+    problems,
+)
+from scheduler_view.changes.serializers import ChangeSerializer
 
 _IF_MATCH = OpenApiParameter(
     "If-Match",

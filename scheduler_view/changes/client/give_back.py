@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import Invalid
-from scheduler_view.cluster.queues import send_queue
-from scheduler_view.domain.objects.former import (
+from scheduler_view.changes.client.queues import send_queue
+from scheduler_view.changes.rules.queue_steps import is_done
+from scheduler_view.changes.rules.steps import PlanStep
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import Invalid
+from scheduler_view.clusters.rules.former import (
     manager_operations,
     value_operations,
     whole_body,
 )
-from scheduler_view.domain.objects.manifest import CLASS, Manifest
-from scheduler_view.domain.plan.queue_steps import is_done
-from scheduler_view.domain.plan.steps import PlanStep
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    Manifest,
+)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 MANAGERS_TRIED = 5  # others write the status of the object at the same time
 _HEAD = {"apiVersion", "kind", "metadata"}

@@ -1,10 +1,10 @@
 """Sends the step of a queue: a JSON patch, or an apply of the fields that we own."""
 
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.domain.objects.manifest import Manifest
-from scheduler_view.domain.plan.queue_steps import patch_of
-from scheduler_view.domain.plan.steps import PlanStep
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
+from scheduler_view.changes.rules.queue_steps import patch_of
+from scheduler_view.changes.rules.steps import PlanStep
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.rules.manifest import Manifest
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 
 def send_queue(

@@ -9,14 +9,29 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from accounting.audit import SYSTEM
-from accounting.configuration.yaml_lines import DocumentError, Fault, decode
-from accounting.management.output import FINDING, WRONG_USE, write_rows
-from accounting.models import Cluster
-from accounting.rating.billing_settings import billing_at
-from scheduler_view.actions.change_file import ChangeFile, line_fault, read_change
-from scheduler_view.actions.change_sets import ChangeRefused, check_draft
-from scheduler_view.actions.foreground import (
+from accounting.access.reads.billing_settings import billing_at
+from accounting.kit.audit import SYSTEM
+from accounting.kit.commands.output import (
+    FINDING,
+    WRONG_USE,
+    write_rows,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.setup.tasks.yaml_lines import (
+    DocumentError,
+    Fault,
+    decode,
+)
+from scheduler_view.changes.actions.change_file import (
+    ChangeFile,
+    line_fault,
+    read_change,
+)
+from scheduler_view.changes.actions.change_sets import (
+    ChangeRefused,
+    check_draft,
+)
+from scheduler_view.changes.actions.foreground import (
     changes_nothing,
     compute_plan,
     join_to,
@@ -24,14 +39,16 @@ from scheduler_view.actions.foreground import (
     make,
     take_back,
 )
-from scheduler_view.cluster.errors import ClusterError
-from scheduler_view.domain.plan.edit import EditsRefused
-from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
-from scheduler_view.planning.base_versions import (
-    LostUpdate,
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeState,
+    ChangeStep,
 )
-from scheduler_view.planning.plan_text import plan_text_of
-from scheduler_view.planning.planner import Computed
+from scheduler_view.changes.rules.edit import EditsRefused
+from scheduler_view.changes.tasks.base_versions import LostUpdate
+from scheduler_view.changes.tasks.plan_text import plan_text_of
+from scheduler_view.changes.tasks.planner import Computed
+from scheduler_view.clusters.client.errors import ClusterError
 
 FORMATS = ("table", "json")
 

@@ -7,22 +7,44 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.queries.teams.teams import visible_teams
-from accounting.web.downloads import csv_answer
-from accounting.web.paging import page_of, paged
-from accounting.web.permissions import Visitor, signed_in, visitor_of
-from scheduler_view.domain.plan.edit import stored_edit
-from scheduler_view.domain.plan.steps import Action
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.models import ChangeState, StepState
-from scheduler_view.queries.changes.change_row import ChangeRow, StepRow
-from scheduler_view.queries.changes.change_sets import change_row, change_rows, states
-from scheduler_view.queries.changes.drafts import asked_before
-from scheduler_view.queries.changes.waiting_approvals import pending_rows
-from scheduler_view.serializers.changes import ChangeRowSerializer
-from scheduler_view.views.change_sets import diffs
-from scheduler_view.views.change_sets.stages import is_slow, stamp, standing, states_of
-from scheduler_view.views.parameters import parameter
+from accounting.access.reads.teams import visible_teams
+from accounting.kit.pages.downloads import csv_answer
+from accounting.kit.pages.paging import (
+    page_of,
+    paged,
+)
+from accounting.kit.pages.permissions import (
+    Visitor,
+    signed_in,
+    visitor_of,
+)
+from scheduler_view.changes.models import (
+    ChangeState,
+    StepState,
+)
+from scheduler_view.changes.pages import diffs
+from scheduler_view.changes.pages.stages import (
+    is_slow,
+    stamp,
+    standing,
+    states_of,
+)
+from scheduler_view.changes.reads.change_row import (
+    ChangeRow,
+    StepRow,
+)
+from scheduler_view.changes.reads.change_sets import (
+    change_row,
+    change_rows,
+    states,
+)
+from scheduler_view.changes.reads.drafts import asked_before
+from scheduler_view.changes.reads.waiting_approvals import pending_rows
+from scheduler_view.changes.rules.edit import stored_edit
+from scheduler_view.changes.rules.steps import Action
+from scheduler_view.changes.serializers import ChangeRowSerializer
+from scheduler_view.clusters.pages import parameter
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 COLUMNS = (
     "id",
@@ -119,7 +141,7 @@ def change_list(request: HttpRequest) -> HttpResponse:
         ),
         "csv": _with(query, csv="changes"),
     }
-    return render(request, "scheduler_view/changes.html", context)
+    return render(request, "changes/changes.html", context)
 
 
 def _with(query: Any, **changes: str) -> str:
@@ -171,9 +193,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         "is_slow": slow,
         "teams": visible_teams(visitor.scope),
     }
-    name = (
-        "scheduler_view/_change.html" if is_fragment else "scheduler_view/change.html"
-    )
+    name = "changes/_change.html" if is_fragment else "changes/change.html"
     return render(request, name, context)
 
 

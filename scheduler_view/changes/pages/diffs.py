@@ -8,11 +8,17 @@ from typing import Any
 
 import yaml
 
-from scheduler_view.domain.json_operations import at_path, set_path
-from scheduler_view.domain.objects.former import from_stored, whole_body
-from scheduler_view.domain.objects.manifest import CLASS
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.queries.changes.change_row import StepRow
+from scheduler_view.changes.reads.change_row import StepRow
+from scheduler_view.clusters.rules.former import (
+    from_stored,
+    whole_body,
+)
+from scheduler_view.clusters.rules.json_operations import (
+    at_path,
+    set_path,
+)
+from scheduler_view.clusters.rules.manifest import CLASS
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 HARD, LABELS, SELECTOR = "spec.hard.", "metadata.labels.", "spec.scopeSelector"
 _CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")

@@ -7,25 +7,28 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from accounting.models import Cluster, Team
-from accounting.web.permissions import Visitor
-from scheduler_view.actions.change_sets import (
+from accounting.access.models.organisation import Team
+from accounting.kit.pages.permissions import Visitor
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions.change_sets import (
     ChangeRefused,
     Draft,
     create,
     request_plan,
 )
-from scheduler_view.actions.joining import join
-from scheduler_view.domain.plan.edit import Edit, EditsRefused, QuotaEdit
-from scheduler_view.domain.plan.given_edit import edits_from
-from scheduler_view.domain.wording import units
-from scheduler_view.forms import Asked
-from scheduler_view.models import ChangeSet
-from scheduler_view.planning.base_versions import (
-    LostUpdate,
+from scheduler_view.changes.actions.joining import join
+from scheduler_view.changes.forms import Asked
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import (
+    Edit,
+    EditsRefused,
+    QuotaEdit,
 )
-from scheduler_view.queries.resources import added_names
-from scheduler_view.wakeup import ring
+from scheduler_view.changes.rules.given_edit import edits_from
+from scheduler_view.changes.tasks.base_versions import LostUpdate
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.rules.wording import units
+from scheduler_view.clusters.tasks.wakeup import ring
 
 
 class Unfit(Exception):

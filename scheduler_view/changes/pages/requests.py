@@ -8,15 +8,21 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
-from accounting.models import Cluster
-from accounting.queries.teams.teams import TeamRef
-from accounting.web.permissions import visitor_of
-from scheduler_view.domain.wording import units
-from scheduler_view.forms import Asked, RequestForm
-from scheduler_view.queries.changes.change_sets import change_row
-from scheduler_view.queries.quotas import QuotaRow
-from scheduler_view.queries.supply import supply_of
-from scheduler_view.views.change_sets.proposal import Unfit, propose
+from accounting.access.reads.teams import TeamRef
+from accounting.kit.pages.permissions import visitor_of
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.forms import (
+    Asked,
+    RequestForm,
+)
+from scheduler_view.changes.pages.proposal import (
+    Unfit,
+    propose,
+)
+from scheduler_view.changes.reads.change_sets import change_row
+from scheduler_view.clusters.rules.wording import units
+from scheduler_view.quotas.reads.quotas import QuotaRow
+from scheduler_view.quotas.reads.supply import supply_of
 
 SEPARATOR = "|"  # in no name of a cluster, resource or tier
 

@@ -6,20 +6,33 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
-from accounting.models import Cluster
-from accounting.rights import ADMINISTRATION
-from accounting.web.permissions import posted, visitor_of
-from scheduler_view.actions.change_sets import LONGEST_REASON
-from scheduler_view.domain.objects.desired import ObjectKey, quota_key_of
-from scheduler_view.domain.quotas.split import SplitRule
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.forms import Asked
-from scheduler_view.models import QuotaTarget
-from scheduler_view.queries.queue_values import adopting_edits, managed_edits
-from scheduler_view.queries.quotas import live_split
-from scheduler_view.queries.sync import sync_rows, worst
-from scheduler_view.views.change_sets.proposal import Unfit, propose
-from scheduler_view.views.parameters import parameter
+from accounting.access.rights import ADMINISTRATION
+from accounting.kit.pages.permissions import (
+    posted,
+    visitor_of,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions.change_sets import LONGEST_REASON
+from scheduler_view.changes.forms import Asked
+from scheduler_view.changes.pages.proposal import (
+    Unfit,
+    propose,
+)
+from scheduler_view.clusters.pages import parameter
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.quotas.reads.queue_values import (
+    adopting_edits,
+    managed_edits,
+)
+from scheduler_view.quotas.reads.quotas import live_split
+from scheduler_view.quotas.reads.sync import (
+    sync_rows,
+    worst,
+)
+from scheduler_view.quotas.rules.desired import quota_key_of
+from scheduler_view.quotas.rules.split import SplitRule
 
 
 @posted(ADMINISTRATION, belongs_to="quotas")

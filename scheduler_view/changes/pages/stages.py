@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from accounting.access import Scope
-from scheduler_view.actions.ending import NOT_BEGUN
-from scheduler_view.domain.plan.approval import (
+from accounting.access.scope import Scope
+from scheduler_view.changes.actions.ending import NOT_BEGUN
+from scheduler_view.changes.models import (
+    CAME_TO_NOTHING,
+    ChangeState,
+)
+from scheduler_view.changes.reads.change_row import ChangeRow
+from scheduler_view.changes.reads.drafts import editors
+from scheduler_view.changes.rights import may_act
+from scheduler_view.changes.rules.approval import (
     Approval,
     is_expired,
     refusal_of_approval,
 )
-from scheduler_view.models import CAME_TO_NOTHING, ChangeState
-from scheduler_view.queries.changes.change_row import ChangeRow
-from scheduler_view.queries.changes.drafts import editors
-from scheduler_view.rights import may_act
 
 APPLIED = (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED, ChangeState.UNDONE)
 TONES = {

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from scheduler_view.models import StepState
-from scheduler_view.models.change import is_token_wait
+from scheduler_view.changes.models import StepState, is_token_wait
 
 UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
 """States of change sets that may still have an effect."""

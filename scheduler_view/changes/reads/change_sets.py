@@ -6,20 +6,31 @@ from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from accounting.access import Scope
-from accounting.models import Team
-from accounting.queries.paging import Key, Seek, seek_rows
-from scheduler_view.domain.plan.headline import Move, summary, title
-from scheduler_view.domain.plan.steps import Action
-from scheduler_view.models import (
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.kit.reads.paging import (
+    Key,
+    Seek,
+    seek_rows,
+)
+from scheduler_view.changes.models import (
     CAME_TO_NOTHING,
     ChangeSet,
     ChangeState,
     ChangeStep,
 )
-from scheduler_view.queries.changes.change_row import ChangeRow, StepRow
-from scheduler_view.queries.changes.headlines import moves_of
-from scheduler_view.queries.changes.overlaps import overlaps_of
+from scheduler_view.changes.reads.change_row import (
+    ChangeRow,
+    StepRow,
+)
+from scheduler_view.changes.reads.headlines import moves_of
+from scheduler_view.changes.reads.overlaps import overlaps_of
+from scheduler_view.changes.rules.headline import (
+    Move,
+    summary,
+    title,
+)
+from scheduler_view.changes.rules.steps import Action
 
 
 def change_rows(

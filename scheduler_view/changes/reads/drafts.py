@@ -7,8 +7,16 @@ from typing import Any
 from django.apps import apps
 from django.db.models import QuerySet
 
-from scheduler_view.domain.plan.edit import Edit, edit_fields, same_request, stored_edit
-from scheduler_view.models import ChangeSet, ChangeState
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeState,
+)
+from scheduler_view.changes.rules.edit import (
+    Edit,
+    edit_fields,
+    same_request,
+    stored_edit,
+)
 
 MOST_OFFERED = 20
 Values = Mapping[str, Any]

@@ -4,18 +4,22 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.apps import apps
 
-from accounting.queries.teams.teams import known_teams
-from scheduler_view.domain.plan.edit import (
+from accounting.access.reads.teams import known_teams
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import (
     Edit,
     QueueEdit,
     QuotaEdit,
     TierEdit,
     stored_edit,
 )
-from scheduler_view.domain.plan.headline import Move, move_of, title
-from scheduler_view.domain.quotas.split import SplitRule
-from scheduler_view.domain.tiers.tier import TierSpec
-from scheduler_view.models import ChangeSet
+from scheduler_view.changes.rules.headline import (
+    Move,
+    move_of,
+    title,
+)
+from scheduler_view.quotas.rules.split import SplitRule
+from scheduler_view.quotas.rules.tiers.tier import TierSpec
 
 Key = tuple[int, int, tuple[str, ...]]  # cluster, version, key of the edit
 

@@ -5,9 +5,17 @@ from typing import Any
 
 from django.db.models import Q
 
-from scheduler_view.domain.plan.edit import Edit, QueueEdit, TierEdit, stored_edit
-from scheduler_view.models import ChangeSet
-from scheduler_view.queries.changes.change_row import UNDER_WAY, OverlappingChange
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.reads.change_row import (
+    UNDER_WAY,
+    OverlappingChange,
+)
+from scheduler_view.changes.rules.edit import (
+    Edit,
+    QueueEdit,
+    TierEdit,
+    stored_edit,
+)
 
 
 def overlaps_of(

@@ -4,12 +4,15 @@ from datetime import datetime
 
 from django.db.models import Case, Q, When
 
-from accounting.access import Scope
-from accounting.models import OrganisationRole
-from scheduler_view.models import ChangeSet, ChangeState
-from scheduler_view.queries.changes.change_row import ChangeRow
-from scheduler_view.queries.changes.change_sets import rows_of
-from scheduler_view.queries.changes.drafts import editors
+from accounting.access.models.organisation import OrganisationRole
+from accounting.access.scope import Scope
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeState,
+)
+from scheduler_view.changes.reads.change_row import ChangeRow
+from scheduler_view.changes.reads.change_sets import rows_of
+from scheduler_view.changes.reads.drafts import editors
 
 _UNANSWERED = (
     ChangeState.DRAFT,

@@ -4,19 +4,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.objects.difference import FieldChange
-from scheduler_view.domain.objects.manifest import MANAGER, Manifest, git_owner, is_ours
-from scheduler_view.domain.plan.steps import (
+from scheduler_view.changes.rules.steps import (
     Action,
     DesiredObject,
     Observed,
     plan_steps,
 )
-from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.domain.schedulers.queue_fields import Values
+from scheduler_view.clusters.rules.difference import FieldChange
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.manifest import (
+    MANAGER,
+    Manifest,
+    git_owner,
+    is_ours,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.quota_key import (
+    NONE_ADDED,
+    Added,
+    resource_of,
+)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.clusters.rules.schedulers.queue_fields import Values
 
 Body = Mapping[str, Any]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from scheduler_view.domain.quotas.split import SplitRule
-from scheduler_view.domain.tiers.tier import TierSpec
+from scheduler_view.quotas.rules.split import SplitRule
+from scheduler_view.quotas.rules.tiers.tier import TierSpec
 
 MOST_EDITS = 5_000  # of one change set; more than the teams of the largest fleet
 

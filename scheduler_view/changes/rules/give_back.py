@@ -7,10 +7,21 @@ person must select the object: the undo would overwrite it.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scheduler_view.domain.json_operations import at_path
-from scheduler_view.domain.objects.difference import FieldChange, selector_text
-from scheduler_view.domain.objects.former import Former, leaves
-from scheduler_view.domain.objects.manifest import MANAGER, Manifest, Path, owners
+from scheduler_view.clusters.rules.difference import (
+    FieldChange,
+    selector_text,
+)
+from scheduler_view.clusters.rules.former import (
+    Former,
+    leaves,
+)
+from scheduler_view.clusters.rules.json_operations import at_path
+from scheduler_view.clusters.rules.manifest import (
+    MANAGER,
+    Manifest,
+    Path,
+    owners,
+)
 
 SELECTOR = ("spec", "scopeSelector")
 _CONTAINERS = frozenset(

@@ -6,7 +6,7 @@ The same edits come from pages, the API and files; faults name their position.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scheduler_view.domain.plan.edit import (
+from scheduler_view.changes.rules.edit import (
     MOST_EDITS,
     Edit,
     EditFault,
@@ -15,17 +15,26 @@ from scheduler_view.domain.plan.edit import (
     QuotaEdit,
     TierEdit,
 )
-from scheduler_view.domain.quotas.quantity import QuantityError, whole_gpus
-from scheduler_view.domain.quotas.quota_key import (
+from scheduler_view.clusters.rules.quantity import (
+    QuantityError,
+    whole_gpus,
+)
+from scheduler_view.clusters.rules.quota_key import (
     NONE_ADDED,
     Added,
     KeyRefused,
     quota_key,
 )
-from scheduler_view.domain.quotas.split import SplitRule
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.domain.schedulers.queue_fields import name_of, shown
-from scheduler_view.domain.tiers.tier import TierSpec, tier_faults
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.clusters.rules.schedulers.queue_fields import (
+    name_of,
+    shown,
+)
+from scheduler_view.quotas.rules.split import SplitRule
+from scheduler_view.quotas.rules.tiers.tier import (
+    TierSpec,
+    tier_faults,
+)
 
 QUOTA_FIELDS = (
     "kind",

@@ -2,14 +2,30 @@
 
 from collections.abc import Collection, Mapping
 
-from scheduler_view.domain.objects.manifest import Manifest
-from scheduler_view.domain.plan.effects import Effect, EffectCode
-from scheduler_view.domain.plan.steps import Action, PlanStep
-from scheduler_view.domain.plan.warnings import PlanWarning, WarningCode
-from scheduler_view.domain.schedulers import QUEUE_FIELDS, scheduler_of
-from scheduler_view.domain.schedulers.kueue import PRIORITY
-from scheduler_view.domain.schedulers.queue_fields import name_of, number_of, part_of
-from scheduler_view.domain.wording import listed
+from scheduler_view.changes.rules.effects import (
+    Effect,
+    EffectCode,
+)
+from scheduler_view.changes.rules.steps import (
+    Action,
+    PlanStep,
+)
+from scheduler_view.changes.rules.warnings import (
+    PlanWarning,
+    WarningCode,
+)
+from scheduler_view.clusters.rules.manifest import Manifest
+from scheduler_view.clusters.rules.schedulers import (
+    QUEUE_FIELDS,
+    scheduler_of,
+)
+from scheduler_view.clusters.rules.schedulers.kueue import PRIORITY
+from scheduler_view.clusters.rules.schedulers.queue_fields import (
+    name_of,
+    number_of,
+    part_of,
+)
+from scheduler_view.clusters.rules.wording import listed
 
 # A lowered limit evicts nothing by the documentation of the schedulers; it was not measured.
 _GUARANTEES = frozenset({"nominalQuota", "deserved", "quota"})

@@ -10,30 +10,36 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scheduler_view.domain.json_operations import (
+from scheduler_view.changes.rules.give_back import (
+    conflict_message,
+    shared_since,
+    written_since,
+)
+from scheduler_view.changes.rules.steps import (
+    Action,
+    PlanStep,
+)
+from scheduler_view.clusters.rules.difference import FieldChange
+from scheduler_view.clusters.rules.former import (
+    Former,
+    is_given_back,
+)
+from scheduler_view.clusters.rules.json_operations import (
     at_path,
     operation,
     set_path,
     write,
 )
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.objects.difference import FieldChange
-from scheduler_view.domain.objects.former import Former, is_given_back
-from scheduler_view.domain.objects.manifest import (
+from scheduler_view.clusters.rules.manifest import (
     MANAGER,
     Manifest,
     appliers,
     owners,
     pin_of,
 )
-from scheduler_view.domain.plan.give_back import (
-    conflict_message,
-    shared_since,
-    written_since,
-)
-from scheduler_view.domain.plan.steps import Action, PlanStep
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.domain.schedulers.queue_fields import (
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.clusters.rules.schedulers.queue_fields import (
     QueueFields,
     Values,
     shown,

@@ -5,7 +5,7 @@ import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scheduler_view.domain.plan.edit import MOST_EDITS
+from scheduler_view.changes.rules.edit import MOST_EDITS
 
 COLUMNS = ("team", "resource", "tier", "gpus")
 EVERY_TEAM, NO_QUOTA = "*", "none"

@@ -8,15 +8,23 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from scheduler_view.domain.objects.desired import ObjectKey, metadata
-from scheduler_view.domain.objects.difference import (
+from scheduler_view.changes.rules.give_back import (
+    changes_back,
+    conflict_message,
+    former_of,
+    written_since,
+)
+from scheduler_view.clusters.rules.difference import (
     FieldChange,
     field_changes,
     live_fields,
     wanted_fields,
 )
-from scheduler_view.domain.objects.former import Former, is_given_back
-from scheduler_view.domain.objects.manifest import (
+from scheduler_view.clusters.rules.former import (
+    Former,
+    is_given_back,
+)
+from scheduler_view.clusters.rules.manifest import (
     CLASS,
     QUOTA,
     Manifest,
@@ -26,12 +34,8 @@ from scheduler_view.domain.objects.manifest import (
     owned_keys,
     pin_of,
 )
-from scheduler_view.domain.plan.give_back import (
-    changes_back,
-    conflict_message,
-    former_of,
-    written_since,
-)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.quotas.rules.desired import metadata
 
 
 class Action(StrEnum):

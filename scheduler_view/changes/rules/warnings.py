@@ -5,19 +5,28 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from scheduler_view.domain.objects.manifest import CLASS, Manifest, git_owner, is_ours
-from scheduler_view.domain.plan.steps import Action, Observed, PlanStep
-from scheduler_view.domain.quotas import limit_range
-from scheduler_view.domain.quotas.quantity import gpus_or_none
-from scheduler_view.domain.quotas.quota_key import (
+from scheduler_view.changes.rules.steps import (
+    Action,
+    Observed,
+    PlanStep,
+)
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    Manifest,
+    git_owner,
+    is_ours,
+)
+from scheduler_view.clusters.rules.quantity import gpus_or_none
+from scheduler_view.clusters.rules.quota_key import (
     NONE_ADDED,
     Added,
     does_nothing,
     is_mig,
     resource_of,
 )
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.domain.wording import listed
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.clusters.rules.wording import listed
+from scheduler_view.quotas.rules import limit_range
 
 
 class WarningCode(StrEnum):

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from accounting.models import Cluster, Team
-from scheduler_view.domain.plan.edit import (
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.rules.edit import (
     Edit,
     EditFault,
     EditsRefused,
@@ -13,9 +14,16 @@ from scheduler_view.domain.plan.edit import (
     QuotaEdit,
     TierEdit,
 )
-from scheduler_view.domain.quotas.split import SplitRule
-from scheduler_view.models import QueueTarget, QuotaTarget, Tier
-from scheduler_view.planning.desired_state import DesiredState, desired_of
+from scheduler_view.changes.tasks.desired_state import (
+    DesiredState,
+    desired_of,
+)
+from scheduler_view.quotas.models import (
+    QueueTarget,
+    QuotaTarget,
+    Tier,
+)
+from scheduler_view.quotas.rules.split import SplitRule
 
 
 class LostUpdate(Exception):

@@ -3,9 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from accounting.models import Cluster
-from scheduler_view.domain.objects.desired import DesiredQuota
-from scheduler_view.domain.plan.edit import (
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.rules.edit import (
     Edit,
     EditFault,
     EditsRefused,
@@ -13,19 +12,27 @@ from scheduler_view.domain.plan.edit import (
     QuotaEdit,
     TierEdit,
 )
-from scheduler_view.domain.quotas.split import (
+from scheduler_view.quotas.mapping import (
+    target_of,
+    tier_of,
+)
+from scheduler_view.quotas.models import (
+    QueueTarget,
+    QuotaTarget,
+    Tier,
+)
+from scheduler_view.quotas.rules.desired import DesiredQuota
+from scheduler_view.quotas.rules.split import (
     SplitRefused,
     SplitRule,
     SplitSpec,
     divide,
 )
-from scheduler_view.domain.tiers.tier import (
+from scheduler_view.quotas.rules.tiers.tier import (
     TierState,
     default_faults,
     next_class,
 )
-from scheduler_view.mapping import target_of, tier_of
-from scheduler_view.models import QueueTarget, QuotaTarget, Tier
 
 TargetKey = tuple[str, str, str]  # team, resource, tier
 QueueKey = tuple[str, str, str]  # kind, name, field

@@ -17,30 +17,38 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
-from accounting.locks import lock
-from accounting.models import Cluster
-from scheduler_view.domain.drift import DriftStatus, standing_of
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.objects.desired import (
-    ObjectKey,
+from accounting.kit.locks import lock
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeState,
+    ChangeStep,
+)
+from scheduler_view.changes.rules.drift import (
+    DriftStatus,
+    standing_of,
+)
+from scheduler_view.changes.tasks.desired_state import (
+    DesiredState,
+    desired_of,
+)
+from scheduler_view.clusters.models import (
+    Drift,
+    Observation,
+)
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.quotas.rules.desired import (
     class_key_of,
     desired_class,
     desired_quotas,
 )
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.models import (
-    ChangeSet,
-    ChangeState,
-    ChangeStep,
-    Drift,
-    Observation,
-)
-from scheduler_view.planning.desired_state import (
-    DesiredState,
-    desired_of,
-)
-from scheduler_view.queries.resources import added_names
 
 log = structlog.get_logger(__name__)
 KINDS = (QUOTA, CLASS, *QUEUE_FIELDS)

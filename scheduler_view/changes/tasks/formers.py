@@ -2,12 +2,22 @@
 
 from collections.abc import Collection, Iterable
 
-from accounting.models import Cluster
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.objects.former import without_us
-from scheduler_view.domain.objects.manifest import MANAGER, Manifest, entries
-from scheduler_view.domain.plan.edit import Edit, QueueEdit
-from scheduler_view.models import ChangeSet, ChangeStep
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeStep,
+)
+from scheduler_view.changes.rules.edit import (
+    Edit,
+    QueueEdit,
+)
+from scheduler_view.clusters.rules.former import without_us
+from scheduler_view.clusters.rules.manifest import (
+    MANAGER,
+    Manifest,
+    entries,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
 
 _KEY = ("kind", "namespace", "name")
 

@@ -5,16 +5,14 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from accounting.models import Cluster, Team
-from accounting.rating.billing_settings import billing_at
-from scheduler_view.domain.objects.desired import (
-    DesiredQuota,
-    committed,
-    quota_key_of,
+from accounting.access.models.organisation import Team
+from accounting.access.reads.billing_settings import billing_at
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.rules.edit import (
+    QuotaEdit,
+    TierEdit,
 )
-from scheduler_view.domain.objects.manifest import Manifest
-from scheduler_view.domain.plan.edit import QuotaEdit, TierEdit
-from scheduler_view.domain.plan.effects import (
+from scheduler_view.changes.rules.effects import (
     ClassFacts,
     Effect,
     EffectCode,
@@ -24,30 +22,45 @@ from scheduler_view.domain.plan.effects import (
     quota_effects,
     resource_effect,
 )
-from scheduler_view.domain.plan.headline import move_of, summary
-from scheduler_view.domain.plan.warnings import (
+from scheduler_view.changes.rules.headline import (
+    move_of,
+    summary,
+)
+from scheduler_view.changes.rules.warnings import (
     PlanWarning,
     limit_range_warnings,
     namespace_warnings,
     object_warnings,
     second_default,
 )
-from scheduler_view.domain.quotas.headroom import limited_by
-from scheduler_view.domain.quotas.quantity import gpus_or_none
-from scheduler_view.domain.quotas.quota_key import key_of
-from scheduler_view.domain.quotas.spend import UnitRates
-from scheduler_view.domain.wording import counted
-from scheduler_view.planning.cluster_snapshot import taken_over
-from scheduler_view.planning.planner import Computed
-from scheduler_view.planning.queue_text import effects_of_queues, warnings_of_queues
-from scheduler_view.queries.resource_use import (
+from scheduler_view.changes.tasks.cluster_snapshot import taken_over
+from scheduler_view.changes.tasks.planner import Computed
+from scheduler_view.changes.tasks.queue_text import (
+    effects_of_queues,
+    warnings_of_queues,
+)
+from scheduler_view.clusters.rules.manifest import Manifest
+from scheduler_view.clusters.rules.quantity import gpus_or_none
+from scheduler_view.clusters.rules.quota_key import key_of
+from scheduler_view.clusters.rules.wording import counted
+from scheduler_view.quotas.reads.resource_use import (
     Ask,
     Use,
     idle_percents,
     pods_by_class,
     uses,
 )
-from scheduler_view.queries.supply import rates_of, supply_of
+from scheduler_view.quotas.reads.supply import (
+    rates_of,
+    supply_of,
+)
+from scheduler_view.quotas.rules.desired import (
+    DesiredQuota,
+    committed,
+    quota_key_of,
+)
+from scheduler_view.quotas.rules.headroom import limited_by
+from scheduler_view.quotas.rules.spend import UnitRates
 
 
 def plan_text_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, Any]:

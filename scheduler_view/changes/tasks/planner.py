@@ -1,6 +1,6 @@
 """Computes a plan: reads the cluster, compares, and checks the steps by a dry run.
 
-Nothing is stored here; `actions.store_plan` stores the result.
+Nothing is stored here; `changes.actions.store_plan` stores the result.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,25 +8,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from accounting.models import Cluster, Team
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import ClusterError, FieldConflict
-from scheduler_view.cluster.give_back import give_back
-from scheduler_view.cluster.queues import send_queue
-from scheduler_view.domain.objects.desired import (
-    ObjectKey,
-    class_key_of,
-    desired_class,
-    desired_quotas,
-    quota_key_of,
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.client.give_back import give_back
+from scheduler_view.changes.client.queues import send_queue
+from scheduler_view.changes.rules.edit import (
+    Edit,
+    QueueEdit,
+    QuotaEdit,
+    TierEdit,
 )
-from scheduler_view.domain.objects.manifest import CLASS, Manifest, is_ours
-from scheduler_view.domain.plan.edit import Edit, QueueEdit, QuotaEdit, TierEdit
-from scheduler_view.domain.plan.steps import Action, DesiredObject, PlanStep, plan_steps
-from scheduler_view.domain.quotas.split import SplitRule
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.domain.tiers.tier import TierSpec, version_of
-from scheduler_view.planning.cluster_snapshot import (
+from scheduler_view.changes.rules.steps import (
+    Action,
+    DesiredObject,
+    PlanStep,
+    plan_steps,
+)
+from scheduler_view.changes.tasks.cluster_snapshot import (
     ClusterSnapshot,
     Namespaces,
     foreign_defaults,
@@ -35,22 +33,48 @@ from scheduler_view.planning.cluster_snapshot import (
     see_places,
     taken_over,
 )
-from scheduler_view.planning.desired_state import (
+from scheduler_view.changes.tasks.desired_state import (
     Classes,
     DesiredChange,
     DesiredState,
     TargetKey,
     desired_change,
 )
-from scheduler_view.planning.queue_plans import (
+from scheduler_view.changes.tasks.queue_plans import (
     QueuePlans,
     plan_queues,
     see_queues,
     values_to_restore,
 )
-from scheduler_view.queries.namespaces import namespaces_by_team
-from scheduler_view.queries.resource_use import Ask, uses
-from scheduler_view.queries.resources import added_names
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import (
+    ClusterError,
+    FieldConflict,
+)
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    Manifest,
+    is_ours,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.quotas.reads.namespaces import namespaces_by_team
+from scheduler_view.quotas.reads.resource_use import (
+    Ask,
+    uses,
+)
+from scheduler_view.quotas.rules.desired import (
+    class_key_of,
+    desired_class,
+    desired_quotas,
+    quota_key_of,
+)
+from scheduler_view.quotas.rules.split import SplitRule
+from scheduler_view.quotas.rules.tiers.tier import (
+    TierSpec,
+    version_of,
+)
 
 AT_ONCE = 8  # parallel dry runs; the API server's own fairness limits more
 

@@ -1,16 +1,26 @@
 """The text of a plan about queues: effects, and limits that apply twice."""
 
-from accounting.models import Cluster
-from scheduler_view.domain.plan.edit import QueueEdit
-from scheduler_view.domain.plan.effects import Effect
-from scheduler_view.domain.plan.queue_effects import covered, queue_effects, twice
-from scheduler_view.domain.plan.warnings import PlanWarning, WarningCode
-from scheduler_view.domain.schedulers import QUEUE_FIELDS, scheduler_of
-from scheduler_view.domain.schedulers.kueue import CLUSTER_QUEUE
-from scheduler_view.models import Observation
-from scheduler_view.planning.planner import Computed
-from scheduler_view.queries.sync import live_quotas
-from scheduler_view.queries.waits.queue_borrowing import served
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.rules.edit import QueueEdit
+from scheduler_view.changes.rules.effects import Effect
+from scheduler_view.changes.rules.queue_effects import (
+    covered,
+    queue_effects,
+    twice,
+)
+from scheduler_view.changes.rules.warnings import (
+    PlanWarning,
+    WarningCode,
+)
+from scheduler_view.changes.tasks.planner import Computed
+from scheduler_view.clusters.models import Observation
+from scheduler_view.clusters.rules.schedulers import (
+    QUEUE_FIELDS,
+    scheduler_of,
+)
+from scheduler_view.clusters.rules.schedulers.kueue import CLUSTER_QUEUE
+from scheduler_view.quotas.reads.queue_borrowing import served
+from scheduler_view.quotas.reads.sync import live_quotas
 
 
 def effects_of_queues(plan: Computed) -> list[Effect]:

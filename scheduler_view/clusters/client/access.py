@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
-from scheduler_view.cluster.errors import NotConfigured
+from scheduler_view.clusters.client.errors import NotConfigured
 
 TIMEOUT_S, LONGEST_TIMEOUT_S = 10.0, 60.0
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from scheduler_view.cluster.errors import (
+from scheduler_view.clusters.client.errors import (
     ClusterError,
     FieldConflict,
     Forbidden,

@@ -11,20 +11,32 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from scheduler_view.cluster import transport
-from scheduler_view.cluster.access import ClusterAccess
-from scheduler_view.cluster.answers import decode, status_error, wrong_answer
-from scheduler_view.cluster.errors import NotFound, WatchExpired
-from scheduler_view.cluster.kinds import KINDS, ObjectKind, patched, written
-from scheduler_view.cluster.live import (
+from scheduler_view.clusters.client import transport
+from scheduler_view.clusters.client.access import ClusterAccess
+from scheduler_view.clusters.client.answers import (
+    decode,
+    status_error,
+    wrong_answer,
+)
+from scheduler_view.clusters.client.errors import (
+    NotFound,
+    WatchExpired,
+)
+from scheduler_view.clusters.client.kinds import (
+    KINDS,
+    ObjectKind,
+    patched,
+    written,
+)
+from scheduler_view.clusters.client.live import (
     Listing,
     LiveObject,
     Manifest,
     WatchEvent,
     live_object,
 )
-from scheduler_view.cluster.session import Session
-from scheduler_view.domain.objects.manifest import MANAGER
+from scheduler_view.clusters.client.session import Session
+from scheduler_view.clusters.rules.manifest import MANAGER
 
 PAGE = 500  # objects of one response; as client-go's reflectors use
 LISTS_TRIED = 3  # a list that expired between two pages is restarted
@@ -51,7 +63,7 @@ class _Event(msgspec.Struct):
 class ClusterClient:
     """One identity at one API server; thread-safe.
 
-    Every method raises a `ClusterError` of `cluster.errors` if it fails.
+    Every method raises a `ClusterError` of `clusters.client.errors` if it fails.
     """
 
     def __init__(self, access: ClusterAccess) -> None:

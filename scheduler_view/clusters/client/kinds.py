@@ -4,14 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.schedulers import queue_objects
-from scheduler_view.domain.waits.world.autoscaling import (
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.schedulers import queue_objects
+from scheduler_view.waits.rules.world.autoscaling import (
     KARPENTER_KINDS,
     NODE_CLAIM,
     NODE_POOL,
 )
-from scheduler_view.domain.waits.world.queues import QUEUE_KINDS
+from scheduler_view.waits.rules.world.queues import QUEUE_KINDS
 
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
 EVENT = "Event"

@@ -9,8 +9,12 @@ from typing import Any
 import msgspec
 import structlog
 
-from scheduler_view.domain.objects.manifest import Pin, owners, pin_of
-from scheduler_view.domain.objects.object_shapes import well_formed
+from scheduler_view.clusters.rules.manifest import (
+    Pin,
+    owners,
+    pin_of,
+)
+from scheduler_view.clusters.rules.object_shapes import well_formed
 
 # after an even number of backslashes; after an odd one, it is not an escape
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")

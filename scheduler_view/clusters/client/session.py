@@ -15,11 +15,15 @@ from kubernetes import client as kubernetes
 from kubernetes import config as kubernetes_config
 from urllib3.exceptions import HTTPError
 
-from scheduler_view.cluster import transport
-from scheduler_view.cluster.access import ClusterAccess
-from scheduler_view.cluster.answers import error_of
-from scheduler_view.cluster.errors import ClusterError, NotConfigured, Unauthorized
-from scheduler_view.cluster.tokens import named
+from scheduler_view.clusters.client import transport
+from scheduler_view.clusters.client.access import ClusterAccess
+from scheduler_view.clusters.client.answers import error_of
+from scheduler_view.clusters.client.errors import (
+    ClusterError,
+    NotConfigured,
+    Unauthorized,
+)
+from scheduler_view.clusters.client.tokens import named
 
 POOL = 16  # connections in the pool of one server
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from scheduler_view.cluster.access import ClusterAccess
-from scheduler_view.cluster.errors import Unauthorized
+from scheduler_view.clusters.client.access import ClusterAccess
+from scheduler_view.clusters.client.errors import Unauthorized
 
 IN_CLUSTER = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 

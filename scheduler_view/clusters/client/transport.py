@@ -14,7 +14,7 @@ from urllib3.exceptions import (
     SSLError,
 )
 
-from scheduler_view.cluster.errors import (
+from scheduler_view.clusters.client.errors import (
     ClusterError,
     InvalidServerResponse,
     TlsFailure,

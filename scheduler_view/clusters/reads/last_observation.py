@@ -3,10 +3,19 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from accounting.domain.core.read_once import read_once, read_together
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.schedulers import QUEUE_OBJECTS
-from scheduler_view.models import Observation, ObservationRun
+from accounting.core.read_once import (
+    read_once,
+    read_together,
+)
+from scheduler_view.clusters.models import (
+    Observation,
+    ObservationRun,
+)
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.schedulers import QUEUE_OBJECTS
 
 RANGE, NAMESPACE = "LimitRange", "Namespace"
 LIMITING = (QUOTA, CLASS, RANGE, *QUEUE_OBJECTS)

@@ -1,7 +1,7 @@
 """The resources that an administrator added, as quota keys need them."""
 
-from accounting.domain.units.resources import sanitised
-from accounting.queries.resources import added_resources
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.rules.units.resources import sanitised
 
 
 def added_names() -> dict[str, str]:

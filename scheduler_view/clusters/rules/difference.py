@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scheduler_view.domain.objects.manifest import (
+from scheduler_view.clusters.rules.manifest import (
     OWNER,
     OWNER_LABEL,
     Manifest,
     is_ours,
     owned_keys,
 )
-from scheduler_view.domain.quotas.quantity import gpus_or_none
+from scheduler_view.clusters.rules.quantity import gpus_or_none
 
 OWNED_CLASS_FIELDS = ("value", "preemptionPolicy", "globalDefault", "description")
 _DEFAULTS = {"preemptionPolicy": "PreemptLowerPriority", "globalDefault": False}

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scheduler_view.domain.json_operations import (
+from scheduler_view.clusters.rules.json_operations import (
     at_path,
     operation,
     parents_of,
     set_path,
     write,
 )
-from scheduler_view.domain.objects.manifest import (
+from scheduler_view.clusters.rules.manifest import (
     MANAGER,
     Manifest,
     Path,

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.schedulers import queue_objects
-from scheduler_view.domain.shape import (
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.schedulers import queue_objects
+from scheduler_view.clusters.rules.shape import (
     AMOUNTS,
     CONDITIONS,
     FLAG,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from accounting.domain.core.interval import to_ms
-from accounting.domain.inventory.records import Device
+from accounting.core.interval import to_ms
+from accounting.metering.rules.inventory.records import Device
 
 Manifest = Mapping[str, Any]
 DRIVERS = frozenset(

@@ -7,10 +7,20 @@ stored, because they may contain confidential data.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.objects.object_shapes import well_formed
-from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added, resource_of
-from scheduler_view.domain.schedulers import QUEUE_OBJECTS, queue_objects
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.object_shapes import well_formed
+from scheduler_view.clusters.rules.quota_key import (
+    NONE_ADDED,
+    Added,
+    resource_of,
+)
+from scheduler_view.clusters.rules.schedulers import (
+    QUEUE_OBJECTS,
+    queue_objects,
+)
 
 FAULTS = "faults"
 _META = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")

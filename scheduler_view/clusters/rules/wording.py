@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from accounting.domain.core.money import Money
-from accounting.domain.core.money_text import money_text
+from accounting.core.money import Money
+from accounting.core.money_text import money_text
 
 
 def units(resource: str, number: int | None = None) -> str:

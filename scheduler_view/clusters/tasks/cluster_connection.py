@@ -2,9 +2,15 @@
 
 from collections.abc import Callable
 
-from accounting.models import Cluster
-from scheduler_view.cluster.access import AccessRole, access_of
-from scheduler_view.cluster.client import ClusterClient, connect
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.client.access import (
+    AccessRole,
+    access_of,
+)
+from scheduler_view.clusters.client.client import (
+    ClusterClient,
+    connect,
+)
 
 Connect = Callable[[Cluster, AccessRole], ClusterClient]
 

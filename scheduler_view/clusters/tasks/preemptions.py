@@ -7,12 +7,21 @@ from typing import Any
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from accounting.models import Cluster
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import ClusterError, NotFound
-from scheduler_view.cluster.kinds import EVENT, POD
-from scheduler_view.models import Observation, Preemption
-from scheduler_view.observation.observe import note_error
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import (
+    ClusterError,
+    NotFound,
+)
+from scheduler_view.clusters.client.kinds import (
+    EVENT,
+    POD,
+)
+from scheduler_view.clusters.models import (
+    Observation,
+    Preemption,
+)
+from scheduler_view.clusters.tasks.observe import note_error
 
 REASON = "Preempted"
 _CONDITION = {

@@ -2,14 +2,28 @@
 
 from datetime import timedelta
 
-from accounting.domain.core.interval import Interval, to_ms
-from accounting.ingest.evidence.resource_claims import ObservedClaim, observe_claims
-from accounting.models import Cluster
-from accounting.queries.database_clock import database_now
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import ClusterError, NotFound
-from scheduler_view.cluster.kinds import CLAIM, OLD_CLAIM, OLD_SLICE, SLICE
-from scheduler_view.domain.objects.resource_claims import given
+from accounting.core.interval import (
+    Interval,
+    to_ms,
+)
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks.evidence.resource_claims import (
+    ObservedClaim,
+    observe_claims,
+)
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import (
+    ClusterError,
+    NotFound,
+)
+from scheduler_view.clusters.client.kinds import (
+    CLAIM,
+    OLD_CLAIM,
+    OLD_SLICE,
+    SLICE,
+)
+from scheduler_view.clusters.rules.resource_claims import given
 
 REACH = timedelta(days=1)  # how long a claim that is new to us may have been held
 

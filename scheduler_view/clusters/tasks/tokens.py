@@ -6,13 +6,20 @@ end counts.
 
 from datetime import datetime, timedelta
 
-from accounting.domain.core.interval import to_ms
-from accounting.domain.core.issue import Issue
-from accounting.ingest.data_issues import record
-from accounting.models import Cluster
-from scheduler_view.cluster.access import AccessRole, access_of, is_configured
-from scheduler_view.cluster.errors import NotConfigured
-from scheduler_view.cluster.tokens import Token, token_of
+from accounting.core.interval import to_ms
+from accounting.core.issue import Issue
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks.data_issues import record
+from scheduler_view.clusters.client.access import (
+    AccessRole,
+    access_of,
+    is_configured,
+)
+from scheduler_view.clusters.client.errors import NotConfigured
+from scheduler_view.clusters.client.tokens import (
+    Token,
+    token_of,
+)
 
 CODE = "cluster_token"
 WARN, URGE = timedelta(days=7), timedelta(days=1)

@@ -1,6 +1,6 @@
 """Wakes a worker for a cluster. The task is named: its module imports the Kubernetes client."""
 
-from accounting.wakeup import wake_worker
+from accounting.kit.wakeup import wake_worker
 
 WORK = "scheduler_view.tasks.work"
 

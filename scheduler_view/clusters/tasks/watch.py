@@ -14,16 +14,28 @@ import structlog
 from django.db import DatabaseError, connections
 from django.db.models import Count
 
-from accounting.models import Cluster
-from scheduler_view.cluster.access import AccessRole, is_configured
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import ClusterError, WatchExpired
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.models import WaitRecord
-from scheduler_view.models.observation import WAITS
-from scheduler_view.observation.drift import find_drift
-from scheduler_view.observation.observe import (
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.tasks.drift import find_drift
+from scheduler_view.clusters.client.access import (
+    AccessRole,
+    is_configured,
+)
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import (
+    ClusterError,
+    WatchExpired,
+)
+from scheduler_view.clusters.models import WAITS
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.clusters.tasks.cluster_connection import (
+    Connect,
+    connect_to,
+)
+from scheduler_view.clusters.tasks.observe import (
     KINDS,
     Seen,
     note_error,
@@ -32,11 +44,11 @@ from scheduler_view.observation.observe import (
     store_all,
     store_event,
 )
-from scheduler_view.observation.preemptions import note_preemptions
-from scheduler_view.observation.resource_claims import observe_devices
-from scheduler_view.observation.tokens import note_tokens
-from scheduler_view.observation.waits.observe_waits import observe_waits
-from scheduler_view.planning.cluster_connection import Connect, connect_to
+from scheduler_view.clusters.tasks.preemptions import note_preemptions
+from scheduler_view.clusters.tasks.resource_claims import observe_devices
+from scheduler_view.clusters.tasks.tokens import note_tokens
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.queues.tasks.observe_waits import observe_waits
 
 WATCHED = (QUOTA, CLASS)
 WATCH_S = 300.0  # of one watch; then everything is listed again

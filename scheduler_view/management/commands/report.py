@@ -5,17 +5,30 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounting.access import EVERYTHING
+from accounting.access.scope import EVERYTHING
+from accounting.kit.reads.selection import (
+    Selection,
+    SelectionError,
+    refuse_others,
+)
+from accounting.kit.serializers.declared import serializer_of
 from accounting.management.commands import report
-from accounting.queries.selection import Selection, SelectionError, refuse_others
-from accounting.serializers.declared import serializer_of
-from scheduler_view.domain.wording import counted, few
-from scheduler_view.queries.limits.rows import limit_rows, unmanaged
-from scheduler_view.queries.waste.bridge import BridgeRow, bridge_rows
-from scheduler_view.queries.waste.measured_days import waste_days
-from scheduler_view.queries.waste.row import WasteRow
-from scheduler_view.queries.waste.rows import waste_report
+from scheduler_view.clusters.rules.wording import (
+    counted,
+    few,
+)
+from scheduler_view.quotas.reads.limits.rows import (
+    limit_rows,
+    unmanaged,
+)
 from scheduler_view.resources import RESOURCES
+from scheduler_view.savings.reads.bridge import (
+    BridgeRow,
+    bridge_rows,
+)
+from scheduler_view.savings.reads.measured_days import waste_days
+from scheduler_view.savings.reads.row import WasteRow
+from scheduler_view.savings.reads.rows import waste_report
 
 PLACES = 6  # of amounts
 DECLARED = {one.name: one for one in RESOURCES}

@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from accounting.models import Cluster
-from scheduler_view.models.queues import WaitRecord
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.queues import WaitRecord
 
 
 class WaitStretch(models.Model):

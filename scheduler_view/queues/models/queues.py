@@ -1,12 +1,13 @@
 """Waits of units, pools through time, and estimates of starts (scheduling.md S3, S16-S19).
 
-What rules of waste need to know of the past (S21-S26, S32) is in `models/memory.py` and here.
+What rules of waste need to know of the past (S21-S26, S32) is in `queues/models/memory.py` and
+here.
 """
 
 from django.db import models
 from django.db.models import Q
 
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
 
 
 class WaitRecord(models.Model):
@@ -15,7 +16,7 @@ class WaitRecord(models.Model):
     Written by `observation.wait_records`, only if something changed. `position`, `count` and the
     three times are estimates while it waits, null after it, as `waits_since`: when it was created;
     of a service, which is older, when its pods that wait were. The times are null too before their
-    error is measured. `start_word` says how soon it starts (`domain.queues.like_waits`), as
+    error is measured. `start_word` says how soon it starts (`queues.rules.like_waits`), as
     `start_kept` of `start_like` waits did. `ended_at`: it was no longer observed.
     """
 

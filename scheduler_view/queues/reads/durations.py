@@ -6,9 +6,12 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import to_ms
-from scheduler_view.domain.queues.pools import ResourcePool
-from scheduler_view.domain.queues.remaining import Group, HoldDurations
+from accounting.core.interval import to_ms
+from scheduler_view.queues.rules.pools import ResourcePool
+from scheduler_view.queues.rules.remaining import (
+    Group,
+    HoldDurations,
+)
 
 LOOK_BACK = timedelta(days=90)
 

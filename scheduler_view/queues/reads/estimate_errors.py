@@ -1,7 +1,7 @@
 """How far estimated starts were off, by pool, as last summed (scheduling.md S19)."""
 
-from scheduler_view.domain.queues.pools import ResourcePool
-from scheduler_view.models import EstimateSummary
+from scheduler_view.queues.models.queues import EstimateSummary
+from scheduler_view.queues.rules.pools import ResourcePool
 
 ClusterPool = tuple[int, ResourcePool]
 

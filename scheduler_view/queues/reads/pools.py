@@ -7,13 +7,22 @@ from datetime import datetime, timedelta
 import numpy as np
 from django.db import connection
 
-from accounting.access import Scope
-from accounting.domain.core.interval import HOUR_MS, to_ms
+from accounting.access.scope import Scope
+from accounting.core.interval import (
+    HOUR_MS,
+    to_ms,
+)
 from accounting.kit.rows import column, listed
-from scheduler_view.domain.queues.averages import ObservedLevels, averages
-from scheduler_view.domain.queues.pools import ResourcePool
-from scheduler_view.models import EstimateSummary, PoolSample
-from scheduler_view.queries.queues.estimate_errors import estimate_errors
+from scheduler_view.queues.models.queues import (
+    EstimateSummary,
+    PoolSample,
+)
+from scheduler_view.queues.reads.estimate_errors import estimate_errors
+from scheduler_view.queues.rules.averages import (
+    ObservedLevels,
+    averages,
+)
+from scheduler_view.queues.rules.pools import ResourcePool
 
 NEWEST = timedelta(minutes=30)  # an older sample is not "now"
 _OF_NODES = "policy_nodes", "unused_nodes"  # large, and not shown

@@ -11,16 +11,22 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Min, Q, QuerySet, Sum
 
-from accounting.access import Scope
-from accounting.domain.reports.rows import UNMAPPED
+from accounting.access.reads.teams import (
+    TeamRef,
+    visible_teams,
+)
+from accounting.access.scope import Scope
+from accounting.core.unmapped import UNMAPPED
 from accounting.kit.rows import column, listed
-from accounting.models import Cluster
-from accounting.queries.teams.teams import TeamRef, visible_teams
-from scheduler_view.domain.queues.like_waits import StartWord
-from scheduler_view.domain.queues.queued import UNSERVED
-from scheduler_view.domain.waits.cause import Stage, WaitCause
-from scheduler_view.models import WaitRecord
-from scheduler_view.queries.namespaces import owners
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.queues.rules.like_waits import StartWord
+from scheduler_view.queues.rules.queued import UNSERVED
+from scheduler_view.quotas.reads.namespaces import owners
+from scheduler_view.waits.rules.cause import (
+    Stage,
+    WaitCause,
+)
 
 OTHERS = ""  # the team of units that the person may not read
 

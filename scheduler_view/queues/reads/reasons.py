@@ -8,14 +8,17 @@ from typing import Any
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, Min, Sum
 
-from accounting.access import Scope
-from accounting.domain.reports.rows import UNMAPPED
-from accounting.models import Cluster
-from accounting.queries.teams.teams import TeamRef
-from scheduler_view.models import WaitRecord
-from scheduler_view.queries.namespaces import owners
-from scheduler_view.queries.queues.queued_units import WAITING
-from scheduler_view.queries.waits.waiting_units import Change, oldest_rows
+from accounting.access.reads.teams import TeamRef
+from accounting.access.scope import Scope
+from accounting.core.unmapped import UNMAPPED
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.queues.reads.queued_units import WAITING
+from scheduler_view.quotas.reads.namespaces import owners
+from scheduler_view.waits.reads.waiting_units import (
+    Change,
+    oldest_rows,
+)
 
 MOST = 10  # reasons on the page, most GPUs first
 

@@ -5,14 +5,25 @@ from datetime import datetime
 
 from django.db.models import F, Q, QuerySet
 
-from accounting.access import Scope
-from accounting.models import Team
-from accounting.queries.search import MOST, Hit
-from scheduler_view.domain.waits.cause import Stage
-from scheduler_view.models import ChangeSet, ChangeStep, WaitRecord
-from scheduler_view.queries.changes.change_row import ChangeRow
-from scheduler_view.queries.changes.change_sets import about, change_row, rows_of
-from scheduler_view.queries.namespaces import owners
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.explain.reads.search import (
+    MOST,
+    Hit,
+)
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeStep,
+)
+from scheduler_view.changes.reads.change_row import ChangeRow
+from scheduler_view.changes.reads.change_sets import (
+    about,
+    change_row,
+    rows_of,
+)
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.quotas.reads.namespaces import owners
+from scheduler_view.waits.rules.cause import Stage
 
 _CHANGE = re.compile(r"(?:CS-?)?(\d{1,9})", re.IGNORECASE)
 

@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from accounting.access import Scope
+from accounting.access.scope import Scope
 from accounting.kit.rows import column, listed
-from scheduler_view.models import WaitSummary
+from scheduler_view.queues.models.queues import WaitSummary
 
 SUMMED_SINCE = timedelta(
     days=1

@@ -3,16 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.queues.pools import (
+from scheduler_view.queues.rules.pools import (
     Pools,
     ResourcePool,
     available_of,
     capacity_of,
 )
-from scheduler_view.domain.queues.queued import QueuedUnit
-from scheduler_view.domain.waits.cause import Stage, WaitCause
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.packing import Packing, Placed
+from scheduler_view.queues.rules.queued import QueuedUnit
+from scheduler_view.waits.rules.cause import (
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.packing import (
+    Packing,
+    Placed,
+)
 
 NOT_LET_IN = frozenset({Stage.REFUSED, Stage.HELD_BACK})
 

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.domain.billing.charge import raw_of
-from accounting.domain.core.interval import WINDOW_MS
-from scheduler_view.domain.waste.finding import Finding, Slice, SliceKey, WasteRule
+from accounting.core.interval import WINDOW_MS
+from accounting.prices.rules.charge import raw_of
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    Slice,
+    SliceKey,
+    WasteRule,
+)
 
 POPULAR = Fraction(95, 100)  # of pods that the classes cover
 CLASS_DAYS = 28  # of pods that count as usual

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scheduler_view.domain.queues.pools import Pools
-from scheduler_view.domain.waits.placement.gpu_requests import gpu_request, is_gpu
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.world.nodes import model_of
+from scheduler_view.queues.rules.pools import Pools
+from scheduler_view.waits.rules.placement.gpu_requests import (
+    gpu_request,
+    is_gpu,
+)
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.world.nodes import model_of
 
 CPU = "cpu"
 

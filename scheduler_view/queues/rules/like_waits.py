@@ -6,8 +6,8 @@ from datetime import datetime, time, timedelta
 from enum import StrEnum
 from fractions import Fraction
 
-from scheduler_view.domain.waits.explanation import BlockerSet
-from scheduler_view.domain.waits.units import LASTING
+from scheduler_view.waits.rules.explanation import BlockerSet
+from scheduler_view.waits.rules.units import LASTING
 
 ENOUGH = 10  # waits that lasted as long; with fewer nothing is said
 LIKELY = Fraction(8, 10)  # of them started within the time that is named

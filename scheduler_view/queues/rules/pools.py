@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 
-from scheduler_view.domain.waits.placement.demand import matches_node
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.world.nodes import MODEL_LABELS, model_of
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.placement.demand import matches_node
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.world.nodes import (
+    MODEL_LABELS,
+    model_of,
+)
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,16 +3,28 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from scheduler_view.domain.queues.pools import Pools, ResourcePool
-from scheduler_view.domain.queues.shortages import QuotaShortage, shortage_of
-from scheduler_view.domain.waits.cause import Stage, WaitCause
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
-from scheduler_view.domain.waits.placement.packing import Shape, shape_of
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.queues.rules.pools import (
+    Pools,
+    ResourcePool,
+)
+from scheduler_view.queues.rules.shortages import (
+    QuotaShortage,
+    shortage_of,
+)
+from scheduler_view.waits.rules.cause import (
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
+from scheduler_view.waits.rules.placement.packing import (
+    Shape,
+    shape_of,
+)
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pods import PodObject
 
 Subject = tuple[str, str, str]  # kind, namespace, name
 UNSERVED = frozenset(

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scheduler_view.domain.waits.blockers import Blockers
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.waits.rules.blockers import Blockers
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.units import WorkUnit
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,19 +9,26 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 
-from scheduler_view.domain.queues.accuracy import EstimatedStart
-from scheduler_view.domain.queues.queued import QueuedUnit, Subject
-from scheduler_view.domain.queues.remaining import (
+from scheduler_view.queues.rules.accuracy import EstimatedStart
+from scheduler_view.queues.rules.queued import (
+    QueuedUnit,
+    Subject,
+)
+from scheduler_view.queues.rules.remaining import (
     HIGH,
     LOW,
     MEDIAN,
     Group,
     HoldDurations,
 )
-from scheduler_view.domain.queues.shortages import QuotaShortage
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.packing import Amounts, Packing, Shape
+from scheduler_view.queues.rules.shortages import QuotaShortage
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.packing import (
+    Amounts,
+    Packing,
+    Shape,
+)
 
 ESTIMATED = frozenset(
     {

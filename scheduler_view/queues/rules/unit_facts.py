@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.nodes import model_of
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.nodes import model_of
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pods import PodObject
 
 
 def unit_facts(index: WorldIndex, unit: WorkUnit) -> dict[str, str | int | None]:

@@ -11,30 +11,46 @@ from typing import Any
 
 from django.db import transaction
 
-from accounting.domain.core.interval import to_instant, to_ms
-from accounting.models import Cluster
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import ClusterError, Forbidden, NotFound
-from scheduler_view.cluster.kinds import (
+from accounting.core.interval import (
+    to_instant,
+    to_ms,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import (
+    ClusterError,
+    Forbidden,
+    NotFound,
+)
+from scheduler_view.clusters.client.kinds import (
     EVENT,
     POD,
     READ_FOR_WAITS,
     READ_IF_ALLOWED,
 )
-from scheduler_view.cluster.live import LiveObject
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.node_notes import notes_of_cluster
-from scheduler_view.domain.waits.world.events import READ_FIELDS
-from scheduler_view.domain.waits.world.world import World, read_world
-from scheduler_view.models import ObservationRun, UnitWait
-from scheduler_view.models.observation import WAITS
-from scheduler_view.observation.observe import note_error
-from scheduler_view.observation.waits.explanations import locked_run, store_explanations
-from scheduler_view.observation.waits.metric_waits import shown_waits, store_shown
-from scheduler_view.observation.waits.queues import store_queues
-from scheduler_view.queries.resources import added_names
-from scheduler_view.queries.waits.held_activity import HeldActivity
+from scheduler_view.clusters.client.live import LiveObject
+from scheduler_view.clusters.models import WAITS, ObservationRun
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.tasks.observe import note_error
+from scheduler_view.queues.tasks.metric_waits import (
+    shown_waits,
+    store_shown,
+)
+from scheduler_view.queues.tasks.queues import store_queues
+from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.reads.held_activity import HeldActivity
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.node_notes import notes_of_cluster
+from scheduler_view.waits.rules.world.events import READ_FIELDS
+from scheduler_view.waits.rules.world.world import (
+    World,
+    read_world,
+)
+from scheduler_view.waits.tasks.explanations import (
+    locked_run,
+    store_explanations,
+)
 
 NOT_BEFORE = timedelta(minutes=1)  # a unit is explained at most once a minute
 

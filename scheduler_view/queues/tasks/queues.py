@@ -8,33 +8,36 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
-from scheduler_view.domain.queues.depth import depths_of
-from scheduler_view.domain.queues.queued import QueueReader
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.observation.history.free_cpu import (
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.rules.depth import depths_of
+from scheduler_view.queues.rules.queued import QueueReader
+from scheduler_view.queues.tasks.history.free_cpu import (
     forget_free_cpus,
     store_free_cpus,
     store_pod_needs,
 )
-from scheduler_view.observation.history.kept_nodes import (
+from scheduler_view.queues.tasks.history.kept_nodes import (
     forget_kept_nodes,
     store_kept_nodes,
 )
-from scheduler_view.observation.history.pool_samples import (
+from scheduler_view.queues.tasks.history.pool_samples import (
     forget_samples,
     last_observed,
     store_samples,
 )
-from scheduler_view.observation.history.wait_stretches import (
+from scheduler_view.queues.tasks.history.wait_stretches import (
     forget_stretches,
     store_stretches,
 )
-from scheduler_view.observation.waits.start_estimates import store_estimates
-from scheduler_view.observation.waits.summaries import store_summaries
-from scheduler_view.observation.waits.wait_records import forget_records, store_records
+from scheduler_view.queues.tasks.start_estimates import store_estimates
+from scheduler_view.queues.tasks.summaries import store_summaries
+from scheduler_view.queues.tasks.wait_records import (
+    forget_records,
+    store_records,
+)
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import WaitExplanation
 
 
 def store_queues(

@@ -5,11 +5,28 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max
 
-from accounting.domain.core.interval import to_instant, to_ms
-from accounting.models import Cluster
-from accounting.rating.billing_settings import billing_at
-from scheduler_view.domain.queues.accuracy import EstimatedStart, may_be_shown
-from scheduler_view.domain.queues.like_waits import (
+from accounting.access.reads.billing_settings import billing_at
+from accounting.core.interval import (
+    to_instant,
+    to_ms,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.queues import (
+    StartEstimate,
+    WaitRecord,
+)
+from scheduler_view.queues.reads.durations import (
+    groups_of,
+    hold_durations,
+    owners_of_pods,
+)
+from scheduler_view.queues.reads.estimate_errors import estimate_errors
+from scheduler_view.queues.reads.past_lengths import past_lengths
+from scheduler_view.queues.rules.accuracy import (
+    EstimatedStart,
+    may_be_shown,
+)
+from scheduler_view.queues.rules.like_waits import (
     SaidStart,
     StartWord,
     horizons,
@@ -17,34 +34,26 @@ from scheduler_view.domain.queues.like_waits import (
     said_start,
     size_class,
 )
-from scheduler_view.domain.queues.pools import ResourcePool
-from scheduler_view.domain.queues.queued import (
+from scheduler_view.queues.rules.pools import ResourcePool
+from scheduler_view.queues.rules.queued import (
     QueuedUnit,
     QueueReader,
     Subject,
     positions_of,
 )
-from scheduler_view.domain.queues.starts import (
+from scheduler_view.queues.rules.starts import (
     ENDS_BY_ITSELF,
     ESTIMATED,
     RunningHold,
     estimate_starts,
 )
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.units import LASTING
-from scheduler_view.domain.waits.world.nodes import model_of
-from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.models import StartEstimate, WaitRecord
-from scheduler_view.observation.waits.wait_records import WAITING
-from scheduler_view.queries.queues.durations import (
-    groups_of,
-    hold_durations,
-    owners_of_pods,
-)
-from scheduler_view.queries.queues.estimate_errors import estimate_errors
-from scheduler_view.queries.queues.past_lengths import past_lengths
+from scheduler_view.queues.tasks.wait_records import WAITING
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.placement.gpu_requests import gpus_of
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.units import LASTING
+from scheduler_view.waits.rules.world.nodes import model_of
+from scheduler_view.waits.rules.world.pods import PodObject
 
 FIRST_AFTER = timedelta(seconds=60)  # after the unit was made; then hourly
 AGAIN_AFTER = timedelta(hours=1)

@@ -5,11 +5,18 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
-from scheduler_view.domain.queues.accuracy import EstimatedStart, accuracy_of
-from scheduler_view.domain.queues.pools import ResourcePool
-from scheduler_view.models import EstimateSummary, StartEstimate, WaitSummary
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.queues import (
+    EstimateSummary,
+    StartEstimate,
+    WaitSummary,
+)
+from scheduler_view.queues.rules.accuracy import (
+    EstimatedStart,
+    accuracy_of,
+)
+from scheduler_view.queues.rules.pools import ResourcePool
 
 LOOK_BACK = timedelta(days=28)
 NOT_BEFORE = timedelta(minutes=10)  # they change slowly, and cost more than a page may

@@ -4,22 +4,28 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 
-from accounting.domain.core.interval import to_instant, to_ms
-from accounting.models import Cluster
-from scheduler_view.domain.queues.queued import Subject
-from scheduler_view.domain.queues.unit_facts import unit_facts
-from scheduler_view.domain.waits.cause import Stage
-from scheduler_view.domain.waits.instants import (
+from accounting.core.interval import (
+    to_instant,
+    to_ms,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.queues.rules.queued import Subject
+from scheduler_view.queues.rules.unit_facts import unit_facts
+from scheduler_view.waits.rules.cause import Stage
+from scheduler_view.waits.rules.instants import (
     WaitInstants,
     instants_of,
     is_held,
     is_refused,
 )
-from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.models import WaitRecord
-from scheduler_view.observation.waits.first_busy import BusyPods, busy_pods
+from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.tasks.first_busy import (
+    BusyPods,
+    busy_pods,
+)
 
 BATCH = 500
 INSTANTS = ("created_at", "admitted_at", "bound_at", "started_at", "first_busy_at")

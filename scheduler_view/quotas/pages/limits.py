@@ -10,30 +10,50 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from accounting.access import Scope
-from accounting.models import Cluster
-from accounting.queries.clusters import clusters_named
-from accounting.rights import ADMINISTRATION
-from accounting.serializers.declared import serializer_of
-from accounting.web.downloads import csv_answer
-from accounting.web.paging import ListPage, page_of, size_of
-from accounting.web.permissions import posted, signed_in, visitor_of
-from scheduler_view.actions.change_sets import LONGEST_REASON
-from scheduler_view.domain.wording import few
-from scheduler_view.forms import Asked
-from scheduler_view.queries.changes.change_row import UNDER_WAY, ChangeRow
-from scheduler_view.queries.changes.change_sets import change_rows
-from scheduler_view.queries.limits.adopting import adopted_by, adoption
-from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import observed_limits
-from scheduler_view.queries.limits.rows import (
+from accounting.access.rights import ADMINISTRATION
+from accounting.access.scope import Scope
+from accounting.kit.pages.downloads import csv_answer
+from accounting.kit.pages.paging import (
+    ListPage,
+    page_of,
+    size_of,
+)
+from accounting.kit.pages.permissions import (
+    posted,
+    signed_in,
+    visitor_of,
+)
+from accounting.kit.serializers.declared import serializer_of
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.clusters import clusters_named
+from scheduler_view.changes.actions.change_sets import LONGEST_REASON
+from scheduler_view.changes.forms import Asked
+from scheduler_view.changes.pages.proposal import (
+    Unfit,
+    propose,
+)
+from scheduler_view.changes.reads.change_row import (
+    UNDER_WAY,
+    ChangeRow,
+)
+from scheduler_view.changes.reads.change_sets import change_rows
+from scheduler_view.clusters.pages import parameter
+from scheduler_view.clusters.rules.wording import few
+from scheduler_view.quotas.reads.limits.adopting import (
+    adopted_by,
+    adoption,
+)
+from scheduler_view.quotas.reads.limits.limit_row import (
+    LimitGroup,
+    LimitRow,
+)
+from scheduler_view.quotas.reads.limits.observed import observed_limits
+from scheduler_view.quotas.reads.limits.rows import (
     limit_rows,
     not_read,
     observed_clusters,
     rows_of,
 )
-from scheduler_view.views.change_sets.proposal import Unfit, propose
-from scheduler_view.views.parameters import parameter
 
 _NOUNS = {
     "ResourceQuota": ("quota", "quotas"),
@@ -94,7 +114,7 @@ def limits(request: HttpRequest) -> HttpResponse:
         "pending": (pending := _pending(visitor.scope)),
         "adoptable": _adoptable(found, pending) if visitor.scope.is_admin else {},
     }
-    return render(request, "scheduler_view/limits.html", context)
+    return render(request, "quotas/limits.html", context)
 
 
 @posted(ADMINISTRATION, belongs_to="limits")

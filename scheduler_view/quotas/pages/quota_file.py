@@ -7,21 +7,32 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.models import Cluster
-from accounting.queries.teams.teams import visible_teams
-from accounting.web.downloads import csv_answer
-from accounting.web.permissions import Visitor, admin_form, visitor_of
-from scheduler_view.domain.plan.quota_file import (
+from accounting.access.reads.teams import visible_teams
+from accounting.kit.pages.downloads import csv_answer
+from accounting.kit.pages.permissions import (
+    Visitor,
+    admin_form,
+    visitor_of,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.forms import (
+    Asked,
+    ReasonForm,
+)
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.pages.proposal import (
+    Unfit,
+    propose,
+)
+from scheduler_view.changes.rules.quota_file import (
     COLUMNS,
     QuotaFileError,
     QuotaFileRow,
     differing,
     read_quota_file,
 )
-from scheduler_view.forms import Asked, ReasonForm
-from scheduler_view.models import ChangeSet, QuotaTarget
-from scheduler_view.queries.supply import supply_of
-from scheduler_view.views.change_sets.proposal import Unfit, propose
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.quotas.reads.supply import supply_of
 
 Key = tuple[str, str, str]
 
@@ -128,4 +139,4 @@ def _download(visitor: Visitor, cluster: Cluster) -> HttpResponse:
 def _page(request: HttpRequest, form: QuotaFileForm, status: int = 200) -> HttpResponse:
     names = list(Cluster.objects.order_by("name").values_list("name", flat=True))
     context = {"form": form, "clusters": names}
-    return render(request, "scheduler_view/quota_file.html", context, status=status)
+    return render(request, "quotas/quota_file.html", context, status=status)

@@ -9,43 +9,73 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.domain.inventory.scheduler_queues import QueueFacts
-from accounting.models import Cluster
-from accounting.queries.clusters import clusters_named
-from accounting.queries.gpus.fleet_count import FleetCount, fleets_by_cluster
-from accounting.queries.teams.teams import TeamRef, visible_teams
-from accounting.rights import ADMINISTRATION
-from accounting.serializers.declared import serializer_of
-from accounting.web.downloads import csv_answer
-from accounting.web.paging import ListPage, page_of, size_of
-from accounting.web.permissions import posted, signed_in, visitor_of
-from scheduler_view.forms import PlanForm
-from scheduler_view.queries.changes.change_row import UNDER_WAY, ChangeRow
-from scheduler_view.queries.changes.change_sets import change_rows
-from scheduler_view.queries.changes.drafts import OpenDraft, default_draft, open_drafts
-from scheduler_view.queries.limits.limit_row import LimitRow
-from scheduler_view.queries.limits.rows import limit_rows, unmanaged
-from scheduler_view.queries.objects import quota_objects
-from scheduler_view.queries.queue_values import queue_parts
-from scheduler_view.queries.quotas import (
+from accounting.access.reads.teams import (
+    TeamRef,
+    visible_teams,
+)
+from accounting.access.rights import ADMINISTRATION
+from accounting.fleet.reads.fleet_count import (
+    FleetCount,
+    fleets_by_cluster,
+)
+from accounting.kit.pages.downloads import csv_answer
+from accounting.kit.pages.paging import (
+    ListPage,
+    page_of,
+    size_of,
+)
+from accounting.kit.pages.permissions import (
+    posted,
+    signed_in,
+    visitor_of,
+)
+from accounting.kit.serializers.declared import serializer_of
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.clusters import clusters_named
+from accounting.metering.rules.inventory.scheduler_queues import QueueFacts
+from scheduler_view.changes.forms import PlanForm
+from scheduler_view.changes.pages.edits import changed_quotas
+from scheduler_view.changes.pages.proposal import Unfit
+from scheduler_view.changes.pages.proposal import propose as propose_change
+from scheduler_view.changes.reads.change_row import (
+    UNDER_WAY,
+    ChangeRow,
+)
+from scheduler_view.changes.reads.change_sets import change_rows
+from scheduler_view.changes.reads.drafts import (
+    OpenDraft,
+    default_draft,
+    open_drafts,
+)
+from scheduler_view.clusters.pages import parameter
+from scheduler_view.quotas.pages.queue_lines import (
+    QueueLine,
+    changed_queue_values,
+    queue_lines,
+)
+from scheduler_view.quotas.reads.limits.limit_row import LimitRow
+from scheduler_view.quotas.reads.limits.rows import (
+    limit_rows,
+    unmanaged,
+)
+from scheduler_view.quotas.reads.objects import quota_objects
+from scheduler_view.quotas.reads.queue_values import queue_parts
+from scheduler_view.quotas.reads.quotas import (
     QuotaRow,
     ResourceRow,
     quota_rows,
     resource_rows,
 )
-from scheduler_view.queries.supply import supply_of
-from scheduler_view.queries.sync import ObservationRow, observation_rows
-from scheduler_view.queries.tiers import tier_rows
-from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
-from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
-from scheduler_view.views.change_sets.edits import changed_quotas
-from scheduler_view.views.change_sets.proposal import Unfit
-from scheduler_view.views.change_sets.proposal import propose as propose_change
-from scheduler_view.views.parameters import parameter
-from scheduler_view.views.queue_lines import (
-    QueueLine,
-    changed_queue_values,
-    queue_lines,
+from scheduler_view.quotas.reads.supply import supply_of
+from scheduler_view.quotas.reads.sync import (
+    ObservationRow,
+    observation_rows,
+)
+from scheduler_view.quotas.reads.tiers import tier_rows
+from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
+from scheduler_view.waits.reads.waiting_units import (
+    WaitingUnitRow,
+    waiting_rows,
 )
 
 COLUMNS = (
@@ -239,7 +269,7 @@ def _page(
         "open_changes": open_changes,
     }
     status = 422 if refused else 200
-    return render(request, "scheduler_view/quotas.html", context, status=status)
+    return render(request, "quotas/quotas.html", context, status=status)
 
 
 def _queue_lines(cluster: Cluster, typed: Mapping[str, Any]) -> list[QueueLine]:
@@ -317,4 +347,4 @@ def quota_yaml(request: HttpRequest) -> HttpResponse:
         "count": len(found.bodies),
         "unknown_tiers": found.unknown_tiers,
     }
-    return render(request, "scheduler_view/quota_yaml.html", context)
+    return render(request, "quotas/quota_yaml.html", context)

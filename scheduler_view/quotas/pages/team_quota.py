@@ -7,22 +7,37 @@ from datetime import datetime
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.models import Cluster
-from accounting.queries.teams.teams import TeamRef, visible_teams
-from accounting.web.permissions import signed_in_form, visitor_of
-from scheduler_view.forms import RequestForm
-from scheduler_view.queries.changes.change_sets import change_rows
-from scheduler_view.queries.history import QuotaMoment, quota_history
-from scheduler_view.queries.limits.rows import (
+from accounting.access.reads.teams import (
+    TeamRef,
+    visible_teams,
+)
+from accounting.kit.pages.permissions import (
+    signed_in_form,
+    visitor_of,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.forms import RequestForm
+from scheduler_view.changes.pages.requests import (
+    ask,
+    request_form,
+)
+from scheduler_view.changes.pages.stages import states_of
+from scheduler_view.changes.reads.change_sets import change_rows
+from scheduler_view.quotas.reads.history import (
+    QuotaMoment,
+    quota_history,
+)
+from scheduler_view.quotas.reads.limits.rows import (
     limit_rows,
     observed_clusters,
     unmanaged,
 )
-from scheduler_view.queries.quotas import QuotaRow, quota_rows
-from scheduler_view.queries.waits.preempted import preempted_rows
-from scheduler_view.queries.waits.waiting_units import waiting_rows
-from scheduler_view.views.change_sets.requests import ask, request_form
-from scheduler_view.views.change_sets.stages import states_of
+from scheduler_view.quotas.reads.quotas import (
+    QuotaRow,
+    quota_rows,
+)
+from scheduler_view.waits.reads.preempted import preempted_rows
+from scheduler_view.waits.reads.waiting_units import waiting_rows
 
 WIDTH, HEIGHT, LEFT, TOP = 640, 120, 56, 14  # of the step line's drawing, in units
 
@@ -102,7 +117,7 @@ def _page(
         "form": form,
     }
     status = 422 if form.errors else 200
-    return render(request, "scheduler_view/team_quota.html", context, status=status)
+    return render(request, "quotas/team_quota.html", context, status=status)
 
 
 def step_lines(

@@ -7,22 +7,37 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.models import Cluster
-from accounting.queries.clusters import clusters_named
-from accounting.serializers.declared import serializer_of
-from accounting.web.downloads import csv_answer
-from accounting.web.permissions import Visitor, admin_form, signed_in, visitor_of
-from scheduler_view.domain.objects.manifest import CLASS
-from scheduler_view.domain.tiers.tier import TEMPLATES
-from scheduler_view.forms import Asked, EditsForm, TierForm
-from scheduler_view.queries.changes.drafts import default_draft, open_drafts
-from scheduler_view.queries.limits.class_limits import class_limits
-from scheduler_view.queries.limits.limit_row import LimitRow
-from scheduler_view.queries.limits.observed import observed_limits
-from scheduler_view.queries.tiers import TierRow, tier_rows
-from scheduler_view.views.change_sets.proposal import Unfit
-from scheduler_view.views.change_sets.proposal import propose as propose_change
-from scheduler_view.views.parameters import parameter
+from accounting.kit.pages.downloads import csv_answer
+from accounting.kit.pages.permissions import (
+    Visitor,
+    admin_form,
+    signed_in,
+    visitor_of,
+)
+from accounting.kit.serializers.declared import serializer_of
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.clusters import clusters_named
+from scheduler_view.changes.forms import (
+    Asked,
+    EditsForm,
+    TierForm,
+)
+from scheduler_view.changes.pages.proposal import Unfit
+from scheduler_view.changes.pages.proposal import propose as propose_change
+from scheduler_view.changes.reads.drafts import (
+    default_draft,
+    open_drafts,
+)
+from scheduler_view.clusters.pages import parameter
+from scheduler_view.clusters.rules.manifest import CLASS
+from scheduler_view.quotas.reads.limits.class_limits import class_limits
+from scheduler_view.quotas.reads.limits.limit_row import LimitRow
+from scheduler_view.quotas.reads.limits.observed import observed_limits
+from scheduler_view.quotas.reads.tiers import (
+    TierRow,
+    tier_rows,
+)
+from scheduler_view.quotas.rules.tiers.tier import TEMPLATES
 
 COLUMNS = (
     "cluster",
@@ -61,7 +76,7 @@ def tier_list(request: HttpRequest) -> HttpResponse:
         "is_admin": visitor.scope.is_admin,
         "templates": TEMPLATES,
     }
-    return render(request, "scheduler_view/tiers.html", context)
+    return render(request, "quotas/tiers.html", context)
 
 
 def _of_others(visitor: Visitor, cluster: Cluster) -> list[LimitRow]:
@@ -146,4 +161,4 @@ def _form(
         "set": next((t for t in TEMPLATES if t.key == chosen.get("set")), None),
     }
     status = 422 if form.errors else 200
-    return render(request, "scheduler_view/tier_form.html", context, status=status)
+    return render(request, "quotas/tier_form.html", context, status=status)

@@ -7,9 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from accounting.domain.core.read_once import read_once
-from accounting.models import Cluster
-from scheduler_view.models import QueueTarget, QuotaTarget, Tier
+from accounting.core.read_once import read_once
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.quotas.models import (
+    QueueTarget,
+    QuotaTarget,
+    Tier,
+)
 
 Row = TypeVar("Row", QueueTarget, QuotaTarget, Tier)
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.apps import apps
 
-from accounting.access import Scope
+from accounting.access.scope import Scope
 
 REMOVED = "delete"
 

@@ -7,9 +7,19 @@ from typing import NamedTuple
 
 from django.db.models import OuterRef, Q, Subquery
 
-from accounting.domain.core.read_once import read_once, read_together
-from accounting.domain.inventory.label_names import label_name
-from accounting.models import Binding, BindingKind, Namespace, NamespaceLabels
+from accounting.access.models.organisation import (
+    Binding,
+    BindingKind,
+)
+from accounting.core.read_once import (
+    read_once,
+    read_together,
+)
+from accounting.metering.models.pod import (
+    Namespace,
+    NamespaceLabels,
+)
+from accounting.metering.rules.inventory.label_names import label_name
 
 
 class _Rule(NamedTuple):

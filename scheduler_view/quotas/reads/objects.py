@@ -4,10 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from accounting.models import Cluster
-from scheduler_view.domain.objects.desired import desired_quotas
-from scheduler_view.mapping import target_of, tier_of
-from scheduler_view.models import QuotaTarget, Tier
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.quotas.mapping import (
+    target_of,
+    tier_of,
+)
+from scheduler_view.quotas.models import (
+    QuotaTarget,
+    Tier,
+)
+from scheduler_view.quotas.rules.desired import desired_quotas
 
 
 @dataclass(frozen=True, slots=True)

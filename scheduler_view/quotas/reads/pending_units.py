@@ -11,13 +11,20 @@ from typing import NamedTuple
 
 from django.db.models import Max, Q
 
-from accounting.domain.core.interval import to_ms
-from accounting.domain.core.read_once import read_together
-from accounting.domain.inventory.records import PodRecord
-from accounting.domain.inventory.requests import effective_requests
-from accounting.domain.samples.series import ScraperIdentity
-from accounting.mapping import pod_from_row, unpack_times
-from accounting.models import Pod, ScrapeHour, Scraper
+from accounting.core.interval import to_ms
+from accounting.core.read_once import read_together
+from accounting.metering.mapping import (
+    pod_from_row,
+    unpack_times,
+)
+from accounting.metering.models.evidence import (
+    ScrapeHour,
+    Scraper,
+)
+from accounting.metering.models.pod import Pod
+from accounting.metering.rules.inventory.records import PodRecord
+from accounting.metering.rules.inventory.requests import effective_requests
+from accounting.metering.rules.samples.series import ScraperIdentity
 
 # the pods of a scraper that is silent for longer are not counted
 LOOK_BACK_MS = 2 * 3_600_000

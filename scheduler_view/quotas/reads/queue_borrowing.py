@@ -7,9 +7,9 @@ queue that several teams share is only shown separately.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from accounting.domain.inventory.scheduler_queues import QueueFacts
-from scheduler_view.domain.schedulers import SCHEDULERS
-from scheduler_view.queries.last_observation import limiting_objects
+from accounting.metering.rules.inventory.scheduler_queues import QueueFacts
+from scheduler_view.clusters.reads.last_observation import limiting_objects
+from scheduler_view.clusters.rules.schedulers import SCHEDULERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,23 +5,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounting.kit.rows import TextOrNull, column, listed, member
-from accounting.models import Cluster
-from accounting.queries.clusters import clusters_named
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.quotas.quota_key import resource_of
-from scheduler_view.domain.schedulers import QUEUE_FIELDS, scheduler_of
-from scheduler_view.domain.schedulers.queue_fields import (
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.clusters import clusters_named
+from scheduler_view.clusters.models import Observation
+from scheduler_view.clusters.reads.last_observation import limiting_objects
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.quota_key import resource_of
+from scheduler_view.clusters.rules.schedulers import (
+    QUEUE_FIELDS,
+    scheduler_of,
+)
+from scheduler_view.clusters.rules.schedulers.queue_fields import (
     QueueFields,
     Values,
     name_of,
     part_of,
 )
-from scheduler_view.models import Observation, QueueTarget
-from scheduler_view.queries.desired import queue_targets
-from scheduler_view.queries.last_observation import limiting_objects
-from scheduler_view.queries.resources import added_names
-from scheduler_view.queries.sync import SyncRow, sync_rows
+from scheduler_view.quotas.models import QueueTarget
+from scheduler_view.quotas.reads.desired import queue_targets
+from scheduler_view.quotas.reads.sync import (
+    SyncRow,
+    sync_rows,
+)
 
 Targets = Mapping[str, tuple[str | None, int]]  # value and version by field
 

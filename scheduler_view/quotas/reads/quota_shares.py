@@ -2,12 +2,15 @@
 
 from fractions import Fraction
 
-from accounting.domain.core.rounding import half_even
-from accounting.domain.units.gpu_units import unit_of
-from accounting.models import Cluster
-from scheduler_view.domain.quotas.quota_key import is_dra
-from scheduler_view.models import QuotaTarget
-from scheduler_view.queries.supply import Supply, supply_of
+from accounting.core.rounding import half_even
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.units.gpu_units import unit_of
+from scheduler_view.clusters.rules.quota_key import is_dra
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.quotas.reads.supply import (
+    Supply,
+    supply_of,
+)
 
 
 def milli_gpus_of(cluster: Cluster) -> dict[int, int]:

@@ -5,34 +5,51 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
-from accounting.access import Scope
+from accounting.access.reads.billing_settings import billing_at
+from accounting.access.scope import Scope
 from accounting.kit.rows import OffsetInstant, column, derived, listed, member
-from accounting.models import Cluster
-from accounting.queries.clusters import clusters_named
-from accounting.queries.queues import queue_rows
-from accounting.rating.billing_settings import billing_at
-from scheduler_view.domain.objects.desired import (
-    DesiredQuota,
-    ObjectKey,
-    committed,
-    quota_key_of,
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.clusters import clusters_named
+from accounting.metering.reads.queues import queue_rows
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.quota_key import key_of
+from scheduler_view.quotas.mapping import tier_of
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.quotas.reads.desired import (
+    quota_targets,
+    tiers,
 )
-from scheduler_view.domain.quotas.headroom import LimitedBy, room
-from scheduler_view.domain.quotas.quota_key import key_of
-from scheduler_view.mapping import tier_of
-from scheduler_view.models import QuotaTarget
-from scheduler_view.queries.desired import quota_targets, tiers
-from scheduler_view.queries.resource_use import Ask, Use, uses_of
-from scheduler_view.queries.supply import supply_of
-from scheduler_view.queries.sync import (
+from scheduler_view.quotas.reads.pending_units import (
+    units_of,
+    waiting_units,
+)
+from scheduler_view.quotas.reads.queue_borrowing import (
+    QueueBorrowing,
+    lent_to,
+    served,
+)
+from scheduler_view.quotas.reads.resource_use import (
+    Ask,
+    Use,
+    uses_of,
+)
+from scheduler_view.quotas.reads.supply import supply_of
+from scheduler_view.quotas.reads.sync import (
     SyncRow,
     live_quotas,
     observation_rows,
     sync_rows,
     worst,
 )
-from scheduler_view.queries.waits.pending_units import units_of, waiting_units
-from scheduler_view.queries.waits.queue_borrowing import QueueBorrowing, lent_to, served
+from scheduler_view.quotas.rules.desired import (
+    DesiredQuota,
+    committed,
+    quota_key_of,
+)
+from scheduler_view.quotas.rules.headroom import (
+    LimitedBy,
+    room,
+)
 
 Live = Mapping[str, Sequence[LimitedBy]]  # by namespace
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import to_ms
-from accounting.domain.core.read_once import read_together
-from accounting.domain.reports.efficiency import StateTimes
+from accounting.core.efficiency import StateTimes
+from accounting.core.interval import to_ms
+from accounting.core.read_once import read_together
 
 LOOK_BACK = timedelta(days=30)
 

@@ -5,16 +5,29 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
 
-from accounting.domain.billing.price_match import PricedTime, match_price
-from accounting.domain.core.read_once import read_once
-from accounting.domain.core.rounding import half_even
-from accounting.domain.units.gpu_units import NodeFacts, unit_of
-from accounting.domain.units.resources import kubernetes_resource, sanitised
-from accounting.models import Cluster, PriceKind, UnitPrice
-from accounting.queries.gpus.node_facts import alike_nodes
-from accounting.queries.resources import added_resources
-from scheduler_view.domain.quotas.quota_key import is_dra
-from scheduler_view.domain.quotas.spend import UnitRates
+from accounting.core.read_once import read_once
+from accounting.core.rounding import half_even
+from accounting.fleet.reads.node_facts import alike_nodes
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.rules.units.gpu_units import (
+    NodeFacts,
+    unit_of,
+)
+from accounting.metering.rules.units.resources import (
+    kubernetes_resource,
+    sanitised,
+)
+from accounting.prices.models.price import (
+    PriceKind,
+    UnitPrice,
+)
+from accounting.prices.rules.price_match import (
+    PricedTime,
+    match_price,
+)
+from scheduler_view.clusters.rules.quota_key import is_dra
+from scheduler_view.quotas.rules.spend import UnitRates
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from accounting.domain.core.read_once import read_once
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.objects.manifest import QUOTA
-from scheduler_view.domain.quotas.headroom import LimitedBy, limited_by
-from scheduler_view.domain.wording import few
-from scheduler_view.models import Drift
-from scheduler_view.queries.last_observation import last_runs, limiting_objects
-from scheduler_view.queries.resources import added_names
+from accounting.core.read_once import read_once
+from scheduler_view.clusters.models import Drift
+from scheduler_view.clusters.reads.last_observation import (
+    last_runs,
+    limiting_objects,
+)
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.manifest import QUOTA
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.wording import few
+from scheduler_view.quotas.rules.headroom import (
+    LimitedBy,
+    limited_by,
+)
 
 _WORST_FIRST = (DriftState.OTHER, DriftState.DIFFERS, DriftState.NOT_MANAGED)
 

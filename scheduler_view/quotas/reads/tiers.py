@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 
 from accounting.kit.rows import column, listed
-from accounting.models import Cluster
-from accounting.queries.clusters import clusters_named
-from scheduler_view.domain.tiers.tier import PREEMPTS
-from scheduler_view.mapping import tier_of
-from scheduler_view.models import Tier
-from scheduler_view.queries.desired import quota_targets, tiers
-from scheduler_view.queries.resource_use import pods_by_class
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.clusters import clusters_named
+from scheduler_view.quotas.mapping import tier_of
+from scheduler_view.quotas.models import Tier
+from scheduler_view.quotas.reads.desired import (
+    quota_targets,
+    tiers,
+)
+from scheduler_view.quotas.reads.resource_use import pods_by_class
+from scheduler_view.quotas.rules.tiers.tier import PREEMPTS
 
 
 @listed("TierRow")

@@ -4,25 +4,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_view.domain.objects.manifest import CLASS, OWNER, OWNER_LABEL, QUOTA
-from scheduler_view.domain.quotas.quota_key import key_of
-from scheduler_view.domain.tiers.tier import TierSpec, TierState
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    OWNER,
+    OWNER_LABEL,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.quota_key import key_of
+from scheduler_view.quotas.rules.tiers.tier import (
+    TierSpec,
+    TierState,
+)
 
 # of the quota for all tiers; the quota of one tier has its name as suffix
 OBJECT_NAME = "gpu-ledger"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class ObjectKey:
-    """The key of an object in a cluster; the namespace is empty for a PriorityClass."""
-
-    kind: str
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        place = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.kind} {place}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

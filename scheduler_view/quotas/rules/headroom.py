@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scheduler_view.domain.quotas.quantity import gpus_or_none
-from scheduler_view.domain.quotas.quota_key import (
+from scheduler_view.clusters.rules.quantity import gpus_or_none
+from scheduler_view.clusters.rules.quota_key import (
     NONE_ADDED,
     Added,
     key_of,

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from accounting.domain.core.rounding import largest_remainder
-from scheduler_view.domain.wording import few
+from accounting.core.rounding import largest_remainder
+from scheduler_view.clusters.rules.wording import few
 
 
 class SplitRule(StrEnum):

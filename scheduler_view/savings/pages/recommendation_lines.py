@@ -4,13 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from accounting.domain.billing.charge import charge_of
-from scheduler_view.domain.waste.recommend import (
+from accounting.prices.rules.charge import charge_of
+from scheduler_view.savings.reads.recommendation_row import (
+    RecommendationRow,
+    families,
+)
+from scheduler_view.savings.rules.recommend import (
     Saving,
     saving_of,
     weeks_together,
 )
-from scheduler_view.queries.waste.recommendation_row import RecommendationRow, families
 
 LEAST = Decimal(50)  # a month, in the currency of the row: smaller ones are folded
 

@@ -8,23 +8,29 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.domain.core.money import minor_places
+from accounting.access.rights import WASTE
+from accounting.core.money import minor_places
 from accounting.kit.outcomes import Refused
-from accounting.queries.selection import SelectionError
-from accounting.rights import WASTE
-from accounting.web.paging import paged
-from accounting.web.permissions import Visitor, page, posted, visitor_of
-from scheduler_view.actions import recommendations as actions
-from scheduler_view.actions.recommendations import may_decide
-from scheduler_view.domain.plan.edit import EditsRefused
-from scheduler_view.models import RecommendationState
-from scheduler_view.planning.base_versions import (
-    LostUpdate,
+from accounting.kit.pages.paging import paged
+from accounting.kit.pages.permissions import (
+    Visitor,
+    page,
+    posted,
+    visitor_of,
 )
-from scheduler_view.queries.waste.recommendation_row import RecommendationRow
-from scheduler_view.queries.waste.recommendations import recommendation_rows
-from scheduler_view.views.recommendation_lines import LEAST, family_lines
-from scheduler_view.views.waste import led_team
+from accounting.kit.reads.selection import SelectionError
+from scheduler_view.changes.rules.edit import EditsRefused
+from scheduler_view.changes.tasks.base_versions import LostUpdate
+from scheduler_view.savings import actions
+from scheduler_view.savings.actions import may_decide
+from scheduler_view.savings.models import RecommendationState
+from scheduler_view.savings.pages.recommendation_lines import (
+    LEAST,
+    family_lines,
+)
+from scheduler_view.savings.pages.waste import led_team
+from scheduler_view.savings.reads.recommendation_row import RecommendationRow
+from scheduler_view.savings.reads.recommendations import recommendation_rows
 
 TONES = {"open": "mute", "accepted": "warn", "dismissed": "mute", "done": "ok"}
 CURRENT = (RecommendationState.OPEN, RecommendationState.ACCEPTED)
@@ -68,7 +74,7 @@ def recommendations(request: HttpRequest) -> HttpResponse:
         "currency": visitor.billing.currency,
         "count": len(rows),
     }
-    return render(request, "scheduler_view/recommendations.html", context)
+    return render(request, "savings/recommendations.html", context)
 
 
 @posted(WASTE, belongs_to="recommendations")

@@ -8,20 +8,37 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access import Scope
-from accounting.domain.core.money import minor_places
-from accounting.queries.teams.teams import TeamRef, visible_teams
-from accounting.rights import WASTE
-from accounting.web.page_state import PageState
-from accounting.web.paging import page_of, paged, size_of
-from accounting.web.permissions import page
-from scheduler_view.domain.waste.wording import NEEDS_API, RuleText, rule_text
-from scheduler_view.queries.waste.bridge import bridges, led_selection
-from scheduler_view.queries.waste.evidence import EvidenceRow, evidence_of
-from scheduler_view.queries.waste.observed import clusters_not_observed
-from scheduler_view.queries.waste.row import WasteRow
-from scheduler_view.queries.waste.rows import waste_report
-from scheduler_view.queries.waste.setting_limits import limits_of_days
+from accounting.access.reads.teams import (
+    TeamRef,
+    visible_teams,
+)
+from accounting.access.rights import WASTE
+from accounting.access.scope import Scope
+from accounting.core.money import minor_places
+from accounting.kit.pages.paging import (
+    page_of,
+    paged,
+    size_of,
+)
+from accounting.kit.pages.permissions import page
+from accounting.usage.pages.page_state import PageState
+from scheduler_view.savings.reads.bridge import (
+    bridges,
+    led_selection,
+)
+from scheduler_view.savings.reads.evidence import (
+    EvidenceRow,
+    evidence_of,
+)
+from scheduler_view.savings.reads.observed import clusters_not_observed
+from scheduler_view.savings.reads.row import WasteRow
+from scheduler_view.savings.reads.rows import waste_report
+from scheduler_view.savings.reads.setting_limits import limits_of_days
+from scheduler_view.savings.rules.wording import (
+    NEEDS_API,
+    RuleText,
+    rule_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +95,7 @@ def waste(request: HttpRequest) -> HttpResponse:
         "limits": limits_of_days(state.days, [state.cluster] if state.cluster else ()),
         "not_observed": clusters_not_observed(state.cluster or ""),
     }
-    return render(request, "scheduler_view/waste.html", context)
+    return render(request, "savings/waste.html", context)
 
 
 def led_team(scope: Scope, slug: str) -> TeamRef | None:

@@ -7,20 +7,32 @@ from decimal import Decimal
 
 from django.db import connection
 
-from accounting.domain.billing.charge import charge_of
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import PLATFORM_STATES
-from accounting.domain.core.money import Money
+from accounting.access.reads.billing_settings import midnight
+from accounting.access.reads.teams import visible_teams
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
+)
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import PLATFORM_STATES
+from accounting.core.money import Money
+from accounting.kit.reads.selection import Selection
 from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed, member
-from accounting.queries.selection import Selection
-from accounting.queries.teams.teams import visible_teams
-from accounting.queries.usage.ledger import ledger_total
-from accounting.queries.usage.usage import usage_total
-from accounting.rating.billing_settings import midnight
-from scheduler_view.domain.waste.finding import OF_FREE_TIME, WasteRule
-from scheduler_view.domain.waste.wording import bridge_title, is_actionable
-from scheduler_view.queries.waste.measured_days import measured_days, waste_days
+from accounting.prices.rules.charge import charge_of
+from accounting.usage.reads.ledger import ledger_total
+from accounting.usage.reads.usage import usage_total
+from scheduler_view.savings.reads.measured_days import (
+    measured_days,
+    waste_days,
+)
+from scheduler_view.savings.rules.finding import (
+    OF_FREE_TIME,
+    WasteRule,
+)
+from scheduler_view.savings.rules.wording import (
+    bridge_title,
+    is_actionable,
+)
 
 IDLE, UNALLOCATED = "idle", "unallocated"
 REST, NOT_MEASURED, TOTAL = "rest", "not_measured", "total"

@@ -2,11 +2,17 @@
 
 from collections.abc import Collection
 
-from accounting.domain.units.gpu_units import NodeFacts, unit_of
-from accounting.domain.units.resources import kubernetes_resource, sanitised
-from accounting.models import NodeFact
-from accounting.queries.resources import added_resources
-from scheduler_view.domain.waste.wording import Division
+from accounting.metering.models.cluster import NodeFact
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.rules.units.gpu_units import (
+    NodeFacts,
+    unit_of,
+)
+from accounting.metering.rules.units.resources import (
+    kubernetes_resource,
+    sanitised,
+)
+from scheduler_view.savings.rules.wording import Division
 
 
 def divisions(nodes: Collection[int]) -> dict[int, Division]:

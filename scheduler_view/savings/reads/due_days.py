@@ -9,15 +9,20 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster, DirtyHour, IngestWindow, WindowState
-from accounting.rating.billing_settings import (
+from accounting.access.reads.billing_settings import (
     billing_day,
     billing_remembered,
     midnight,
 )
-from scheduler_view.models import WasteDay
-from scheduler_view.queries.waste.setting_limits import limits_in_force
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import (
+    DirtyHour,
+    IngestWindow,
+    WindowState,
+)
+from scheduler_view.savings.models import WasteDay
+from scheduler_view.savings.reads.setting_limits import limits_in_force
 
 RUNNING_DAY_EVERY = timedelta(hours=1)
 

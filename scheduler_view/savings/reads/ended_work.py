@@ -4,10 +4,19 @@ from collections.abc import Collection, Mapping, Sequence
 
 from django.db.models import Exists, Max, OuterRef
 
-from accounting.models import PodHold, Workload
-from scheduler_view.domain.waits.units import LASTING
-from scheduler_view.domain.waste.recommend import is_current, weeks_together
-from scheduler_view.queries.waste.recommendation_row import RecommendationRow, families
+from accounting.metering.models.pod import (
+    PodHold,
+    Workload,
+)
+from scheduler_view.savings.reads.recommendation_row import (
+    RecommendationRow,
+    families,
+)
+from scheduler_view.savings.rules.recommend import (
+    is_current,
+    weeks_together,
+)
+from scheduler_view.waits.rules.units import LASTING
 
 RUNS_AGAIN = LASTING | {"CronJob"}
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import to_instant
-from scheduler_view.queries.waste.row import WasteRow
-from scheduler_view.queries.waste.rows import KEY
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import to_instant
+from scheduler_view.savings.reads.row import WasteRow
+from scheduler_view.savings.reads.rows import KEY
 
 
 @dataclass(frozen=True, slots=True)

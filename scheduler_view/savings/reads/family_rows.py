@@ -5,7 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
 
-from scheduler_view.queries.waste.row import WasteRow
+from scheduler_view.savings.reads.row import WasteRow
 
 
 def family_rows(rows: Sequence[WasteRow]) -> list[WasteRow]:

@@ -6,20 +6,34 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
 
-from accounting.domain.core.interval import to_ms
-from accounting.domain.units.gpu_units import NodeFacts, unit_of
-from accounting.domain.units.resources import kubernetes_resource, sanitised
-from accounting.models import Cluster, Node, NodeFact
-from accounting.queries.resources import added_resources
-from scheduler_view.domain.queues.kept_nodes import KeepReason
-from scheduler_view.domain.waste.free.fragmentation import Beside
-from scheduler_view.domain.waste.free.free_time import (
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import (
+    Cluster,
+    Node,
+    NodeFact,
+)
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.rules.units.gpu_units import (
+    NodeFacts,
+    unit_of,
+)
+from accounting.metering.rules.units.resources import (
+    kubernetes_resource,
+    sanitised,
+)
+from scheduler_view.queues.models.memory import (
+    FreeCpuSample,
+    KeptNode,
+)
+from scheduler_view.queues.models.queues import PoolSample
+from scheduler_view.queues.rules.fragmentation import Beside
+from scheduler_view.queues.rules.kept_nodes import KeepReason
+from scheduler_view.savings.rules.free.free_time import (
     KEPT_MS,
     BesideRange,
     KeptRange,
     PoolUnits,
 )
-from scheduler_view.models import FreeCpuSample, KeptNode, PoolSample
 
 _REASONS = {
     KeepReason.BARE: "no controller",

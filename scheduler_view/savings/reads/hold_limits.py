@@ -4,11 +4,18 @@ from collections.abc import Collection, Mapping
 
 from django.conf import settings
 
-from accounting.models import Cluster, Team
-from scheduler_view.domain.waste.duration import duration_limits, limit_of
-from scheduler_view.domain.waste.held_time import HoldLimit
-from scheduler_view.models import Tier
-from scheduler_view.queries.waste.past_waits import UnitKey, deadlines_of
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.quotas.models import Tier
+from scheduler_view.savings.reads.past_waits import (
+    UnitKey,
+    deadlines_of,
+)
+from scheduler_view.savings.rules.duration import (
+    duration_limits,
+    limit_of,
+)
+from scheduler_view.savings.rules.held_time import HoldLimit
 
 LIMIT_LABEL = "label_max_duration"
 

@@ -5,16 +5,19 @@ from datetime import date, datetime, timedelta
 
 from django.db.models import Max
 
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.domain.core.read_once import read_once
-from accounting.queries.selection import (
+from accounting.access.reads.billing_settings import billing_day
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
+)
+from accounting.core.read_once import read_once
+from accounting.kit.reads.selection import (
     Selection,
     SelectionError,
     billing_days,
     is_on_days,
 )
-from accounting.rating.billing_settings import billing_day
-from scheduler_view.models import WasteDay
+from scheduler_view.savings.models import WasteDay
 
 SHOWN_DAYS = timedelta(days=28)  # without `from` and `to`
 

@@ -1,8 +1,7 @@
 """Which clusters are observed: rules that need their objects are silent elsewhere."""
 
-from accounting.models import Cluster
-from scheduler_view.models import ObservationRun
-from scheduler_view.models.observation import WAITS
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.models import WAITS, ObservationRun
 
 
 def clusters_not_observed(cluster: str = "") -> list[str]:

@@ -9,20 +9,23 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.models import Cluster
-from accounting.rating.price_sql import SPOT_PRICE
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.gangs import GangMember, most_at_once
-from scheduler_view.domain.waste.sizing.spot import (
+from accounting.core.interval import HOUR_MS
+from accounting.metering.models.cluster import Cluster
+from accounting.prices.sql.price_sql import SPOT_PRICE
+from scheduler_view.savings.models import WasteFinding
+from scheduler_view.savings.reads.past_waits import backoff_limits_of
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.gangs import (
+    GangMember,
+    most_at_once,
+)
+from scheduler_view.savings.rules.sizing.spot import (
     TYPES,
     OnDemandTime,
     SpotLimits,
     SpotLoss,
     SpotWork,
 )
-from scheduler_view.models import WasteFinding
-from scheduler_view.queries.waste.past_waits import backoff_limits_of
 
 LOOK_BACK = timedelta(days=28)
 _TIMES = f"""

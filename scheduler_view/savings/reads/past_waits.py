@@ -7,20 +7,27 @@ from datetime import date, datetime, timedelta
 
 from django.db.models import Max, Min, Q
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster, Pod, PodHold, Workload
-from scheduler_view.domain.queues.pools import ResourcePool
-from scheduler_view.domain.waste.held_time import HeldTime
-from scheduler_view.domain.waste.waiting.inversion import InvertedStretch
-from scheduler_view.domain.waste.waiting.starvation import (
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import (
+    Pod,
+    PodHold,
+    Workload,
+)
+from scheduler_view.clusters.models import WAITS, ObservationRun
+from scheduler_view.queues.models.memory import WaitStretch
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.queues.rules.pools import ResourcePool
+from scheduler_view.quotas.reads.namespaces import owners
+from scheduler_view.savings.mapping import runs_from_json
+from scheduler_view.savings.models import HeldDay
+from scheduler_view.savings.rules.held_time import HeldTime
+from scheduler_view.savings.rules.waiting.inversion import InvertedStretch
+from scheduler_view.savings.rules.waiting.starvation import (
     LEAST_MS,
     LOOK_BACK_MS,
     PastWait,
 )
-from scheduler_view.mapping import runs_from_json
-from scheduler_view.models import HeldDay, ObservationRun, WaitRecord, WaitStretch
-from scheduler_view.models.observation import WAITS
-from scheduler_view.queries.namespaces import owners
 
 UnitKey = tuple[str, str, str]  # kind, namespace, name
 

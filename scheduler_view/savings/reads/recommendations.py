@@ -8,13 +8,36 @@ from fractions import Fraction
 
 from django.db.models import Max
 
-from accounting.access import Scope
-from accounting.domain.billing.charge import charge_of
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.domain.core.interval import to_ms
-from accounting.rating.billing_settings import billing_day, midnight
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.recommend import (
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    midnight,
+)
+from accounting.access.scope import Scope
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
+)
+from accounting.core.interval import to_ms
+from accounting.prices.rules.charge import charge_of
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.savings.models import (
+    RecommendationDecision,
+    RecommendationState,
+    WasteDay,
+)
+from scheduler_view.savings.reads.ended_work import work_that_is_over
+from scheduler_view.savings.reads.measured_days import measured_days
+from scheduler_view.savings.reads.recommendation_row import (
+    RecommendationRow,
+    Subject,
+)
+from scheduler_view.savings.reads.row import WasteRow
+from scheduler_view.savings.reads.rows import (
+    Part,
+    waste_parts,
+)
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.recommend import (
     EFFORTS,
     LOWERS_QUOTA,
     WEEK_DAYS,
@@ -25,17 +48,6 @@ from scheduler_view.domain.waste.recommend import (
     saving_of,
     smaller_quota,
 )
-from scheduler_view.models import (
-    QuotaTarget,
-    RecommendationDecision,
-    RecommendationState,
-    WasteDay,
-)
-from scheduler_view.queries.waste.ended_work import work_that_is_over
-from scheduler_view.queries.waste.measured_days import measured_days
-from scheduler_view.queries.waste.recommendation_row import RecommendationRow, Subject
-from scheduler_view.queries.waste.row import WasteRow
-from scheduler_view.queries.waste.rows import Part, waste_parts
 
 RESOURCE = "nvidia.com/gpu"
 WEEK = timedelta(days=WEEK_DAYS)

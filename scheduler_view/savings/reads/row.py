@@ -11,8 +11,8 @@ from accounting.kit.rows import (
     listed,
     member,
 )
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.wording import (
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.wording import (
     AT_RISK,
     NOT_IN_TOTALS,
     Division,

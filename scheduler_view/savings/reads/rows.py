@@ -7,19 +7,25 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access import Scope
-from accounting.domain.billing.charge import charge_of, page_charges
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import to_instant
-from accounting.domain.core.money import NOTHING, Money
-from accounting.domain.inventory.families import family_of
-from accounting.domain.reports.rows import UNMAPPED
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.wording import Division
-from scheduler_view.queries.waste.divisions import divisions
-from scheduler_view.queries.waste.family_rows import family_rows
-from scheduler_view.queries.waste.measured_days import measured_days
-from scheduler_view.queries.waste.row import WasteRow
+from accounting.access.scope import Scope
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import to_instant
+from accounting.core.money import (
+    NOTHING,
+    Money,
+)
+from accounting.core.unmapped import UNMAPPED
+from accounting.metering.rules.inventory.families import family_of
+from accounting.prices.rules.charge import (
+    charge_of,
+    page_charges,
+)
+from scheduler_view.savings.reads.divisions import divisions
+from scheduler_view.savings.reads.family_rows import family_rows
+from scheduler_view.savings.reads.measured_days import measured_days
+from scheduler_view.savings.reads.row import WasteRow
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.wording import Division
 
 
 @dataclass(frozen=True, slots=True)

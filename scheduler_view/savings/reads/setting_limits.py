@@ -7,9 +7,9 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models import Max, Min
 
-from accounting.domain.core.billing_calendar import DayRange
-from scheduler_view.domain.waste.wording import limits_text
-from scheduler_view.models import WasteDay
+from accounting.core.billing_calendar import DayRange
+from scheduler_view.savings.models import WasteDay
+from scheduler_view.savings.rules.wording import limits_text
 
 LimitValues = dict[str, int | list[str]]
 

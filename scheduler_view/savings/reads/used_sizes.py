@@ -9,14 +9,19 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster, Pod
-from accounting.rating.states_sql import held
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.pieces import outside
-from scheduler_view.domain.waste.sizing.right_size import COVERED, SizedTime, UsedSize
-from scheduler_view.models import WasteFinding
-from scheduler_view.queries.waste.past_waits import holds_on
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import Pod
+from accounting.metering.sql.states_sql import held
+from scheduler_view.savings.models import WasteFinding
+from scheduler_view.savings.reads.past_waits import holds_on
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.pieces import outside
+from scheduler_view.savings.rules.sizing.right_size import (
+    COVERED,
+    SizedTime,
+    UsedSize,
+)
 
 SIZED_DAYS = timedelta(days=7)
 IDLE = tuple(

@@ -11,21 +11,38 @@ from typing import Any
 from django.db import connection
 from django.db.models import Min, Q
 
-from accounting.domain.core.interval import DAY_MS, to_ms
-from accounting.domain.units.resources import sanitised
-from accounting.models import Cluster, EndedBy, NodeFact, PodHold
-from scheduler_view.domain.waits.world.controllers import REPLICA_SPECS
-from scheduler_view.domain.waste.duration import limit_of
-from scheduler_view.domain.waste.free.fragmentation import (
+from accounting.core.interval import (
+    DAY_MS,
+    to_ms,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    NodeFact,
+)
+from accounting.metering.models.pod import (
+    EndedBy,
+    PodHold,
+)
+from accounting.metering.rules.units.resources import sanitised
+from scheduler_view.queues.models.memory import PodNeedRecord
+from scheduler_view.queues.rules.fragmentation import (
     CLASS_DAYS,
     PodClass,
     popular,
 )
-from scheduler_view.domain.waste.gangs import Gang, GangMember
-from scheduler_view.domain.waste.held_time import HeldRun, HeldTime
-from scheduler_view.mapping import runs_from_json
-from scheduler_view.models import HeldDay, PodNeedRecord
-from scheduler_view.queries.waste.hold_limits import HoldLimits
+from scheduler_view.savings.mapping import runs_from_json
+from scheduler_view.savings.models import HeldDay
+from scheduler_view.savings.reads.hold_limits import HoldLimits
+from scheduler_view.savings.rules.duration import limit_of
+from scheduler_view.savings.rules.gangs import (
+    Gang,
+    GangMember,
+)
+from scheduler_view.savings.rules.held_time import (
+    HeldRun,
+    HeldTime,
+)
+from scheduler_view.waits.rules.world.controllers import REPLICA_SPECS
 
 GANG_KINDS = frozenset({"JobSet", "TrainJob", *REPLICA_SPECS})
 CHECKPOINT_LABEL = "label_checkpoint_interval"

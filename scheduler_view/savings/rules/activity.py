@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
-from accounting.domain.reports.efficiency import StateTimes
+from accounting.core.efficiency import StateTimes
 
 IDLE_BELOW_PERCENT = 5  # of the observed time
 BUSY_FROM_PERCENT = 10

@@ -6,8 +6,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from accounting.domain.billing.charge import raw_of
-from scheduler_view.domain.waste.finding import Finding, Slice, SliceKey, WasteRule
+from accounting.prices.rules.charge import raw_of
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    Slice,
+    SliceKey,
+    WasteRule,
+)
 
 
 @dataclass(slots=True)

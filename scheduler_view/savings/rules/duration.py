@@ -4,9 +4,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.held_time import HeldTime, HoldLimit
-from scheduler_view.domain.waste.pieces import Claim
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.held_time import (
+    HeldTime,
+    HoldLimit,
+)
+from scheduler_view.savings.rules.pieces import Claim
 
 _PART = re.compile(r"(\d+)([smhd])")
 _MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

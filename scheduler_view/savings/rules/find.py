@@ -2,19 +2,31 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from scheduler_view.domain.waste.duration import too_long
-from scheduler_view.domain.waste.finding import Finding, Slice, SliceKey, WasteRule
-from scheduler_view.domain.waste.gangs import Gang, incomplete, spread
-from scheduler_view.domain.waste.held_time import HeldTime
-from scheduler_view.domain.waste.idle import (
+from scheduler_view.savings.rules.duration import too_long
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    Slice,
+    SliceKey,
+    WasteRule,
+)
+from scheduler_view.savings.rules.gangs import (
+    Gang,
+    incomplete,
+    spread,
+)
+from scheduler_view.savings.rules.held_time import HeldTime
+from scheduler_view.savings.rules.idle import (
     idle_gpus,
     idle_holder,
     in_use,
     never_busy,
     tail,
 )
-from scheduler_view.domain.waste.pieces import Claim, taken
-from scheduler_view.domain.waste.preemption_loss import preemption_loss
+from scheduler_view.savings.rules.pieces import (
+    Claim,
+    taken,
+)
+from scheduler_view.savings.rules.preemption_loss import preemption_loss
 
 
 def find(holds: Sequence[HeldTime], gang: Gang | None, until_ms: int) -> list[Finding]:

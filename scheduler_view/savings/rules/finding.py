@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from accounting.domain.billing.charge import raw_of
+from accounting.prices.rules.charge import raw_of
 
 
 class WasteRule(StrEnum):

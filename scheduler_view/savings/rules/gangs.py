@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.pieces import Claim
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.pieces import Claim
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,13 @@ from decimal import Decimal
 from itertools import groupby
 from typing import NamedTuple
 
-from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.reports.efficiency import StateTimes
-from scheduler_view.domain.waste.activity import Activity, Stretch, activity_of
+from accounting.core.efficiency import StateTimes
+from accounting.core.interval import WINDOW_MS
+from scheduler_view.savings.rules.activity import (
+    Activity,
+    Stretch,
+    activity_of,
+)
 
 
 class WindowTime(NamedTuple):

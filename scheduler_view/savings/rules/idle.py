@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.reports.efficiency import sum_times
-from scheduler_view.domain.waste.activity import (
+from accounting.core.efficiency import sum_times
+from accounting.core.interval import WINDOW_MS
+from scheduler_view.savings.rules.activity import (
     LONGEST_UNKNOWN,
     Activity,
     Stretch,
     resolved,
 )
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.held_time import HeldTime
-from scheduler_view.domain.waste.pieces import Claim
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.held_time import HeldTime
+from scheduler_view.savings.rules.pieces import Claim
 
 MINUTE_MS = 60_000
 EPISODE_MS = 30 * MINUTE_MS  # of idle windows, from which an episode counts

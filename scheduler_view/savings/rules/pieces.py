@@ -4,10 +4,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from accounting.domain.billing.charge import raw_of
-from scheduler_view.domain.waste.activity import Activity
-from scheduler_view.domain.waste.finding import Finding, Slice, SliceKey, WasteRule
-from scheduler_view.domain.waste.held_time import HeldRun, HeldTime
+from accounting.prices.rules.charge import raw_of
+from scheduler_view.savings.rules.activity import Activity
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    Slice,
+    SliceKey,
+    WasteRule,
+)
+from scheduler_view.savings.rules.held_time import (
+    HeldRun,
+    HeldTime,
+)
 
 
 @dataclass(frozen=True, slots=True)

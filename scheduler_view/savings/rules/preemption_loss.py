@@ -1,9 +1,13 @@
 """What preempted pods had computed and lost (scheduling.md S30)."""
 
-from scheduler_view.domain.waste.amounts import FindingSum
-from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
-from scheduler_view.domain.waste.held_time import HeldTime
-from scheduler_view.domain.waste.pieces import within
+from scheduler_view.savings.rules.amounts import FindingSum
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    SliceKey,
+    WasteRule,
+)
+from scheduler_view.savings.rules.held_time import HeldTime
+from scheduler_view.savings.rules.pieces import within
 
 
 def preemption_loss(hold: HeldTime, until_ms: int) -> Finding | None:

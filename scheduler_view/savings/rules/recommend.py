@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from scheduler_view.domain.waste.finding import WasteRule
+from scheduler_view.savings.rules.finding import WasteRule
 
 MONTH_DAYS = 30
 WEEKS, WEEK_DAYS = 4, 7

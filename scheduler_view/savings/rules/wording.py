@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.wording import counted
+from scheduler_view.clusters.rules.wording import counted
+from scheduler_view.savings.rules.finding import WasteRule
 
 
 class Division(StrEnum):

@@ -1,32 +1,44 @@
 """Findings of one day that overlap others: waits behind lower priority and starved ones, work that
 could run on spot or on a smaller size (scheduling.md S21, S22, S31, S33)."""
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
-from scheduler_view.domain.waste.finding import WasteRule
-from scheduler_view.domain.waste.sizing.right_size import size_finding, smaller_size
-from scheduler_view.domain.waste.sizing.spot import (
-    may_run_on_spot,
-    spot_saving,
-)
-from scheduler_view.domain.waste.waiting.inversion import inversions
-from scheduler_view.domain.waste.waiting.starvation import Starved, starved
-from scheduler_view.models import WasteFinding
-from scheduler_view.queries.waste.due_days import DueDay
-from scheduler_view.queries.waste.on_demand import (
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.savings.models import WasteFinding
+from scheduler_view.savings.reads.due_days import DueDay
+from scheduler_view.savings.reads.on_demand import (
     on_demand_work,
     spot_limits,
     spot_loss,
 )
-from scheduler_view.queries.waste.past_waits import (
+from scheduler_view.savings.reads.past_waits import (
     UnitKey,
     UnitOwners,
     holds_on,
     inverted_units,
     past_waits,
 )
-from scheduler_view.queries.waste.used_sizes import sized_times, used_sizes
-from scheduler_view.waste.finding_rows import ROWS_AT_ONCE, finding_rows
+from scheduler_view.savings.reads.used_sizes import (
+    sized_times,
+    used_sizes,
+)
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.sizing.right_size import (
+    size_finding,
+    smaller_size,
+)
+from scheduler_view.savings.rules.sizing.spot import (
+    may_run_on_spot,
+    spot_saving,
+)
+from scheduler_view.savings.rules.waiting.inversion import inversions
+from scheduler_view.savings.rules.waiting.starvation import (
+    Starved,
+    starved,
+)
+from scheduler_view.savings.tasks.finding_rows import (
+    ROWS_AT_ONCE,
+    finding_rows,
+)
 
 RULES = frozenset(
     {

@@ -4,9 +4,9 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.models import Cluster
-from scheduler_view.domain.waste.finding import Finding
-from scheduler_view.models import WasteFinding
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.savings.models import WasteFinding
+from scheduler_view.savings.rules.finding import Finding
 
 ROWS_AT_ONCE = 2_000
 

@@ -10,14 +10,27 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from accounting.access import EVERYTHING
-from accounting.management.output import FINDING, WRONG_USE
-from accounting.models import Cluster
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.wording import counted, few
-from scheduler_view.models import Drift
-from scheduler_view.observation.watch import follow_all, look_once, visible_clusters
-from scheduler_view.queries.limits.rows import limit_rows, unmanaged
+from accounting.access.scope import EVERYTHING
+from accounting.kit.commands.output import (
+    FINDING,
+    WRONG_USE,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.models import Drift
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.wording import (
+    counted,
+    few,
+)
+from scheduler_view.clusters.tasks.watch import (
+    follow_all,
+    look_once,
+    visible_clusters,
+)
+from scheduler_view.quotas.reads.limits.rows import (
+    limit_rows,
+    unmanaged,
+)
 
 
 class Command(BaseCommand):

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import WINDOW_MS
-from scheduler_view.domain.waits.world.world import HoldFacts
-from scheduler_view.domain.waste.activity import IDLE_BELOW_PERCENT
-from scheduler_view.domain.waste.idle import EPISODE_MS
+from accounting.core.interval import WINDOW_MS
+from scheduler_view.savings.rules.activity import IDLE_BELOW_PERCENT
+from scheduler_view.savings.rules.idle import EPISODE_MS
+from scheduler_view.waits.rules.world.world import HoldFacts
 
 LOOK_BACK = timedelta(hours=6)  # who is idle for longer is idle since then
 HOUR = timedelta(hours=1)

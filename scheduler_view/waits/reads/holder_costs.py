@@ -8,14 +8,19 @@ from fractions import Fraction
 
 from django.db import connection
 
-from accounting.access import Scope
-from accounting.domain.core.interval import Interval, to_ms, window_of
-from accounting.domain.core.money import Money
-from accounting.domain.core.rounding import half_even
-from accounting.models import Cluster, PodHold
-from accounting.queries.relation.relation import relation
-from accounting.queries.selection import Selection
-from accounting.rating.states_sql import held
+from accounting.access.scope import Scope
+from accounting.core.interval import (
+    Interval,
+    to_ms,
+    window_of,
+)
+from accounting.core.money import Money
+from accounting.core.rounding import half_even
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import PodHold
+from accounting.metering.sql.states_sql import held
+from accounting.usage.reads.relation.relation import relation
 
 LOOK_BACK = timedelta(minutes=30)  # facts of the last windows may still be missing
 PLACES = 6

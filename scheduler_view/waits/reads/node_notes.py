@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from accounting.access import Scope
+from accounting.access.scope import Scope
 from accounting.kit.rows import column, listed
-from scheduler_view.domain.waits.details import note_text
-from scheduler_view.models import ObservationRun
-from scheduler_view.models.observation import WAITS
-from scheduler_view.queries.namespaces import owners
+from scheduler_view.clusters.models import WAITS, ObservationRun
+from scheduler_view.quotas.reads.namespaces import owners
+from scheduler_view.waits.rules.details import note_text
 
 
 @listed("NodeNoteRow")

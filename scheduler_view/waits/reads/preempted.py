@@ -3,13 +3,19 @@
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
-from accounting.access import Scope
-from accounting.domain.reports.rows import UNMAPPED
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.core.unmapped import UNMAPPED
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+    seek_rows,
+)
 from accounting.kit.rows import column, listed
-from accounting.models import Cluster, Team
-from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
-from scheduler_view.models import Preemption
-from scheduler_view.queries.namespaces import owners
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.models import Preemption
+from scheduler_view.quotas.reads.namespaces import owners
 
 LOOK_BACK = timedelta(days=30)
 MOST = 100  # rows per page

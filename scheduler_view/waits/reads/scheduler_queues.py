@@ -1,10 +1,16 @@
 """Queues of all schedulers, from metrics and from objects."""
 
-from accounting.domain.core.interval import to_ms
-from accounting.queries.queues import QueueRow, queue_rows
-from scheduler_view.domain.schedulers import queue_objects
-from scheduler_view.domain.schedulers.adapter import QueueObjects
-from scheduler_view.queries.last_observation import last_runs, limiting_objects
+from accounting.core.interval import to_ms
+from accounting.metering.reads.queues import (
+    QueueRow,
+    queue_rows,
+)
+from scheduler_view.clusters.reads.last_observation import (
+    last_runs,
+    limiting_objects,
+)
+from scheduler_view.clusters.rules.schedulers import queue_objects
+from scheduler_view.clusters.rules.schedulers.adapter import QueueObjects
 
 
 def all_queue_rows(*, cluster: str = "") -> list[QueueRow]:

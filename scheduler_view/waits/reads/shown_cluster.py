@@ -9,30 +9,33 @@ from typing import Any
 
 from django.db.models.functions import Coalesce
 
-from accounting.domain.inventory.records import PodRecord
-from accounting.domain.inventory.requests import effective_requests
-from accounting.models import (
-    NodeFact,
-    NodeState,
+from accounting.metering.models.cluster import NodeFact
+from accounting.metering.models.node_state import NodeState
+from accounting.metering.models.pod import (
     Owner,
     PodHold,
-    QueuedJob,
 )
-from scheduler_view.domain.waits.from_metrics import (
+from accounting.metering.models.queue import QueuedJob
+from accounting.metering.rules.inventory.records import PodRecord
+from accounting.metering.rules.inventory.requests import effective_requests
+from scheduler_view.quotas.reads.pending_units import (
+    last_read,
+    waiting_pods,
+)
+from scheduler_view.waits.rules.from_metrics import (
     MetricPod,
     ShownCluster,
     SuspendedJob,
 )
-from scheduler_view.domain.waits.world.nodes import (
+from scheduler_view.waits.rules.world.nodes import (
     CORDON,
     KEEPS_AWAY,
     MODEL_LABELS,
     ClusterNode,
     taint_of,
 )
-from scheduler_view.domain.waits.world.pod_spec import Toleration
-from scheduler_view.domain.waits.world.pods import ControllerRef
-from scheduler_view.queries.waits.pending_units import last_read, waiting_pods
+from scheduler_view.waits.rules.world.pod_spec import Toleration
+from scheduler_view.waits.rules.world.pods import ControllerRef
 
 # a node or a suspended Job that the newest scrapes did not show for longer is gone
 LASTS_MS = 10 * 60_000

@@ -10,18 +10,23 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from accounting.access import Scope
-from accounting.domain.core.read_once import read_together
-from accounting.domain.reports.rows import UNMAPPED
+from accounting.access.reads.teams import known_teams
+from accounting.access.scope import Scope
+from accounting.core.read_once import read_together
+from accounting.core.unmapped import UNMAPPED
 from accounting.kit.rows import TextOrNull, column, listed
-from accounting.models import Cluster
-from accounting.queries.clusters import clusters_named
-from accounting.queries.teams.teams import known_teams
-from scheduler_view.domain.waits.details import details_of
-from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
-from scheduler_view.models.observation import METRIC_WAITS, WAITS
-from scheduler_view.queries.namespaces import owners
-from scheduler_view.queries.waits.holder_costs import hourly_costs
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.clusters import clusters_named
+from scheduler_view.clusters.models import (
+    METRIC_WAITS,
+    WAITS,
+    ObservationRun,
+)
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.quotas.reads.namespaces import owners
+from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.reads.holder_costs import hourly_costs
+from scheduler_view.waits.rules.details import details_of
 
 LONGEST_GAP = timedelta(minutes=11)  # of two observations, as for pools (S16)
 Change = Mapping[str, Any]

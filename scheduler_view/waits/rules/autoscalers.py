@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from scheduler_view.domain.waits.explanation import Evidence
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.world.events import (
+from scheduler_view.waits.rules.explanation import Evidence
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.world.events import (
     NO_CAPACITY,
     NODE_REFUSED,
     NODES_COME,
@@ -19,8 +19,8 @@ from scheduler_view.domain.waits.world.events import (
     UNPLACED,
     EventObject,
 )
-from scheduler_view.domain.waits.world.lenient import quantity
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.world.lenient import quantity
+from scheduler_view.waits.rules.world.pods import PodObject
 
 ADDED_WITHIN_MS = 1_800_000  # later a node that was to come has failed
 ADDS, REFUSES = "adds", "refuses"

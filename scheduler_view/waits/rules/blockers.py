@@ -5,10 +5,20 @@ from heapq import nsmallest
 
 import numpy as np
 
-from scheduler_view.domain.quotas.quota_key import REQUESTS, is_dra
-from scheduler_view.domain.waits.cause import BIT, WaitCause, mask_of
-from scheduler_view.domain.waits.explanation import Blocker, BlockerSet
-from scheduler_view.domain.waits.placement.holders import (
+from scheduler_view.clusters.rules.quota_key import (
+    REQUESTS,
+    is_dra,
+)
+from scheduler_view.waits.rules.cause import (
+    BIT,
+    WaitCause,
+    mask_of,
+)
+from scheduler_view.waits.rules.explanation import (
+    Blocker,
+    BlockerSet,
+)
+from scheduler_view.waits.rules.placement.holders import (
     NO_FACTS,
     SLOTS,
     HolderSet,
@@ -16,13 +26,19 @@ from scheduler_view.domain.waits.placement.holders import (
     Ranked,
     covering,
 )
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.node_table import Flags, Positions
-from scheduler_view.domain.waits.placement.verdicts import Verdicts, short_of
-from scheduler_view.domain.waits.refusals import AdmissionRefusal
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.node_table import (
+    Flags,
+    Positions,
+)
+from scheduler_view.waits.rules.placement.verdicts import (
+    Verdicts,
+    short_of,
+)
+from scheduler_view.waits.rules.refusals import AdmissionRefusal
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.pods import PodObject
 
 MOST_KEPT = 32  # sets that are kept of those on all nodes
 _RESOURCES = mask_of(

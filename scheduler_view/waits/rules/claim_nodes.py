@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scheduler_view.domain.waits.cause import WaitCause, first_of
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.verdicts import Verdicts
-from scheduler_view.domain.waits.world.devices import DeviceClaim
+from scheduler_view.waits.rules.cause import (
+    WaitCause,
+    first_of,
+)
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.verdicts import Verdicts
+from scheduler_view.waits.rules.world.devices import DeviceClaim
 
 MOST = 8  # nodes and pods that are named
 

@@ -2,17 +2,20 @@
 
 from dataclasses import dataclass
 
-from scheduler_view.domain.waits.blockers import Blockers
-from scheduler_view.domain.waits.explanation import Remedy, remedy
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.placement.devices import (
+from scheduler_view.waits.rules.blockers import Blockers
+from scheduler_view.waits.rules.explanation import (
+    Remedy,
+    remedy,
+)
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.placement.devices import (
     driver_of,
     offered_devices,
     short_request,
 )
-from scheduler_view.domain.waits.placement.holders import HolderSet
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.remedies.ends import ended
+from scheduler_view.waits.rules.placement.holders import HolderSet
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.remedies.ends import ended
 
 
 @dataclass(frozen=True, slots=True)

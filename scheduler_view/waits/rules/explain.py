@@ -3,31 +3,53 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from scheduler_view.domain.quotas.quota_key import resource_of
-from scheduler_view.domain.waits.blockers import Blockers
-from scheduler_view.domain.waits.cause import Overlay, Stage, WaitCause
-from scheduler_view.domain.waits.device_waits import DeviceWait, device_wait
-from scheduler_view.domain.waits.explanation import PodCounts, WaitExplanation
-from scheduler_view.domain.waits.facts import facts_of
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.findings import Findings
-from scheduler_view.domain.waits.overlays import (
+from scheduler_view.clusters.rules.quota_key import resource_of
+from scheduler_view.waits.rules.blockers import Blockers
+from scheduler_view.waits.rules.cause import (
+    Overlay,
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.device_waits import (
+    DeviceWait,
+    device_wait,
+)
+from scheduler_view.waits.rules.explanation import (
+    PodCounts,
+    WaitExplanation,
+)
+from scheduler_view.waits.rules.facts import facts_of
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.findings import Findings
+from scheduler_view.waits.rules.overlays import (
     deadlocked_with,
     inverted_sets,
     overlays_of,
 )
-from scheduler_view.domain.waits.placement.gpu_requests import GpuRequest, gpu_request
-from scheduler_view.domain.waits.placement.holders import HolderSet, HolderSets
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.preemption import preemption_of
-from scheduler_view.domain.waits.queue_holders import queue_behind, queue_holders
-from scheduler_view.domain.waits.refusals import refusal_of_maker
-from scheduler_view.domain.waits.remedies.case import WaitCase
-from scheduler_view.domain.waits.remedies.remedies import Remedies, remedies_of
-from scheduler_view.domain.waits.trial.trial import Trial
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.queues import COHORT
-from scheduler_view.domain.waits.world.world import World
+from scheduler_view.waits.rules.placement.gpu_requests import (
+    GpuRequest,
+    gpu_request,
+)
+from scheduler_view.waits.rules.placement.holders import (
+    HolderSet,
+    HolderSets,
+)
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.preemption import preemption_of
+from scheduler_view.waits.rules.queue_holders import (
+    queue_behind,
+    queue_holders,
+)
+from scheduler_view.waits.rules.refusals import refusal_of_maker
+from scheduler_view.waits.rules.remedies.case import WaitCase
+from scheduler_view.waits.rules.remedies.remedies import (
+    Remedies,
+    remedies_of,
+)
+from scheduler_view.waits.rules.trial.trial import Trial
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.queues import COHORT
+from scheduler_view.waits.rules.world.world import World
 
 MOST_SETS = 8  # sets of blockers in an explanation
 _COHORT = f"{COHORT}/"

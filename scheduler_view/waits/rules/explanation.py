@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.waits.cause import (
+from scheduler_view.waits.rules.cause import (
     Overlay,
     PreemptionOutcome,
     Stage,

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.waits.cause import Stage, WaitCause
-from scheduler_view.domain.waits.explanation import Evidence
-from scheduler_view.domain.waits.placement.verdicts import Verdicts
-from scheduler_view.domain.waits.refusals import AdmissionRefusal
-from scheduler_view.domain.waits.world.controllers import ControllerObject
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.cause import (
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.explanation import Evidence
+from scheduler_view.waits.rules.placement.verdicts import Verdicts
+from scheduler_view.waits.rules.refusals import AdmissionRefusal
+from scheduler_view.waits.rules.world.controllers import ControllerObject
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pods import PodObject
 
 _BEFORE_NODES = frozenset(
     {

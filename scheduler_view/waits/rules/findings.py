@@ -2,37 +2,50 @@
 
 from dataclasses import replace
 
-from scheduler_view.domain.waits.autoscalers import with_autoscaler
-from scheduler_view.domain.waits.cause import Stage, WaitCause
-from scheduler_view.domain.waits.claim_nodes import claim_elsewhere
-from scheduler_view.domain.waits.explanation import Evidence
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.instants import held_group
-from scheduler_view.domain.waits.node_notes import Notes, notes_of_nodes
-from scheduler_view.domain.waits.placement.demand import Demand
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.verdicts import (
+from scheduler_view.waits.rules.autoscalers import with_autoscaler
+from scheduler_view.waits.rules.cause import (
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.claim_nodes import claim_elsewhere
+from scheduler_view.waits.rules.explanation import Evidence
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.instants import held_group
+from scheduler_view.waits.rules.node_notes import (
+    Notes,
+    notes_of_nodes,
+)
+from scheduler_view.waits.rules.placement.demand import Demand
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.verdicts import (
     Verdicts,
     demand_of,
     verdicts_of,
 )
-from scheduler_view.domain.waits.placement.volume_rules import volume_fault
-from scheduler_view.domain.waits.queue_waits import queued
-from scheduler_view.domain.waits.refusals import (
+from scheduler_view.waits.rules.placement.volume_rules import volume_fault
+from scheduler_view.waits.rules.queue_waits import queued
+from scheduler_view.waits.rules.refusals import (
     AdmissionRefusal,
     refusal_of_claim,
     refusal_of_maker,
 )
-from scheduler_view.domain.waits.starting import (
+from scheduler_view.waits.rules.starting import (
     findings_of_starting,
     is_after,
     of_failed,
 )
-from scheduler_view.domain.waits.units import STILL_TRIES_MS, WorkUnit, queue_of
-from scheduler_view.domain.waits.world.controllers import ControllerObject
-from scheduler_view.domain.waits.world.events import NO_CLAIM
-from scheduler_view.domain.waits.world.pod_spec import DEFAULT_SCHEDULER, PodSpec
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.units import (
+    STILL_TRIES_MS,
+    WorkUnit,
+    queue_of,
+)
+from scheduler_view.waits.rules.world.controllers import ControllerObject
+from scheduler_view.waits.rules.world.events import NO_CLAIM
+from scheduler_view.waits.rules.world.pod_spec import (
+    DEFAULT_SCHEDULER,
+    PodSpec,
+)
+from scheduler_view.waits.rules.world.pods import PodObject
 
 MOST_TRIED = 512  # specs of trials whose verdicts are kept
 _Key = tuple[str, int, tuple[tuple[str, str], ...]]

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, fields
 
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.controllers import ControllerObject
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.controllers import ControllerObject
+from scheduler_view.waits.rules.world.pods import PodObject
 
 
 @dataclass(frozen=True, slots=True)

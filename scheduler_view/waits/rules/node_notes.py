@@ -2,18 +2,24 @@
 
 from collections.abc import Iterable, Iterator
 
-from scheduler_view.domain.waits.cause import BIT, WaitCause
-from scheduler_view.domain.waits.placement.demand import (
+from scheduler_view.waits.rules.cause import (
+    BIT,
+    WaitCause,
+)
+from scheduler_view.waits.rules.placement.demand import (
     is_tolerated,
     matches_node,
     tolerates_cordon,
     untolerated,
 )
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.verdicts import Verdicts
-from scheduler_view.domain.waits.world.nodes import LEAVING, Taint
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.verdicts import Verdicts
+from scheduler_view.waits.rules.world.nodes import (
+    LEAVING,
+    Taint,
+)
+from scheduler_view.waits.rules.world.pods import PodObject
 
 MOST = 8  # nodes of each kind that are named
 MOST_KEPT = 100  # of a cluster, of each kind

@@ -2,9 +2,12 @@
 
 import numpy as np
 
-from scheduler_view.domain.waits.cause import BIT, WaitCause
-from scheduler_view.domain.waits.placement.verdicts import Verdicts
-from scheduler_view.domain.waits.world.lenient import quantity
+from scheduler_view.waits.rules.cause import (
+    BIT,
+    WaitCause,
+)
+from scheduler_view.waits.rules.placement.verdicts import Verdicts
+from scheduler_view.waits.rules.world.lenient import quantity
 
 MOST = 8  # nodes whose free units are named
 _GPUS = (WaitCause.NO_FREE_GPU, WaitCause.FRAGMENTED, WaitCause.GPU_UNHEALTHY)

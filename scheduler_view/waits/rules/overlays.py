@@ -1,11 +1,18 @@
 """What makes a wait worse than its cause shows (scheduling.md S11)."""
 
-from scheduler_view.domain.waits.blockers import Blockers, pods_of
-from scheduler_view.domain.waits.cause import Overlay, Stage, WaitCause
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.findings import Findings
-from scheduler_view.domain.waits.placement.holders import HolderSet
-from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.waits.rules.blockers import (
+    Blockers,
+    pods_of,
+)
+from scheduler_view.waits.rules.cause import (
+    Overlay,
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.findings import Findings
+from scheduler_view.waits.rules.placement.holders import HolderSet
+from scheduler_view.waits.rules.units import WorkUnit
 
 
 def deadlocked_with(

@@ -1,15 +1,15 @@
 """What preemption can do for a waiting pod (scheduling.md S10)."""
 
-from scheduler_view.domain.waits.cause import (
+from scheduler_view.waits.rules.cause import (
     PreemptionOutcome,
     Stage,
     WaitCause,
     mask_of,
 )
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.node_table import LARGEST
-from scheduler_view.domain.waits.placement.verdicts import Verdicts
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.node_table import LARGEST
+from scheduler_view.waits.rules.placement.verdicts import Verdicts
 
 _ENDS_HELP = mask_of(
     *(

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from scheduler_view.domain.waits.placement.gpu_requests import is_gpu
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.lenient import quantity
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.queues import (
+from scheduler_view.waits.rules.placement.gpu_requests import is_gpu
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.lenient import quantity
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.queues import (
     CLUSTER_QUEUE,
     COHORT,
     KAI_GPUS,

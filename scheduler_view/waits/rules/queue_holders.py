@@ -1,14 +1,17 @@
 """Who holds the quota of the queue that keeps work back (scheduling.md S12)."""
 
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.explanation import Blocker
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.queue_capacity import in_cohort
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.domain.waits.world.queues import CLUSTER_QUEUE, COHORT
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.explanation import Blocker
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.queue_capacity import in_cohort
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.pods import PodObject
+from scheduler_view.waits.rules.world.queues import (
+    CLUSTER_QUEUE,
+    COHORT,
+)
 
 MOST = 8  # units that are named
 

@@ -6,12 +6,12 @@ The objects of queues decide where they may be read, else the words of Kueue in 
 import re
 from dataclasses import replace
 
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.explanation import Evidence
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.placement.gpu_requests import is_gpu
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.queue_capacity import (
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.explanation import Evidence
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.placement.gpu_requests import is_gpu
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.queue_capacity import (
     QueueLimit,
     amount_of,
     busy_queue,
@@ -22,11 +22,11 @@ from scheduler_view.domain.waits.queue_capacity import (
     tree_limit,
     unused_quota,
 )
-from scheduler_view.domain.waits.queue_holders import cluster_queue_of
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.controllers import ControllerObject
-from scheduler_view.domain.waits.world.lenient import milli
-from scheduler_view.domain.waits.world.queues import (
+from scheduler_view.waits.rules.queue_holders import cluster_queue_of
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.controllers import ControllerObject
+from scheduler_view.waits.rules.world.lenient import milli
+from scheduler_view.waits.rules.world.queues import (
     CLUSTER_QUEUE,
     LOCAL_QUEUE,
     TREES,

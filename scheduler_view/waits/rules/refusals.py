@@ -4,15 +4,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.quotas.quota_key import resource_of
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.controllers import ControllerObject
-from scheduler_view.domain.waits.world.events import NO_CLAIM, REFUSED
-from scheduler_view.domain.waits.world.lenient import milli
-from scheduler_view.domain.waits.world.limits import QuotaObject
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.clusters.rules.quota_key import resource_of
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.controllers import ControllerObject
+from scheduler_view.waits.rules.world.events import (
+    NO_CLAIM,
+    REFUSED,
+)
+from scheduler_view.waits.rules.world.lenient import milli
+from scheduler_view.waits.rules.world.limits import QuotaObject
+from scheduler_view.waits.rules.world.pods import PodObject
 
 LONGEST = 4096  # characters of a message that are read
 _EXCEEDED = re.compile(

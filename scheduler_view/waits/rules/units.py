@@ -5,19 +5,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from scheduler_view.domain.waits.queue_entries import (
+from scheduler_view.waits.rules.queue_entries import (
     Key,
     QueueEntries,
     group_names,
 )
-from scheduler_view.domain.waits.world.controllers import (
+from scheduler_view.waits.rules.world.controllers import (
     MAKERS,
     REPLICA_SPECS,
     ControllerObject,
 )
-from scheduler_view.domain.waits.world.events import REFUSED
-from scheduler_view.domain.waits.world.pods import ControllerRef, PodObject
-from scheduler_view.domain.waits.world.world import World
+from scheduler_view.waits.rules.world.events import REFUSED
+from scheduler_view.waits.rules.world.pods import (
+    ControllerRef,
+    PodObject,
+)
+from scheduler_view.waits.rules.world.world import World
 
 GANG_KINDS = frozenset(
     {"PodGroup", "LeaderWorkerSet", "JobSet", "TrainJob", *REPLICA_SPECS}

@@ -6,14 +6,14 @@ from hashlib import sha256
 
 import msgspec
 
-from accounting.domain.core.interval import to_instant
-from accounting.models import Cluster
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.world.world import World
-from scheduler_view.mapping import wait_content
-from scheduler_view.models import ObservationRun, UnitWait
-from scheduler_view.models.observation import WAITS
+from accounting.core.interval import to_instant
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.models import WAITS, ObservationRun
+from scheduler_view.waits.mapping import wait_content
+from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.world.world import World
 
 BATCH = 500
 _CONTENT = ("stage", "cause", "since", "cause_since", "changed_at", "digest", "content")

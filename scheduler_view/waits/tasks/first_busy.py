@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
 
 FACTS_READ = timedelta(hours=2)  # windows that an observation reads
 AGAIN_WITHIN = timedelta(hours=1)  # so that no window is missed, and none computed late

@@ -6,7 +6,7 @@ OpenAPI 3.0 differs from JSON Schema in bounds that are excluded, in null and in
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_view.simulation.request import WeeksFile
+from scheduler_view.what_if.tasks.request import WeeksFile
 
 _NULL = {"type": "null"}
 _BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}

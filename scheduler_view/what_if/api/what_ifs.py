@@ -13,19 +13,34 @@ from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.api.once import answered_once
-from accounting.api.rows import JSON_ONLY, ConflictError, RowsView
-from accounting.api.schema import lists, reads, takes
-from accounting.configuration.yaml_lines import DocumentError
-from accounting.rights import ADMINISTRATION
-from scheduler_view.actions.what_if import (
+from accounting.access.rights import ADMINISTRATION
+from accounting.kit.api.once import answered_once
+from accounting.kit.api.rows import (
+    JSON_ONLY,
+    ConflictError,
+    RowsView,
+)
+from accounting.kit.api.schema import (
+    lists,
+    reads,
+    takes,
+)
+from accounting.setup.tasks.yaml_lines import DocumentError
+from scheduler_view.what_if.actions import (
     cancel_what_if,
     request_what_if,
 )
-from scheduler_view.api.what_if_schema import what_if_body
-from scheduler_view.models import WhatIfRun
-from scheduler_view.queries.what_ifs import what_if_key, what_if_row, what_if_rows
-from scheduler_view.serializers.what_ifs import WhatIfRowSerializer, WhatIfSerializer
+from scheduler_view.what_if.api.what_if_schema import what_if_body
+from scheduler_view.what_if.models import WhatIfRun
+from scheduler_view.what_if.reads.what_ifs import (
+    what_if_key,
+    what_if_row,
+    what_if_rows,
+)
+from scheduler_view.what_if.serializers import (
+    WhatIfRowSerializer,
+    WhatIfSerializer,
+)
 
 
 class WhatIfsView(RowsView):

@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 
 from django.core.management.base import BaseCommand
 
-from accounting.configuration.yaml_lines import DocumentError
-from accounting.management.arguments import WrongUse
-from accounting.management.output import (
+from accounting.kit.commands.arguments import WrongUse
+from accounting.kit.commands.output import (
     FINDING,
     HIDDEN,
     INTERRUPTED,
@@ -21,30 +20,41 @@ from accounting.management.output import (
     until_closed,
     write_rows,
 )
-from accounting.management.progress import Progress
-from accounting.models import Cluster
-from scheduler_view.domain.simulator.calibration import Trust
-from scheduler_view.domain.simulator.cluster import ReplayCluster, ReplayNode
-from scheduler_view.domain.simulator.fragments import popular_classes
-from scheduler_view.domain.simulator.openb import node_of, pod_of
-from scheduler_view.domain.simulator.placer import Placer
-from scheduler_view.domain.simulator.policies.catalogue import policy_of
-from scheduler_view.domain.simulator.request import ReplayPod
-from scheduler_view.domain.simulator.saturation import (
+from accounting.kit.commands.progress import Progress
+from accounting.metering.models.cluster import Cluster
+from accounting.setup.tasks.yaml_lines import DocumentError
+from scheduler_view.what_if.reads.recorded_weeks import recorded_weeks
+from scheduler_view.what_if.rules.calibration import Trust
+from scheduler_view.what_if.rules.cluster import (
+    ReplayCluster,
+    ReplayNode,
+)
+from scheduler_view.what_if.rules.fragments import popular_classes
+from scheduler_view.what_if.rules.openb import (
+    node_of,
+    pod_of,
+)
+from scheduler_view.what_if.rules.placer import Placer
+from scheduler_view.what_if.rules.policies.catalogue import policy_of
+from scheduler_view.what_if.rules.request import ReplayPod
+from scheduler_view.what_if.rules.saturation import (
     drawn_order,
     inflated,
     saturate,
 )
-from scheduler_view.domain.simulator.what_ifs.scenario import ScenarioError
-from scheduler_view.domain.simulator.what_ifs.what_if import what_if
-from scheduler_view.queries.recorded_weeks import recorded_weeks
-from scheduler_view.simulation.request import (
+from scheduler_view.what_if.rules.what_ifs.scenario import ScenarioError
+from scheduler_view.what_if.rules.what_ifs.what_if import what_if
+from scheduler_view.what_if.tasks.request import (
     TraceFile,
     TraceSection,
     WeeksFile,
     read_simulation,
 )
-from scheduler_view.simulation.rows import answer_rows, calibration_line, verdict_line
+from scheduler_view.what_if.tasks.rows import (
+    answer_rows,
+    calibration_line,
+    verdict_line,
+)
 
 Read = TypeVar("Read")
 

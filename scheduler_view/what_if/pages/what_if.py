@@ -6,18 +6,28 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.configuration.yaml_lines import DocumentError
+from accounting.access.rights import ADMINISTRATION
 from accounting.kit.outcomes import Refused
-from accounting.rights import ADMINISTRATION
-from accounting.web.paging import paged
-from accounting.web.permissions import admin_form, posted, visitor_of
-from scheduler_view.actions.what_if import (
+from accounting.kit.pages.paging import paged
+from accounting.kit.pages.permissions import (
+    admin_form,
+    posted,
+    visitor_of,
+)
+from accounting.setup.tasks.yaml_lines import DocumentError
+from scheduler_view.what_if.actions import (
     cancel_what_if,
     request_what_if,
 )
-from scheduler_view.models import WhatIfRun, WhatIfState
-from scheduler_view.queries.what_ifs import what_if_choices, what_if_rows
-from scheduler_view.views.what_if_form import WhatIfForm
+from scheduler_view.what_if.models import (
+    WhatIfRun,
+    WhatIfState,
+)
+from scheduler_view.what_if.pages.what_if_form import WhatIfForm
+from scheduler_view.what_if.reads.what_ifs import (
+    what_if_choices,
+    what_if_rows,
+)
 
 STATES = {
     WhatIfState.QUEUED: ("mute", "Queued"),
@@ -33,7 +43,7 @@ TONES = {"calibrated": "ok", "inexact": "warn", "refused": "danger"}
 def what_if_list(request: HttpRequest) -> HttpResponse:
     """Every run, and the form that requests one."""
     if request.headers.get("HX-Request") == "true":
-        return render(request, "scheduler_view/_what_if_runs.html", _runs(request))
+        return render(request, "what_if/_what_if_runs.html", _runs(request))
     choices = what_if_choices()
     form = WhatIfForm(
         request.POST if request.method == "POST" else None,
@@ -58,7 +68,7 @@ def what_if_list(request: HttpRequest) -> HttpResponse:
             return redirect("what-if")
     context = {**_runs(request), "form": form, "has_clusters": bool(choices.clusters)}
     status = 422 if request.method == "POST" else 200
-    return render(request, "scheduler_view/what_if.html", context, status=status)
+    return render(request, "what_if/what_if.html", context, status=status)
 
 
 @posted(ADMINISTRATION, belongs_to="what-if")

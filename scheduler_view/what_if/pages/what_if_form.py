@@ -6,8 +6,8 @@ from typing import Any
 
 from django import forms
 
-from accounting.forms import AccessibleForm
-from scheduler_view.domain.simulator.policies.catalogue import OFFERED
+from accounting.kit.forms import AccessibleForm
+from scheduler_view.what_if.rules.policies.catalogue import OFFERED
 
 Choices = Sequence[tuple[str, str]]
 _AS_NOW = ("", "As it was")

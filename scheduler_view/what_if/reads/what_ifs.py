@@ -5,11 +5,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from accounting.domain.units.resources import kubernetes_resource, sanitised
-from accounting.models import Cluster, NodeFact, Team
-from accounting.queries.paging import ALL_ROWS, Key, Seek, seek_rows
-from accounting.queries.resources import added_resources
-from scheduler_view.models import WhatIfRun, WhatIfState
+from accounting.access.models.organisation import Team
+from accounting.kit.reads.paging import (
+    ALL_ROWS,
+    Key,
+    Seek,
+    seek_rows,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    NodeFact,
+)
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.rules.units.resources import (
+    kubernetes_resource,
+    sanitised,
+)
+from scheduler_view.what_if.models import (
+    WhatIfRun,
+    WhatIfState,
+)
 
 
 @dataclass(frozen=True, slots=True)

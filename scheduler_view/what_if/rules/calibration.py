@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scheduler_view.domain.simulator.outcome import differs_ms, held_hours
-from scheduler_view.domain.simulator.recorded import RecordedWeeks
-from scheduler_view.domain.simulator.replay import ReplayedUnit
+from scheduler_view.what_if.rules.outcome import (
+    differs_ms,
+    held_hours,
+)
+from scheduler_view.what_if.rules.recorded import RecordedWeeks
+from scheduler_view.what_if.rules.replay import ReplayedUnit
 
 NEAR_MS = 60_000
 BINDS, HOURS = 0.95, 0.01  # calibrated: at least, at most

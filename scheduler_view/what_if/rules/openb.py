@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from scheduler_view.domain.simulator.cluster import ReplayNode
-from scheduler_view.domain.simulator.request import (
+from scheduler_view.what_if.rules.cluster import ReplayNode
+from scheduler_view.what_if.rules.request import (
     MILLI,
     ReplayPod,
     ReplayRequest,

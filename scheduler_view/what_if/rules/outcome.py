@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scheduler_view.domain.simulator.recorded import RecordedUnit, RecordedWeeks
-from scheduler_view.domain.simulator.replay import ReplayedUnit
+from scheduler_view.what_if.rules.recorded import (
+    RecordedUnit,
+    RecordedWeeks,
+)
+from scheduler_view.what_if.rules.replay import ReplayedUnit
 
 Range = tuple[int, int]
 _HOUR = 3_600_000 * 1000  # milliseconds x thousandths of GPUs in a GPU-hour

@@ -4,13 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scheduler_view.domain.simulator.cluster import (
+from scheduler_view.what_if.rules.cluster import (
     Booleans,
     Integers,
     ReplayCluster,
 )
-from scheduler_view.domain.simulator.policy import NEVER, PlacementPolicy
-from scheduler_view.domain.simulator.request import ReplayRequest
+from scheduler_view.what_if.rules.policy import (
+    NEVER,
+    PlacementPolicy,
+)
+from scheduler_view.what_if.rules.request import ReplayRequest
 
 
 @dataclass(frozen=True, slots=True)

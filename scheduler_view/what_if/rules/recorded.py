@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from scheduler_view.domain.simulator.cluster import ReplayNode
-from scheduler_view.domain.simulator.request import ReplayRequest
+from scheduler_view.what_if.rules.cluster import ReplayNode
+from scheduler_view.what_if.rules.request import ReplayRequest
 
 OpenRange = tuple[int, int | None]  # in ms; None: it has not ended
 WEEK_MS = 7 * 24 * 3_600_000

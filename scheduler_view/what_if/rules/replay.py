@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scheduler_view.domain.simulator.cluster import ReplayCluster
-from scheduler_view.domain.simulator.fragments import popular_classes
-from scheduler_view.domain.simulator.placer import Placed, Placer
-from scheduler_view.domain.simulator.policies.catalogue import policy_of
-from scheduler_view.domain.simulator.recorded import (
+from scheduler_view.what_if.rules.cluster import ReplayCluster
+from scheduler_view.what_if.rules.fragments import popular_classes
+from scheduler_view.what_if.rules.placer import (
+    Placed,
+    Placer,
+)
+from scheduler_view.what_if.rules.policies.catalogue import policy_of
+from scheduler_view.what_if.rules.recorded import (
     RecordedPod,
     RecordedUnit,
     RecordedWeeks,

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from scheduler_view.domain.simulator.cluster import ReplayNode
-from scheduler_view.domain.simulator.placer import Placer
-from scheduler_view.domain.simulator.request import ReplayPod
+from scheduler_view.what_if.rules.cluster import ReplayNode
+from scheduler_view.what_if.rules.placer import Placer
+from scheduler_view.what_if.rules.request import ReplayPod
 
 INFLATION = Fraction(130, 100)  # of all GPUs are requested in the end
 

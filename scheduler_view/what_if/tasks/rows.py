@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from scheduler_view.domain.simulator.calibration import Calibration, Trust
-from scheduler_view.domain.simulator.what_ifs.spot_answer import SpotAnswer
-from scheduler_view.domain.simulator.what_ifs.what_if import ScenarioAnswer
+from scheduler_view.what_if.rules.calibration import (
+    Calibration,
+    Trust,
+)
+from scheduler_view.what_if.rules.what_ifs.spot_answer import SpotAnswer
+from scheduler_view.what_if.rules.what_ifs.what_if import ScenarioAnswer
 
 MEASURES = {  # text, and what one of its unit is in the unit of the outcome
     "gpu_hours": ("GPU-hours held in a week", 1),

@@ -10,15 +10,22 @@ from typing import Any
 import structlog
 from django.db.models import F, Q
 
-from accounting.configuration.yaml_lines import DocumentError
-from accounting.models import Cluster
-from accounting.queries.database_clock import database_now
-from scheduler_view.domain.simulator.what_ifs.scenario import ScenarioError
-from scheduler_view.domain.simulator.what_ifs.what_if import what_if
-from scheduler_view.models import WhatIfRun, WhatIfState
-from scheduler_view.queries.recorded_weeks import recorded_weeks
-from scheduler_view.simulation.request import read_request
-from scheduler_view.simulation.rows import answer_rows, calibration_line, verdict_line
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import Cluster
+from accounting.setup.tasks.yaml_lines import DocumentError
+from scheduler_view.what_if.models import (
+    WhatIfRun,
+    WhatIfState,
+)
+from scheduler_view.what_if.reads.recorded_weeks import recorded_weeks
+from scheduler_view.what_if.rules.what_ifs.scenario import ScenarioError
+from scheduler_view.what_if.rules.what_ifs.what_if import what_if
+from scheduler_view.what_if.tasks.request import read_request
+from scheduler_view.what_if.tasks.rows import (
+    answer_rows,
+    calibration_line,
+    verdict_line,
+)
 
 log = structlog.get_logger(__name__)
 LEASE = timedelta(minutes=5)  # without a sign of the worker, another one starts again

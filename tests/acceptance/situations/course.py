@@ -11,17 +11,23 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounting.actions.resources import set_resources
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
-from accounting.queries.resources import added_resources
-from scheduler_view.cluster.access import AccessRole
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.world.world import World, read_world
-from scheduler_view.observation.waits.observe_waits import manifests_of, read_objects
-from scheduler_view.planning.cluster_connection import connect_to
-from scheduler_view.queries.resources import added_names
+from accounting.core.interval import to_ms
+from accounting.metering.actions.resources import set_resources
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_resources
+from scheduler_view.clusters.client.access import AccessRole
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.tasks.cluster_connection import connect_to
+from scheduler_view.queues.tasks.observe_waits import (
+    manifests_of,
+    read_objects,
+)
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.world.world import (
+    World,
+    read_world,
+)
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.by_hand import CHANGES, carry_out
 from tests.control_plane.hands import Hands, has_started
@@ -32,7 +38,10 @@ from tests.control_plane.situation import (
     keep_states,
     last_step,
 )
-from tests.integration.scheduler_view.actions.office import REASON, Office
+from tests.integration.changes.office import (
+    REASON,
+    Office,
+)
 from tests.processes import wait_until
 
 AT_ONCE = 12

@@ -13,15 +13,18 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
-from scheduler_view.actions import due_work
+from scheduler_view.changes.actions import due_work
 from tests.browser.conftest import (
     SignIn,
     beyond,
     turn_dark,
     wrong_in_both_themes,
 )
-from tests.integration.scheduler_view.actions.office import Office, quota
-from tests.integration.scheduler_view.views.desk import desk_of
+from tests.integration.changes.office import (
+    Office,
+    quota,
+)
+from tests.integration.quotas.desk import desk_of
 from tests.story import Story
 
 PHONE = 320

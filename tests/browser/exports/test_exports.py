@@ -1,6 +1,6 @@
 """Exports in the browser: a requested file is followed without a reload, then downloaded.
 
-Not here: what workers write (`integration/accounting/exports`).
+Not here: what workers write (`integration/exports`).
 """
 
 from collections.abc import Callable, Iterator
@@ -11,9 +11,9 @@ from django.db import connection
 from playwright.sync_api import expect
 from pytest_django import DjangoDbBlocker, Settings
 
-from accounting.booking.running import book_running
-from accounting.exports.jobs import folder_of
-from accounting.models import ExportJob
+from accounting.exports.models import ExportJob
+from accounting.exports.tasks.jobs import folder_of
+from accounting.months.tasks.running import book_running
 from tests.browser.conftest import SignIn
 from tests.browser.forget import forget_months
 from tests.story import Story

@@ -7,7 +7,7 @@ from django.db import connection
 from playwright.sync_api import expect
 from pytest_django import DjangoDbBlocker
 
-from accounting.booking.close import close_period
+from accounting.months.tasks.close import close_period
 from tests.browser.conftest import SignIn, turn_dark
 from tests.browser.forget import forget_contests, forget_months
 from tests.story import Story

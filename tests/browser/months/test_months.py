@@ -1,6 +1,6 @@
 """Months in the browser: two people close one by click, and a statement on paper.
 
-A worker runs beside. Not here: refusals (tests/integration/accounting/views/test_months.py).
+A worker runs beside. Not here: refusals (tests/integration/months/test_month_pages.py).
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from django.db import connection
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
-from accounting.booking.running import book_running
-from accounting.models import PeriodRevision
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks.running import book_running
 from accounting.tasks import close_months
 from tests.browser.conftest import SignIn
 from tests.browser.forget import forget_months

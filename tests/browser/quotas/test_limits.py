@@ -1,6 +1,6 @@
 """Everything that limits GPUs: both themes, a phone, a tree of queues, more rows than one page.
 
-What the rows say: `tests/integration/scheduler_view/views/test_limits_page.py`.
+What the rows say: `tests/integration/quotas/test_limits_page.py`.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,8 +11,11 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from scheduler_view.domain.objects.stored_manifest import kept
-from scheduler_view.models import Observation, ObservationRun
+from scheduler_view.clusters.models import (
+    Observation,
+    ObservationRun,
+)
+from scheduler_view.clusters.rules.stored_manifest import kept
 from tests.browser.conftest import SignIn, beyond, turn_dark
 from tests.story import Story
 

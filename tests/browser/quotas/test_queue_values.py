@@ -1,6 +1,6 @@
 """Values of queues on the page of quotas: both themes, a phone, and the count of edits.
 
-How they are planned and applied: `tests/integration/scheduler_view/schedulers`.
+How they are planned and applied: `tests/integration/clusters/schedulers`.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,11 @@ from django.utils import timezone
 from playwright.sync_api import expect
 from pytest_django import DjangoDbBlocker
 
-from scheduler_view.models import Drift, Observation, QueueTarget
+from scheduler_view.clusters.models import (
+    Drift,
+    Observation,
+)
+from scheduler_view.quotas.models import QueueTarget
 from tests.browser.conftest import SignIn, turn_dark
 from tests.story import Story
 

@@ -8,26 +8,28 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from scheduler_view.domain.waits.cause import Stage, WaitCause
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.world.world import read_world
-from scheduler_view.mapping import wait_content
-from scheduler_view.models import (
+from scheduler_view.clusters.models import WAITS, ObservationRun
+from scheduler_view.queues.models.queues import (
     EstimateSummary,
-    ObservationRun,
     PoolSample,
     StartEstimate,
-    UnitWait,
     WaitRecord,
     WaitSummary,
 )
-from scheduler_view.models.observation import WAITS
-from scheduler_view.observation.waits.summaries import store_summaries
+from scheduler_view.queues.tasks.summaries import store_summaries
+from scheduler_view.waits.mapping import wait_content
+from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.rules.cause import (
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.world.world import read_world
 from tests import shared_data
 from tests.browser.forget import forget
 from tests.story import Story
-from tests.unit.scheduler_view.domain.waits import worlds
+from tests.unit.waits import worlds
 
 MODEL, RESOURCE = "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu"
 FOLDER = shared_data.DATA / "public-pending-2026"

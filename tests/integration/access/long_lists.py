@@ -10,44 +10,65 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import connection
 
-from accounting.actions.finance.budgets import SetBudget, create_budget
-from accounting.actions.finance.contests import open_contest
-from accounting.audit import act
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.ingest.facts import partitions
-from accounting.ingest.facts.gpu_rollup import roll_up_by_gpu
-from accounting.ingest.facts.rollup import roll_up_days, roll_up_hours
-from accounting.models import (
-    Contest,
-    ContestStep,
-    ExportJob,
+from accounting.access.models.organisation import (
+    Membership,
+    Person,
+    Team,
+)
+from accounting.budgets.actions.budgets import (
+    SetBudget,
+    create_budget,
+)
+from accounting.core.interval import (
+    HOUR_MS,
+    WINDOW_MS,
+    Interval,
+)
+from accounting.exports.models import ExportJob
+from accounting.kit.audit import act
+from accounting.metering.models.cluster import (
     Gpu,
     GpuPresence,
-    Membership,
     Node,
     NodeFact,
-    Person,
+)
+from accounting.metering.models.pod import (
     Pod,
     PodAttribution,
     PodHold,
-    PriceList,
-    Team,
-    UnitPrice,
     Workload,
 )
-from scheduler_view.domain.plan.edit import QuotaEdit, edit_fields
-from scheduler_view.models import (
+from accounting.metering.tasks.facts import partitions
+from accounting.months.actions.contests import open_contest
+from accounting.months.models.contest import (
+    Contest,
+    ContestStep,
+)
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from accounting.prices.models.price import (
+    PriceList,
+    UnitPrice,
+)
+from accounting.usage.tasks.gpu_rollup import roll_up_by_gpu
+from accounting.usage.tasks.rollup import (
+    roll_up_days,
+    roll_up_hours,
+)
+from scheduler_view.changes.models import (
     ChangeSet,
     ChangeStep,
-    Observation,
-    QuotaTarget,
-    WasteFinding,
-    WhatIfRun,
 )
+from scheduler_view.changes.rules.edit import (
+    QuotaEdit,
+    edit_fields,
+)
+from scheduler_view.clusters.models import Observation
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.savings.models import WasteFinding
+from scheduler_view.what_if.models import WhatIfRun
 from tests.browser.bills import import_two
-from tests.browser.waits import store_waits
+from tests.browser.waits.stored_waits import store_waits
 from tests.more_teams import add_teams
 from tests.story import FOREVER, PASSWORD, Story
 

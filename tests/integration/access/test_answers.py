@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from accounting.booking.close import close_period
-from accounting.queries.database_clock import database_now
+from accounting.kit.reads.database_clock import database_now
+from accounting.months.tasks.close import close_period
 from tests.answers.addresses import names_in_database, questions
 from tests.answers.asking import COMMAND, Answer, Dump, Question
 from tests.answers.differences import Difference, differences, read

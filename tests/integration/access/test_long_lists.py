@@ -17,7 +17,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from accounting.ingest.facts.rollup import roll_up_days
+from accounting.usage.tasks.rollup import roll_up_days
 from tests.integration.access.long_lists import LEAD, LONG_CHANGE, MANY, fill
 from tests.integration.conftest import NOW
 from tests.sessions import give

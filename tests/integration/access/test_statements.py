@@ -11,9 +11,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.models import Cluster, Team
-from accounting.queries.explain.explain import FIGURES
-from scheduler_view.models import QuotaTarget, Tier
+from accounting.access.models.organisation import Team
+from accounting.explain.reads.explain import FIGURES
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.quotas.models import (
+    QuotaTarget,
+    Tier,
+)
 from tests.answers.addresses import api_reads
 from tests.integration.conftest import NOW
 from tests.sessions import give

@@ -12,7 +12,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.models import TeamRole
+from accounting.access.models.organisation import TeamRole
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import TEAMS, Story
@@ -211,4 +211,4 @@ def test_every_address_of_the_tables_is_a_route() -> None:
         for row in rows(heading):
             if row[column].startswith("`"):
                 assert row["Admin"] == "all", row
-    assert re.search(r"`accounting/rights\.py`", PAGE.read_text())
+    assert re.search(r"`accounting/access/rights\.py`", PAGE.read_text())

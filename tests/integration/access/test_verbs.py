@@ -16,20 +16,28 @@ from django.db import transaction
 from django.http import HttpResponseBase
 from django.test import Client
 
-from accounting.models import (
-    Budget,
-    BudgetUnit,
-    Cluster,
-    Contest,
-    ContestStep,
-    ExportJob,
+from accounting.access.models.organisation import (
     Membership,
     Team,
     TeamRole,
 )
-from scheduler_view.actions.change_sets import Draft, create
-from scheduler_view.domain.plan.edit import QuotaEdit
-from scheduler_view.models import ChangeSet, WhatIfRun
+from accounting.budgets.models import (
+    Budget,
+    BudgetUnit,
+)
+from accounting.exports.models import ExportJob
+from accounting.metering.models.cluster import Cluster
+from accounting.months.models.contest import (
+    Contest,
+    ContestStep,
+)
+from scheduler_view.changes.actions.change_sets import (
+    Draft,
+    create,
+)
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import QuotaEdit
+from scheduler_view.what_if.models import WhatIfRun
 from tests.integration.conftest import NOW, SignIn
 from tests.story import Story
 

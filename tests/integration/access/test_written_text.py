@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from accounting.forms import AccessibleForm
-from accounting.models import Binding, PriceList, Team
-from scheduler_view.models import ChangeSet
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.kit.forms import AccessibleForm
+from accounting.prices.models.price import PriceList
+from scheduler_view.changes.models import ChangeSet
 from tests.integration.access.test_twins import BODIES
 from tests.integration.commands.conftest import run
 from tests.integration.conftest import SignIn

@@ -1,6 +1,6 @@
 """A program of `test_dimensions`: the product with one more entry in its registry.
 
-It loads `accounting.queries.dimensions` with `ENTRY` at the end of DIMENSIONS, before anything
+It loads `accounting.kit.reads.dimensions` with `ENTRY` at the end of DIMENSIONS, before anything
 else of the product, writes the story and prints as JSON what each use of a dimension answers.
 Everything is rolled back.
 """
@@ -21,7 +21,7 @@ ENTRY = """
         empty_label="No department",
     ),
 """
-NAME = "accounting.queries.dimensions"
+NAME = "accounting.kit.reads.dimensions"
 END = "\n)\nBY_NAME = "  # of the registry
 
 

@@ -11,8 +11,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.actions.tokens import SCOPES
-from accounting.models import Team
+from accounting.access.models.organisation import Team
+from accounting.organization.actions.tokens import SCOPES
 from tests.integration.api.conftest import CSV, Ask, problem
 from tests.story import TEAMS, Story
 

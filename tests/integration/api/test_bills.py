@@ -1,6 +1,6 @@
 """Bills over REST and on pages: a file is checked, imported, shown against our cost, made final.
 
-Left out: what rows are matched to (tests/integration/accounting/finance/test_bills.py).
+Left out: what rows are matched to (tests/integration/bills/test_bills.py).
 """
 
 import gzip
@@ -13,10 +13,17 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Bill, Node, NodeProvider
-from accounting.rating.billing_settings import midnight
-from tests.integration.accounting.finance.billed import ARN, AWS, charge, focus
+from accounting.access.reads.billing_settings import midnight
+from accounting.bills.models import Bill
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Node
+from accounting.metering.models.evidence import NodeProvider
+from tests.integration.bills.billed import (
+    ARN,
+    AWS,
+    charge,
+    focus,
+)
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story
@@ -134,7 +141,7 @@ def test_a_file_that_cannot_be_used_is_a_problem_document(
 def test_a_small_file_that_unpacks_to_very_many_lines_is_refused(
     sign_in: SignIn, content: bytes
 ) -> None:
-    """Blank lines too; other bounds are in `accounting/finance/test_large_files.py`."""
+    """Blank lines too; other bounds are in `bills/test_large_files.py`."""
     packed = gzip.compress(content + b"\n" * 2_000_001)
     assert len(packed) < 10_000
     refused = send(sign_in("fin"), packed, "application/gzip")
@@ -147,7 +154,7 @@ def test_an_import_does_not_wait_for_another_one(
 ) -> None:
     ana = sign_in("ana")
     with closing(connection.copy()) as other, other.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(7113, 0)")  # accounting/locks.py
+        cursor.execute("SELECT pg_advisory_lock(7113, 0)")  # accounting/kit/locks.py
         refused = send(sign_in("fin"), content)
         file = SimpleUploadedFile("november.csv", content, "text/csv")
         page = ana.post("/bills/new", {"file": file})

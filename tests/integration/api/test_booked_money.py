@@ -15,15 +15,18 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.domain.billing.close_checks import RULES
-from accounting.exports.request import ExportRequest
-from accounting.exports.stream import stream
-from accounting.exports.tables import What
-from accounting.models import PeriodRevision, Statement
-from accounting.queries.finance.months.charges import charge_rows
-from accounting.queries.finance.months.lines import booking_of
+from accounting.exports.tasks.request import ExportRequest
+from accounting.exports.tasks.stream import stream
+from accounting.exports.tasks.tables import What
+from accounting.months.models.period import (
+    PeriodRevision,
+    Statement,
+)
+from accounting.months.reads.charges import charge_rows
+from accounting.months.reads.lines import booking_of
+from accounting.months.rules.close_checks import RULES
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
 from tests.integration.access.routes import REST
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.contract import schema

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 from django.db import connection
 
-from accounting.models import Budget
+from accounting.budgets.models import Budget
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.conftest import NOW
 

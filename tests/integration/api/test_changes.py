@@ -1,6 +1,6 @@
 """Change sets over the API: who may ask, approve and apply; versions, keys and refusals.
 
-What the cluster does with them is shown in `tests/integration/scheduler_view/actions`.
+What the cluster does with them is shown in `tests/integration/changes`.
 """
 
 from typing import Any
@@ -9,8 +9,19 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.models import Cluster, Person, Team
-from scheduler_view.models import ChangeSet, ChangeStep, QuotaTarget, Tier
+from accounting.access.models.organisation import (
+    Person,
+    Team,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeStep,
+)
+from scheduler_view.quotas.models import (
+    QuotaTarget,
+    Tier,
+)
 from tests.integration.api.conftest import CSV, Ask, problem
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of

@@ -2,7 +2,7 @@
 
 One story: 428 and 412 before a close, a refusal with each check, 202 and its progress, overrides
 and reopening by two people, a key that is used twice, rights by role and scope. Not here: what a
-close freezes (tests/integration/accounting/booking), and the same on pages (views/test_months.py).
+close freezes (tests/integration/months), and the same on pages (views/test_months.py).
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,12 @@ import pytest
 import time_machine
 from django.contrib.auth.models import User
 
-from accounting.booking.running import book_running
-from accounting.models import CloseOverride, Entry, IdempotencyKey, PeriodRevision, Team
+from accounting.access.models.organisation import Team
+from accounting.kit.models.idempotency import IdempotencyKey
+from accounting.months.models.close import CloseOverride
+from accounting.months.models.entry import Entry
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks.running import book_running
 from accounting.tasks import close_months
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.conftest import NOW, SignIn

@@ -1,6 +1,6 @@
 """Contests over REST: leads contest and decide, finance answers (money.md M34).
 
-Not covered: the rules of the steps (accounting/booking/test_contests.py).
+Not covered: the rules of the steps (months/test_contests.py).
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.booking.running import book_running
-from accounting.models import Binding, Contest, Entry, RunningLine
+from accounting.access.models.organisation import Binding
+from accounting.months.models.charge import RunningLine
+from accounting.months.models.contest import Contest
+from accounting.months.models.entry import Entry
+from accounting.months.tasks.running import book_running
 from tests.integration.api.conftest import CSV, Ask, problem
 from tests.integration.conftest import NOW
 

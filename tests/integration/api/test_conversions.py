@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from accounting.models import ConversionRate
+from accounting.prices.models.conversion import ConversionRate
 from tests.integration.api.conftest import Ask, problem
 
 BODY: dict[str, Any] = {

@@ -12,7 +12,8 @@ from urllib.parse import quote
 import pytest
 from django.core.management import call_command
 
-from accounting.queries.dimensions import (
+from accounting.kit.pages.filters import written
+from accounting.kit.reads.dimensions import (
     BY_NAME,
     DIMENSIONS,
     FILTERS,
@@ -21,7 +22,6 @@ from accounting.queries.dimensions import (
     Dimension,
     PageUse,
 )
-from accounting.web.filters import written
 from tests.integration.api.conftest import Ask
 from tests.integration.conftest import SignIn
 

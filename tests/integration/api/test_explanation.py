@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accounting.booking.close import close_period
+from accounting.months.tasks.close import close_period
 from tests.integration.api.conftest import Ask, problem
 
 PERIOD = "from=2026-10-01&to=2026-11-01"

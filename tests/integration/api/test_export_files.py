@@ -1,7 +1,7 @@
 """A file over REST: requested, followed, downloaded whole and in parts (money.md M46, M47).
 
 Committed, because a worker stores progress on a connection of its own. Not here: rights
-(test_money_writes.py), and what files contain (tests/integration/accounting/exports).
+(test_money_writes.py), and what files contain (tests/integration/exports).
 """
 
 import hashlib
@@ -11,13 +11,22 @@ from typing import Any
 
 import pytest
 
-from accounting.actions.tokens import SCOPES, create_token
-from accounting.booking.close import close_period
-from accounting.exports.jobs import next_job, run_job
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
+from accounting.exports.tasks.jobs import (
+    next_job,
+    run_job,
+)
+from accounting.months.tasks.close import close_period
+from accounting.organization.actions.tokens import (
+    SCOPES,
+    create_token,
+)
 from tests.integration.api.conftest import problem
 from tests.integration.api.contract import CheckedClient
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BODY = {"what": "charges", "period": "2026-10"}

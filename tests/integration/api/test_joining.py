@@ -7,11 +7,14 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from accounting.access import Scope
-from accounting.models import Person
-from scheduler_view.models import ChangeSet
-from scheduler_view.queries.changes.drafts import asked_before, editors
-from scheduler_view.queries.changes.waiting_approvals import pending_count
+from accounting.access.models.organisation import Person
+from accounting.access.scope import Scope
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.reads.drafts import (
+    asked_before,
+    editors,
+)
+from scheduler_view.changes.reads.waiting_approvals import pending_count
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.test_changes import EDIT, JSON, REASON, made, planned, post
 

@@ -11,18 +11,23 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.models import (
-    Bill,
+from accounting.access.models.organisation import (
     Binding,
-    Budget,
-    ConversionRate,
-    IdempotencyKey,
-    PriceList,
     Team,
+)
+from accounting.bills.models import Bill
+from accounting.budgets.models import Budget
+from accounting.kit.models.idempotency import IdempotencyKey
+from accounting.prices.models.conversion import ConversionRate
+from accounting.prices.models.price import (
+    PriceList,
     UnitPrice,
 )
-from tests.integration.accounting.finance.billed import charge, focus
 from tests.integration.api.conftest import Ask, problem
+from tests.integration.bills.billed import (
+    charge,
+    focus,
+)
 from tests.integration.conftest import NOW
 
 WHY = {"reason": "Agreed in the monthly review."}

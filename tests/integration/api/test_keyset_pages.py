@@ -12,10 +12,24 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from accounting.actions.teams import save_team
-from accounting.models import Binding, Cluster, Pod, PodHold, Team, UnitPrice
-from scheduler_view.domain.plan.edit import QuotaEdit, edit_fields
-from scheduler_view.models import ChangeSet, Preemption, WhatIfRun
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import (
+    Pod,
+    PodHold,
+)
+from accounting.organization.actions.teams import save_team
+from accounting.prices.models.price import UnitPrice
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import (
+    QuotaEdit,
+    edit_fields,
+)
+from scheduler_view.clusters.models import Preemption
+from scheduler_view.what_if.models import WhatIfRun
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.test_lists import all_pages
 from tests.story import Story

@@ -10,7 +10,11 @@ from django.core import signing
 from django.core.management import call_command
 from django.test import Client
 
-from accounting.models import Binding, Namespace, Team
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.metering.models.pod import Namespace
 from tests.integration.api.conftest import CSV, Ask, problem
 from tests.story import Story
 

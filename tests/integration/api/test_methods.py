@@ -10,11 +10,11 @@ from decimal import Decimal
 import pytest
 import time_machine
 
-from accounting.booking.method_comparison import compare
-from accounting.domain.billing.methods import METHODS
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import PeriodRevision
-from accounting.queries.finance.months.method_text import method_sentences
+from accounting.core.billing_calendar import DayRange
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.method_text import method_sentences
+from accounting.months.rules.methods import METHODS
+from accounting.months.tasks.method_comparison import compare
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.conftest import NOW
 

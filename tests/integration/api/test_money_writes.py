@@ -2,7 +2,7 @@
 
 Covers: an entry with its twin on both statements, refusals, keys that are used twice; who requests
 and sees which files. Not here: files from the request to the bytes (test_export_files.py), and
-what they contain (tests/integration/accounting/exports).
+what they contain (tests/integration/exports).
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.models import Entry
+from accounting.months.models.entry import Entry
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.conftest import NOW
 

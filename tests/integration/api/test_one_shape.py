@@ -9,10 +9,10 @@ from django.core.management import call_command
 from django.test import Client
 from rest_framework import serializers
 
-from accounting.actions.tokens import SCOPES
-from accounting.api.documents import document
-from accounting.serializers.row import NumberField
-from accounting.serializers.usage import UsageRowSerializer
+from accounting.kit.api.documents import document
+from accounting.kit.serializers.row import NumberField
+from accounting.organization.actions.tokens import SCOPES
+from accounting.usage.serializers import UsageRowSerializer
 from tests.integration.api.conftest import CSV
 from tests.integration.conftest import SignIn
 

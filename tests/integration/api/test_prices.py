@@ -1,7 +1,7 @@
 """New prices over REST: the preview, warnings, and the cluster's own price (money.md M13, M21).
 
 What a price must be is in `test_writes.py`; what a preview computes in
-`accounting/rating/test_price_effect.py`.
+`prices/test_price_effect.py`.
 """
 
 from typing import Any
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from accounting.booking.close import close_period
-from accounting.models import UnitPrice
+from accounting.months.tasks.close import close_period
+from accounting.prices.models.price import UnitPrice
 from tests.integration.api.conftest import Ask, problem
 
 BODY: dict[str, Any] = {

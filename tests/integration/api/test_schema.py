@@ -9,9 +9,13 @@ from django.test import Client
 from drf_spectacular.validation import validate_schema
 from jsonschema import ValidationError
 
-from accounting.actions.tokens import SCOPES
-from accounting.domain.core.ledger_line import STATES
-from accounting.queries.dimensions import FILTERS, LEDGER_DIMENSIONS, USAGE_DIMENSIONS
+from accounting.core.ledger_line import STATES
+from accounting.kit.reads.dimensions import (
+    FILTERS,
+    LEDGER_DIMENSIONS,
+    USAGE_DIMENSIONS,
+)
+from accounting.organization.actions.tokens import SCOPES
 from tests.integration.api.conftest import Ask
 from tests.integration.api.contract import check, plain, schema
 

@@ -31,10 +31,13 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from accounting.actions.tokens import SCOPES, create_token
-from accounting.booking.running import book_running
+from accounting.months.tasks.running import book_running
+from accounting.organization.actions.tokens import (
+    SCOPES,
+    create_token,
+)
 from portal.wsgi import application
-from scheduler_view.models import ChangeSet
+from scheduler_view.changes.models import ChangeSet
 from tests.integration.api.contract import schema
 from tests.story import Story
 

@@ -9,14 +9,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounting.actions.tokens import (
+from accounting.access.models.organisation import ApiToken
+from accounting.access.token_use import NOTED_EVERY
+from accounting.organization.actions.tokens import (
     LONGEST,
-    NOTED_EVERY,
     SCOPES,
     create_token,
     revoke_token,
 )
-from accounting.models import ApiToken
 from tests.integration.api.conftest import Ask, problem
 from tests.story import Story
 

@@ -5,10 +5,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounting.models import Cluster, Namespace, QueueSample
-from scheduler_view.models import Preemption, UnitWait
-from tests.integration.accounting.support import report
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import Namespace
+from accounting.metering.models.queue import QueueSample
+from scheduler_view.clusters.models import Preemption
+from scheduler_view.waits.models import UnitWait
 from tests.integration.api.conftest import CSV, Ask
+from tests.integration.metering.support import report
 
 RESOURCE = "nvidia.com/gpu"
 MESSAGE = f"0/4 nodes are available: 4 Insufficient {RESOURCE}."

@@ -1,8 +1,8 @@
 """What-ifs over REST: requested, computed by a worker, read, canceled, refused.
 
 Not here: who may do it (`access/test_routes.py`, `test_access.py`), pages of the list
-(`test_keyset_pages.py`), the page (`scheduler_view/views/test_what_if_page.py`), the answer itself
-(`tests/unit/scheduler_view/domain/simulator`).
+(`test_keyset_pages.py`), the page (`what_if/test_what_if_page.py`), the answer itself
+(`tests/unit/what_if`).
 """
 
 from typing import Any
@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounting.actions.tokens import SCOPES
-from scheduler_view.models import WhatIfRun
+from accounting.organization.actions.tokens import SCOPES
 from scheduler_view.tasks import compute_what_ifs
+from scheduler_view.what_if.models import WhatIfRun
 from tests.integration.api.conftest import CSV, Ask, problem
-from tests.integration.scheduler_view.test_recorded_weeks import MODEL, Recorded
+from tests.integration.what_if.test_recorded_weeks import (
+    MODEL,
+    Recorded,
+)
 
 pytestmark = pytest.mark.django_db
 

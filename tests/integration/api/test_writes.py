@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.models import Binding, DirtyHour, Team, UnitPrice
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.metering.models.ledger import DirtyHour
+from accounting.prices.models.price import UnitPrice
 from tests.integration.api.conftest import Ask, problem
 from tests.story import Story
 

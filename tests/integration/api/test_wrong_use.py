@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
-from accounting.queries.dimensions import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
+from accounting.kit.reads.dimensions import (
+    LEDGER_DIMENSIONS,
+    USAGE_DIMENSIONS,
+)
 from tests.integration.api.conftest import Ask, problem
 
 # address, parameter at fault, words of the answer, what it may be

@@ -8,12 +8,22 @@ from datetime import UTC, date, datetime, timedelta
 from django.db import connection
 from django.utils import timezone
 
-from accounting.actions.finance.bills.import_bill import BillImport, import_bill
-from accounting.audit import SYSTEM
-from accounting.domain.core.interval import HOUR_MS, to_ms
-from accounting.ingest.facts import partitions
-from accounting.models import Cluster, Node, NodeProvider
-from tests.integration.accounting.finance.days import DayLedger
+from accounting.bills.actions.import_bill import (
+    BillImport,
+    import_bill,
+)
+from accounting.core.interval import (
+    HOUR_MS,
+    to_ms,
+)
+from accounting.kit.audit import SYSTEM
+from accounting.metering.models.cluster import (
+    Cluster,
+    Node,
+)
+from accounting.metering.models.evidence import NodeProvider
+from accounting.metering.tasks.facts import partitions
+from tests.integration.budgets.days import DayLedger
 
 MODEL = "NVIDIA-H100"
 AWS = "aws:///eu-central-1a/i-0{:03d}"

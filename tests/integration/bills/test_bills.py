@@ -11,26 +11,35 @@ from decimal import Decimal
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from accounting.access import EVERYTHING, NOTHING
-from accounting.actions.finance.bills.finals import set_final
-from accounting.actions.finance.bills.match_lines import match_again
-from accounting.audit import SYSTEM
-from accounting.domain.billing.bills.columns import BillFileError
-from accounting.kit.outcomes import Refused
-from accounting.models import Bill, BillLine, Cluster, ConversionRate, NodeProvider
-from accounting.queries.finance.bill_variance import (
+from accounting.access.scope import (
+    EVERYTHING,
+    NOTHING,
+)
+from accounting.bills.actions.finals import set_final
+from accounting.bills.actions.match_lines import match_again
+from accounting.bills.models import (
+    Bill,
+    BillLine,
+)
+from accounting.bills.reads.bill_variance import (
     VarianceRow,
     cluster_variance_rows,
     variance_rows,
 )
-from accounting.queries.finance.bills import (
+from accounting.bills.reads.bills import (
     BillRow,
     bill_row,
     bill_rows,
     estimated_by_month,
     unmatched_rows,
 )
-from tests.integration.accounting.finance.billed import (
+from accounting.bills.rules.columns import BillFileError
+from accounting.kit.audit import SYSTEM
+from accounting.kit.outcomes import Refused
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.evidence import NodeProvider
+from accounting.prices.models.conversion import ConversionRate
+from tests.integration.bills.billed import (
     ARN,
     HEADER,
     Fleet,
@@ -38,7 +47,7 @@ from tests.integration.accounting.finance.billed import (
     focus,
     taken,
 )
-from tests.integration.accounting.finance.days import DayLedger
+from tests.integration.budgets.days import DayLedger
 
 DAY = date(2026, 10, 1)
 

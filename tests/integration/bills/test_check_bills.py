@@ -5,17 +5,21 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.booking.checks.of_close import run_checks
-from accounting.domain.billing.close_checks import CloseCheck, Level
-from accounting.models import Bill, Cluster
-from tests.integration.accounting.finance.billed import (
+from accounting.bills.models import Bill
+from accounting.metering.models.cluster import Cluster
+from accounting.months.rules.close_checks import (
+    CloseCheck,
+    Level,
+)
+from accounting.months.tasks.checks.of_close import run_checks
+from tests.integration.bills.billed import (
     ARN,
     Fleet,
     charge,
     focus,
     taken,
 )
-from tests.integration.accounting.finance.days import DayLedger
+from tests.integration.budgets.days import DayLedger
 
 OCTOBER, NOVEMBER = date(2026, 10, 1), date(2026, 11, 2)
 LATER = datetime(2026, 12, 10, tzinfo=UTC)

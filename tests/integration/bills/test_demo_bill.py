@@ -5,14 +5,14 @@ from decimal import Decimal
 
 from django.utils import timezone
 
-from accounting.access import EVERYTHING
-from accounting.audit import SYSTEM
-from accounting.booking.periods import PeriodTerms
-from accounting.queries.finance.bill_variance import variance_rows
-from accounting.queries.finance.bills import bill_rows
+from accounting.access.scope import EVERYTHING
+from accounting.bills.reads.bill_variance import variance_rows
+from accounting.bills.reads.bills import bill_rows
+from accounting.kit.audit import SYSTEM
+from accounting.months.tasks.periods import PeriodTerms
 from portal.demo.bootstrap import bill
-from tests.integration.accounting.finance.billed import Fleet
-from tests.integration.accounting.finance.days import DayLedger
+from tests.integration.bills.billed import Fleet
+from tests.integration.budgets.days import DayLedger
 
 
 def test_one_node_is_dearer_one_lacks_a_day_and_two_rows_are_of_none(

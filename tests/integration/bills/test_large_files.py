@@ -14,17 +14,31 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from accounting.actions.finance.bills.import_bill import BillImport, import_bill
-from accounting.actions.finance.bills.read_file import Bounds
-from accounting.actions.finance.bills.read_file import rows_of as rows_of_bill
-from accounting.actions.finance.price_import import ImportOptions, check_price_file
-from accounting.audit import SYSTEM
-from accounting.domain.billing.bills.columns import BillFileError
-from accounting.domain.billing.price_file import MOST_ROWS, rows_of
-from accounting.domain.billing.price_offers import PriceFileError
-from accounting.models import Bill, UnitPrice
-from tests.integration.accounting.finance.billed import Fleet, charge, focus
-from tests.integration.accounting.finance.days import DayLedger
+from accounting.bills.actions.import_bill import (
+    BillImport,
+    import_bill,
+)
+from accounting.bills.actions.read_file import Bounds
+from accounting.bills.actions.read_file import rows_of as rows_of_bill
+from accounting.bills.models import Bill
+from accounting.bills.rules.columns import BillFileError
+from accounting.kit.audit import SYSTEM
+from accounting.prices.actions.price_import import (
+    ImportOptions,
+    check_price_file,
+)
+from accounting.prices.models.price import UnitPrice
+from accounting.prices.rules.price_file import (
+    MOST_ROWS,
+    rows_of,
+)
+from accounting.prices.rules.price_offers import PriceFileError
+from tests.integration.bills.billed import (
+    Fleet,
+    charge,
+    focus,
+)
+from tests.integration.budgets.days import DayLedger
 
 KIB = 1 << 10
 OF_PAGES = 10_000  # rows that the page and REST take

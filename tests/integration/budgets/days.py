@@ -9,17 +9,21 @@ from datetime import UTC, date, datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import WINDOW_MS
-from accounting.ingest.facts import partitions
-from accounting.models import (
+from accounting.access.models.organisation import (
     Billing,
-    Cluster,
-    IngestWindow,
-    Namespace,
-    Source,
     Team,
+)
+from accounting.core.interval import WINDOW_MS
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+)
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.models.pod import (
+    Namespace,
     Workload,
 )
+from accounting.metering.tasks.facts import partitions
 
 RATE = 3600  # an hour: a second costs 1
 FIRST = date(2026, 10, 1)

@@ -5,12 +5,22 @@ from decimal import Decimal
 
 from django.utils import timezone
 
-from accounting.access import EVERYTHING, Scope
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import Team
-from accounting.queries.finance.budgets.anomalies import AnomalyReport, anomaly_report
-from accounting.queries.finance.budgets.history import ledger_time
-from tests.integration.accounting.finance.days import FIRST, NOW, DayLedger
+from accounting.access.models.organisation import Team
+from accounting.access.scope import (
+    EVERYTHING,
+    Scope,
+)
+from accounting.budgets.reads.anomalies import (
+    AnomalyReport,
+    anomaly_report,
+)
+from accounting.budgets.reads.history import ledger_time
+from accounting.core.billing_calendar import DayRange
+from tests.integration.budgets.days import (
+    FIRST,
+    NOW,
+    DayLedger,
+)
 
 NOVEMBER = DayRange(date(2026, 11, 1), date(2026, 12, 1))
 ODD = date(2026, 11, 18)

@@ -11,14 +11,28 @@ from django.db import connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.access import EVERYTHING
-from accounting.actions.finance.budgets import SetBudget, create_budget
-from accounting.audit import SYSTEM, Actor
-from accounting.models import Budget, ForecastRecord, Source, Team
-from accounting.queries.finance.budgets.budgets import BudgetRow, budget_rows
-from accounting.queries.finance.budgets.history import ledger_time
-from accounting.templatetags import units
-from tests.integration.accounting.finance.test_past_forecasts import closed
+from accounting.access.models.organisation import Team
+from accounting.access.scope import EVERYTHING
+from accounting.budgets.actions.budgets import (
+    SetBudget,
+    create_budget,
+)
+from accounting.budgets.models import (
+    Budget,
+    ForecastRecord,
+)
+from accounting.budgets.reads.budgets import (
+    BudgetRow,
+    budget_rows,
+)
+from accounting.budgets.reads.history import ledger_time
+from accounting.kit.audit import (
+    SYSTEM,
+    Actor,
+)
+from accounting.kit.tags import units
+from accounting.metering.models.cluster import Source
+from tests.integration.budgets.test_past_forecasts import closed
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story

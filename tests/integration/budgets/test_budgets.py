@@ -10,8 +10,13 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 from pghistory.models import Events
 
-from accounting.access import EVERYTHING, NOTHING, Scope
-from accounting.actions.finance.budgets import (
+from accounting.access.models.organisation import Team
+from accounting.access.scope import (
+    EVERYTHING,
+    NOTHING,
+    Scope,
+)
+from accounting.budgets.actions.budgets import (
     EndBudget,
     SetAmount,
     SetBudget,
@@ -20,24 +25,37 @@ from accounting.actions.finance.budgets import (
     end_budget,
     fire_alerts,
 )
-from accounting.actions.finance.entries import add_entry
-from accounting.audit import SYSTEM, Actor
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.kit.outcomes import Refused
-from accounting.models import Budget, BudgetAlert, Team
-from accounting.queries.finance.budgets.alerts import AlertRow
-from accounting.queries.finance.budgets.budgets import (
+from accounting.budgets.models import (
+    Budget,
+    BudgetAlert,
+)
+from accounting.budgets.pages.budget_lines import (
+    burn_chart,
+    crossing_day,
+)
+from accounting.budgets.reads.alerts import AlertRow
+from accounting.budgets.reads.budgets import (
     BudgetRow,
     budget_detail,
     budget_rows,
     month_outlook,
 )
-from accounting.queries.finance.budgets.history import ledger_time
+from accounting.budgets.reads.history import ledger_time
+from accounting.core.billing_calendar import DayRange
+from accounting.kit.audit import (
+    SYSTEM,
+    Actor,
+)
+from accounting.kit.outcomes import Refused
+from accounting.months.actions.entries import add_entry
 from accounting.tasks import check_budgets
-from accounting.web.finance.budgets import burn_chart, crossing_day
 from portal.timetable import TIMETABLE
-from tests.integration.accounting.booking.people import person
-from tests.integration.accounting.finance.days import FIRST, NOW, DayLedger
+from tests.integration.budgets.days import (
+    FIRST,
+    NOW,
+    DayLedger,
+)
+from tests.integration.months.people import person
 
 REASON = "Agreed in the round of November."
 NOVEMBER = date(2026, 11, 1)

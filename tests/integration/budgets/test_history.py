@@ -8,9 +8,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import Source, Team
-from accounting.queries.finance.budgets.history import (
+from accounting.access.models.organisation import Team
+from accounting.budgets.reads.history import (
     History,
     amounts,
     history,
@@ -19,7 +18,13 @@ from accounting.queries.finance.budgets.history import (
     running_totals,
     total_of,
 )
-from tests.integration.accounting.finance.days import FIRST, NOW, DayLedger
+from accounting.core.billing_calendar import DayRange
+from accounting.metering.models.cluster import Source
+from tests.integration.budgets.days import (
+    FIRST,
+    NOW,
+    DayLedger,
+)
 
 RANGE = DayRange(date(2026, 9, 1), date(2026, 12, 1))
 TODAY = date(2026, 11, 20)

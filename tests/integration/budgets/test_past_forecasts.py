@@ -5,11 +5,19 @@ from decimal import Decimal
 
 import time_machine
 
-from accounting.actions.finance.forecasts import record_forecasts
-from accounting.models import ForecastRecord, PeriodRevision, Statement, Team
-from accounting.queries.finance.budgets.past_forecasts import past_forecasts
-from tests.integration.accounting.booking.people import reopening
-from tests.integration.accounting.finance.days import FIRST, DayLedger
+from accounting.access.models.organisation import Team
+from accounting.budgets.actions.forecasts import record_forecasts
+from accounting.budgets.models import ForecastRecord
+from accounting.budgets.reads.past_forecasts import past_forecasts
+from accounting.months.models.period import (
+    PeriodRevision,
+    Statement,
+)
+from tests.integration.budgets.days import (
+    FIRST,
+    DayLedger,
+)
+from tests.integration.months.people import reopening
 
 TENTH = datetime(2026, 11, 10, 12, tzinfo=UTC)
 

@@ -10,17 +10,20 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.models import Person
-from scheduler_view.domain.objects.desired import quota_key_of
-from scheduler_view.domain.objects.manifest import OWNER, OWNER_LABEL
-from scheduler_view.domain.quotas.quota_key import resource_of
-from scheduler_view.observation.watch import look_once
+from accounting.access.models.organisation import Person
+from scheduler_view.clusters.rules.manifest import (
+    OWNER,
+    OWNER_LABEL,
+)
+from scheduler_view.clusters.rules.quota_key import resource_of
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.quotas.rules.desired import quota_key_of
 from tests import programs
 from tests.control_plane.admin import class_path, quota_path
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import World
-from tests.integration.accounting.support import report
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.office import Office
+from tests.integration.metering.support import report
 from tests.page_html import html_of
 
 Rows = list[dict[str, Any]]

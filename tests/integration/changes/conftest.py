@@ -5,16 +5,27 @@ from collections.abc import Iterator
 
 import pytest
 
-from accounting.models import Billing, Binding, BindingKind, Cluster, Team
-from scheduler_view.models import ChangeSet
+from accounting.access.models.organisation import (
+    Billing,
+    Binding,
+    BindingKind,
+    Team,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.models import ChangeSet
 from tests.control_plane.admin import RefusedByServer, class_path
 from tests.control_plane.world import World
-from tests.integration.scheduler_view.actions.office import EPOCH, Office
-from tests.integration.scheduler_view.cluster.conftest import real as real  # noqa: PLC0414
-from tests.integration.scheduler_view.cluster.conftest import (
+from tests.integration.changes.office import (
+    EPOCH,
+    Office,
+)
+from tests.integration.clusters.client.conftest import real as real  # noqa: PLC0414
+from tests.integration.clusters.client.conftest import (
     simulated_api as simulated_api,  # noqa: PLC0414
 )
-from tests.integration.scheduler_view.cluster.conftest import world as world  # noqa: PLC0414
+from tests.integration.clusters.client.conftest import world as world  # noqa: PLC0414
+from tests.integration.quotas.conftest import desk as desk  # noqa: PLC0414
+from tests.integration.quotas.conftest import desks as desks  # noqa: PLC0414
 
 
 def office_of(world: World) -> Office:

@@ -6,18 +6,18 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounting.models import Cluster
-from scheduler_view.actions import due_work
-from scheduler_view.actions.change_sets import (
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions import due_work
+from scheduler_view.changes.actions.change_sets import (
     Draft,
     approve,
     create,
     request_apply,
     request_plan,
 )
-from scheduler_view.domain.plan.given_edit import edits_from
-from scheduler_view.models import ChangeSet
-from scheduler_view.queries.resources import added_names
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.given_edit import edits_from
+from scheduler_view.clusters.reads.resources import added_names
 from tests.control_plane.admin import RefusedByServer, class_path, quota_path
 from tests.control_plane.world import World
 

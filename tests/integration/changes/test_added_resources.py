@@ -5,15 +5,24 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.access import EVERYTHING
-from accounting.actions.resources import set_resources
-from accounting.models import Gpu, GpuPresence, Node, NodeFact, UnitPrice
-from scheduler_view.domain.plan.edit import EditsRefused
-from scheduler_view.domain.plan.given_edit import edits_from
-from scheduler_view.models import Drift, Observation
-from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.quotas import resource_rows
-from tests.integration.scheduler_view.actions.office import (
+from accounting.access.scope import EVERYTHING
+from accounting.metering.actions.resources import set_resources
+from accounting.metering.models.cluster import (
+    Gpu,
+    GpuPresence,
+    Node,
+    NodeFact,
+)
+from accounting.prices.models.price import UnitPrice
+from scheduler_view.changes.rules.edit import EditsRefused
+from scheduler_view.changes.rules.given_edit import edits_from
+from scheduler_view.clusters.models import (
+    Drift,
+    Observation,
+)
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.quotas.reads.quotas import resource_rows
+from tests.integration.changes.office import (
     EPOCH,
     REASON,
     Office,

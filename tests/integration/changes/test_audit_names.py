@@ -6,21 +6,29 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.audit import act
-from accounting.models import Team
-from accounting.queries.audit.entries import AuditFilter, AuditRow, audit_rows
-from scheduler_view.actions.change_sets import (
+from accounting.access.models.organisation import Team
+from accounting.kit.audit import act
+from accounting.organization.reads.audit_entries import (
+    AuditFilter,
+    AuditRow,
+    audit_rows,
+)
+from scheduler_view.changes.actions.change_sets import (
     Draft,
     approve,
     create,
     request_apply,
     request_plan,
 )
-from scheduler_view.domain.plan.given_edit import edits_from
-from scheduler_view.models import ChangeSet
-from scheduler_view.queries.resources import added_names
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.given_edit import edits_from
+from scheduler_view.clusters.reads.resources import added_names
+from tests.integration.changes.office import (
+    REASON,
+    Office,
+    quota,
+)
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import REASON, Office, quota
 from tests.page_html import html_of
 
 

@@ -5,13 +5,20 @@ Covers `split: by_use` in the plan, its words with the team's name, and the obje
 
 from pathlib import Path
 
-from accounting.models import Binding, Team
-from scheduler_view.models import QuotaTarget
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from scheduler_view.quotas.models import QuotaTarget
 from tests.builders import Text, times
 from tests.control_plane.world import GPU_KEY
-from tests.integration.accounting.support import run
-from tests.integration.scheduler_view.actions.agreement import agree
-from tests.integration.scheduler_view.actions.office import Office, quota, said
+from tests.integration.changes.agreement import agree
+from tests.integration.changes.office import (
+    Office,
+    quota,
+    said,
+)
+from tests.integration.metering.support import run
 
 DAY_S = 86_400
 

@@ -15,18 +15,30 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
-from accounting.audit import act
-from accounting.models import Cluster, Person, Team
-from scheduler_view.actions.change_sets import ChangedMeanwhile, Draft, create, edit
-from scheduler_view.actions.store_desired import store
-from scheduler_view.domain.objects.stored_manifest import kept
-from scheduler_view.domain.plan.given_edit import edits_from
-from scheduler_view.models import ChangeSet, Observation, QuotaTarget
-from scheduler_view.planning.base_versions import (
-    LostUpdate,
+from accounting.access.models.organisation import (
+    Person,
+    Team,
 )
+from accounting.kit.audit import act
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions.change_sets import (
+    ChangedMeanwhile,
+    Draft,
+    create,
+    edit,
+)
+from scheduler_view.changes.actions.store_desired import store
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.given_edit import edits_from
+from scheduler_view.changes.tasks.base_versions import LostUpdate
+from scheduler_view.clusters.models import Observation
+from scheduler_view.clusters.rules.stored_manifest import kept
+from scheduler_view.quotas.models import QuotaTarget
 from tests.budgets import examples, seconds
-from tests.integration.scheduler_view.actions.office import REASON, quota
+from tests.integration.changes.office import (
+    REASON,
+    quota,
+)
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

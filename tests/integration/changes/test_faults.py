@@ -14,17 +14,28 @@ from typing import Any
 import pytest
 from django.apps import apps
 
-from accounting.models import Cluster
-from scheduler_view.actions import due_work, ending
-from scheduler_view.actions.change_sets import ChangeRefused, undo
-from scheduler_view.cluster.access import AccessRole
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.live import LiveObject
-from scheduler_view.models import ChangeSet, QuotaTarget
-from scheduler_view.planning.cluster_connection import connect_to
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions import (
+    due_work,
+    ending,
+)
+from scheduler_view.changes.actions.change_sets import (
+    ChangeRefused,
+    undo,
+)
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.clusters.client.access import AccessRole
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.live import LiveObject
+from scheduler_view.clusters.tasks.cluster_connection import connect_to
+from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.faulty import failing, response
 from tests.control_plane.world import GPU_KEY
-from tests.integration.scheduler_view.actions.office import EPOCH, Office, quota
+from tests.integration.changes.office import (
+    EPOCH,
+    Office,
+    quota,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.control_plane]
 BUSY = response(429, b"busy", "Retry-After: 60")

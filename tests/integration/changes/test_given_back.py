@@ -10,14 +10,21 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.actions.change_sets import request_apply, undo
-from scheduler_view.actions.ending import discard
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import Unreachable
-from scheduler_view.models import ChangeSet, QuotaTarget, Tier
+from scheduler_view.changes.actions.change_sets import (
+    request_apply,
+    undo,
+)
+from scheduler_view.changes.actions.ending import discard
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import Unreachable
+from scheduler_view.quotas.models import (
+    QuotaTarget,
+    Tier,
+)
 from tests.control_plane.admin import class_path, quota_path
 from tests.control_plane.world import GPU_KEY
-from tests.integration.scheduler_view.actions.office import (
+from tests.integration.changes.office import (
     REASON,
     Office,
     quota,

@@ -3,10 +3,13 @@
 import re
 from datetime import timedelta
 
-from scheduler_view.models import ChangeSet
+from scheduler_view.changes.models import ChangeSet
+from tests.integration.changes.office import (
+    Office,
+    quota,
+)
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office, quota
-from tests.integration.scheduler_view.views.test_quota_pages import (
+from tests.integration.quotas.test_quota_pages import (
     act,
     edited,
     propose,

@@ -6,11 +6,20 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.actions.tokens import SCOPES, create_token
-from accounting.models import Binding, BindingKind, OrganisationRole, Person, Team
-from scheduler_view.models import QuotaTarget
+from accounting.access.models.organisation import (
+    Binding,
+    BindingKind,
+    OrganisationRole,
+    Person,
+    Team,
+)
+from accounting.organization.actions.tokens import (
+    SCOPES,
+    create_token,
+)
+from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.world import GPU_KEY
-from tests.integration.scheduler_view.actions.office import (
+from tests.integration.changes.office import (
     EPOCH,
     REASON,
     Office,

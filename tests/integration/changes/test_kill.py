@@ -13,16 +13,32 @@ from typing import Any
 import pghistory.models
 import pytest
 
-from accounting.failpoints import PLAN_NAMES, PUSH_NAMES
-from accounting.models import Billing, Binding, Cluster, Team
-from scheduler_view.actions import apply_lease
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.models import ChangeSet, QuotaTarget, Tier
+from accounting.access.models.organisation import (
+    Billing,
+    Binding,
+    Team,
+)
+from accounting.kit.failpoints import (
+    PLAN_NAMES,
+    PUSH_NAMES,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions import apply_lease
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.quotas.models import (
+    QuotaTarget,
+    Tier,
+)
 from tests.control_plane.admin import class_path
 from tests.control_plane.world import GPU_KEY, World
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import (
+    Office,
+    quota,
+    tier,
+)
 from tests.integration.faults.support import environment, process
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office, quota, tier
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

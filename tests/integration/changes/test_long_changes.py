@@ -7,11 +7,25 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from scheduler_view.actions.joining import blocked_edits, leave_out_blocked
-from scheduler_view.domain.plan.edit import QuotaEdit, edit_fields
-from scheduler_view.models import ChangeSet, ChangeState, ChangeStep
+from scheduler_view.changes.actions.joining import (
+    blocked_edits,
+    leave_out_blocked,
+)
+from scheduler_view.changes.models import (
+    ChangeSet,
+    ChangeState,
+    ChangeStep,
+)
+from scheduler_view.changes.rules.edit import (
+    QuotaEdit,
+    edit_fields,
+)
+from tests.integration.changes.office import (
+    Office,
+    quota,
+    tier,
+)
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office, quota, tier
 from tests.page_html import html_of
 
 MANY, LARGEST = 500, 300_000

@@ -3,9 +3,12 @@
 import pytest
 from django.utils import timezone
 
-from accounting.models import Binding, Team
-from scheduler_view.queries.namespaces import namespaces_by_team
-from tests.integration.scheduler_view.actions.office import EPOCH
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from scheduler_view.quotas.reads.namespaces import namespaces_by_team
+from tests.integration.changes.office import EPOCH
 
 pytestmark = pytest.mark.django_db
 

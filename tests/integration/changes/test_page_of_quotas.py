@@ -8,9 +8,13 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from tests.integration.scheduler_view.actions.office import Office, quota, tier
+from tests.integration.changes.office import (
+    Office,
+    quota,
+    tier,
+)
 
-PAGE = (Path(__file__).parents[4] / "docs" / "quotas.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "quotas.md").read_text()
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = re.findall(
     r"^\| `manage.py (change_set \w+) FILE.yaml` \| [^|]* \| (\d) \|",

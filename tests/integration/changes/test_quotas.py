@@ -7,17 +7,24 @@ from datetime import timedelta
 
 import pytest
 
-from accounting.models import Binding, Team
-from scheduler_view.actions.change_sets import ChangeRefused, undo
-from scheduler_view.models import ChangeSet, QuotaTarget
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from scheduler_view.changes.actions.change_sets import (
+    ChangeRefused,
+    undo,
+)
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.admin import RefusedByServer, quota_path
 from tests.control_plane.world import GPU_KEY
-from tests.integration.scheduler_view.actions.agreement import (
+from tests.integration.changes.agreement import (
     agree,
     agree_after_a_look,
     somebody,
 )
-from tests.integration.scheduler_view.actions.office import (
+from tests.integration.changes.office import (
     REASON,
     Office,
     quota,

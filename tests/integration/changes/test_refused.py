@@ -1,7 +1,7 @@
 """A pusher that the cluster refuses on one object: shown per object, in the server's words.
 
 The manifests of `deploy/rbac` are in force on the real API server, and the portal is their
-pusher. What they refuse to the client: `tests/integration/scheduler_view/cluster/test_rbac.py`.
+pusher. What they refuse to the client: `tests/integration/clusters/client/test_rbac.py`.
 """
 
 from pathlib import Path
@@ -9,21 +9,35 @@ from typing import Any
 
 import pytest
 
-from accounting.models import Billing
-from scheduler_view.actions.change_sets import ChangeRefused, again
-from scheduler_view.cluster.access import AccessRole
-from scheduler_view.cluster.errors import Forbidden
-from scheduler_view.models import ChangeSet, StepState
-from scheduler_view.planning.cluster_connection import connect_to
+from accounting.access.models.organisation import Billing
+from scheduler_view.changes.actions.change_sets import (
+    ChangeRefused,
+    again,
+)
+from scheduler_view.changes.models import (
+    ChangeSet,
+    StepState,
+)
+from scheduler_view.clusters.client.access import AccessRole
+from scheduler_view.clusters.client.errors import Forbidden
+from scheduler_view.clusters.tasks.cluster_connection import connect_to
 from tests.control_plane.rbac import token_of
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import GPU_KEY, World
 from tests.control_plane.world import quota as quota_body
+from tests.integration.changes.agreement import (
+    agree,
+    somebody,
+)
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import (
+    REASON,
+    Office,
+    quota,
+    tier,
+)
+from tests.integration.clusters.client.test_rbac import guarded as guarded  # noqa: PLC0414
 from tests.integration.faults.support import environment, process, started
-from tests.integration.scheduler_view.actions.agreement import agree, somebody
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import REASON, Office, quota, tier
-from tests.integration.scheduler_view.cluster.test_rbac import guarded as guarded  # noqa: PLC0414
 from tests.page_html import html_of
 from tests.processes import wait_until
 

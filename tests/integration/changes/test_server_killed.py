@@ -19,19 +19,29 @@ from typing import Any
 
 import pytest
 
-from accounting.models import Binding, BindingKind, Cluster, Team
-from scheduler_view.actions import due_work
-from scheduler_view.actions.apply import REST
-from scheduler_view.cluster.access import AccessRole
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.live import LiveObject
-from scheduler_view.models import ChangeSet
-from scheduler_view.planning.cluster_connection import connect_to
+from accounting.access.models.organisation import (
+    Binding,
+    BindingKind,
+    Team,
+)
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.actions import due_work
+from scheduler_view.changes.actions.apply import REST
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.clusters.client.access import AccessRole
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.live import LiveObject
+from scheduler_view.clusters.tasks.cluster_connection import connect_to
 from tests.control_plane.admin import class_path
 from tests.control_plane.server import ControlPlane, control_plane
 from tests.control_plane.world import world_of
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import EPOCH, Office, quota, tier
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import (
+    EPOCH,
+    Office,
+    quota,
+    tier,
+)
 from tests.processes import wait_until
 
 pytestmark = [

@@ -6,12 +6,22 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounting.models import Binding, BindingKind, Team
-from scheduler_view.models import ChangeSet, Drift, QuotaTarget
-from scheduler_view.observation.watch import look_once
+from accounting.access.models.organisation import (
+    Binding,
+    BindingKind,
+    Team,
+)
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.clusters.models import Drift
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.admin import quota_path
+from tests.integration.changes.office import (
+    EPOCH,
+    Office,
+    quota,
+)
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import EPOCH, Office, quota
 from tests.page_html import html_of
 
 RESOURCE = "nvidia.com/gpu"

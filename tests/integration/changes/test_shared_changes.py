@@ -10,11 +10,19 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.models import AuditLink
-from scheduler_view.models import ChangeSet
+from accounting.kit.models.audit import AuditLink
+from scheduler_view.changes.models import ChangeSet
+from tests.integration.changes.office import (
+    Office,
+    quota,
+    tier,
+)
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office, quota, tier
-from tests.integration.scheduler_view.views.test_quota_pages import REASON, act, text
+from tests.integration.quotas.test_quota_pages import (
+    REASON,
+    act,
+    text,
+)
 from tests.page_html import html_of
 
 NO = "Vision keeps its quota until the new nodes are in."

@@ -2,12 +2,12 @@
 
 import pytest
 
-from scheduler_view.actions.change_sets import undo
-from scheduler_view.models import Tier
+from scheduler_view.changes.actions.change_sets import undo
+from scheduler_view.quotas.models import Tier
 from tests.control_plane.admin import RefusedByServer, class_path
 from tests.control_plane.world import GPU_KEY
-from tests.integration.scheduler_view.actions.agreement import agree
-from tests.integration.scheduler_view.actions.office import (
+from tests.integration.changes.agreement import agree
+from tests.integration.changes.office import (
     REASON,
     Office,
     quota,

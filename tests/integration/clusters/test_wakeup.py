@@ -7,7 +7,10 @@ import time
 
 import pytest
 
-from scheduler_view.wakeup import WORK, ring
+from scheduler_view.clusters.tasks.wakeup import (
+    WORK,
+    ring,
+)
 from tests.integration.wakeups import BROKER, sent_tasks
 from tests.ports import free_port
 

@@ -1,6 +1,6 @@
 """`billing_account` of clusters in the setup file (money.md M42)."""
 
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
 from tests.integration.commands.conftest import Configure
 
 FILE = """\

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 import time_machine
 
-from accounting.models import Budget, BudgetVersion
-from tests.integration.accounting.support import run
+from accounting.budgets.models import (
+    Budget,
+    BudgetVersion,
+)
 from tests.integration.conftest import NOW
+from tests.integration.metering.support import run
 
 pytestmark = pytest.mark.django_db
 SETUP = """\

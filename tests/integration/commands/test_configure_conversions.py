@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting.models import ConversionRate
+from accounting.prices.models.conversion import ConversionRate
 from tests.integration.commands.conftest import Configure
 
 FILE = """\

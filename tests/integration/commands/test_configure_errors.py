@@ -1,6 +1,6 @@
 """`configure` with a wrong file: each fault by file and line, nothing written, code 2.
 
-Not here: settings of sources (tests/integration/accounting/sources/test_source_settings.py).
+Not here: settings of sources (tests/integration/metering/sources/test_source_settings.py).
 """
 
 import re
@@ -10,8 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from accounting.configuration.yaml_lines import DocumentError, parse
-from accounting.models import Binding, Team, UnitPrice
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.prices.models.price import UnitPrice
+from accounting.setup.tasks.yaml_lines import (
+    DocumentError,
+    parse,
+)
 from tests.integration.commands.conftest import Configure, database, run
 from tests.integration.commands.wrong_setups import GOOD, WRONG, at, price, team
 

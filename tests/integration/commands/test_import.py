@@ -1,7 +1,7 @@
 """`import_metrics` as a person types it: what it says, intervals, reports while it runs.
 
-Not here: what a file may hold (tests/integration/accounting/sources), clusters with the same GPUs
-(tests/integration/accounting/inventory/test_two_clusters.py).
+Not here: what a file may hold (tests/integration/metering/sources), clusters with the same GPUs
+(tests/integration/metering/inventory/test_two_clusters.py).
 """
 
 import os
@@ -17,11 +17,10 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
-from accounting.ingest.catch_up import ROLL_UP_AFTER_S
-from accounting.models import BufferBlock, Source
+from accounting.metering.models.cluster import Source
+from accounting.metering.models.ledger import BufferBlock
+from accounting.metering.tasks.catch_up import ROLL_UP_AFTER_S
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.accounting.support import facts, report
-from tests.integration.accounting.support import run as done
 from tests.integration.commands.conftest import run
 from tests.integration.faults.support import (
     LONGEST_S,
@@ -31,6 +30,11 @@ from tests.integration.faults.support import (
     started,
     unfinished,
 )
+from tests.integration.metering.support import (
+    facts,
+    report,
+)
+from tests.integration.metering.support import run as done
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

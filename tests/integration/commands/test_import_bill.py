@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from accounting.models import Bill
-from tests.integration.accounting.finance.billed import charge, focus
+from accounting.bills.models import Bill
+from tests.integration.bills.billed import (
+    charge,
+    focus,
+)
 from tests.integration.commands.conftest import run
 
 ROW = {

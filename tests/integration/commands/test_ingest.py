@@ -1,7 +1,7 @@
 """`ingest` as a person types it: wrong use, a source that is down, being stopped, nothing to do.
 
-Not here: late samples (tests/integration/accounting/sources/test_late_knowledge.py), kills
-(tests/integration/faults), GPUs of another cluster (tests/integration/accounting).
+Not here: late samples (tests/integration/metering/sources/test_late_knowledge.py), kills
+(tests/integration/faults), GPUs of another cluster (tests/integration).
 """
 
 import re
@@ -14,14 +14,13 @@ from pathlib import Path
 import pytest
 from django.db.models.functions import Now
 
-from accounting.models import Cluster, IngestWindow, Source
-from accounting.queries.database_clock import database_now
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+)
+from accounting.metering.models.ledger import IngestWindow
 from tests.builders import SETUP, two_hours
-from tests.integration.accounting.sources.faults import FAULTS, TIMEOUT_S
-from tests.integration.accounting.sources.replay import Answer, Question, serving
-from tests.integration.accounting.sources.stand_in import StandIn
-from tests.integration.accounting.support import facts, report
-from tests.integration.accounting.support import run as done
 from tests.integration.commands.conftest import Ended, run
 from tests.integration.faults.support import (
     LONGEST_S,
@@ -32,6 +31,21 @@ from tests.integration.faults.support import (
     started,
     unfinished,
 )
+from tests.integration.metering.sources.faults import (
+    FAULTS,
+    TIMEOUT_S,
+)
+from tests.integration.metering.sources.replay import (
+    Answer,
+    Question,
+    serving,
+)
+from tests.integration.metering.sources.stand_in import StandIn
+from tests.integration.metering.support import (
+    facts,
+    report,
+)
+from tests.integration.metering.support import run as done
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

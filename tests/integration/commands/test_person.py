@@ -7,16 +7,21 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access import scope_of
-from accounting.actions.sign_in_attempts import (
+from accounting.access.models.account import SignInRecord
+from accounting.access.models.organisation import (
+    ApiToken,
+    Membership,
+    Team,
+)
+from accounting.access.scope import scope_of
+from accounting.organization.actions.sign_in_attempts import (
     PAUSE,
     PER_ACCOUNT,
     PER_ACCOUNT_AND_SITE,
     PER_DEVICE,
     PER_SITE,
 )
-from accounting.actions.tokens import create_token
-from accounting.models import ApiToken, Membership, SignInRecord, Team
+from accounting.organization.actions.tokens import create_token
 from tests.integration.commands.conftest import database, run
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.models import Billing, Cluster, DirtyHour, Gpu, PriceList, UnitPrice
+from accounting.access.models.organisation import Billing
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+)
+from accounting.metering.models.ledger import DirtyHour
+from accounting.prices.models.price import (
+    PriceList,
+    UnitPrice,
+)
 from tests.integration.commands.conftest import Ended, run
 from tests.shared_data import DATA, missing
 

@@ -3,7 +3,7 @@
 Each line is run in the root of the checkout, as a person would. Not here: `make demo` and
 `make test` (tests/e2e, .ci/run), the bare machine (tests/integration/portal/
 test_commands.py), the examples of docs/metering.md and docs/shapes.md
-(tests/integration/accounting).
+(tests/integration).
 """
 
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from accounting.configuration.schema import read_configuration
+from accounting.setup.tasks.schema import read_configuration
 from portal.demo.kube_api.server import serving
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User

@@ -16,9 +16,12 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.models import Person
+from accounting.access.models.organisation import Person
 from tests.euros import added, number
-from tests.integration.accounting.rating.books import TEN, Books
+from tests.integration.prices.books import (
+    TEN,
+    Books,
+)
 from tests.page_html import html_of
 
 MODELS, TEAMS = 27, 23

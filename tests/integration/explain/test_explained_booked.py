@@ -14,25 +14,32 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.domain.core.rounding import half_even
-from accounting.models import BillingPeriod, PeriodRevision, Person
-from tests.integration.accounting.rating.books import Books
-from tests.integration.accounting.rating.test_booked_days import (
+from accounting.access.models.organisation import Person
+from accounting.core.rounding import half_even
+from accounting.months.models.period import (
+    BillingPeriod,
+    PeriodRevision,
+)
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from tests.integration.explain.test_explained import (
+    PRICES,
+    headline,
+    money,
+    table,
+)
+from tests.integration.metering.support import (
+    count_written,
+    report,
+)
+from tests.integration.prices.books import Books
+from tests.integration.usage.test_booked_days import (
     NOVEMBER,
     OCTOBER,
     charged,
     late_fact,
     use,
 )
-from tests.integration.accounting.rating.test_explained import (
-    PRICES,
-    headline,
-    money,
-    table,
-)
-from tests.integration.accounting.support import count_written, report
 from tests.page_html import html_of
 
 CLOSED = "from=2026-10-01&to=2026-10-31"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from accounting.domain.billing.charge_lines import (
+from accounting.core.charge_lines import (
     FIELDS,
     PLATFORM,
     CloseHeader,
@@ -16,9 +16,16 @@ from accounting.domain.billing.charge_lines import (
     line_id,
     line_text,
 )
-from accounting.domain.core.money import minor_places
-from accounting.domain.core.rounding import half_even
-from accounting.models import ChargeLine, PeriodRevision, RunningLine, Statement
+from accounting.core.money import minor_places
+from accounting.core.rounding import half_even
+from accounting.months.models.charge import (
+    ChargeLine,
+    RunningLine,
+)
+from accounting.months.models.period import (
+    PeriodRevision,
+    Statement,
+)
 
 TEAMS = ("search", "vision", "unmapped", PLATFORM)
 MODELS = ("NVIDIA-H100-80GB-HBM3", "NVIDIA-A100-SXM4-80GB")

@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from tests.integration.accounting.booking.conftest import (
+from tests.integration.exports.bookings import (
+    book,
+    random_lines,
+)
+from tests.integration.metering.conftest import no_facts_of_others as no_facts_of_others  # noqa: PLC0414
+from tests.integration.months.conftest import (
     days as days,  # noqa: PLC0414
 )
-from tests.integration.accounting.exports.bookings import book, random_lines
 
 
 @pytest.fixture

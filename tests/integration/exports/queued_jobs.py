@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from accounting.actions.finance.exports import request_export
-from accounting.exports.request import ExportRequest
-from accounting.exports.tables import What
-from accounting.models import ExportJob
+from accounting.exports.actions import request_export
+from accounting.exports.models import ExportJob
+from accounting.exports.tasks.request import ExportRequest
+from accounting.exports.tasks.tables import What
 
 FOCUS = ExportRequest(What.FOCUS, "2026-10")
 NOW = datetime(2026, 11, 6, tzinfo=UTC)

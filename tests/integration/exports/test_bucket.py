@@ -12,11 +12,19 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from accounting.exports import bucket as bucket_module
-from accounting.exports.bucket import Bucket, BucketError, bucket_of_settings, send_file
-from accounting.exports.jobs import folder_of, path_of
-from accounting.models import ExportJob
-from accounting.queries.finance.exports import export_row
+from accounting.exports.models import ExportJob
+from accounting.exports.reads import export_row
+from accounting.exports.tasks import bucket as bucket_module
+from accounting.exports.tasks.bucket import (
+    Bucket,
+    BucketError,
+    bucket_of_settings,
+    send_file,
+)
+from accounting.exports.tasks.jobs import (
+    folder_of,
+    path_of,
+)
 from accounting.tasks import keep_exports, write_exports
 from tests.s3_server import KEY_ID, SECRET, serving
 

@@ -16,9 +16,12 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
-from accounting.models import Person
-from tests.integration.accounting.exports.bookings import book, random_lines
-from tests.integration.accounting.exports.test_parallel import sessions
+from accounting.access.models.organisation import Person
+from tests.integration.exports.bookings import (
+    book,
+    random_lines,
+)
+from tests.integration.exports.test_parallel import sessions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINES = 24_000  # 12 MB of FOCUS rows: more than sockets hold

@@ -1,6 +1,6 @@
 """CSV files of a booking: every cell as the rule over values gives it, in the order of the hash.
 
-Not here: what the cells of each kind of line are (`tests/unit/accounting/domain/billing/focus`),
+Not here: what the cells of each kind of line are (`tests/unit/exports/focus`),
 memory and speed (`make bench`).
 """
 
@@ -12,14 +12,31 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.domain.billing.charge_lines import FIELDS, Line, line_id, line_text
-from accounting.domain.billing.focus.columns import PROFILES
-from accounting.domain.billing.focus.row import row_of
-from accounting.exports.csv_rows import csv_parts, snapshot
-from accounting.exports.request import ExportRequest, prepare
-from accounting.exports.tables import What
-from accounting.models import ChargeLine, RunningLine
-from tests.integration.accounting.exports.bookings import book, random_lines
+from accounting.core.charge_lines import (
+    FIELDS,
+    Line,
+    line_id,
+    line_text,
+)
+from accounting.exports.rules.focus.columns import PROFILES
+from accounting.exports.rules.focus.row import row_of
+from accounting.exports.tasks.csv_rows import (
+    csv_parts,
+    snapshot,
+)
+from accounting.exports.tasks.request import (
+    ExportRequest,
+    prepare,
+)
+from accounting.exports.tasks.tables import What
+from accounting.months.models.charge import (
+    ChargeLine,
+    RunningLine,
+)
+from tests.integration.exports.bookings import (
+    book,
+    random_lines,
+)
 
 pytestmark = pytest.mark.django_db
 FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\n\r\0")

@@ -1,6 +1,6 @@
 """The page of exports: what is sent at once, what a worker writes, who sees and cancels it.
 
-Not here: how a worker writes files (`integration/accounting/exports`).
+Not here: how a worker writes files (`integration/exports`).
 """
 
 import re
@@ -13,13 +13,22 @@ import time_machine
 from django.test import Client
 from pytest_django import Settings
 
-from accounting.booking.running import book_running
-from accounting.exports import jobs, request, xlsx_file
-from accounting.exports.jobs import path_of
-from accounting.models import ExportJob, PeriodRevision, RunningLine, Statement
+from accounting.exports.models import ExportJob
+from accounting.exports.pages import exports
+from accounting.exports.tasks import (
+    jobs,
+    request,
+    xlsx_file,
+)
+from accounting.exports.tasks.jobs import path_of
+from accounting.months.models.charge import RunningLine
+from accounting.months.models.period import (
+    PeriodRevision,
+    Statement,
+)
+from accounting.months.pages import charges
+from accounting.months.tasks.running import book_running
 from accounting.tasks import write_exports
-from accounting.views.finance import exports
-from accounting.views.finance.months import charges
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story

@@ -15,15 +15,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from accounting.domain.billing.charge_lines import Line
-from accounting.exports.files import WriteProgress, write_file
-from accounting.exports.request import ExportError, ExportRequest, Format, prepare
-from accounting.exports.stream import stream
-from accounting.exports.tables import What
-from accounting.models import PeriodRevision
-from accounting.queries.finance.months.lines import BookingError
-from tests.integration.accounting.booking.people import reopening
-from tests.integration.accounting.exports.bookings import book, random_lines
+from accounting.core.charge_lines import Line
+from accounting.exports.tasks.files import (
+    WriteProgress,
+    write_file,
+)
+from accounting.exports.tasks.request import (
+    ExportError,
+    ExportRequest,
+    Format,
+    prepare,
+)
+from accounting.exports.tasks.stream import stream
+from accounting.exports.tasks.tables import What
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.lines import BookingError
+from tests.integration.exports.bookings import (
+    book,
+    random_lines,
+)
+from tests.integration.months.people import reopening
 
 pytestmark = pytest.mark.django_db
 FOCUS = ExportRequest(What.FOCUS, "2026-10")

@@ -19,9 +19,11 @@ from django.http import HttpResponseBase
 from django.http.response import StreamingHttpResponse
 from django.test import RequestFactory
 
-from accounting.exports import jobs
-from accounting.exports.files import write_file
-from accounting.exports.jobs import (
+from accounting.exports.models import ExportJob
+from accounting.exports.pages.export_files import job_answer
+from accounting.exports.tasks import jobs
+from accounting.exports.tasks.files import write_file
+from accounting.exports.tasks.jobs import (
     MOST_ATTEMPTS,
     expire_jobs,
     folder_of,
@@ -29,13 +31,17 @@ from accounting.exports.jobs import (
     path_of,
     run_job,
 )
-from accounting.exports.request import ExportRequest, Format
-from accounting.exports.tables import What
-from accounting.models import ExportJob
-from accounting.queries.database_clock import database_now
+from accounting.exports.tasks.request import (
+    ExportRequest,
+    Format,
+)
+from accounting.exports.tasks.tables import What
+from accounting.kit.reads.database_clock import database_now
 from accounting.tasks import keep_exports, write_exports
-from accounting.web.export_files import job_answer
-from tests.integration.accounting.exports.queued_jobs import FOCUS, queued
+from tests.integration.exports.queued_jobs import (
+    FOCUS,
+    queued,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -111,7 +117,7 @@ def test_progress_is_stored_while_it_runs(
 KILLED = """
 import django
 django.setup()
-from accounting.exports import jobs
+from accounting.exports.tasks import jobs
 jobs.SIGN_S = 0
 jobs.run_job(jobs.next_job())
 """

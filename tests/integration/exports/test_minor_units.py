@@ -16,17 +16,29 @@ from pathlib import Path
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.access import Scope
-from accounting.booking.close import close_period
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.rounding import half_even, split_money
-from accounting.models import Entry, PeriodRevision, Team
-from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statement_document import PARTS, document
-from accounting.queries.finance.months.statements import statement_rows
-from tests.integration.accounting.rating.books import TEN, WINDOW, Books
-from tests.integration.accounting.support import report
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.core.interval import HOUR_MS
+from accounting.core.rounding import (
+    half_even,
+    split_money,
+)
+from accounting.months.models.entry import Entry
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.lines import booking_of
+from accounting.months.reads.statement_document import (
+    PARTS,
+    document,
+)
+from accounting.months.reads.statements import statement_rows
+from accounting.months.tasks.close import close_period
 from tests.integration.commands.conftest import run
+from tests.integration.metering.support import report
+from tests.integration.prices.books import (
+    TEN,
+    WINDOW,
+    Books,
+)
 
 pytestmark = pytest.mark.django_db
 OCTOBER = "2026-10"

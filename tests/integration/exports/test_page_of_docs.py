@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from accounting.booking.close import close_period
-from tests.integration.accounting.booking.days import H100, Days
+from accounting.months.tasks.close import close_period
 from tests.integration.commands.conftest import run
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
 
 pytestmark = pytest.mark.django_db
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "exports.md"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FEWEST = 12  # commands: the page was read

@@ -11,14 +11,32 @@ from typing import Any
 import pytest
 from django.db import DataError, connection
 
-from accounting.exports import csv_rows, parallel
-from accounting.exports.csv_rows import csv_parts, snapshot
-from accounting.exports.files import WriteProgress, write_file
-from accounting.exports.parallel import exported_snapshot, in_order
-from accounting.exports.request import ExportRequest, prepare
-from accounting.exports.tables import What
-from accounting.models import RunningLine
-from tests.integration.accounting.exports.bookings import book, random_lines
+from accounting.exports.tasks import (
+    csv_rows,
+    parallel,
+)
+from accounting.exports.tasks.csv_rows import (
+    csv_parts,
+    snapshot,
+)
+from accounting.exports.tasks.files import (
+    WriteProgress,
+    write_file,
+)
+from accounting.exports.tasks.parallel import (
+    exported_snapshot,
+    in_order,
+)
+from accounting.exports.tasks.request import (
+    ExportRequest,
+    prepare,
+)
+from accounting.exports.tasks.tables import What
+from accounting.months.models.charge import RunningLine
+from tests.integration.exports.bookings import (
+    book,
+    random_lines,
+)
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,29 +7,46 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.access import EVERYTHING, NOTHING, Scope
-from accounting.actions.finance.exports import (
+from accounting.access.models.organisation import Team
+from accounting.access.scope import (
+    EVERYTHING,
+    NOTHING,
+    Scope,
+)
+from accounting.exports.actions import (
     MOST_QUEUED,
     ExportLimitError,
     cancel_export,
     repeat_export,
     request_export,
 )
-from accounting.exports import jobs
-from accounting.exports.jobs import folder_of, next_job, path_of, run_job
-from accounting.exports.request import ExportError, ExportRequest
-from accounting.exports.tables import What
-from accounting.models import ExportJob, Team
-from accounting.queries.finance.exports import (
+from accounting.exports.models import ExportJob
+from accounting.exports.reads import (
     export_job,
     export_key,
     export_row,
     export_rows,
 )
-from accounting.queries.paging import Seek
+from accounting.exports.tasks import jobs
+from accounting.exports.tasks.jobs import (
+    folder_of,
+    next_job,
+    path_of,
+    run_job,
+)
+from accounting.exports.tasks.request import (
+    ExportError,
+    ExportRequest,
+)
+from accounting.exports.tasks.tables import What
+from accounting.kit.reads.paging import Seek
+from accounting.kit.wakeup import WRITE_EXPORTS
 from accounting.tasks import write_exports
-from accounting.wakeup import WRITE_EXPORTS
-from tests.integration.accounting.exports.queued_jobs import FOCUS, NOW, queued
+from tests.integration.exports.queued_jobs import (
+    FOCUS,
+    NOW,
+    queued,
+)
 from tests.integration.wakeups import sent_tasks
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from accounting.exports.scheduled import write_scheduled
-from accounting.models import PeriodRevision
-from tests.integration.accounting.booking.people import reopening
-from tests.integration.accounting.exports.bookings import book, random_lines
-from tests.integration.accounting.exports.queued_jobs import NOW
+from accounting.exports.tasks.scheduled import write_scheduled
+from accounting.months.models.period import PeriodRevision
+from tests.integration.exports.bookings import (
+    book,
+    random_lines,
+)
+from tests.integration.exports.queued_jobs import NOW
+from tests.integration.months.people import reopening
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,13 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from accounting.exports.csv_rows import csv_parts, snapshot
-from accounting.exports.request import ExportRequest, prepare
-from accounting.exports.tables import What
-from accounting.models import Statement
-from tests.integration.accounting.exports import bookings
-from tests.integration.accounting.exports.bookings import book, random_lines
-from tests.integration.accounting.exports.validators import (
+from accounting.exports.tasks.csv_rows import (
+    csv_parts,
+    snapshot,
+)
+from accounting.exports.tasks.request import (
+    ExportRequest,
+    prepare,
+)
+from accounting.exports.tasks.tables import What
+from accounting.months.models.period import Statement
+from tests.integration.exports import bookings
+from tests.integration.exports.bookings import (
+    book,
+    random_lines,
+)
+from tests.integration.exports.validators import (
     broken_in_1_2,
     broken_in_1_4,
     file_of,

@@ -173,8 +173,8 @@ def _import_all() -> None:
     from django.db import connection  # noqa: PLC0415  # after its settings are there
     from django.db.migrations.loader import MigrationLoader  # noqa: PLC0415  # after its settings are there
 
-    import accounting.management.commands.import_metrics  # noqa: F401, PLC0415
-    import scheduler_view.management.commands.change_set  # noqa: F401, PLC0415
+    import accounting.metering.commands.import_metrics  # noqa: F401, PLC0415
+    import scheduler_view.changes.commands.change_set  # noqa: F401, PLC0415
 
     MigrationLoader(None)  # every command looks whether it must migrate
     assert connection.connection is None
@@ -189,7 +189,7 @@ def _become(order: dict[str, Any]) -> NoReturn:
             path = Path(order["output"]) / name
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), number)
         os.environ.update(order["environment"])
-        from accounting import failpoints  # noqa: PLC0415  # after its settings are there
+        from accounting.kit import failpoints  # noqa: PLC0415  # after its settings are there
 
         importlib.reload(failpoints)  # read the environment, as it does when imported
         status = _run(order["words"])

@@ -11,16 +11,29 @@ from pathlib import Path
 import pytest
 import yaml
 
-from accounting.domain.core.interval import to_instant
-from accounting.ingest import live_sources
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.reading.scrape_targets import targets_of
-from accounting.models import Cluster, DataIssue, Source
+from accounting.core.interval import to_instant
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+)
+from accounting.metering.models.ledger import DataIssue
+from accounting.metering.tasks import live_sources
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.reading.scrape_targets import targets_of
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO, SETUP, STEP, Text
-from tests.integration.accounting.sources.replay import Answer, Question, serving
-from tests.integration.accounting.support import clear, facts, report, run
 from tests.integration.faults.support import unfinished
+from tests.integration.metering.sources.replay import (
+    Answer,
+    Question,
+    serving,
+)
+from tests.integration.metering.support import (
+    clear,
+    facts,
+    report,
+    run,
+)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 

@@ -8,20 +8,23 @@ from pathlib import Path
 import pytest
 from django.db import close_old_connections, connection, transaction
 
-from accounting.booking import store
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.failpoints import CLOSE_NAMES
-from accounting.models import (
+from accounting.kit.failpoints import CLOSE_NAMES
+from accounting.metering.models.ledger import DirtyHour
+from accounting.metering.models.usage import UsageDay
+from accounting.months.models.charge import (
     ChargeLine,
-    DirtyHour,
-    PeriodRevision,
     RunningLine,
-    UsageDay,
 )
-from tests.integration.accounting.booking.days import H100, Days
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks import store
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
 from tests.integration.faults.forks import Warm, warm
 from tests.integration.faults.support import environment, process
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

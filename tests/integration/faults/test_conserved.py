@@ -7,8 +7,8 @@ from django.db import connection
 
 from bench.conserved import conserved
 from tests.builders import SETUP, two_hours
-from tests.integration.accounting.support import run
 from tests.integration.faults.support import environment
+from tests.integration.metering.support import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

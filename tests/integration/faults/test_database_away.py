@@ -19,8 +19,8 @@ from django.db import (
     connection,
 )
 
-from accounting.actions.tokens import create_token
-from accounting.models import Person
+from accounting.access.models.organisation import Person
+from accounting.organization.actions.tokens import create_token
 from portal.http.unavailable import passing
 from tests.integration.portal.web_server import web_server
 
@@ -86,7 +86,9 @@ def test_a_lock_that_another_change_holds_is_409(
             return web.ask("POST", "/api/v1/prices", json.dumps(body), head)
 
         with closing(connection.copy()) as other, other.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(7112, 0)")  # accounting/locks.py
+            cursor.execute(
+                "SELECT pg_advisory_lock(7112, 0)"
+            )  # accounting/kit/locks.py
             refused = post()
         assert refused.status == 409
         assert refused.headers["Retry-After"] == "5"

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from accounting.failpoints import NAMES
+from accounting.kit.failpoints import NAMES
 from tests.builders import SETUP, two_hours
-from tests.integration.accounting.support import clear, run
 from tests.integration.faults.support import environment, ledger, process, unfinished
+from tests.integration.metering.support import (
+    clear,
+    run,
+)
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

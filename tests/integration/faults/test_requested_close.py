@@ -1,7 +1,7 @@
 """Workers that close a requested month and are killed, or that are two (money.md M28).
 
 Not here: closes in the foreground (test_close_killed.py), and what becomes of a request otherwise
-(tests/integration/accounting/booking/test_close_requests.py).
+(tests/integration/months/test_close_requests.py).
 """
 
 import signal
@@ -12,17 +12,28 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.actions.finance import close_requests
-from accounting.actions.finance.close_requests import CloseRequested, request_close
-from accounting.failpoints import CLOSE_NAMES
-from accounting.models import ChargeLine, CloseRequest, PeriodRevision
-from accounting.queries.database_clock import database_now
-from accounting.queries.finance.months.close_requests import CloseState, close_progress
+from accounting.kit.failpoints import CLOSE_NAMES
+from accounting.kit.reads.database_clock import database_now
+from accounting.months.actions import close_requests
+from accounting.months.actions.close_requests import (
+    CloseRequested,
+    request_close,
+)
+from accounting.months.models.charge import ChargeLine
+from accounting.months.models.close_request import CloseRequest
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.close_requests import (
+    CloseState,
+    close_progress,
+)
 from accounting.tasks import close_months
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
 from tests.integration.faults.forks import Running, Warm, warm
 from tests.integration.faults.support import environment
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

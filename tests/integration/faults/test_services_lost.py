@@ -17,17 +17,17 @@ import psycopg
 import pytest
 import redis
 
-from accounting.ingest import database_cache
+from accounting.metering.tasks import database_cache
 from portal.celery import app
 from portal.embedded import lease, roles
 from portal.embedded.paths import HomePaths
 from portal.embedded.supervisor import Supervisor, child_environment
 from tests.builders import SETUP, two_hours
-from tests.integration.accounting.support import run
 from tests.integration.faults.support import (
     SECRET,
     process,
 )
+from tests.integration.metering.support import run
 from tests.processes import processes_of, wait_until
 
 pytestmark = [

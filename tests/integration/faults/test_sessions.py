@@ -15,19 +15,28 @@ from django.conf import settings
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.ingest.catch_up import catch_up
-from accounting.ingest.facts import partitions
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.reading import scrape_buffer
-from accounting.ingest.windows import schedule
-from accounting.models import BufferBlock, BufferSeries, Cluster, Source
-from accounting.sources.exposition import RawSeries
-from accounting.sources.samples import SampleBatch
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+)
+from accounting.metering.models.ledger import (
+    BufferBlock,
+    BufferSeries,
+)
+from accounting.metering.sources.exposition import RawSeries
+from accounting.metering.sources.samples import SampleBatch
+from accounting.metering.tasks.catch_up import catch_up
+from accounting.metering.tasks.facts import partitions
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.reading import scrape_buffer
+from accounting.metering.tasks.windows import schedule
 from portal.commands import CANNOT_RUN
 from tests.builders import HOUR_ZERO, SETUP, two_hours
 from tests.database_copies import connected_to, copy_of
-from tests.integration.accounting.support import run
 from tests.integration.faults.support import (
     LONGEST_S,
     ask,
@@ -36,6 +45,7 @@ from tests.integration.faults.support import (
     started,
     unfinished,
 )
+from tests.integration.metering.support import run
 from tests.processes import wait_until
 
 pytestmark = [

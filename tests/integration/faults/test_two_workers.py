@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
 from portal.commands import CANNOT_RUN
 from tests.builders import SETUP, two_hours
-from tests.integration.accounting.support import clear, run
 from tests.integration.faults.support import (
     LONGEST_S,
     ask,
@@ -28,6 +27,10 @@ from tests.integration.faults.support import (
     started,
     unfinished,
 )
+from tests.integration.metering.support import (
+    clear,
+    run,
+)
 from tests.processes import wait_until
 
 pytestmark = [
@@ -36,7 +39,7 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 
-FACTS_LOCK = 7102  # accounting/locks.py
+FACTS_LOCK = 7102  # accounting/kit/locks.py
 # in this database: other tests of this run use the same server
 WAITING = """
     SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted

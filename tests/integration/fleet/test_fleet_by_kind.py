@@ -4,14 +4,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from accounting.models import Cluster, Gpu, GpuPresence, Node, NodeFact
-from accounting.queries.gpus.fleet_count import (
+from accounting.fleet.reads.fleet_count import (
     fleet_count,
     fleets_by_cluster,
     node_offers,
 )
-from accounting.queries.gpus.node_facts import alike_nodes
-from scheduler_view.queries.supply import supply_of
+from accounting.fleet.reads.node_facts import alike_nodes
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+    GpuPresence,
+    Node,
+    NodeFact,
+)
+from scheduler_view.quotas.reads.supply import supply_of
 from tests.story import Story
 
 OLD, NEW = datetime(2026, 9, 1, tzinfo=UTC), datetime(2026, 10, 1, tzinfo=UTC)

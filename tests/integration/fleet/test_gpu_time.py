@@ -7,22 +7,42 @@ from pathlib import Path
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.access import EVERYTHING, Scope
-from accounting.domain.core.ledger_line import STATES
-from accounting.models import Team
-from accounting.queries.gpus.fleet import PricedGpu, gpu_money, gpu_rows
-from accounting.queries.gpus.steps import STEPS, GpuStep, gpu_steps
-from accounting.queries.gpus.timeline import held_stretches, presences
-from accounting.queries.selection import Selection, SelectionError
-from accounting.queries.usage.intensity import with_intensity
-from accounting.queries.usage.ledger import HiddenError
-from accounting.queries.usage.usage import usage_stream
-from accounting.serializers.declared import serializer_of
-from accounting.serializers.gpus import GpuRowSerializer
-from accounting.serializers.usage import UsageRowSerializer
+from accounting.access.models.organisation import Team
+from accounting.access.scope import (
+    EVERYTHING,
+    Scope,
+)
+from accounting.core.ledger_line import STATES
+from accounting.fleet.reads.fleet import (
+    PricedGpu,
+    gpu_money,
+    gpu_rows,
+)
+from accounting.fleet.reads.steps import (
+    STEPS,
+    GpuStep,
+    gpu_steps,
+)
+from accounting.fleet.reads.timeline import (
+    held_stretches,
+    presences,
+)
+from accounting.fleet.serializers import GpuRowSerializer
+from accounting.kit.reads.hidden import HiddenError
+from accounting.kit.reads.selection import (
+    Selection,
+    SelectionError,
+)
+from accounting.kit.serializers.declared import serializer_of
+from accounting.usage.reads.intensity import with_intensity
+from accounting.usage.reads.usage import usage_stream
+from accounting.usage.serializers import UsageRowSerializer
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.euros import eur, number
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 END = HOUR_ZERO + 3600

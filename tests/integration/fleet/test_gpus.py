@@ -8,14 +8,20 @@ import pytest
 import time_machine
 from django.db import connection
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.interval import DAY_MS, Interval
-from accounting.models import Gpu
-from accounting.queries.selection import Selection, stored_period
-from accounting.queries.usage.ledger import ledger_rows
-from accounting.queries.usage.usage import usage_rows
-from accounting.views.gpus import fleet
-from accounting.views.spans import newest_facts
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import (
+    DAY_MS,
+    Interval,
+)
+from accounting.fleet.pages import fleet
+from accounting.kit.reads.selection import (
+    Selection,
+    stored_period,
+)
+from accounting.metering.models.cluster import Gpu
+from accounting.usage.pages.spans import newest_facts
+from accounting.usage.reads.ledger import ledger_rows
+from accounting.usage.reads.usage import usage_rows
 from tests.euros import added, eur, number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of

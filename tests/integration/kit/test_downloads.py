@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.charts.bars import STATE_GROUPS
-from accounting.models import Source
-from accounting.templatetags.links import TABLE_COLUMNS
+from accounting.kit.charts.bars import STATE_GROUPS
+from accounting.kit.tags.links import TABLE_COLUMNS
+from accounting.metering.models.cluster import Source
 from tests.euros import number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of

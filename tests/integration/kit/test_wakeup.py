@@ -1,6 +1,6 @@
 """What wakes a worker: when it is sent, and what a Redis that hangs costs.
 
-Not here: Redis that is not there (tests/integration/scheduler_view/test_wakeup.py).
+Not here: Redis that is not there (tests/integration/clusters/test_wakeup.py).
 """
 
 import socket
@@ -9,7 +9,10 @@ import time
 import pytest
 from django.db import transaction
 
-from accounting.wakeup import WRITE_EXPORTS, wake_worker
+from accounting.kit.wakeup import (
+    WRITE_EXPORTS,
+    wake_worker,
+)
 from tests.integration.wakeups import BROKER, sent_tasks
 
 NOT_WAITED_S = 5.0  # Celery would wait 30 s

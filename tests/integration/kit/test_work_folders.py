@@ -12,12 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from accounting import work_folders
-from accounting.work_folders import YOUNG_S, remove_abandoned, work_folder
+from accounting.kit import work_folders
+from accounting.kit.work_folders import (
+    YOUNG_S,
+    remove_abandoned,
+    work_folder,
+)
 
 HOLDER = """
 import signal
-from accounting.work_folders import work_folder
+from accounting.kit.work_folders import work_folder
 with work_folder("import") as folder:
     (folder / "rows").write_text("x")
     print(folder, flush=True)

@@ -1,6 +1,6 @@
 """Retire a cluster on a page: shown first, then saved, and taken back (rules.md N38).
 
-Not here: what workers do (tests/integration/accounting/holds/test_retired_clusters.py), rights
+Not here: what workers do (tests/integration/metering/holds/test_retired_clusters.py), rights
 (tests/integration/access).
 """
 
@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 import pghistory.models
 from django.contrib.messages import get_messages
 
-from accounting.models import Cluster, PendingRetirement
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import PendingRetirement
 from tests.euros import number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of

@@ -11,8 +11,8 @@ import pghistory.models
 import pytest
 from django.test import Client
 
-from accounting.models import (
-    Cluster,
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.evidence import (
     KubeJob,
     KubeJobOverlap,
     KubeJobRun,

@@ -5,14 +5,20 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from accounting.booking import store
-from accounting.booking.close import close_period, reopen_period
-from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
-from accounting.models import BillingPeriod, PeriodRevision
-from accounting.queries.finance.months.corrections import cause_groups
-from accounting.queries.finance.months.lines import booking_of
-from tests.integration.accounting.booking import world
+from accounting.months.models.period import (
+    BillingPeriod,
+    PeriodRevision,
+)
+from accounting.months.reads.corrections import cause_groups
+from accounting.months.reads.lines import booking_of
+from accounting.months.tasks import store
+from accounting.months.tasks.close import (
+    close_period,
+    reopen_period,
+)
+from accounting.months.tasks.periods import PeriodError
+from accounting.months.tasks.running import book_running
+from tests.integration.months import world
 
 
 def answer(step: dict[str, Any], *, is_rolled_up: bool = False) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.integration.accounting.booking.days import Days
+from tests.integration.metering.conftest import no_facts_of_others as no_facts_of_others  # noqa: PLC0414
+from tests.integration.months.days import Days
+from tests.integration.prices.conftest import books as books  # noqa: PLC0414
 
 
 @pytest.fixture

@@ -8,19 +8,21 @@ from decimal import Decimal
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.booking import store
-from accounting.ingest.facts import partitions
-from accounting.models import (
+from accounting.access.models.organisation import (
     Billing,
-    Cluster,
-    Entry,
-    Namespace,
-    PeriodRevision,
     Team,
-    UnitPrice,
-    UsageDay,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import (
+    Namespace,
     Workload,
 )
+from accounting.metering.models.usage import UsageDay
+from accounting.metering.tasks.facts import partitions
+from accounting.months.models.entry import Entry
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks import store
+from accounting.prices.models.price import UnitPrice
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 H100 = "NVIDIA-H100-80GB-HBM3"

@@ -5,7 +5,13 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from accounting.models import Membership, OrganisationRole, Person, Team, TeamRole
+from accounting.access.models.organisation import (
+    Membership,
+    OrganisationRole,
+    Person,
+    Team,
+    TeamRole,
+)
 
 
 def person(name: str, role: str = OrganisationRole.FINANCE) -> User:

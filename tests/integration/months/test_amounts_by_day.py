@@ -3,13 +3,26 @@
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import BillingPeriod, Cluster, IngestWindow, Team
-from accounting.queries.finance.budgets.history import LedgerTime, ledger_time
-from accounting.queries.finance.budgets.outlook import Outlook, history_of, outlook
-from tests.integration.accounting.booking.days import H100, Days
+from accounting.access.models.organisation import Team
+from accounting.budgets.reads.history import (
+    LedgerTime,
+    ledger_time,
+)
+from accounting.budgets.reads.outlook import (
+    Outlook,
+    history_of,
+    outlook,
+)
+from accounting.core.billing_calendar import DayRange
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import IngestWindow
+from accounting.months.models.period import BillingPeriod
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
 
 NOW = datetime(2026, 11, 20, 14, 35, tzinfo=UTC)
 FIFTH = date(2026, 10, 5)

@@ -8,28 +8,39 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
-from accounting.actions.finance import periods
-from accounting.actions.finance.periods import CloseRefused, NotAllowed
-from accounting.booking.checks.of_close import run_checks
-from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
-from accounting.domain.billing.close_checks import CloseCheck, Level
-from accounting.domain.core.interval import to_ms
-from accounting.models import (
-    CloseOverride,
+from accounting.access.models.organisation import OrganisationRole
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import (
     Cluster,
-    DirtyHour,
     Gpu,
     GpuPresence,
-    IngestWindow,
-    Namespace,
     Node,
-    OrganisationRole,
-    PeriodRevision,
-    UsageDay,
 )
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
+from accounting.metering.models.ledger import (
+    DirtyHour,
+    IngestWindow,
+)
+from accounting.metering.models.pod import Namespace
+from accounting.metering.models.usage import UsageDay
+from accounting.months.actions import periods
+from accounting.months.actions.periods import (
+    CloseRefused,
+    NotAllowed,
+)
+from accounting.months.models.close import CloseOverride
+from accounting.months.models.period import PeriodRevision
+from accounting.months.rules.close_checks import (
+    CloseCheck,
+    Level,
+)
+from accounting.months.tasks.checks.of_close import run_checks
+from accounting.months.tasks.periods import PeriodError
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 
 OCTOBER = date(2026, 10, 5)
 LATER = datetime(2026, 11, 5, tzinfo=UTC)  # four days after October ended in Berlin

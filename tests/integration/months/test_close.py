@@ -8,16 +8,24 @@ from django.contrib.auth import get_user_model
 from django.db import DatabaseError, connection, transaction
 from pytest_django import Settings
 
-from accounting.booking import store
-from accounting.booking.close import close_period, reopen_period
-from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
-from accounting.booking.verify import closed_verdicts
-from accounting.exports.files import write_file
-from accounting.exports.request import ExportRequest
-from accounting.exports.tables import What
-from accounting.models import PeriodRevision
-from tests.integration.accounting.booking.days import H100, Days, lines_of, payables
+from accounting.exports.tasks.files import write_file
+from accounting.exports.tasks.request import ExportRequest
+from accounting.exports.tasks.tables import What
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks import store
+from accounting.months.tasks.close import (
+    close_period,
+    reopen_period,
+)
+from accounting.months.tasks.periods import PeriodError
+from accounting.months.tasks.running import book_running
+from accounting.months.tasks.verify import closed_verdicts
+from tests.integration.months.days import (
+    H100,
+    Days,
+    lines_of,
+    payables,
+)
 
 OCTOBER, NOVEMBER = date(2026, 10, 5), date(2026, 11, 10)
 

@@ -9,17 +9,20 @@ import pytest
 from django.conf import settings
 from django.core.management import load_command_class
 
-from accounting.models import (
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.models.usage import UsageDay
+from accounting.months.models.charge import RunningLine
+from accounting.months.models.period import (
     BillingPeriod,
-    Cluster,
-    IngestWindow,
     PeriodRevision,
-    RunningLine,
-    UsageDay,
 )
-from tests.integration.accounting.booking.command import command
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
+from tests.integration.months.command import command
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 
 OCTOBER = date(2026, 10, 5)
 HOUR = 3_600_000

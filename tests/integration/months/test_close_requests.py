@@ -10,8 +10,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from accounting.actions.finance import close_requests
-from accounting.actions.finance.close_requests import (
+from accounting.access.models.organisation import (
+    OrganisationRole,
+    Person,
+)
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import DirtyHour
+from accounting.months.actions import close_requests
+from accounting.months.actions.close_requests import (
     CLOSE_MONTHS,
     MOST_ATTEMPTS,
     CloseRequested,
@@ -19,30 +26,35 @@ from accounting.actions.finance.close_requests import (
     request_close,
     run_close,
 )
-from accounting.actions.finance.periods import CloseRefused, NotAllowed
-from accounting.booking.close import close_period, reopen_period
-from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
-from accounting.models import (
-    CloseRequest,
-    Cluster,
-    DirtyHour,
-    OrganisationRole,
-    PeriodRevision,
-    Person,
-    RunningLine,
+from accounting.months.actions.periods import (
+    CloseRefused,
+    NotAllowed,
 )
-from accounting.queries.database_clock import database_now
-from accounting.queries.finance.months.close_requests import (
+from accounting.months.models.charge import RunningLine
+from accounting.months.models.close_request import CloseRequest
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.close_requests import (
     LIFETIME,
     CloseState,
     close_progress,
 )
-from accounting.queries.finance.months.lines import booking_of, content_of
+from accounting.months.reads.lines import (
+    booking_of,
+    content_of,
+)
+from accounting.months.tasks.close import (
+    close_period,
+    reopen_period,
+)
+from accounting.months.tasks.periods import PeriodError
+from accounting.months.tasks.running import book_running
 from accounting.tasks import close_months
 from portal.timetable import TIMETABLE
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 from tests.integration.wakeups import sent_tasks
 
 OCTOBER = date(2026, 10, 5)
@@ -269,7 +281,7 @@ def test_an_error_is_tried_again_and_then_given_up(
     with monkeypatch.context() as patched:
         patched.setattr(close_requests, "reach", _fail_at("period_closed", fail))
         patched.setattr(
-            "accounting.booking.close.reach", _fail_at("period_closed", fail)
+            "accounting.months.tasks.close.reach", _fail_at("period_closed", fail)
         )
         for attempt in range(MOST_ATTEMPTS):
             with pytest.raises(MemoryError):

@@ -11,8 +11,10 @@ import pytest
 import time_machine
 from django.test import Client
 
-from accounting.booking.running import book_running
-from accounting.models import Binding, Contest, Entry
+from accounting.access.models.organisation import Binding
+from accounting.months.models.contest import Contest
+from accounting.months.models.entry import Entry
+from accounting.months.tasks.running import book_running
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story

@@ -11,8 +11,18 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 
-from accounting.access import EVERYTHING, scope_of
-from accounting.actions.finance.contests import (
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.access.scope import (
+    EVERYTHING,
+    scope_of,
+)
+from accounting.core.money import Money
+from accounting.kit.models.audit import AuditLink
+from accounting.kit.outcomes import Refused
+from accounting.months.actions.contests import (
     AnswerContest,
     ReopenContest,
     accept_answer,
@@ -21,27 +31,31 @@ from accounting.actions.finance.contests import (
     reopen_contest,
     withdraw_contest,
 )
-from accounting.actions.finance.entries import PreviewChanged
-from accounting.actions.finance.periods import NotAllowed
-from accounting.booking.checks.of_close import run_checks
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.domain.billing.close_checks import CloseCheck
-from accounting.domain.core.money import Money
-from accounting.kit.outcomes import Refused
-from accounting.models import (
-    AuditLink,
-    Binding,
-    ChargeLine,
-    Contest,
-    Entry,
-    Team,
+from accounting.months.actions.entries import PreviewChanged
+from accounting.months.actions.periods import NotAllowed
+from accounting.months.models.charge import ChargeLine
+from accounting.months.models.contest import Contest
+from accounting.months.models.entry import Entry
+from accounting.months.reads.contested import row_key
+from accounting.months.reads.contests import (
+    contest_row,
+    contest_rows,
 )
-from accounting.queries.finance.months.contested import row_key
-from accounting.queries.finance.months.contests import contest_row, contest_rows
-from accounting.queries.finance.months.entry_effect import entry_effect
-from tests.integration.accounting.booking.days import H100, LONG_AGO, Days, payables
-from tests.integration.accounting.booking.people import lead_of, person
+from accounting.months.reads.entry_effect import entry_effect
+from accounting.months.rules.close_checks import CloseCheck
+from accounting.months.tasks.checks.of_close import run_checks
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    H100,
+    LONG_AGO,
+    Days,
+    payables,
+)
+from tests.integration.months.people import (
+    lead_of,
+    person,
+)
 
 OCTOBER = date(2026, 10, 5)
 NOVEMBER = date(2026, 11, 5)

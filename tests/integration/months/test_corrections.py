@@ -5,10 +5,13 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.models import PeriodRevision
-from tests.integration.accounting.booking.days import H100, Days
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
 
 OCTOBER = date(2026, 10, 5)
 

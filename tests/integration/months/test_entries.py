@@ -7,22 +7,33 @@ from decimal import Decimal
 import pytest
 from django.db import connections
 
-from accounting.actions.finance import periods
-from accounting.actions.finance.entries import (
-    Preview,
+from accounting.access.models.organisation import (
+    OrganisationRole,
+    Team,
+)
+from accounting.core.money import Money
+from accounting.kit.preview import Preview
+from accounting.months.actions import periods
+from accounting.months.actions.entries import (
     PreviewChanged,
     add_entry,
     add_previewed_entry,
 )
-from accounting.actions.finance.periods import CloseRefused, NotAllowed
-from accounting.booking.close import close_period
-from accounting.booking.periods import PeriodError
-from accounting.booking.running import book_running
-from accounting.domain.core.money import Money
-from accounting.models import Entry, OrganisationRole, Team
-from accounting.queries.finance.months.entry_effect import entry_effect
-from tests.integration.accounting.booking.days import H100, Days, payables
-from tests.integration.accounting.booking.people import person
+from accounting.months.actions.periods import (
+    CloseRefused,
+    NotAllowed,
+)
+from accounting.months.models.entry import Entry
+from accounting.months.reads.entry_effect import entry_effect
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.periods import PeriodError
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    H100,
+    Days,
+    payables,
+)
+from tests.integration.months.people import person
 
 NOVEMBER = date(2026, 11, 10)
 REASON = "agreed in the monthly review"

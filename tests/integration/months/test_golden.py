@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from accounting.ingest.facts import partitions
-from tests.integration.accounting.booking.answer import answer
+from accounting.metering.tasks.facts import partitions
+from tests.integration.months.answer import answer
 from tests.shared_data import DATA, missing
 
 CASES = DATA / "money"

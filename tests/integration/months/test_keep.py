@@ -5,15 +5,24 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.actions.finance.entries import add_entry
-from accounting.booking.close import close_period
-from accounting.booking.keep import book_changed, open_periods
-from accounting.models import PeriodRevision, Team, UsageDay
+from accounting.access.models.organisation import Team
+from accounting.metering.models.usage import UsageDay
+from accounting.months.actions.entries import add_entry
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.keep import (
+    book_changed,
+    open_periods,
+)
 from accounting.tasks import book_periods
 from portal.timetable import TIMETABLE
-from tests.integration.accounting.booking.days import H100, Days, payables
-from tests.integration.accounting.booking.people import person
-from tests.integration.accounting.support import count_written
+from tests.integration.metering.support import count_written
+from tests.integration.months.days import (
+    H100,
+    Days,
+    payables,
+)
+from tests.integration.months.people import person
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,15 +10,19 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access import Scope
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.money import Money
-from accounting.models import ChargeLine, PeriodRevision
-from accounting.queries.explain.closed_days import closed_days
-from accounting.queries.explain.prices import HELD_TIME
-from accounting.queries.selection import Selection
-from accounting.queries.usage.usage import usage_rows
-from tests.integration.accounting.exports.bookings import book, random_lines
+from accounting.access.scope import Scope
+from accounting.core.interval import Interval
+from accounting.core.money import Money
+from accounting.explain.reads.closed_days import closed_days
+from accounting.explain.reads.prices import HELD_TIME
+from accounting.kit.reads.selection import Selection
+from accounting.months.models.charge import ChargeLine
+from accounting.months.models.period import PeriodRevision
+from accounting.usage.reads.usage import usage_rows
+from tests.integration.exports.bookings import (
+    book,
+    random_lines,
+)
 
 pytestmark = pytest.mark.django_db
 LINES = 3_000

@@ -8,16 +8,23 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.booking.method_comparison import (
+from accounting.access.models.organisation import Team
+from accounting.core.billing_calendar import DayRange
+from accounting.metering.models.cluster import Cluster
+from accounting.months.models.period import BillingPeriod
+from accounting.months.models.team_quota import TeamQuota
+from accounting.months.rules.methods import METHODS
+from accounting.months.tasks.method_comparison import (
     ComparisonTooLarge,
     compare,
     compare_within,
 )
-from accounting.booking.running import book_running
-from accounting.domain.billing.methods import METHODS
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import BillingPeriod, Cluster, Team, TeamQuota
-from tests.integration.accounting.booking.days import H100, LONG_AGO, Days
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    H100,
+    LONG_AGO,
+    Days,
+)
 
 OCTOBER = DayRange(date(2026, 10, 1), date(2026, 11, 1))
 

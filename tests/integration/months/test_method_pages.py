@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 import pytest
 import time_machine
 
-from accounting.booking.method_comparison import compare
-from accounting.domain.billing.methods import METHODS
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import PeriodRevision
-from accounting.templatetags import units
+from accounting.core.billing_calendar import DayRange
+from accounting.kit.tags import units
+from accounting.months.models.period import PeriodRevision
+from accounting.months.rules.methods import METHODS
+from accounting.months.tasks.method_comparison import compare
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story

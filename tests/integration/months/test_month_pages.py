@@ -9,24 +9,27 @@ import pytest
 import time_machine
 from django.test import Client
 
-from accounting.booking.close import close_period
-from accounting.booking.keep import book_changed
-from accounting.booking.running import book_running
-from accounting.domain.billing.close_checks import RULES, CloseCheck
-from accounting.models import (
-    CloseOverride,
-    CloseRequest,
-    Entry,
+from accounting.kit.reads.database_clock import database_now
+from accounting.kit.tags import units
+from accounting.months.models.charge import RunningLine
+from accounting.months.models.close import CloseOverride
+from accounting.months.models.close_request import CloseRequest
+from accounting.months.models.entry import Entry
+from accounting.months.models.period import (
     PeriodRevision,
-    RunningLine,
     Statement,
-    UnitPrice,
 )
-from accounting.queries.database_clock import database_now
-from accounting.queries.finance.months.close_requests import LIFETIME
+from accounting.months.pages.closing import CHECK_TITLES
+from accounting.months.reads.close_requests import LIFETIME
+from accounting.months.rules.close_checks import (
+    RULES,
+    CloseCheck,
+)
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.keep import book_changed
+from accounting.months.tasks.running import book_running
+from accounting.prices.models.price import UnitPrice
 from accounting.tasks import close_months
-from accounting.templatetags import units
-from accounting.views.finance.months.closing import CHECK_TITLES
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story

@@ -1,6 +1,6 @@
 """Names of teams on statements: of a closed month those of its close (money.md M29, M33).
 
-Not here: names in the cells of FOCUS rows (tests/unit/accounting/domain/billing/focus).
+Not here: names in the cells of FOCUS rows (tests/unit/exports/focus).
 """
 
 import csv
@@ -11,18 +11,25 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 
-from accounting.access import EVERYTHING
-from accounting.actions.teams import save_team
-from accounting.booking.close import close_period, reopen_period
-from accounting.booking.running import book_running
-from accounting.exports.files import write_file
-from accounting.exports.request import ExportRequest
-from accounting.exports.tables import What
-from accounting.models import PeriodRevision, Team
-from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statements import statement_rows
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
+from accounting.access.models.organisation import Team
+from accounting.access.scope import EVERYTHING
+from accounting.exports.tasks.files import write_file
+from accounting.exports.tasks.request import ExportRequest
+from accounting.exports.tasks.tables import What
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.lines import booking_of
+from accounting.months.reads.statements import statement_rows
+from accounting.months.tasks.close import (
+    close_period,
+    reopen_period,
+)
+from accounting.months.tasks.running import book_running
+from accounting.organization.actions.teams import save_team
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 from tests.page_html import html_of
 
 HOUR = 3_600_000

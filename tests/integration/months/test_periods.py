@@ -4,9 +4,12 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from accounting.booking.periods import PeriodError, PeriodTerms
-from accounting.models import Billing
-from accounting.rating.billing_settings import billing_day
+from accounting.access.models.organisation import Billing
+from accounting.access.reads.billing_settings import billing_day
+from accounting.months.tasks.periods import (
+    PeriodError,
+    PeriodTerms,
+)
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)

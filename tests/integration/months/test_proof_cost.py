@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.ingest.facts import partitions
-from accounting.models import Cluster
-from accounting.queries.audit.verify import CHECKS
-from accounting.queries.ledger_ends import oldest
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.ledger_ends import oldest
+from accounting.metering.tasks.facts import partitions
+from accounting.months.reads.audit.verify import CHECKS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 START = datetime(2026, 10, 1, tzinfo=UTC)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from accounting.ingest.facts import partitions
-from tests.integration.accounting.booking.answer import answer
+from accounting.metering.tasks.facts import partitions
+from tests.integration.months.answer import answer
 from tests.oracle.money.answers import step_answer
 from tests.oracle.money.ledger import Ledger
 from tests.oracle.money.worlds import steps_of

@@ -12,14 +12,19 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from accounting.actions.teams import save_team
-from accounting.booking.close import close_period
-from accounting.models import Membership, OrganisationRole, Team, TeamRole
-from accounting.queries.setup.steps import setup_steps
+from accounting.access.models.organisation import (
+    Membership,
+    OrganisationRole,
+    Team,
+    TeamRole,
+)
+from accounting.months.tasks.close import close_period
+from accounting.organization.actions.teams import save_team
+from accounting.setup.reads import setup_steps
 from tests import sessions
-from tests.integration.accounting.booking.days import Days
-from tests.integration.accounting.booking.people import person
 from tests.integration.commands.conftest import run
+from tests.integration.months.days import Days
+from tests.integration.months.people import person
 
 DAY = date(2026, 10, 5)
 HOUR = 3_600_000

@@ -12,13 +12,21 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.booking.checks.of_close import run_checks, shown_checks
-from accounting.booking.close import close_period
-from accounting.booking.keep import book_changed
-from accounting.booking.running import book_running
-from accounting.models import OrganisationRole, PeriodRevision, UsageDay
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
+from accounting.access.models.organisation import OrganisationRole
+from accounting.metering.models.usage import UsageDay
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks.checks.of_close import (
+    run_checks,
+    shown_checks,
+)
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.keep import book_changed
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 
 LATER = datetime(2026, 11, 5, tzinfo=UTC)
 HOUR = 3_600_000

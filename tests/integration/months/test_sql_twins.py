@@ -9,9 +9,15 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.domain.billing.charge_lines import FIELDS, Line, line_id, line_text
-from accounting.domain.core.rounding import largest_remainder
-from accounting.rating import largest_remainder_sql, line_text_sql
+from accounting.core.charge_lines import (
+    FIELDS,
+    Line,
+    line_id,
+    line_text,
+)
+from accounting.core.rounding import largest_remainder
+from accounting.metering.sql import largest_remainder_sql
+from accounting.months.sql import line_text_sql
 
 pytestmark = pytest.mark.django_db
 NAMES = ('say "hi"\\', "tab\tline\n\x01\x7f", "ü 漢 😀", "</script>", "", "a/b")

@@ -7,12 +7,16 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.actions.finance import periods
-from accounting.booking.close import close_period
-from accounting.models import Cluster, IngestWindow
-from tests.integration.accounting.booking.command import command
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import IngestWindow
+from accounting.months.actions import periods
+from accounting.months.tasks.close import close_period
+from tests.integration.months.command import command
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 
 OCTOBER, NOVEMBER = date(2026, 10, 5), date(2026, 11, 5)
 HOUR = 3_600_000

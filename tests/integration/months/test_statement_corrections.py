@@ -8,17 +8,20 @@ from decimal import Decimal
 import pytest
 from django.template.loader import render_to_string
 
-from accounting.access import EVERYTHING
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.queries.finance.months.corrections import correction_rows
-from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statement_document import (
+from accounting.access.scope import EVERYTHING
+from accounting.months.reads.corrections import correction_rows
+from accounting.months.reads.lines import booking_of
+from accounting.months.reads.statement_document import (
     StatementDocument,
     document,
 )
-from accounting.queries.finance.months.statements import statement_row
-from tests.integration.accounting.booking.days import H100, Days
+from accounting.months.reads.statements import statement_row
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
 
 OCTOBER = date(2026, 10, 5)
 NOVEMBER = date(2026, 11, 5)
@@ -44,7 +47,7 @@ def november(team: str) -> StatementDocument:
 def rows_of(found: StatementDocument) -> str:
     """The rows of corrections as the page shows them, without tags."""
     html = render_to_string(
-        "accounting/_statement_rows.html",
+        "months/_statement_rows.html",
         {"items": found.corrections, "part": "Correction"},
     )
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())

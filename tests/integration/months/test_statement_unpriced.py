@@ -8,15 +8,18 @@ from datetime import date
 
 from django.template.loader import render_to_string
 
-from accounting.access import EVERYTHING
-from accounting.booking.running import book_running
-from accounting.queries.finance.months.lines import booking_of
-from accounting.queries.finance.months.statement_document import (
+from accounting.access.scope import EVERYTHING
+from accounting.months.reads.lines import booking_of
+from accounting.months.reads.statement_document import (
     StatementDocument,
     document,
 )
-from accounting.queries.finance.months.statements import statement_row
-from tests.integration.accounting.booking.days import H100, Days
+from accounting.months.reads.statements import statement_row
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
 
 DAY = date(2026, 10, 5)
 HOUR = 3_600_000
@@ -32,7 +35,7 @@ def october() -> StatementDocument:
 
 def rows_of(found: StatementDocument) -> str:
     html = render_to_string(
-        "accounting/_statement_rows.html", {"items": found.usage, "part": ""}
+        "months/_statement_rows.html", {"items": found.usage, "part": ""}
     )
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 

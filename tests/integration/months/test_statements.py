@@ -2,8 +2,12 @@
 
 from datetime import date
 
-from accounting.booking.running import book_running
-from tests.integration.accounting.booking.days import Days, charges, payables
+from accounting.months.tasks.running import book_running
+from tests.integration.months.days import (
+    Days,
+    charges,
+    payables,
+)
 
 DAY = date(2026, 10, 5)
 

@@ -9,16 +9,21 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.actions.finance import periods
-from accounting.actions.finance.periods import CloseRefused
-from accounting.booking.checks.of_close import run_checks
-from accounting.domain.core.interval import Interval
-from accounting.ingest.facts.commit import mark_hours
-from accounting.ingest.facts.rollup import FACTS
-from accounting.models import IngestWindow
-from accounting.queries.audit.verify import verdicts
-from tests.integration.accounting.booking.people import person
-from tests.integration.accounting.rating.books import TEN, WINDOW, WINDOW_MS, Books
+from accounting.core.interval import Interval
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.tasks.facts.commit import mark_hours
+from accounting.metering.tasks.facts.reasons import FACTS
+from accounting.months.actions import periods
+from accounting.months.actions.periods import CloseRefused
+from accounting.months.reads.audit.verify import verdicts
+from accounting.months.tasks.checks.of_close import run_checks
+from tests.integration.months.people import person
+from tests.integration.prices.books import (
+    TEN,
+    WINDOW,
+    WINDOW_MS,
+    Books,
+)
 
 SET_UP = """
 billing: {currency: EUR, timezone: America/Havana}

@@ -5,12 +5,18 @@ from datetime import date
 import pytest
 from django.db import connection, transaction
 
-from accounting.booking import store
-from accounting.booking.close import close_period, reopen_period
-from accounting.models import PeriodRevision
-from tests.integration.accounting.booking.command import command
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
+from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks import store
+from accounting.months.tasks.close import (
+    close_period,
+    reopen_period,
+)
+from tests.integration.months.command import command
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,11 +14,19 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access import scope_of
-from accounting.actions.finance.periods import confirm_reopening, request_reopening
-from accounting.booking.close import close_period
-from accounting.models import CloseOverride, Contest, ReopenRequest, Team
-from accounting.queries.finance.months.waiting import waiting_counts
+from accounting.access.models.organisation import Team
+from accounting.access.scope import scope_of
+from accounting.months.actions.periods import (
+    confirm_reopening,
+    request_reopening,
+)
+from accounting.months.models.close import (
+    CloseOverride,
+    ReopenRequest,
+)
+from accounting.months.models.contest import Contest
+from accounting.months.reads.waiting import waiting_counts
+from accounting.months.tasks.close import close_period
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story

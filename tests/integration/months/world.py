@@ -10,25 +10,31 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.domain.billing.price_match import PricedTime, match_price, own_price
-from accounting.models import (
+from accounting.access.models.organisation import (
     Billing,
-    Cluster,
-    ConversionRate,
-    Entry,
-    Namespace,
     Team,
-    TeamQuota,
-    UnitPrice,
-    UsageDay,
-    Workload,
 )
-from accounting.rating.billing_settings import (
+from accounting.access.reads.billing_settings import (
     billing_day,
     billing_remembered,
     midnight,
 )
-from tests.integration.accounting.booking import world_windows
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import (
+    Namespace,
+    Workload,
+)
+from accounting.metering.models.usage import UsageDay
+from accounting.months.models.entry import Entry
+from accounting.months.models.team_quota import TeamQuota
+from accounting.prices.models.conversion import ConversionRate
+from accounting.prices.models.price import UnitPrice
+from accounting.prices.rules.price_match import (
+    PricedTime,
+    match_price,
+    own_price,
+)
+from tests.integration.months import world_windows
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 World = Mapping[str, Any]

@@ -10,22 +10,27 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.ledger_line import STATES
-from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import roll_up_complete_hours
-from accounting.models import (
+from accounting.access.models.organisation import Team
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    midnight,
+)
+from accounting.core.ledger_line import STATES
+from accounting.metering.models.cluster import (
     Cluster,
-    DirtyHour,
     Gpu,
     GpuGeometry,
     Node,
     NodeFact,
+)
+from accounting.metering.models.ledger import DirtyHour
+from accounting.metering.models.pod import (
     Pod,
     PodAttribution,
-    Team,
     Workload,
 )
-from accounting.rating.billing_settings import billing_day, midnight
+from accounting.metering.tasks.facts import partitions
+from accounting.usage.tasks.rollup import roll_up_complete_hours
 
 FAR = datetime(9999, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -18,10 +18,13 @@ from pathlib import Path
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.actions.tokens import create_token
-from accounting.models import Person
+from accounting.access.models.organisation import Person
+from accounting.organization.actions.tokens import create_token
 from portal.http.patient_worker import REQUEST_S
-from tests.integration.accounting.finance.billed import charge, focus
+from tests.integration.bills.billed import (
+    charge,
+    focus,
+)
 from tests.integration.portal.web_server import Web, web_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]

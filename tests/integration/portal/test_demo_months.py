@@ -5,19 +5,19 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.access import EVERYTHING
-from accounting.models import (
-    Cluster,
-    Entry,
+from accounting.access.models.organisation import (
     Membership,
-    PeriodRevision,
     Person,
     Team,
     TeamRole,
 )
-from accounting.queries.finance.months.contests import contest_rows
+from accounting.access.scope import EVERYTHING
+from accounting.metering.models.cluster import Cluster
+from accounting.months.models.entry import Entry
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.contests import contest_rows
 from portal.demo.bootstrap import months
-from tests.integration.accounting.booking.days import Days
+from tests.integration.months.days import Days
 
 pytestmark = pytest.mark.django_db
 HISTORY = timedelta(weeks=8)

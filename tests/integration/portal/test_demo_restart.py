@@ -5,10 +5,14 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.actions.bindings import add_binding
-from accounting.actions.finance.prices import set_unit_price
-from accounting.audit import SYSTEM
-from accounting.models import Binding, Team, UnitPrice
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.kit.audit import SYSTEM
+from accounting.organization.actions.bindings import add_binding
+from accounting.prices.actions.prices import set_unit_price
+from accounting.prices.models.price import UnitPrice
 from portal.demo.bootstrap.setup import set_up
 from portal.demo.scenario.story import Story
 

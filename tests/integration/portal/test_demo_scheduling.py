@@ -12,20 +12,26 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
-from accounting.access import EVERYTHING
-from accounting.audit import SYSTEM
-from accounting.ingest.imports import import_files
-from accounting.models import Cluster, NodeState
+from accounting.access.scope import EVERYTHING
+from accounting.kit.audit import SYSTEM
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.node_state import NodeState
+from accounting.metering.tasks.imports import import_files
 from portal.demo.bootstrap.past_queues import STEP_S, observe_past
 from portal.demo.bootstrap.setup import CLUSTER, ApiAddress, set_up
 from portal.demo.metrics.history import FileInterval, write
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.fleet import resource_of
 from portal.demo.scenario.story import HOUR_S, Story
-from scheduler_view.models import UnitWait, WaitRecord, WasteFinding
-from scheduler_view.observation.waits.metric_waits import look_at_metrics
-from scheduler_view.queries.queues.pools import pool_hours, pool_rows
-from scheduler_view.waste.compute import compute_due
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.queues.reads.pools import (
+    pool_hours,
+    pool_rows,
+)
+from scheduler_view.queues.tasks.metric_waits import look_at_metrics
+from scheduler_view.savings.models import WasteFinding
+from scheduler_view.savings.tasks.compute import compute_due
+from scheduler_view.waits.models import UnitWait
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,6 +1,6 @@
 """What every answer has, whatever the page: probes, policy, transport.
 
-Skipped: who may see what (tests/integration/accounting/views, tests/integration/accounting).
+Skipped: who may see what (tests/integration/usage, tests/integration).
 """
 
 import os

@@ -1,7 +1,7 @@
 """Requests that no view could make sense of: refused at once, with a document or a page.
 
 Left out: wrong values of known parameters (tests/integration/api/test_wrong_use.py), JSON
-bodies (tests/unit/accounting/test_parsers.py).
+bodies (tests/unit/kit/test_parsers.py).
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, RequestFactory
 
-from accounting.models import Person
+from accounting.access.models.organisation import Person
 from portal.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from portal.wsgi import application
 from tests.page_html import html_of
@@ -219,7 +219,7 @@ def test_an_error_of_ours_is_a_document_with_the_id_of_the_request(
     def fail(*_arguments: object) -> None:
         raise RuntimeError("a fault that nobody foresaw")
 
-    monkeypatch.setattr("accounting.resources.clusters.cluster_rows", fail)
+    monkeypatch.setattr("accounting.fleet.resource.cluster_rows", fail)
     answer = somebody.get("/api/v1/clusters")
     assert_refused(answer, 500, "The log contains this error under the request ID")
     assert "foresaw" not in html_of(answer)

@@ -2,7 +2,7 @@
 
 The very command of the image's entry, on a PostgreSQL of this test run; then the services'
 commands with nothing but the services' address. That each statement against the record is
-refused one by one: `tests/integration/accounting/audit/test_role.py`.
+refused one by one: `tests/integration/organization/audit/test_role.py`.
 """
 
 import os

@@ -11,8 +11,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 
-from accounting.actions.people import password_ticket
-from accounting.audit import SYSTEM
+from accounting.kit.audit import SYSTEM
+from accounting.organization.actions.people import password_ticket
 from tests.integration.portal.web_server import web_server
 from tests.processes import wait_until
 

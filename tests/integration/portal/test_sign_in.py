@@ -16,15 +16,20 @@ from django.db import connection, connections
 from django.test import Client
 from pytest_django import Settings
 
-from accounting.actions import sign_in_attempts
-from accounting.actions.sign_in_attempts import (
+from accounting.access.models.account import (
+    SignInLimit,
+    SignInOutcome,
+    SignInRecord,
+)
+from accounting.access.models.organisation import Person
+from accounting.organization.actions import sign_in_attempts
+from accounting.organization.actions.sign_in_attempts import (
     PAUSE,
     PER_ACCOUNT,
     PER_ACCOUNT_AND_SITE,
     PER_DEVICE,
     PER_SITE,
 )
-from accounting.models import Person, SignInLimit, SignInOutcome, SignInRecord
 from tests.page_html import html_of
 
 PASSWORD = "correct horse battery staple"

@@ -3,7 +3,7 @@
 Aspects: a client slower than the server's timeout gets its whole file, clients that leave free
 threads and transactions, slow readers leave threads to others, and slow senders leave files to
 readers. Not here: memory
-(`accounting/exports/test_clients.py`), slow senders (`test_connections.py`).
+(`exports/test_clients.py`), slow senders (`test_connections.py`).
 """
 
 import time
@@ -15,12 +15,21 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.exports.csv_rows import csv_parts, snapshot
-from accounting.exports.request import ExportRequest, prepare
-from accounting.exports.tables import What
-from accounting.models import Person
+from accounting.access.models.organisation import Person
+from accounting.exports.tasks.csv_rows import (
+    csv_parts,
+    snapshot,
+)
+from accounting.exports.tasks.request import (
+    ExportRequest,
+    prepare,
+)
+from accounting.exports.tasks.tables import What
 from portal.settings import LONG_STREAMS
-from tests.integration.accounting.exports.bookings import book, random_lines
+from tests.integration.exports.bookings import (
+    book,
+    random_lines,
+)
 from tests.integration.portal.web_server import Web, web_server
 from tests.processes import wait_until
 

@@ -6,7 +6,7 @@ import sys
 LOAD = """
 import sys
 import portal.wsgi
-assert "accounting.views" in sys.modules, "each process would import the pages"
+assert "accounting.usage.pages" in sys.modules, "each process would import the pages"
 from celery import current_app
 assert current_app.main == "gpu_ledger", "pages would ring at a broker of nobody"
 found = [n for n in ("kubernetes", "prometheus_api_client") if n in sys.modules]

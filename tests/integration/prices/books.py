@@ -14,18 +14,20 @@ from pathlib import Path
 from django.core.management import call_command
 from django.db import connection
 
-from accounting.ingest.evidence.workloads import resolve_pods
-from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.models import (
+from accounting.metering.models.cluster import (
     Cluster,
-    DirtyHour,
     Gpu,
-    Namespace,
     Node,
     NodeFact,
+)
+from accounting.metering.models.ledger import DirtyHour
+from accounting.metering.models.pod import (
+    Namespace,
     Pod,
 )
+from accounting.metering.tasks.evidence.workloads import resolve_pods
+from accounting.metering.tasks.facts import partitions
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 
 HOUR_MS = 3_600_000
 WINDOW_MS = 300_000

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.accounting.rating.books import Books
+from tests.integration.metering.conftest import no_facts_of_others as no_facts_of_others  # noqa: PLC0414
+from tests.integration.prices.books import Books
 
 
 @pytest.fixture

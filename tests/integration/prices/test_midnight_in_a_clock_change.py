@@ -9,14 +9,24 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from accounting.access import EVERYTHING
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.models import NodeFact, UnitPrice
-from accounting.queries.selection import is_on_days, parse_selection
-from accounting.rating.billing_settings import billing_day, midnight
-from tests.integration.accounting.rating.books import WINDOW_MS, Books
-from tests.integration.accounting.support import report
+from accounting.access.reads.billing_settings import (
+    billing_day,
+    midnight,
+)
+from accounting.access.scope import EVERYTHING
+from accounting.kit.reads.selection import (
+    is_on_days,
+    parse_selection,
+)
+from accounting.metering.models.cluster import NodeFact
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from accounting.prices.models.price import UnitPrice
+from tests.integration.metering.support import report
+from tests.integration.prices.books import (
+    WINDOW_MS,
+    Books,
+)
 
 HOUR = timedelta(hours=1)
 CHANGES = {  # the day that begins in a change of the clock, and where

@@ -8,15 +8,25 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.interval import Interval
-from accounting.domain.reports.totals import total_of
-from accounting.models import Cluster, DataIssue, UnitPrice
-from accounting.queries.selection import Selection
-from accounting.queries.usage.ranking import largest, moved_most
-from accounting.queries.usage.usage import usage_rows
-from tests.integration.accounting.rating.books import HOUR_MS, MODEL, TEN, Books
-from tests.integration.accounting.support import report
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import Interval
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import DataIssue
+from accounting.prices.models.price import UnitPrice
+from accounting.usage.reads.ranking import (
+    largest,
+    moved_most,
+)
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.rules.totals import total_of
+from tests.integration.metering.support import report
+from tests.integration.prices.books import (
+    HOUR_MS,
+    MODEL,
+    TEN,
+    Books,
+)
 
 BASE = """
 billing: {currency: EUR, timezone: UTC}

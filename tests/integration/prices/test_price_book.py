@@ -5,9 +5,16 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.models import PriceList, UnitPrice, UsageHour
-from tests.integration.accounting.rating.books import TEN, Books
-from tests.integration.accounting.support import report
+from accounting.metering.models.usage import UsageHour
+from accounting.prices.models.price import (
+    PriceList,
+    UnitPrice,
+)
+from tests.integration.metering.support import report
+from tests.integration.prices.books import (
+    TEN,
+    Books,
+)
 
 HOUR = timedelta(hours=1)
 SETUP = """

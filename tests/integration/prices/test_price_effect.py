@@ -14,13 +14,28 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.actions.finance.conversions import SetConversion, set_conversion_rate
-from accounting.actions.finance.prices import set_unit_price
-from accounting.booking.close import close_period
-from accounting.booking.price_effect import NewRate, list_effect, price_effect
-from accounting.booking.running import book_running
-from accounting.models import BillingPeriod, PeriodRevision, UnitPrice
-from tests.integration.accounting.rating.books import MODEL, TEN, Books
+from accounting.months.models.period import (
+    BillingPeriod,
+    PeriodRevision,
+)
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.price_effect import (
+    NewRate,
+    list_effect,
+    price_effect,
+)
+from accounting.months.tasks.running import book_running
+from accounting.prices.actions.conversions import (
+    SetConversion,
+    set_conversion_rate,
+)
+from accounting.prices.actions.prices import set_unit_price
+from accounting.prices.models.price import UnitPrice
+from tests.integration.prices.books import (
+    MODEL,
+    TEN,
+    Books,
+)
 
 HOUR = timedelta(hours=1)
 NOVEMBER = datetime(2026, 11, 3, 10, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """The SQL of prices and money against the rule over values, on random price books and facts.
 
-`accounting/domain/billing` is the reference: for each five-minute fact it finds the price and
+`accounting/*/rules` is the reference: for each five-minute fact it finds the price and
 the exact money. Rollups, reports, the preview of a price and hours that are priced again must
 agree with it: the same price ids, and the same raw money to the last digit.
 """
@@ -18,33 +18,66 @@ from django.db import connection, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from accounting.access import EVERYTHING
-from accounting.actions.finance.prices import PriceOverlapError, set_unit_price
-from accounting.booking.price_effect import NewRate, price_effect
-from accounting.domain.billing.charge import (
+from accounting.access.models.organisation import Billing
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import (
+    Interval,
+    to_ms,
+)
+from accounting.core.ledger_line import (
+    HELD_STATES,
+    PLATFORM_STATES,
+)
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+    GpuGeometry,
+)
+from accounting.metering.models.pod import Pod
+from accounting.metering.sql.states_sql import (
+    held,
+    wall,
+)
+from accounting.metering.tasks.facts import partitions
+from accounting.months.tasks.price_effect import (
+    NewRate,
+    price_effect,
+)
+from accounting.prices.actions.prices import (
+    PriceOverlapError,
+    set_unit_price,
+)
+from accounting.prices.models.price import UnitPrice
+from accounting.prices.rules.charge import (
     charge_of,
     difference_of,
     raw_of,
     split_charges,
 )
-from accounting.domain.billing.price_match import (
+from accounting.prices.rules.price_match import (
     PricedTime,
     match_price,
     own_price,
 )
-from accounting.domain.billing.price_placing import PriceMeetsError
-from accounting.domain.core.interval import Interval, to_ms
-from accounting.domain.core.ledger_line import HELD_STATES, PLATFORM_STATES
-from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import price_hour_again, roll_up_days, roll_up_hours
-from accounting.models import Billing, Cluster, Gpu, GpuGeometry, Pod, UnitPrice
-from accounting.queries.selection import Selection
-from accounting.queries.usage.ledger import ledger_total
-from accounting.queries.usage.usage import usage_rows
-from accounting.rating.charge_sql import difference, raw
-from accounting.rating.states_sql import held, wall
+from accounting.prices.rules.price_placing import PriceMeetsError
+from accounting.prices.sql.charge_sql import (
+    difference,
+    raw,
+)
+from accounting.usage.reads.ledger import ledger_total
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.tasks.rollup import (
+    price_hour_again,
+    roll_up_days,
+    roll_up_hours,
+)
 from tests.euros import added, number
-from tests.integration.accounting.rating.books import TEN, WINDOW_MS, Books
+from tests.integration.prices.books import (
+    TEN,
+    WINDOW_MS,
+    Books,
+)
 
 Terms = dict[str, Any]  # of a price
 HOUR = timedelta(hours=1)

@@ -12,10 +12,20 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from accounting.booking.price_effect import NewRate, price_effect
-from accounting.models import DraftState, PriceDraft, PriceList, UnitPrice
-from tests.integration.accounting.views.previewed_price import save_price
+from accounting.months.tasks.price_effect import (
+    NewRate,
+    price_effect,
+)
+from accounting.prices.models.price import (
+    PriceList,
+    UnitPrice,
+)
+from accounting.prices.models.price_draft import (
+    DraftState,
+    PriceDraft,
+)
 from tests.integration.conftest import SignIn
+from tests.integration.prices.previewed_price import save_price
 from tests.page_html import html_of
 
 REASON = "Agreed in the finance round of November"

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.models import UnitPrice
+from accounting.prices.models.price import UnitPrice
 from tests.integration.conftest import SignIn
 from tests.story import Story
 

@@ -14,25 +14,34 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.booking.close import close_period
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import Money
-from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.models import (
+from accounting.access.models.organisation import Person
+from accounting.access.reads.teams import TeamRef
+from accounting.core.ledger_line import STATES
+from accounting.core.money import Money
+from accounting.fleet.pages.gpu_money import earnings
+from accounting.kit.tags.units import charge
+from accounting.metering.models.cluster import (
     Cluster,
-    DirtyHour,
     Gpu,
-    Person,
-    Pod,
-    UnitPrice,
 )
-from accounting.queries.teams.teams import TeamRef
-from accounting.templatetags.units import charge
-from accounting.views.gpus.gpu_money import earnings
-from tests.integration.accounting.booking.people import lead_of
-from tests.integration.accounting.rating.books import WINDOW, Books
-from tests.integration.accounting.rating.test_booked_days import OCTOBER, use
-from tests.integration.accounting.support import report
+from accounting.metering.models.ledger import DirtyHour
+from accounting.metering.models.pod import Pod
+from accounting.months.tasks.close import close_period
+from accounting.prices.models.price import UnitPrice
+from accounting.usage.rules.rows import (
+    LedgerRow,
+    UsageRow,
+)
+from tests.integration.metering.support import report
+from tests.integration.months.people import lead_of
+from tests.integration.prices.books import (
+    WINDOW,
+    Books,
+)
+from tests.integration.usage.test_booked_days import (
+    OCTOBER,
+    use,
+)
 from tests.page_html import html_of
 
 BOTH = "from=2026-10-01&to=2026-11-09"

@@ -3,12 +3,16 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
-from scheduler_view.domain.waits.world.world import read_world
-from scheduler_view.models import ObservationRun, WaitRecord
-from scheduler_view.observation.waits.observe_waits import store_waits
-from tests.unit.scheduler_view.domain.waits.worlds import node, pod
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.waits.rules.world.world import read_world
+from tests.unit.waits.worlds import (
+    node,
+    pod,
+)
 
 NOW = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -6,9 +6,17 @@ from datetime import datetime
 import pytest
 from django.db import connection
 
-from accounting.ingest.facts import partitions
-from accounting.models import Cluster, Gpu, Namespace, Node, Pod
-from tests.integration.scheduler_view.queues.observed import (
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+    Node,
+)
+from accounting.metering.models.pod import (
+    Namespace,
+    Pod,
+)
+from accounting.metering.tasks.facts import partitions
+from tests.integration.queues.observed import (
     MINUTE,
     NOW,
     bound,

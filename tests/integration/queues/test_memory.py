@@ -3,7 +3,7 @@ CPU beside free GPUs.
 
 Covered: stretches that are extended, begin again, and end with the bind; pods of lower priority;
 priority, request, retries and deadline of units; units by node of a pool; nodes without GPU work.
-The rules that read them: `tests/integration/scheduler_view/waste`.
+The rules that read them: `tests/integration/savings`.
 """
 
 from datetime import datetime, timedelta
@@ -11,27 +11,35 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster
-from scheduler_view.domain.waits.world.world import read_world
-from scheduler_view.models import (
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.queues.models.memory import (
     FreeCpuSample,
     KeptNode,
-    ObservationRun,
     PodNeedRecord,
-    PoolSample,
-    WaitRecord,
     WaitStretch,
 )
-from scheduler_view.observation.waits.observe_waits import store_waits
-from scheduler_view.observation.waits.queues import forget_queues
-from tests.integration.scheduler_view.queues.observed import (
+from scheduler_view.queues.models.queues import (
+    PoolSample,
+    WaitRecord,
+)
+from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.queues.tasks.queues import forget_queues
+from scheduler_view.waits.rules.world.world import read_world
+from tests.integration.queues.observed import (
     MINUTE,
     NOW,
     bound,
     made,
 )
-from tests.unit.scheduler_view.domain.waits.worlds import GPU, job, node, owned, pod
+from tests.unit.waits.worlds import (
+    GPU,
+    job,
+    node,
+    owned,
+    pod,
+)
 
 pytestmark = pytest.mark.django_db
 HIGH = {"priority": 50_000, "preemptionPolicy": "Never"}

@@ -1,7 +1,7 @@
 """Work that waits in a cluster of which only kube-state-metrics are read (scheduling.md S14).
 
 From the text of a scrape to the rows, the pages and REST. Not here: each cause
-(`tests/unit/scheduler_view/domain/waits/test_from_metrics.py`).
+(`tests/unit/waits/test_from_metrics.py`).
 """
 
 from dataclasses import replace
@@ -12,28 +12,36 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from accounting.access import EVERYTHING
-from accounting.models import Cluster, NodeStateRead, OrganisationRole, Person
-from scheduler_view.domain.waits.world.world import read_world
-from scheduler_view.models import (
-    ObservationRun,
+from accounting.access.models.organisation import (
+    OrganisationRole,
+    Person,
+)
+from accounting.access.scope import EVERYTHING
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.node_state import NodeStateRead
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.queues.models.memory import WaitStretch
+from scheduler_view.queues.models.queues import (
     PoolSample,
     StartEstimate,
-    UnitWait,
     WaitRecord,
-    WaitStretch,
 )
-from scheduler_view.observation.waits.metric_waits import (
+from scheduler_view.queues.tasks.metric_waits import (
     clusters_by_metrics,
     look_at_metrics,
 )
-from scheduler_view.observation.waits.observe_waits import store_waits
-from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
+from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.reads.waiting_units import (
+    WaitingUnitRow,
+    waiting_rows,
+)
+from scheduler_view.waits.rules.world.world import read_world
 from tests.page_html import html_of
 from tests.traps.scene import START, Pod, Scene
-from tests.unit.scheduler_view.domain.waits.worlds import job as api_job
-from tests.unit.scheduler_view.domain.waits.worlds import node as api_node
-from tests.unit.scheduler_view.domain.waits.worlds import pod as api_pod
+from tests.unit.waits.worlds import job as api_job
+from tests.unit.waits.worlds import node as api_node
+from tests.unit.waits.worlds import pod as api_pod
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

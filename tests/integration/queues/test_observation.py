@@ -9,32 +9,37 @@ from typing import Any
 
 import pytest
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.interval import HOUR_MS, to_ms
-from accounting.models import (
+from accounting.access.models.organisation import Team
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import (
+    HOUR_MS,
+    to_ms,
+)
+from accounting.metering.models.cluster import (
     Cluster,
-    Namespace,
     Node,
     NodeFact,
+)
+from accounting.metering.models.pod import (
+    Namespace,
     Pod,
     PodAttribution,
     PodHold,
-    Team,
     Workload,
 )
-from scheduler_view.domain.waits.world.world import read_world
-from scheduler_view.models import (
+from scheduler_view.queues.models.memory import WaitStretch
+from scheduler_view.queues.models.queues import (
     EstimateSummary,
     PoolSample,
     StartEstimate,
-    UnitWait,
     WaitRecord,
-    WaitStretch,
 )
-from scheduler_view.observation.waits.observe_waits import store_waits
-from scheduler_view.observation.waits.queues import forget_queues
-from scheduler_view.queries.queues.queued_units import queued_rows
-from tests.integration.scheduler_view.queues.observed import (
+from scheduler_view.queues.reads.queued_units import queued_rows
+from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.queues.tasks.queues import forget_queues
+from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.rules.world.world import read_world
+from tests.integration.queues.observed import (
     MINUTE,
     NOW,
     bound,
@@ -42,7 +47,12 @@ from tests.integration.scheduler_view.queues.observed import (
     observe,
     record,
 )
-from tests.unit.scheduler_view.domain.waits.worlds import GPU, node, owned, pod
+from tests.unit.waits.worlds import (
+    GPU,
+    node,
+    owned,
+    pod,
+)
 
 pytestmark = pytest.mark.django_db
 HOURS = (3, 3, 4, 5, 5, 6, 8, 9, 10, 12)

@@ -4,10 +4,13 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from accounting.models import QueueSample
-from scheduler_view.models import Observation, Preemption
+from accounting.metering.models.queue import QueueSample
+from scheduler_view.clusters.models import (
+    Observation,
+    Preemption,
+)
+from tests.integration.changes.office import Office
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office
 from tests.page_html import html_of
 
 RESOURCE = "nvidia.com/gpu"

@@ -8,10 +8,15 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from accounting.charts.queues import LINES
-from accounting.templatetags.units import short_day
-from scheduler_view.models import PoolSample, StartEstimate, UnitWait, WaitRecord
-from scheduler_view.observation.waits.summaries import store_summaries
+from accounting.kit.charts.queues import LINES
+from accounting.kit.tags.units import short_day
+from scheduler_view.queues.models.queues import (
+    PoolSample,
+    StartEstimate,
+    WaitRecord,
+)
+from scheduler_view.queues.tasks.summaries import store_summaries
+from scheduler_view.waits.models import UnitWait
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story

@@ -12,12 +12,25 @@ from django.contrib.auth import get_user_model
 from django.db.models import F
 from django.test import Client
 
-from accounting.actions.finance.entries import add_entry
-from accounting.booking.running import book_running
-from accounting.models import GpuPresence, Node, PodAttribution, PodHold, Team, Workload
-from scheduler_view.models import ChangeSet, WaitRecord
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import (
+    GpuPresence,
+    Node,
+)
+from accounting.metering.models.pod import (
+    PodAttribution,
+    PodHold,
+    Workload,
+)
+from accounting.months.actions.entries import add_entry
+from accounting.months.tasks.running import book_running
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.queues.models.queues import WaitRecord
+from tests.integration.changes.office import (
+    Office,
+    quota,
+)
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office, quota
 
 
 def links(client: Client, words: str, *, is_fragment: bool = True) -> dict[str, str]:

@@ -7,8 +7,9 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from accounting.models import Cluster
-from scheduler_view.models import UnitWait, WaitRecord
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.waits.models import UnitWait
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)

@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager
 import pytest
 from pytest_django import DjangoDbBlocker
 
+from tests.integration.changes.office import Office
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office
-from tests.integration.scheduler_view.views.desk import desks_of
+from tests.integration.quotas.desk import desks_of
 from tests.story import Story
 
 Desks = Callable[[], AbstractContextManager[Office]]

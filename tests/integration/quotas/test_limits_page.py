@@ -11,11 +11,20 @@ from typing import Any
 
 import pytest
 
-from accounting.models import Cluster, Team
-from scheduler_view.domain.objects.stored_manifest import kept
-from scheduler_view.models import ChangeSet, Observation, ObservationRun, QuotaTarget
-from tests.integration.accounting.support import report, run
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.clusters.models import (
+    Observation,
+    ObservationRun,
+)
+from scheduler_view.clusters.rules.stored_manifest import kept
+from scheduler_view.quotas.models import QuotaTarget
 from tests.integration.conftest import SignIn
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 from tests.page_html import html_of
 from tests.story import Story
 

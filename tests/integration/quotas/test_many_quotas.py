@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from accounting.models import Team
-from scheduler_view.models import QuotaTarget
+from accounting.access.models.organisation import Team
+from scheduler_view.quotas.models import QuotaTarget
+from tests.integration.changes.office import Office
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office
 from tests.page_html import html_of
 
 MANY, LARGEST = 200, 300_000

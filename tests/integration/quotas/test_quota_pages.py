@@ -14,12 +14,22 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from accounting.models import AuditLink, OrganisationRole, Person, Team
-from scheduler_view.models import ChangeSet, QuotaTarget
-from scheduler_view.observation.watch import look_once
+from accounting.access.models.organisation import (
+    OrganisationRole,
+    Person,
+    Team,
+)
+from accounting.kit.models.audit import AuditLink
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.quotas.models import QuotaTarget
+from tests.integration.changes.office import (
+    Office,
+    quota,
+    tier,
+)
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office, quota, tier
-from tests.integration.scheduler_view.views.desk import GPUS
+from tests.integration.quotas.desk import GPUS
 from tests.page_html import html_of
 
 REASON = "Half of it is idle since the re-index ended. OPS-4812"

@@ -4,18 +4,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from accounting.actions.team_quotas import record_quotas
-from accounting.models import (
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import (
     Cluster,
     Gpu,
     GpuPresence,
     Node,
     NodeFact,
-    Team,
-    TeamQuota,
 )
-from scheduler_view.models import QuotaTarget
-from scheduler_view.queries.quota_shares import milli_gpus_of
+from accounting.months.actions.team_quotas import record_quotas
+from accounting.months.models.team_quota import TeamQuota
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.quotas.reads.quota_shares import milli_gpus_of
 
 pytestmark = pytest.mark.django_db
 

@@ -8,20 +8,29 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from accounting.actions.finance.budgets import SetBudget, create_budget
-from accounting.actions.finance.contests import (
+from accounting.access.models.organisation import (
+    Membership,
+    TeamRole,
+)
+from accounting.budgets.actions.budgets import (
+    SetBudget,
+    create_budget,
+)
+from accounting.kit.audit import SYSTEM
+from accounting.months.actions.contests import (
     AnswerContest,
     answer_contest,
     open_contest,
 )
-from accounting.actions.finance.conversions import (
+from accounting.months.tasks.running import book_running
+from accounting.prices.actions.conversions import (
     SetConversion,
     set_conversion_rate,
 )
-from accounting.actions.finance.price_lists import CreatePriceList, create_price_list
-from accounting.audit import SYSTEM
-from accounting.booking.running import book_running
-from accounting.models import Membership, TeamRole
+from accounting.prices.actions.price_lists import (
+    CreatePriceList,
+    create_price_list,
+)
 from scheduler_view.resources import RESOURCES as SCHEDULING
 from tests.integration.resources.scheduling_samples import store_scheduling
 from tests.story import Story

@@ -5,15 +5,17 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounting.models import QueueSample
-from scheduler_view.models import (
+from accounting.metering.models.queue import QueueSample
+from scheduler_view.clusters.models import (
     Observation,
     ObservationRun,
     Preemption,
+)
+from scheduler_view.quotas.models import (
     QuotaTarget,
     Tier,
 )
-from tests.browser.waits import store_waits
+from tests.browser.waits.stored_waits import store_waits
 from tests.story import Story
 
 GPU = "nvidia.com/gpu"

@@ -1,4 +1,4 @@
-"""What every declared list keeps (`accounting/resources`): REST, CSV, `report`, rights, verbs.
+"""What every declared list keeps (`accounting/kit/resources`): REST, CSV, `report`, rights, verbs.
 
 A new resource is tested by its line in `samples.py`. What is special about one is in tests of its
 own.
@@ -13,19 +13,25 @@ import pytest
 import time_machine
 from django.contrib.auth import get_user_model
 
-from accounting.access import scope_of
+from accounting.access.scope import scope_of
 from accounting.kit.inputs import values_of
-from accounting.models import IdempotencyKey
-from accounting.resources.every import RESOURCES as MONEY
-from accounting.resources.resource import Resource, Verb
-from accounting.serializers.csv_text import csv_cell
-from accounting.serializers.declared import item_serializer_of, serializer_of
+from accounting.kit.models.idempotency import IdempotencyKey
+from accounting.kit.resources.resource import (
+    Resource,
+    Verb,
+)
+from accounting.kit.serializers.csv_text import csv_cell
+from accounting.kit.serializers.declared import (
+    item_serializer_of,
+    serializer_of,
+)
+from accounting.resources import RESOURCES as MONEY
 from scheduler_view.resources import RESOURCES as SCHEDULING
 from tests.integration.access.test_twins import PEOPLE
 from tests.integration.access.test_twins import rows as table
-from tests.integration.accounting.support import report
 from tests.integration.api.conftest import Ask, ask, problem
 from tests.integration.conftest import NOW
+from tests.integration.metering.support import report
 from tests.integration.resources.samples import SAMPLES
 from tests.story import Story
 

@@ -7,25 +7,35 @@ from decimal import Decimal
 
 from django.db import connection
 
-from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant, to_ms
-from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import roll_up_days, roll_up_hours
-from accounting.models import (
+from accounting.access.models.organisation import Team
+from accounting.access.reads.billing_settings import billing_day
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+    to_instant,
+    to_ms,
+)
+from accounting.metering.models.cluster import (
     Cluster,
     Gpu,
-    Namespace,
     Node,
     NodeFact,
+)
+from accounting.metering.models.pod import (
+    Namespace,
     Pod,
     PodAttribution,
     PodHold,
-    Team,
-    UnitPrice,
     Workload,
 )
-from accounting.rating.billing_settings import billing_day
-from scheduler_view.models import PoolSample
-from tests.unit.scheduler_view.domain.waste.fleets import LETTERS
+from accounting.metering.tasks.facts import partitions
+from accounting.prices.models.price import UnitPrice
+from accounting.usage.tasks.rollup import (
+    roll_up_days,
+    roll_up_hours,
+)
+from scheduler_view.queues.models.queues import PoolSample
+from tests.unit.savings.fleets import LETTERS
 
 MODEL = "NVIDIA-H100-80GB-HBM3"
 START = datetime(2026, 11, 3, tzinfo=UTC)

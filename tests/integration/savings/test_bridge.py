@@ -11,27 +11,35 @@ import pytest
 from django.core.management import call_command
 from django.template.loader import render_to_string
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.billing_calendar import DAY as ONE_DAY
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.money import Money
-from accounting.models import NodeFact, UnitPrice
-from accounting.queries.selection import Selection
-from scheduler_view.models import KeptNode, WasteDay
-from scheduler_view.queries.waste.bridge import Bridge, bridges
-from scheduler_view.queries.waste.evidence import evidence_of
-from scheduler_view.queries.waste.rows import waste_report
-from scheduler_view.waste.compute import compute_due
+from accounting.access.scope import EVERYTHING
+from accounting.core.billing_calendar import DAY as ONE_DAY
+from accounting.core.billing_calendar import DayRange
+from accounting.core.money import Money
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.cluster import NodeFact
+from accounting.prices.models.price import UnitPrice
+from scheduler_view.queues.models.memory import KeptNode
+from scheduler_view.savings.models import WasteDay
+from scheduler_view.savings.reads.bridge import (
+    Bridge,
+    bridges,
+)
+from scheduler_view.savings.reads.evidence import evidence_of
+from scheduler_view.savings.reads.rows import waste_report
+from scheduler_view.savings.tasks.compute import compute_due
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.waste.fleet import (
+from tests.integration.savings.fleet import (
     HOUR,
     START,
     Fleet,
     make_fleet,
     sample,
 )
-from tests.integration.scheduler_view.waste.test_compute import DAY
-from tests.integration.scheduler_view.waste.test_pages import DAYS, text
+from tests.integration.savings.test_compute import DAY
+from tests.integration.savings.test_pages import (
+    DAYS,
+    text,
+)
 
 pytestmark = pytest.mark.django_db
 Shown = list[tuple[str, int, Decimal | None]]
@@ -88,7 +96,7 @@ def test_a_part_without_a_price_is_named_so(fleet: Fleet) -> None:
     assert (idle.parts[0].part, idle.parts[0].is_unpriced) == ("idle", True)
     assert not idle.total.is_unpriced, "its amount is None already"
     row = replace(idle.parts[0], amount=Decimal(0), currency="USD")
-    shown_row = render_to_string("scheduler_view/_bridge_row.html", {"row": row})
+    shown_row = render_to_string("savings/_bridge_row.html", {"row": row})
     assert "No price" in shown_row
     assert "0.00" not in shown_row
 

@@ -1,6 +1,6 @@
 """From facts to stored findings: amounts, days, repeats, changes and kills.
 
-The rules are in `tests/unit/scheduler_view/domain/waste`; pages and REST in `test_pages.py`.
+The rules are in `tests/unit/savings`; pages and REST in `test_pages.py`.
 """
 
 from datetime import date, datetime, timedelta
@@ -9,26 +9,37 @@ from decimal import Decimal
 import pytest
 from django.db import connection
 
-from accounting import failpoints
-from accounting.domain.billing.charge import charge_of
-from accounting.domain.core.interval import to_ms
-from accounting.failpoints import WASTE_NAMES, FailpointError
-from accounting.models import (
-    DirtyHour,
+from accounting.core.interval import to_ms
+from accounting.kit import failpoints
+from accounting.kit.failpoints import (
+    WASTE_NAMES,
+    FailpointError,
+)
+from accounting.metering.models.cluster import (
     Gpu,
     GpuPresence,
-    IngestWindow,
     Node,
     NodeFact,
-    PodAttribution,
-    PodHold,
-    UnitPrice,
+)
+from accounting.metering.models.ledger import (
+    DirtyHour,
+    IngestWindow,
     WindowState,
 )
-from scheduler_view.models import HeldDay, WasteDay, WasteFinding
-from scheduler_view.queries.waste.due_days import due_days
-from scheduler_view.waste.compute import compute_due
-from tests.integration.scheduler_view.waste.fleet import (
+from accounting.metering.models.pod import (
+    PodAttribution,
+    PodHold,
+)
+from accounting.prices.models.price import UnitPrice
+from accounting.prices.rules.charge import charge_of
+from scheduler_view.savings.models import (
+    HeldDay,
+    WasteDay,
+    WasteFinding,
+)
+from scheduler_view.savings.reads.due_days import due_days
+from scheduler_view.savings.tasks.compute import compute_due
+from tests.integration.savings.fleet import (
     HOUR,
     MODEL,
     START,

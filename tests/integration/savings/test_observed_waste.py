@@ -1,7 +1,7 @@
 """Findings that need what observations keep: S24, S25, S26, S32, from the database to the page.
 
-The rules are in `tests/unit/scheduler_view/domain/waste`; what observations keep is in
-`tests/integration/scheduler_view/queues/test_memory.py`.
+The rules are in `tests/unit/savings`; what observations keep is in
+`tests/integration/queues/test_memory.py`.
 """
 
 from datetime import timedelta
@@ -9,17 +9,19 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.access import EVERYTHING
-from accounting.domain.billing.charge import charge_of
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import to_ms
-from accounting.models import UnitPrice
-from scheduler_view.domain.waits.world.world import read_world
-from scheduler_view.models import KeptNode, ObservationRun, WasteFinding
-from scheduler_view.observation.waits.observe_waits import store_waits
-from scheduler_view.queries.waste.rows import waste_report
-from scheduler_view.waste.compute import compute_due
-from tests.integration.scheduler_view.waste.fleet import (
+from accounting.access.scope import EVERYTHING
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import to_ms
+from accounting.prices.models.price import UnitPrice
+from accounting.prices.rules.charge import charge_of
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.queues.models.memory import KeptNode
+from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.savings.models import WasteFinding
+from scheduler_view.savings.reads.rows import waste_report
+from scheduler_view.savings.tasks.compute import compute_due
+from scheduler_view.waits.rules.world.world import read_world
+from tests.integration.savings.fleet import (
     HOUR,
     MODEL,
     START,
@@ -27,9 +29,15 @@ from tests.integration.scheduler_view.waste.fleet import (
     make_fleet,
     sample,
 )
-from tests.integration.scheduler_view.waste.test_compute import DAY
-from tests.unit.scheduler_view.domain.queues.test_kept_nodes import budget, web
-from tests.unit.scheduler_view.domain.waits.worlds import node, pod
+from tests.integration.savings.test_compute import DAY
+from tests.unit.queues.test_kept_nodes import (
+    budget,
+    web,
+)
+from tests.unit.waits.worlds import (
+    node,
+    pod,
+)
 
 pytestmark = pytest.mark.django_db
 POOL = f"nvidia.com/gpu {MODEL}"

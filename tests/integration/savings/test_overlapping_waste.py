@@ -1,7 +1,7 @@
 """Findings that overlap others, from the database to rows and recommendations.
 
 Covered: S21, S22, S30, S31, S33, limits by activeDeadlineSeconds, tiers and teams (S23). The rules
-are in `tests/unit/scheduler_view/domain/waste/test_overlapping_by_hand.py`.
+are in `tests/unit/savings/test_overlapping_by_hand.py`.
 """
 
 from datetime import date, datetime, timedelta
@@ -12,42 +12,42 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from accounting.access import EVERYTHING
-from accounting.domain.billing.charge import charge_of
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.models import (
-    Binding,
-    NodeFact,
+from accounting.access.models.organisation import Binding
+from accounting.access.scope import EVERYTHING
+from accounting.core.billing_calendar import DayRange
+from accounting.metering.models.cluster import NodeFact
+from accounting.metering.models.pod import (
     Pod,
     PodAttribution,
     PodHold,
-    UnitPrice,
 )
-from scheduler_view.domain.waste.evidence_wording import evidence_text
-from scheduler_view.models import (
+from accounting.prices.models.price import UnitPrice
+from accounting.prices.rules.charge import charge_of
+from scheduler_view.clusters.models import (
     ObservationRun,
     Preemption,
-    Tier,
-    WaitRecord,
-    WaitStretch,
-    WasteFinding,
 )
-from scheduler_view.queries.waste.recommendations import recommendation_rows
-from scheduler_view.queries.waste.row import WasteRow
-from scheduler_view.queries.waste.rows import waste_report
-from scheduler_view.queries.waste.setting_limits import (
+from scheduler_view.queues.models.memory import WaitStretch
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.quotas.models import Tier
+from scheduler_view.savings.models import WasteFinding
+from scheduler_view.savings.reads.recommendations import recommendation_rows
+from scheduler_view.savings.reads.row import WasteRow
+from scheduler_view.savings.reads.rows import waste_report
+from scheduler_view.savings.reads.setting_limits import (
     LimitsOfDays,
     limits_of_days,
 )
-from scheduler_view.waste.compute import compute_due
-from tests.integration.scheduler_view.waste.fleet import (
+from scheduler_view.savings.rules.evidence_wording import evidence_text
+from scheduler_view.savings.tasks.compute import compute_due
+from tests.integration.savings.fleet import (
     HOUR,
     MODEL,
     START,
     Fleet,
     make_fleet,
 )
-from tests.integration.scheduler_view.waste.test_compute import DAY
+from tests.integration.savings.test_compute import DAY
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)

@@ -1,6 +1,6 @@
 """Recommendations: savings from stored findings, decisions, measured savings, draft quotas.
 
-Sums are in `tests/unit/scheduler_view/domain/waste/test_recommend.py`; who may open what:
+Sums are in `tests/unit/savings/test_recommend.py`; who may open what:
 `tests/integration/access`. Not over REST: decisions.
 """
 
@@ -14,34 +14,39 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.interval import to_ms
-from accounting.models import (
-    Cluster,
+from accounting.access.models.organisation import (
     Membership,
     Person,
+)
+from accounting.access.reads.billing_settings import (
+    billing_remembered,
+    midnight,
+)
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import to_ms
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import (
     Pod,
     PodHold,
     Workload,
 )
-from accounting.rating.billing_settings import billing_remembered, midnight
-from scheduler_view.models import (
-    ChangeSet,
-    QuotaTarget,
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.savings.models import (
     RecommendationDecision,
     WasteDay,
     WasteFinding,
 )
-from scheduler_view.queries.waste.recommendation_row import RecommendationRow
-from scheduler_view.queries.waste.recommendations import recommendation_rows
+from scheduler_view.savings.reads.recommendation_row import RecommendationRow
+from scheduler_view.savings.reads.recommendations import recommendation_rows
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.waste.fleet import (
+from tests.integration.savings.fleet import (
     HOUR,
     START,
     Fleet,
     make_fleet,
 )
-from tests.integration.scheduler_view.waste.test_pages import text
+from tests.integration.savings.test_pages import text
 
 pytestmark = pytest.mark.django_db
 LAST = date(2026, 11, 3)

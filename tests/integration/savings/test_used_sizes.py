@@ -9,8 +9,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from scheduler_view.queries.waste.used_sizes import used_sizes
-from tests.integration.scheduler_view.waste.fleet import HOUR, START, make_fleet
+from scheduler_view.savings.reads.used_sizes import used_sizes
+from tests.integration.savings.fleet import (
+    HOUR,
+    START,
+    make_fleet,
+)
 
 pytestmark = pytest.mark.django_db
 

@@ -14,26 +14,30 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.access import Scope
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.rounding import split_money
-from accounting.models import (
-    BillingPeriod,
-    ChargeLine,
-    Entry,
-    Team,
-    UsageHour,
-    Workload,
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import STATES
+from accounting.core.rounding import split_money
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.pod import Workload
+from accounting.metering.models.usage import UsageHour
+from accounting.months.models.charge import ChargeLine
+from accounting.months.models.entry import Entry
+from accounting.months.models.period import BillingPeriod
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from accounting.usage.reads.ranking import (
+    largest,
+    moved_most,
 )
-from accounting.queries.selection import Selection
-from accounting.queries.usage.ranking import largest, moved_most
-from accounting.queries.usage.usage import usage_rows
+from accounting.usage.reads.usage import usage_rows
 from tests.euros import number
-from tests.integration.accounting.rating.books import WINDOW, Books
-from tests.integration.accounting.support import report
+from tests.integration.metering.support import report
+from tests.integration.prices.books import (
+    WINDOW,
+    Books,
+)
 
 HOUR = timedelta(hours=1)
 OCTOBER, NOVEMBER = "2026-10", "2026-11"

@@ -14,13 +14,21 @@ import time_machine
 from django.db import connection
 from django.test import Client
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import to_ms
-from accounting.models import Cluster, Gpu, IngestWindow, KubeJob
-from accounting.queries.selection import Selection
-from accounting.queries.usage.usage import usage_rows, usage_total
-from accounting.templatetags import units
+from accounting.access.scope import EVERYTHING
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import to_ms
+from accounting.kit.reads.selection import Selection
+from accounting.kit.tags import units
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+)
+from accounting.metering.models.evidence import KubeJob
+from accounting.metering.models.ledger import IngestWindow
+from accounting.usage.reads.usage import (
+    usage_rows,
+    usage_total,
+)
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import ZONE, Story

@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.models import Billing
-from tests.integration.accounting.rating.books import WINDOW_MS, Books
-from tests.integration.accounting.support import report
+from accounting.access.models.organisation import Billing
+from tests.integration.metering.support import report
+from tests.integration.prices.books import (
+    WINDOW_MS,
+    Books,
+)
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -156,7 +159,7 @@ def test_a_new_time_zone_counts_from_the_next_month_and_no_time_is_lost(
 ) -> None:
     """Days stay in order and whole; every range of days holds what its days hold."""
     now = datetime(2026, 10, 20, 15, tzinfo=UTC)
-    monkeypatch.setattr("accounting.configuration.apply.database_now", lambda: now)
+    monkeypatch.setattr("accounting.setup.tasks.apply.database_now", lambda: now)
     books.configure(set_up(old))
     books.configure(set_up(new))
     start = datetime(2026, 10, 30, 12, tzinfo=UTC)
@@ -180,7 +183,7 @@ def test_a_month_ends_as_it_began(
 ) -> None:
     """The old zone's month is whole: the change begins where both have come to the next."""
     now = datetime(2026, 12, 31, 23, 59, tzinfo=UTC)
-    monkeypatch.setattr("accounting.configuration.apply.database_now", lambda: now)
+    monkeypatch.setattr("accounting.setup.tasks.apply.database_now", lambda: now)
     for zone, start in (
         ("Asia/Kolkata", datetime(2027, 1, 1, tzinfo=UTC)),  # not at 18:30 before it
         ("America/New_York", datetime(2027, 1, 1, 5, tzinfo=UTC)),

@@ -9,14 +9,25 @@ from itertools import permutations
 import pytest
 from django.db import connection
 
-from accounting.booking.close import close_period
-from accounting.domain.inventory.families import family_of
-from accounting.ingest.evidence.workloads import resolve_pods
-from accounting.ingest.facts.family_days import move_families
-from accounting.models import ChargeLine, Cluster, Namespace, Owner, Pod, Workload
-from tests.integration.accounting.rating.books import HOUR_MS, TEN, Books
-from tests.integration.accounting.support import report
-from tests.unit.accounting.domain.inventory.test_families import EXAMPLES
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import (
+    Namespace,
+    Owner,
+    Pod,
+    Workload,
+)
+from accounting.metering.rules.inventory.families import family_of
+from accounting.metering.tasks.evidence.workloads import resolve_pods
+from accounting.months.models.charge import ChargeLine
+from accounting.months.tasks.close import close_period
+from accounting.usage.tasks.family_days import move_families
+from tests.integration.metering.support import report
+from tests.integration.prices.books import (
+    HOUR_MS,
+    TEN,
+    Books,
+)
+from tests.unit.metering.inventory.test_families import EXAMPLES
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

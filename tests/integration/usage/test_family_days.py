@@ -6,16 +6,33 @@ from datetime import timedelta
 import pytest
 from django.db import connection, transaction
 
-from accounting.actions.bindings import add_binding
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.ingest.facts.family_days import move_families
-from accounting.models import Binding, Cluster, Pod, Team, Workload
-from accounting.queries.audit.invariant import Check
-from accounting.queries.audit.sum_checks import FAMILY_CHECK, LINES_CHECK
-from tests.integration.accounting.rating.books import TEN, Books
-from tests.integration.accounting.rating.test_families import SET_UP, label
-from tests.integration.accounting.support import run
+from accounting.access.models.organisation import (
+    Binding,
+    Team,
+)
+from accounting.kit.reads.invariant import Check
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import (
+    Pod,
+    Workload,
+)
+from accounting.months.reads.audit.sum_checks import (
+    FAMILY_CHECK,
+    LINES_CHECK,
+)
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
+from accounting.organization.actions.bindings import add_binding
+from accounting.usage.tasks.family_days import move_families
+from tests.integration.metering.support import run
+from tests.integration.prices.books import (
+    TEN,
+    Books,
+)
+from tests.integration.usage.test_families import (
+    SET_UP,
+    label,
+)
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SAME = (

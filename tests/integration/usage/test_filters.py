@@ -13,12 +13,12 @@ import pytest
 import time_machine
 from django.test import Client
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.billing_calendar import preset_range
-from accounting.domain.core.interval import HOUR_MS
-from accounting.queries.selection import Selection
-from accounting.queries.usage.usage import usage_total
-from accounting.templatetags import units
+from accounting.access.scope import EVERYTHING
+from accounting.core.billing_calendar import preset_range
+from accounting.core.interval import HOUR_MS
+from accounting.kit.reads.selection import Selection
+from accounting.kit.tags import units
+from accounting.usage.reads.usage import usage_total
 from tests.euros import number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of

@@ -8,18 +8,23 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from accounting.models import (
+from accounting.access.models.organisation import (
     ApiToken,
     Binding,
-    DirtyHour,
+    Person,
+)
+from accounting.kit.tags.units import gpu_hours
+from accounting.metering.models.ledger import DirtyHour
+from accounting.metering.models.pod import (
     Namespace,
     NamespaceLabels,
-    Person,
-    UnitPrice,
 )
-from accounting.templatetags.units import gpu_hours
-from tests.integration.accounting.views.previewed_price import previewed, save_price
+from accounting.prices.models.price import UnitPrice
 from tests.integration.conftest import SignIn
+from tests.integration.prices.previewed_price import (
+    previewed,
+    save_price,
+)
 from tests.page_html import html_of
 from tests.story import ZONE, Story
 

@@ -6,14 +6,17 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access import Scope
-from accounting.domain.core.interval import Interval
-from accounting.models import Team
-from accounting.queries.data_health.unobserved import held_by_day
-from accounting.queries.selection import Selection
-from accounting.queries.usage.usage import usage_rows
-from tests.integration.accounting.rating.books import TEN, Books
-from tests.integration.accounting.rating.test_families import SET_UP
+from accounting.access.models.organisation import Team
+from accounting.access.scope import Scope
+from accounting.core.interval import Interval
+from accounting.kit.reads.selection import Selection
+from accounting.usage.reads.unobserved import held_by_day
+from accounting.usage.reads.usage import usage_rows
+from tests.integration.prices.books import (
+    TEN,
+    Books,
+)
+from tests.integration.usage.test_families import SET_UP
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 ALL = Scope(None)

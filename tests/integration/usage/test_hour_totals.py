@@ -10,12 +10,20 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.ingest.facts import retention
-from accounting.models import Cluster, IngestWindow
-from accounting.queries.audit.sum_checks import DAY_CHECK, HOUR_CHECK
-from accounting.queries.data_health.freshness import freshness
-from tests.integration.accounting.rating.books import TEN, WINDOW, Books
-from tests.integration.accounting.rating.test_families import SET_UP
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.reads.data_health.freshness import freshness
+from accounting.metering.tasks.facts import retention
+from accounting.months.reads.audit.sum_checks import (
+    DAY_CHECK,
+    HOUR_CHECK,
+)
+from tests.integration.prices.books import (
+    TEN,
+    WINDOW,
+    Books,
+)
+from tests.integration.usage.test_families import SET_UP
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 

@@ -9,10 +9,16 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.ingest.facts import gpu_rollup, partitions
-from accounting.ingest.facts.commit import mark_hours
-from accounting.ingest.facts.rollup import FACTS
-from tests.integration.accounting.rating.books import TEN, WINDOW, WINDOW_MS, Books
+from accounting.metering.tasks.facts import partitions
+from accounting.metering.tasks.facts.commit import mark_hours
+from accounting.metering.tasks.facts.reasons import FACTS
+from accounting.usage.tasks import gpu_rollup
+from tests.integration.prices.books import (
+    TEN,
+    WINDOW,
+    WINDOW_MS,
+    Books,
+)
 
 HOUR = timedelta(hours=1)
 # 18:30 UTC is midnight in Kolkata; a team begins at 13:20, a price at 15:05

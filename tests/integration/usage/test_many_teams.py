@@ -15,9 +15,12 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from accounting.actions.finance.budgets import SetBudget, create_budget
-from accounting.booking.close import close_period
-from accounting.models import Team
+from accounting.access.models.organisation import Team
+from accounting.budgets.actions.budgets import (
+    SetBudget,
+    create_budget,
+)
+from accounting.months.tasks.close import close_period
 from tests.html_tables import Table, amount_in, tables_of, wrong_totals
 from tests.integration.conftest import NOW, SignIn
 from tests.more_teams import add_teams

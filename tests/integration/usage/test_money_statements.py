@@ -10,15 +10,24 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access import Scope
-from accounting.booking.close import close_period
-from accounting.domain.core.interval import Interval
-from accounting.queries.selection import Amounts, Selection
-from accounting.queries.usage.ledger import ledger_rows
-from accounting.queries.usage.ranking import largest, moved_most
-from accounting.queries.usage.usage import usage_rows
-from tests.integration.accounting.rating.books import Books
-from tests.integration.accounting.rating.test_booked_days import OCTOBER, use
+from accounting.access.scope import Scope
+from accounting.core.interval import Interval
+from accounting.kit.reads.selection import (
+    Amounts,
+    Selection,
+)
+from accounting.months.tasks.close import close_period
+from accounting.usage.reads.ledger import ledger_rows
+from accounting.usage.reads.ranking import (
+    largest,
+    moved_most,
+)
+from accounting.usage.reads.usage import usage_rows
+from tests.integration.prices.books import Books
+from tests.integration.usage.test_booked_days import (
+    OCTOBER,
+    use,
+)
 
 LINES = 80
 EVERY = Scope(team_ids=None)

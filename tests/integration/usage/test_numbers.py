@@ -8,13 +8,13 @@ import time_machine
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.billing_calendar import preset_range
-from accounting.models import Team
-from accounting.queries.selection import Selection
-from accounting.queries.usage.ledger import ledger_total
-from accounting.queries.usage.usage import usage_total
-from accounting.templatetags import units
+from accounting.access.models.organisation import Team
+from accounting.access.scope import EVERYTHING
+from accounting.core.billing_calendar import preset_range
+from accounting.kit.reads.selection import Selection
+from accounting.kit.tags import units
+from accounting.usage.reads.ledger import ledger_total
+from accounting.usage.reads.usage import usage_total
 from tests.euros import added, number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of

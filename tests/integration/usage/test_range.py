@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from accounting.actions.finance.prices import set_unit_price
-from accounting.ingest.facts import partitions
-from accounting.models import Cluster, DirtyHour
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import DirtyHour
+from accounting.metering.tasks.facts import partitions
+from accounting.prices.actions.prices import set_unit_price
 from tests.database_copies import connected_to
-from tests.integration.accounting.rating.books import HOUR_MS, TEN, WINDOW_MS, Books
-from tests.integration.accounting.support import report
 from tests.integration.conftest import WriteOnce
+from tests.integration.metering.support import report
+from tests.integration.prices.books import (
+    HOUR_MS,
+    TEN,
+    WINDOW_MS,
+    Books,
+)
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

@@ -10,8 +10,8 @@ from html import escape
 import pytest
 import time_machine
 
-from accounting.models import Source
-from accounting.templatetags import units
+from accounting.kit.tags import units
+from accounting.metering.models.cluster import Source
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 

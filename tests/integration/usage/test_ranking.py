@@ -9,13 +9,26 @@ import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access import EVERYTHING, Scope
-from accounting.domain.core.billing_calendar import preset_range
-from accounting.domain.core.interval import DAY_MS, Interval, to_ms
-from accounting.models import UsageWindow
-from accounting.queries.selection import Selection, stored_period
-from accounting.queries.usage.ranking import largest, moved_most
-from accounting.queries.usage.usage import usage_rows
+from accounting.access.scope import (
+    EVERYTHING,
+    Scope,
+)
+from accounting.core.billing_calendar import preset_range
+from accounting.core.interval import (
+    DAY_MS,
+    Interval,
+    to_ms,
+)
+from accounting.kit.reads.selection import (
+    Selection,
+    stored_period,
+)
+from accounting.metering.models.usage import UsageWindow
+from accounting.usage.reads.ranking import (
+    largest,
+    moved_most,
+)
+from accounting.usage.reads.usage import usage_rows
 from tests.euros import added, number
 from tests.integration.conftest import NOW, SignIn
 from tests.story import ZONE, Story

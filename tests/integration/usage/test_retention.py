@@ -8,17 +8,23 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django import Settings
 
-from accounting.ingest.facts import retention
-from accounting.models import (
+from accounting.metering.models.cluster import (
     Cluster,
     GpuGeometry,
-    IngestWindow,
-    PodHold,
+)
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.models.pod import PodHold
+from accounting.metering.models.usage import (
     UsageDay,
     UsageHour,
     UsageWindow,
 )
-from tests.integration.accounting.rating.books import HOUR_MS, TEN, Books
+from accounting.metering.tasks.facts import retention
+from tests.integration.prices.books import (
+    HOUR_MS,
+    TEN,
+    Books,
+)
 
 DAY = timedelta(days=1)
 SET_UP = """

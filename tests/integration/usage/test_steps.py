@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
-from accounting.models import IngestWindow
-from accounting.templatetags import units
+from accounting.kit.tags import units
+from accounting.metering.models.ledger import IngestWindow
 from tests.euros import number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of

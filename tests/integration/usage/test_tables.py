@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import time_machine
 
-from accounting.domain.core.money import Money
-from accounting.models import Team
+from accounting.access.models.organisation import Team
+from accounting.core.money import Money
 from tests.euros import added, number
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of

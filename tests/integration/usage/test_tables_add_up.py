@@ -16,14 +16,20 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.access import EVERYTHING
-from accounting.actions.finance.entries import add_entry
-from accounting.booking.close import close_period
-from accounting.booking.running import book_running
-from accounting.models import Cluster, DataIssue, Gpu, Statement, Team
-from accounting.queries.data_health.issues import issue_rows
-from accounting.queries.selection import Selection
-from accounting.templatetags import units
+from accounting.access.models.organisation import Team
+from accounting.access.scope import EVERYTHING
+from accounting.kit.reads.selection import Selection
+from accounting.kit.tags import units
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+)
+from accounting.metering.models.ledger import DataIssue
+from accounting.metering.reads.data_health.issues import issue_rows
+from accounting.months.actions.entries import add_entry
+from accounting.months.models.period import Statement
+from accounting.months.tasks.close import close_period
+from accounting.months.tasks.running import book_running
 from tests.html_tables import amount_in, tables_of, wrong_totals
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of

@@ -7,12 +7,22 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.domain.core.interval import to_ms
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.world.world import World, read_world
-from scheduler_view.queries.waits.held_activity import HeldActivity
-from tests.integration.scheduler_view.waste.fleet import HOUR, START, make_fleet
-from tests.unit.scheduler_view.domain.waits.worlds import node, pod
+from accounting.core.interval import to_ms
+from scheduler_view.waits.reads.held_activity import HeldActivity
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.world.world import (
+    World,
+    read_world,
+)
+from tests.integration.savings.fleet import (
+    HOUR,
+    START,
+    make_fleet,
+)
+from tests.unit.waits.worlds import (
+    node,
+    pod,
+)
 
 pytestmark = pytest.mark.django_db
 NOW = START + HOUR

@@ -8,9 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.access import EVERYTHING, Scope
-from accounting.models import PodHold
-from scheduler_view.queries.waits.holder_costs import hourly_costs
+from accounting.access.scope import (
+    EVERYTHING,
+    Scope,
+)
+from accounting.metering.models.pod import PodHold
+from scheduler_view.waits.reads.holder_costs import hourly_costs
 from tests.story import MODELS, Held, Story
 
 pytestmark = pytest.mark.django_db

@@ -6,10 +6,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounting.domain.core.interval import to_instant, to_ms
-from scheduler_view.domain.waits.world.world import read_world
-from scheduler_view.models import ObservationRun
-from scheduler_view.observation.waits.observe_waits import store_waits
+from accounting.core.interval import (
+    to_instant,
+    to_ms,
+)
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.waits.rules.world.world import read_world
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story

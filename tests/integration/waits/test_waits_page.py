@@ -5,12 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from scheduler_view.models import UnitWait, WaitRecord
-from scheduler_view.observation.watch import look_once
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.waits.models import UnitWait
 from tests.control_plane.admin import Admin, class_path
+from tests.integration.changes.office import Office
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.actions.office import Office
-from tests.integration.scheduler_view.views.test_quota_pages import text
+from tests.integration.quotas.test_quota_pages import text
 
 WORDS = "0/12 nodes are available: 12 Insufficient nvidia.com/gpu."
 

@@ -1,6 +1,6 @@
 """Recorded weeks are read from the ledger, replayed, and what-ifs answered by the command.
 
-Not here: the replay (`tests/unit/scheduler_view/domain/simulator/test_replay.py`).
+Not here: the replay (`tests/unit/what_if/test_replay.py`).
 """
 
 import gzip
@@ -16,25 +16,30 @@ from pathlib import Path
 import pytest
 from django.core.management.base import OutputWrapper
 
-from accounting.management.progress import Progress
-from accounting.models import (
+from accounting.access.models.organisation import Team
+from accounting.kit.commands.progress import Progress
+from accounting.metering.models.cluster import (
     Cluster,
     Gpu,
     GpuPresence,
-    Namespace,
     Node,
     NodeFact,
+)
+from accounting.metering.models.pod import (
+    Namespace,
     Pod,
     PodAttribution,
     PodHold,
-    Team,
     Workload,
 )
-from scheduler_view.domain.simulator.recorded import WEEK_MS
-from scheduler_view.management.commands import simulate
-from scheduler_view.models import QuotaTarget, Tier
-from scheduler_view.queries.recorded_weeks import recorded_weeks
-from scheduler_view.simulation.request import TraceSection
+from scheduler_view.quotas.models import (
+    QuotaTarget,
+    Tier,
+)
+from scheduler_view.what_if.commands import simulate
+from scheduler_view.what_if.reads.recorded_weeks import recorded_weeks
+from scheduler_view.what_if.rules.recorded import WEEK_MS
+from scheduler_view.what_if.tasks.request import TraceSection
 from tests.integration.commands.conftest import run
 from tests.integration.faults.support import LONGEST_S, environment, started
 

@@ -1,7 +1,7 @@
 """Which recorded work may run on spot nodes, and what a share of it there comes to (S31, S36).
 
 Not here: the choice of units and the amounts
-(`tests/unit/scheduler_view/domain/simulator/test_spot_share.py`).
+(`tests/unit/what_if/test_spot_share.py`).
 """
 
 import json
@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
-from accounting.models import NodeFact, Workload
-from scheduler_view.models import WaitRecord
-from scheduler_view.queries.recorded_weeks import recorded_weeks
+from accounting.metering.models.cluster import NodeFact
+from accounting.metering.models.pod import Workload
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.what_if.reads.recorded_weeks import recorded_weeks
 from tests.integration.commands.conftest import run
-from tests.integration.scheduler_view.test_recorded_weeks import END, Recorded
+from tests.integration.what_if.test_recorded_weeks import (
+    END,
+    Recorded,
+)
 
 pytestmark = pytest.mark.django_db
 

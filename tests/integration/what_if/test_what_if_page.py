@@ -1,7 +1,7 @@
 """The page of what-ifs: a request, its run in a worker, the answer, refusals, canceling.
 
-Not here: the replay and the ranges (`tests/unit/scheduler_view/domain/simulator`); reading the
-weeks (`tests/integration/scheduler_view/test_recorded_weeks.py`).
+Not here: the replay and the ranges (`tests/unit/what_if`); reading the
+weeks (`tests/integration/what_if/test_recorded_weeks.py`).
 """
 
 import re
@@ -11,15 +11,23 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounting.models import Workload
-from accounting.queries.database_clock import database_now
-from scheduler_view.models import WhatIfRun
-from scheduler_view.simulation import runs
-from scheduler_view.simulation.runs import LEASE, LostRunError, next_run, run
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.pod import Workload
 from scheduler_view.tasks import compute_what_ifs
+from scheduler_view.what_if.models import WhatIfRun
+from scheduler_view.what_if.tasks import runs
+from scheduler_view.what_if.tasks.runs import (
+    LEASE,
+    LostRunError,
+    next_run,
+    run,
+)
 from tests.integration.conftest import SignIn
-from tests.integration.scheduler_view.test_recorded_weeks import MODEL, Recorded
-from tests.integration.scheduler_view.views.test_quota_pages import text
+from tests.integration.quotas.test_quota_pages import text
+from tests.integration.what_if.test_recorded_weeks import (
+    MODEL,
+    Recorded,
+)
 
 pytestmark = pytest.mark.django_db
 

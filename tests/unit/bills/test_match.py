@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from accounting.domain.billing.bills.match import (
+from accounting.bills.rules.match import (
     Directory,
     MachineSpan,
     Match,
@@ -10,7 +10,10 @@ from accounting.domain.billing.bills.match import (
     provider_key,
     resource_key,
 )
-from accounting.domain.billing.bills.words import MATCHED, UNMATCHED
+from accounting.bills.rules.words import (
+    MATCHED,
+    UNMATCHED,
+)
 
 FIRST, LATER = date(2026, 10, 1), date(2026, 10, 5)
 AZURE = "azure:///subscriptions/Sub/resourceGroups/rg/providers/vm/GPU-1"

@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.domain.billing.bills.columns import (
+from accounting.bills.rules.columns import (
     BillColumns,
     BillFileError,
     columns_of,
 )
-from accounting.domain.billing.bills.rows import (
+from accounting.bills.rules.rows import (
     BilledRow,
     RowError,
     RowReader,
@@ -19,7 +19,7 @@ from accounting.domain.billing.bills.rows import (
     instant_ms,
     spread_over,
 )
-from accounting.domain.billing.bills.words import FAULTS
+from accounting.bills.rules.words import FAULTS
 
 HOUR = 3_600_000
 FIRST, SECOND = date(2026, 10, 1), date(2026, 10, 2)

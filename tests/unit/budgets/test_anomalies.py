@@ -6,9 +6,16 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.domain.billing.anomalies import check_day, driver
-from accounting.domain.billing.forecast import MICROS, NotEnoughHistory, units_of
-from accounting.domain.core.billing_calendar import DAY
+from accounting.budgets.rules.anomalies import (
+    check_day,
+    driver,
+)
+from accounting.budgets.rules.forecast import (
+    MICROS,
+    NotEnoughHistory,
+    units_of,
+)
+from accounting.core.billing_calendar import DAY
 from tests import shared_data
 
 DAYS = [date(2026, 6, 1) + n * DAY for n in range(28)]

@@ -2,9 +2,12 @@
 
 import pytest
 
-from accounting.charts.bullets import bullet
-from accounting.charts.burn_down import BurnDown, burn_down
-from accounting.charts.plots import TimeAxis
+from accounting.kit.charts.bullets import bullet
+from accounting.kit.charts.burn_down import (
+    BurnDown,
+    burn_down,
+)
+from accounting.kit.charts.plots import TimeAxis
 
 
 def test_all_marks_are_on_one_scale() -> None:

@@ -6,14 +6,14 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.billing.budgets import (
+from accounting.budgets.rules.budgets import (
     Threshold,
     is_expected,
     pace,
     period_of,
     reached,
 )
-from accounting.domain.core.billing_calendar import DayRange
+from accounting.core.billing_calendar import DayRange
 
 AMOUNT = Decimal(100)
 DAY_1 = date(2026, 11, 1)

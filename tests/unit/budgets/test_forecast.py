@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.billing.forecast import (
+from accounting.budgets.rules.forecast import (
     MICROS,
     Forecast,
     NotEnoughHistory,
@@ -26,9 +26,12 @@ from accounting.domain.billing.forecast import (
     units_of,
     window_to,
 )
-from accounting.domain.core.billing_calendar import DAY, DayRange
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.rounding import half_even
+from accounting.core.billing_calendar import (
+    DAY,
+    DayRange,
+)
+from accounting.core.interval import HOUR_MS
+from accounting.core.rounding import half_even
 from tests import shared_data
 
 JUNE = DayRange(date(2026, 6, 1), date(2026, 7, 1))

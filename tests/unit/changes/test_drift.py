@@ -2,11 +2,19 @@
 
 from typing import Any
 
-from scheduler_view.domain.drift import DriftStatus, standing_of
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.objects.manifest import MANAGER, OWNER, OWNER_LABEL, QUOTA
-from scheduler_view.domain.objects.stored_manifest import kept
+from scheduler_view.changes.rules.drift import (
+    DriftStatus,
+    standing_of,
+)
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.manifest import (
+    MANAGER,
+    OWNER,
+    OWNER_LABEL,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.stored_manifest import kept
 
 GPU = "requests.nvidia.com/gpu"
 KEY = ObjectKey(QUOTA, "team-a", "gpu-ledger")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from scheduler_view.domain.plan.effects import (
+from scheduler_view.changes.rules.effects import (
     ClassFacts,
     QuotaFacts,
     ResourceFacts,
@@ -11,8 +11,12 @@ from scheduler_view.domain.plan.effects import (
     quota_effects,
     resource_effect,
 )
-from scheduler_view.domain.quotas.spend import UnitRates
-from scheduler_view.domain.wording import listed, units, whose
+from scheduler_view.clusters.rules.wording import (
+    listed,
+    units,
+    whose,
+)
+from scheduler_view.quotas.rules.spend import UnitRates
 
 SEARCH = QuotaFacts(
     team="search",

@@ -4,11 +4,20 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.plan.edit import Edit, QuotaEdit, TierEdit
-from scheduler_view.domain.plan.headline import Move, move_of, summary, title
-from scheduler_view.domain.plan.steps import Action
-from scheduler_view.domain.quotas.split import SplitRule
-from scheduler_view.domain.tiers.tier import TierSpec
+from scheduler_view.changes.rules.edit import (
+    Edit,
+    QuotaEdit,
+    TierEdit,
+)
+from scheduler_view.changes.rules.headline import (
+    Move,
+    move_of,
+    summary,
+    title,
+)
+from scheduler_view.changes.rules.steps import Action
+from scheduler_view.quotas.rules.split import SplitRule
+from scheduler_view.quotas.rules.tiers.tier import TierSpec
 
 RESOURCE = "nvidia.com/gpu"
 NAMES = {"forecast": "Forecasting", "vision": "Vision"}

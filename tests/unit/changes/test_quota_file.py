@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler_view.domain.plan.quota_file import (
+from scheduler_view.changes.rules.quota_file import (
     MOST_FAULTS,
     QuotaFileError,
     read_quota_file,

@@ -6,16 +6,7 @@ Left out: what the API server answers; that is shown on a real one.
 from copy import deepcopy
 from typing import Any
 
-from scheduler_view.domain.objects.desired import (
-    DesiredQuota,
-    ObjectKey,
-    class_key_of,
-    desired_class,
-    desired_quotas,
-    quota_key_of,
-)
-from scheduler_view.domain.objects.manifest import Manifest, git_owner, pin_of
-from scheduler_view.domain.plan.steps import (
+from scheduler_view.changes.rules.steps import (
     Action,
     DesiredObject,
     Observed,
@@ -24,9 +15,31 @@ from scheduler_view.domain.plan.steps import (
     matches,
     plan_steps,
 )
-from scheduler_view.domain.plan.warnings import namespace_warnings, object_warnings
-from scheduler_view.domain.tiers.tier import TierSpec, TierState
-from tests.unit.scheduler_view.domain.examples import priority_class, quota
+from scheduler_view.changes.rules.warnings import (
+    namespace_warnings,
+    object_warnings,
+)
+from scheduler_view.clusters.rules.manifest import (
+    Manifest,
+    git_owner,
+    pin_of,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.quotas.rules.desired import (
+    DesiredQuota,
+    class_key_of,
+    desired_class,
+    desired_quotas,
+    quota_key_of,
+)
+from scheduler_view.quotas.rules.tiers.tier import (
+    TierSpec,
+    TierState,
+)
+from tests.unit.quotas.examples import (
+    priority_class,
+    quota,
+)
 
 GPU = "requests.nvidia.com/gpu"
 VISION = quota_key_of("vision", "")

@@ -1,6 +1,6 @@
 """Warnings as a change's page lists them: what holds for many namespaces is one line."""
 
-from scheduler_view.views.change_sets.changes import warning_texts
+from scheduler_view.changes.pages.changes import warning_texts
 
 
 def warning(text: str, about: str) -> dict[str, str]:

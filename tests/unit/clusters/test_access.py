@@ -4,9 +4,13 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.cluster.access import AccessRole, access_of, is_configured
-from scheduler_view.cluster.client import connect
-from scheduler_view.cluster.errors import NotConfigured
+from scheduler_view.clusters.client.access import (
+    AccessRole,
+    access_of,
+    is_configured,
+)
+from scheduler_view.clusters.client.client import connect
+from scheduler_view.clusters.client.errors import NotConfigured
 
 SERVER = {"server": "https://api.example:6443", "token_file": "/run/token"}
 

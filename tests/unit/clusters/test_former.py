@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from scheduler_view.domain.objects.former import (
+from scheduler_view.clusters.rules.former import (
     NO_MANAGERS,
     Former,
     as_stored,

@@ -1,7 +1,7 @@
 """Objects of others whose fields have wrong types: what is wrong is named, all else is read.
 
 Complete objects of each kind, with random parts replaced, go through every reader of them.
-Not here: pages (`integration/scheduler_view/views/test_limits_page.py`).
+Not here: pages (`integration/quotas/test_limits_page.py`).
 """
 
 import json
@@ -13,23 +13,45 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scheduler_view.cluster.live import LiveObject, live_object
-from scheduler_view.domain.drift import standing_of
-from scheduler_view.domain.limits.lending import lending, waiting_text
-from scheduler_view.domain.limits.maker import maker_of
-from scheduler_view.domain.limits.queue_node import in_order, roots
-from scheduler_view.domain.limits.queue_readers import queue_nodes
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.objects.difference import live_fields
-from scheduler_view.domain.objects.manifest import appliers, git_owner, pin_of
-from scheduler_view.domain.objects.resource_claims import given as allocations
-from scheduler_view.domain.objects.stored_manifest import kept
-from scheduler_view.domain.quotas.limit_range import predict, ranged_resources
-from scheduler_view.domain.schedulers import QUEUE_FIELDS, QUEUE_OBJECTS
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.node_notes import notes_of_cluster
-from scheduler_view.domain.waits.world.world import read_world
-from tests.unit.scheduler_view.domain.waits.worlds import GPU, NOW_MS
+from scheduler_view.changes.rules.drift import standing_of
+from scheduler_view.clusters.client.live import (
+    LiveObject,
+    live_object,
+)
+from scheduler_view.clusters.rules.difference import live_fields
+from scheduler_view.clusters.rules.manifest import (
+    appliers,
+    git_owner,
+    pin_of,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.resource_claims import given as allocations
+from scheduler_view.clusters.rules.schedulers import (
+    QUEUE_FIELDS,
+    QUEUE_OBJECTS,
+)
+from scheduler_view.clusters.rules.stored_manifest import kept
+from scheduler_view.quotas.rules.limit_range import (
+    predict,
+    ranged_resources,
+)
+from scheduler_view.quotas.rules.limits.lending import (
+    lending,
+    waiting_text,
+)
+from scheduler_view.quotas.rules.limits.maker import maker_of
+from scheduler_view.quotas.rules.limits.queue_node import (
+    in_order,
+    roots,
+)
+from scheduler_view.quotas.rules.limits.queue_readers import queue_nodes
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.node_notes import notes_of_cluster
+from scheduler_view.waits.rules.world.world import read_world
+from tests.unit.waits.worlds import (
+    GPU,
+    NOW_MS,
+)
 
 AT = "2026-11-20T07:00:00Z"
 AMOUNTS = {GPU: "4", "cpu": "8"}

@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.core.arrays import (
+from accounting.core.arrays import (
     cut_at_windows,
     group_starts,
     joined_arrays,
     ranges,
     sums_before,
 )
-from accounting.domain.core.interval import Interval
+from accounting.core.interval import Interval
 
 SMALL = st.integers(0, 12)
 

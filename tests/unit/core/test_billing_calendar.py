@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.core.billing_calendar import (
+from accounting.core.billing_calendar import (
     COMPARISONS,
     PRESETS,
     DayRange,

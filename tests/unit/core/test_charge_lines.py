@@ -1,7 +1,7 @@
 """Texts and ids of lines, and the hash of a close, by hand (money.md M9, M12, M29).
 
 The two lines and the hash are those of golden case 09 of the money rules. Not here: the same texts
-in SQL (`tests/integration/accounting/booking/test_sql_twins.py`).
+in SQL (`tests/integration/months/test_sql_twins.py`).
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from accounting.domain.billing.charge_lines import (
+from accounting.core.charge_lines import (
     CloseHeader,
     Line,
     close_hash,

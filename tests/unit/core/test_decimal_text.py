@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.domain.core.decimal_text import plain
+from accounting.core.decimal_text import plain
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.reports.efficiency import (
+from accounting.core.efficiency import (
     NO_TIME,
     StateTimes,
     sum_times,
     times_of,
 )
 
-ROOT = Path(__file__).resolve().parents[5]
-HOME = Path("accounting/domain/reports/efficiency.py")
+ROOT = Path(__file__).resolve().parents[3]
+HOME = Path("accounting/core/efficiency.py")
 MS = st.integers(0, 10**15)
 TIMES = st.builds(StateTimes, MS, MS, MS)
 
@@ -87,7 +87,7 @@ def test_the_scan_sees_sums_of_names_fields_and_keys() -> None:
 def test_no_other_module_computes_them() -> None:
     others = {
         HOME,
-        Path("accounting/domain/core/ledger_line.py"),  # all seven states of a line
+        Path("accounting/core/ledger_line.py"),  # all seven states of a line
     }
     found = {
         path.relative_to(ROOT)

@@ -1,6 +1,10 @@
 """Columns of files: the types of FOCUS, and the digits of decimals (money.md M45)."""
 
-from accounting.domain.core.file_columns import CellType, FileColumn, decimal_column
+from accounting.core.file_columns import (
+    CellType,
+    FileColumn,
+    decimal_column,
+)
 
 
 def test_a_decimal_column_has_38_digits() -> None:

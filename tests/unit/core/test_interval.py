@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from accounting.domain.core.interval import (
+from accounting.core.interval import (
     HOUR_MS,
     Interval,
     hour_periods,

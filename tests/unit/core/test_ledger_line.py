@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from accounting.domain.core.ledger_line import (
+from accounting.core.ledger_line import (
     LINE,
     STATES,
     LedgerLine,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.core.money import (
+from accounting.core.money import (
     NOTHING,
     CurrencyError,
     Money,
@@ -16,7 +16,7 @@ from accounting.domain.core.money import (
     split_list,
     sum_money,
 )
-from accounting.domain.core.rounding import split_money
+from accounting.core.rounding import split_money
 from tests.euros import eur
 
 YEN = Money(Decimal(100), "JPY")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from accounting.domain.core.read_once import (
+from accounting.core.read_once import (
     read_once,
     read_together,
     reading,

@@ -1,14 +1,14 @@
 """A cache that keeps what the last rounds used.
 
 Aspects: its bound, what it keeps, that a round keeps its own keys, and other threads. Not here:
-what is cached (`test_samples.py`, `tests/integration/accounting/sources/test_buffer_caches.py`).
+what is cached (`test_samples.py`, `tests/integration/metering/sources/test_buffer_caches.py`).
 """
 
 from collections.abc import Callable
 
 import pytest
 
-from accounting.domain.core.recent import Recent
+from accounting.core.recent import Recent
 
 
 def used(cache: Recent[int, str], keys: range) -> int:

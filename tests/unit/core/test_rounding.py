@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.core.rounding import half_even, largest_remainder, split_money
+from accounting.core.rounding import (
+    half_even,
+    largest_remainder,
+    split_money,
+)
 
 
 def test_the_largest_remainders_get_what_is_missing() -> None:

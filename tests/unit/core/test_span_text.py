@@ -1,13 +1,13 @@
 """Lengths of time in words.
 
-Not here: the messages that use them (`tests/integration/accounting/booking/test_checks.py`).
+Not here: the messages that use them (`tests/integration/months/test_checks.py`).
 """
 
 from decimal import Decimal
 
 import pytest
 
-from accounting.domain.core.span_text import hours_in_words
+from accounting.core.span_text import hours_in_words
 
 
 @pytest.mark.parametrize(

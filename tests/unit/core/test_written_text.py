@@ -2,7 +2,10 @@
 
 import pytest
 
-from accounting.domain.core.written_text import glob_fault, hidden_fault
+from accounting.core.written_text import (
+    glob_fault,
+    hidden_fault,
+)
 
 
 @pytest.mark.parametrize(

@@ -137,9 +137,7 @@ def test_what_a_readme_names_exists(package: str) -> None:
 
 def test_packages_are_found() -> None:
     found = packages()
-    assert {"portal/demo", "accounting/domain/core", "scheduler_view/models"} <= {
-        *found
-    }
+    assert {"portal/demo", "accounting/core", "scheduler_view/queues"} <= {*found}
     assert not any(name.endswith(("migrations", "commands")) for name in found)
 
 
@@ -153,19 +151,19 @@ def test_packages_are_found() -> None:
         "Call `interval.no_such_function`.",
         "Call `no_such_module.union`.",
         "Above `accounting.no_such_package`.",
-        "[N1](../../../docs/no_such_page.md#n1)",
-        "[N1](../../../docs/rules.md#n99)",
+        "[N1](../../docs/no_such_page.md#n1)",
+        "[N1](../../docs/rules.md#n99)",
     ],
 )
 def test_what_does_not_exist_is_found(text: str) -> None:
-    assert len(faults(ROOT / "accounting/domain/core", text)) >= 1
+    assert len(faults(ROOT / "accounting/core", text)) >= 1
 
 
 def test_what_exists_is_not_a_fault() -> None:
     text = """
 | `interval.py` `rounding.py` | `interval.union`, `rounding.half_even`, `interval.WINDOW_MS` |
 | `__init__.py` | `/healthz`, `manage.py report`, `nvidia.com/gpu`, `[start, end)` |
-Below `accounting.domain.samples`; see `accounting/ingest/` and [N1](../../../docs/rules.md#n1),
-[decisions](../../../docs/decisions), [a site](https://example.org/page).
+Below `accounting.metering.rules`; see `accounting/metering/tasks/` and
+[N1](../../docs/rules.md#n1), [decisions](../../docs/decisions), [a site](https://example.org/page).
 """
-    assert faults(ROOT / "accounting/domain/core", text) == []
+    assert faults(ROOT / "accounting/core", text) == []

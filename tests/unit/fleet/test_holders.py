@@ -2,10 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 
-from accounting.charts.plots import NAMED_SERIES
-from accounting.queries.gpus.timeline import HeldStretch
-from accounting.queries.teams.teams import TeamRef
-from accounting.views.gpus.holders import by_team, few, named_teams
+from accounting.access.reads.teams import TeamRef
+from accounting.fleet.pages.holders import (
+    by_team,
+    few,
+    named_teams,
+)
+from accounting.fleet.reads.timeline import HeldStretch
+from accounting.kit.charts.plots import NAMED_SERIES
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 WINDOW = timedelta(minutes=5)

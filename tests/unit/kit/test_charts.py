@@ -10,12 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.charts import bars, grids, plots
-from accounting.charts.plots import PlotSeries, TimeAxis
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.reports.efficiency import StateTimes
-from accounting.domain.reports.hour_of_week import WeekHour
-from accounting.web import shapes
+from accounting.core.efficiency import StateTimes
+from accounting.core.ledger_line import STATES
+from accounting.kit.charts import (
+    bars,
+    grids,
+    plots,
+)
+from accounting.kit.charts.plots import (
+    PlotSeries,
+    TimeAxis,
+)
+from accounting.usage.pages import shapes
+from accounting.usage.rules.hour_of_week import WeekHour
 
 DAYS = TimeAxis(
     labels=("Sun 1 Nov 2026", "Mon 2 Nov 2026", "Tue 3 Nov 2026"),
@@ -216,4 +223,4 @@ def test_the_look_of_a_state_is_drawn_in_one_place() -> None:
         if path.suffix in {".html", ".py"} and "url(#hatch-" in path.read_text()
     }
     logo = "templates/components/mark.html"  # pages of failures load no tags
-    assert drawn == {"accounting/templatetags/components.py", logo}
+    assert drawn == {"accounting/kit/tags/components.py", logo}

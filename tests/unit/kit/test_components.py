@@ -1,7 +1,11 @@
 """Parts of pages that are made in Python because they have many elements: all text is escaped."""
 
-from accounting.charts.grids import DARK, FREE, GridCell
-from accounting.templatetags.components import (
+from accounting.kit.charts.grids import (
+    DARK,
+    FREE,
+    GridCell,
+)
+from accounting.kit.tags.components import (
     menu_links,
     options,
     table_rows,

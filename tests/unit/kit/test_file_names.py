@@ -2,7 +2,11 @@
 
 import pytest
 
-from accounting.queries.file_names import LONGEST, file_name, period_part
+from accounting.kit.reads.file_names import (
+    LONGEST,
+    file_name,
+    period_part,
+)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from rest_framework.exceptions import ErrorDetail
 
 from accounting.kit.inputs import body, reason, value
 from accounting.kit.outcomes import RefusalCode, Refused
-from accounting.resources.forms import form_of
-from accounting.serializers.declared import body_of
+from accounting.kit.resources.forms import form_of
+from accounting.kit.serializers.declared import body_of
 
 
 class Size(StrEnum):

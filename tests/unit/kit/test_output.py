@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management.base import OutputWrapper
 
-from accounting.management.output import write_rows
+from accounting.kit.commands.output import write_rows
 
 MIB = 1 << 20
 

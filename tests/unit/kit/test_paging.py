@@ -1,6 +1,6 @@
 """One page of a long list."""
 
-from accounting.web.paging import paged
+from accounting.kit.pages.paging import paged
 
 
 def test_only_the_lines_of_the_page_are_drawn() -> None:

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from accounting.parsers import BodyError, StrictJsonParser
+from accounting.kit.parsers import (
+    BodyError,
+    StrictJsonParser,
+)
 
 
 def parsed(body: bytes | str) -> Any:

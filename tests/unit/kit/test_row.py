@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework import serializers
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.rounding import half_even
-from accounting.kit.texts import gpu_hours, instant
-from accounting.serializers.row import (
+from accounting.core.interval import HOUR_MS
+from accounting.core.rounding import half_even
+from accounting.kit.serializers.row import (
     GpuHoursField,
     MoneyField,
     NumberField,
     RowSerializer,
     TextOrNullField,
 )
+from accounting.kit.texts import gpu_hours, instant
 
 
 @dataclass(frozen=True, slots=True)

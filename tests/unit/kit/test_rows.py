@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import pytest
 from rest_framework import serializers
 
-from accounting.domain.core.interval import HOUR_MS
+from accounting.core.interval import HOUR_MS
 from accounting.kit import texts
 from accounting.kit.rows import (
     GpuHours,
@@ -21,7 +21,10 @@ from accounting.kit.rows import (
     listed,
     member,
 )
-from accounting.serializers.declared import item_serializer_of, serializer_of
+from accounting.kit.serializers.declared import (
+    item_serializer_of,
+    serializer_of,
+)
 
 
 class Color(Enum):

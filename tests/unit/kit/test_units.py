@@ -11,10 +11,18 @@ from babel.numbers import format_currency, format_decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.money_text import LOCALE, MINUS, amount_text, number_text
-from accounting.domain.reports.comparison import change
-from accounting.templatetags import pages, units
+from accounting.core.billing_calendar import DayRange
+from accounting.core.money_text import (
+    LOCALE,
+    MINUS,
+    amount_text,
+    number_text,
+)
+from accounting.kit.tags import (
+    pages,
+    units,
+)
+from accounting.usage.rules.comparison import change
 
 
 def test_a_quoted_sentence_has_one_stop() -> None:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from accounting.domain.holds.gpu_presence import derive_presences
-from accounting.domain.holds.presence_record import PresenceRecord
-from accounting.domain.inventory.kube_state.visibility import kube_state
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.holds.gpu_presence import derive_presences
+from accounting.metering.rules.holds.presence_record import PresenceRecord
+from accounting.metering.rules.inventory.kube_state.visibility import kube_state
+from accounting.metering.rules.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
@@ -13,7 +13,7 @@ from accounting.domain.inventory.records import (
     ScrapeLocation,
     ScraperRecord,
 )
-from accounting.domain.samples.series import ScraperIdentity
+from accounting.metering.rules.samples.series import ScraperIdentity
 
 KSM, DCGM = ScraperIdentity("ksm"), ScraperIdentity("dcgm")
 STEP = 30

@@ -4,11 +4,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge.operations import ChangedRecords
-from accounting.domain.inventory.merge.samples import observe
-from accounting.domain.inventory.records import Inventory, PodRecord
-from accounting.domain.samples.series import Reading, ScraperIdentity, Series
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.merge.operations import ChangedRecords
+from accounting.metering.rules.inventory.merge.samples import observe
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    PodRecord,
+)
+from accounting.metering.rules.samples.series import (
+    Reading,
+    ScraperIdentity,
+    Series,
+)
 
 KSM, OTHER = ScraperIdentity("ksm", "one"), ScraperIdentity("ksm", "two")
 WHOLE = Interval(0, 600_000)

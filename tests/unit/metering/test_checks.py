@@ -4,10 +4,10 @@ import ast
 from pathlib import Path
 from typing import get_args
 
-from accounting.ingest.data_issues.checks import CHECKS
-from accounting.ingest.data_issues.events import Event
+from accounting.metering.tasks.data_issues.checks import CHECKS
+from accounting.metering.tasks.data_issues.events import Event
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def makes_issues(text: str) -> bool:
@@ -31,7 +31,7 @@ def test_ingestion_makes_issues_in_checks_only() -> None:
     assert makes_issues("found = Issue('a', 'b', 'c', 0, 1)")
     found = {
         path.parent.name
-        for path in (ROOT / "accounting" / "ingest").rglob("*.py")
+        for path in (ROOT / "accounting/metering/tasks").rglob("*.py")
         if makes_issues(path.read_text())
     }
     assert found == {"data_issues"}

@@ -4,9 +4,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity, Series
-from tests.unit.accounting.domain.fleet import ms
+from accounting.core.interval import Interval
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    PodName,
+    ScraperIdentity,
+    Series,
+)
+from tests.unit.metering.fleet import ms
 
 WINDOW = Interval(ms(0), ms(300))
 ONE, TWO = ScraperIdentity("a", "one"), ScraperIdentity("b", "two")

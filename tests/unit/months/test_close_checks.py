@@ -1,6 +1,6 @@
 """What blocks a close, from which value on, and how long an override holds (money.md M27).
 
-Not here: how the values are found (`tests/integration/accounting/booking/test_checks.py`).
+Not here: how the values are found (`tests/integration/months/test_checks.py`).
 """
 
 from dataclasses import replace
@@ -9,8 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.domain.billing import close_checks
-from accounting.domain.billing.close_checks import (
+from accounting.months.rules import close_checks
+from accounting.months.rules.close_checks import (
     REASON_LENGTHS,
     RULES,
     Cause,

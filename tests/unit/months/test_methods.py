@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting.domain.billing.methods import (
+from accounting.months.rules.methods import (
     DEFAULT_METHOD,
     METHODS,
     Base,

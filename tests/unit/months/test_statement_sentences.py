@@ -1,7 +1,7 @@
 """A statement explains its method, whichever it is (money.md M22, M23)."""
 
-from accounting.domain.billing.methods import METHODS
-from accounting.queries.finance.months.method_text import method_sentences
+from accounting.months.reads.method_text import method_sentences
+from accounting.months.rules.methods import METHODS
 
 
 def test_every_method_has_its_five_sentences() -> None:

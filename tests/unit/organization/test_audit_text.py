@@ -3,14 +3,20 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from accounting.queries.audit.entries import AuditRow, kinds
-from accounting.views.audit_text import (
+from accounting.organization.pages.audit_text import (
     Names,
     group_of,
     grouped,
     line_of,
 )
-from accounting.views.audit_words import KINDS, kind_label
+from accounting.organization.pages.audit_words import (
+    KINDS,
+    kind_label,
+)
+from accounting.organization.reads.audit_entries import (
+    AuditRow,
+    kinds,
+)
 
 NAMES = Names({3: "Vision"}, {7: "luis"}, {1: "north"})
 AT = datetime(2026, 11, 22, 9, tzinfo=UTC)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.interval import HOUR_MS
+from accounting.core.interval import HOUR_MS
 from portal.env import (
     ConfigurationError,
     database_settings,
@@ -14,7 +14,7 @@ from portal.env import (
     static_root,
 )
 from portal.secret_key import secret_key
-from scheduler_view.domain.waste.duration import duration_limits
+from scheduler_view.savings.rules.duration import duration_limits
 
 SECRET = "correct horse battery staple correct horse"
 NAMES = (

@@ -6,7 +6,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.billing.charge import (
+from accounting.prices.rules.charge import (
     charge_of,
     difference_of,
     price_amounts,

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.domain.billing.conversion import conversion_of
+from accounting.prices.rules.conversion import conversion_of
 
 
 @dataclass

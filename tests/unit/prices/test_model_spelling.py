@@ -4,7 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.domain.billing.model_spelling import Spelling, words_of
+from accounting.prices.rules.model_spelling import (
+    Spelling,
+    words_of,
+)
 
 KNOWN = (
     "NVIDIA-A100-SXM4-40GB",

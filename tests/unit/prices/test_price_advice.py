@@ -2,8 +2,11 @@
 
 import pytest
 
-from accounting.domain.billing.model_spelling import Spelling
-from accounting.domain.billing.price_advice import date_advice, plain_number
+from accounting.prices.rules.model_spelling import Spelling
+from accounting.prices.rules.price_advice import (
+    date_advice,
+    plain_number,
+)
 
 
 @pytest.mark.parametrize(

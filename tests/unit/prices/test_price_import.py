@@ -5,10 +5,17 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.domain.billing.model_spelling import Spelling
-from accounting.domain.billing.price_file import columns_of, rows_of
-from accounting.domain.billing.price_import import WORDS, Booked, judge
-from accounting.domain.billing.price_offers import (
+from accounting.prices.rules.model_spelling import Spelling
+from accounting.prices.rules.price_file import (
+    columns_of,
+    rows_of,
+)
+from accounting.prices.rules.price_import import (
+    WORDS,
+    Booked,
+    judge,
+)
+from accounting.prices.rules.price_offers import (
     Offer,
     PriceFileError,
     Rules,

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from accounting.domain.billing.price_match import (
+from accounting.prices.rules.price_match import (
     PricedTime,
     match_price,
     own_price,

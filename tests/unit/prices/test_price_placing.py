@@ -1,7 +1,7 @@
 """Where a new price goes among those that set the same, by hand (money.md M15).
 
 Not here: prices in the database, which refuses an overlap too
-(`tests/integration/accounting/rating/test_price_book.py`).
+(`tests/integration/prices/test_price_book.py`).
 """
 
 import re
@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from accounting.domain.billing.price_placing import PriceMeetsError, place
+from accounting.prices.rules.price_placing import (
+    PriceMeetsError,
+    place,
+)
 
 
 @dataclass

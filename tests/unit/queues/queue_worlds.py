@@ -2,11 +2,18 @@
 
 from typing import Any
 
-from scheduler_view.domain.queues.depth import PoolDepth, depths_of
-from scheduler_view.domain.queues.queued import QueuedUnit, QueueReader, Subject
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.world.world import read_world
-from tests.unit.scheduler_view.domain.waits.worlds import NOW_MS
+from scheduler_view.queues.rules.depth import (
+    PoolDepth,
+    depths_of,
+)
+from scheduler_view.queues.rules.queued import (
+    QueuedUnit,
+    QueueReader,
+    Subject,
+)
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.world.world import read_world
+from tests.unit.waits.worlds import NOW_MS
 
 PRODUCT = "nvidia.com/gpu.product"
 HOUR_MS = 3_600_000

@@ -1,17 +1,25 @@
 """Which pods keep a node whose GPUs nobody holds (scheduling.md S32).
 
 Covered: disruption budgets, and what comes before them. How long it lasts, and what it costs:
-`tests/unit/scheduler_view/domain/waste/test_free_time_by_hand.py`.
+`tests/unit/savings/test_free_time_by_hand.py`.
 """
 
 from typing import Any
 
 import pytest
 
-from scheduler_view.domain.queues.kept_nodes import KeepReason, kept_rooms
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.world.world import read_world
-from tests.unit.scheduler_view.domain.waits.worlds import NOW_MS, node, owned, pod
+from scheduler_view.queues.rules.kept_nodes import (
+    KeepReason,
+    kept_rooms,
+)
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.world.world import read_world
+from tests.unit.waits.worlds import (
+    NOW_MS,
+    node,
+    owned,
+    pod,
+)
 
 WEB = {"matchLabels": {"app": "web"}}
 

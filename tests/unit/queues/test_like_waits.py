@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_view.domain.queues.like_waits import (
+from scheduler_view.queues.rules.like_waits import (
     ENOUGH,
     SaidStart,
     StartWord,
@@ -17,7 +17,10 @@ from scheduler_view.domain.queues.like_waits import (
     said_start,
     size_class,
 )
-from scheduler_view.domain.waits.explanation import Blocker, BlockerSet
+from scheduler_view.waits.rules.explanation import (
+    Blocker,
+    BlockerSet,
+)
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 BERLIN = ZoneInfo("Europe/Berlin")

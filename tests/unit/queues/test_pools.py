@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from scheduler_view.domain.queues.pools import ResourcePool
-from tests.unit.scheduler_view.domain.queues.queue_worlds import PRODUCT, Queues
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.queues.rules.pools import ResourcePool
+from tests.unit.queues.queue_worlds import (
+    PRODUCT,
+    Queues,
+)
+from tests.unit.waits.worlds import (
     GPU,
     job,
     node,

@@ -1,8 +1,15 @@
 """The order in which work is served and positions in it: S17."""
 
-from scheduler_view.domain.queues.queued import positions_of
-from tests.unit.scheduler_view.domain.queues.queue_worlds import PRODUCT, Queues
-from tests.unit.scheduler_view.domain.waits.worlds import GPU, node, pod
+from scheduler_view.queues.rules.queued import positions_of
+from tests.unit.queues.queue_worlds import (
+    PRODUCT,
+    Queues,
+)
+from tests.unit.waits.worlds import (
+    GPU,
+    node,
+    pod,
+)
 
 
 def waiting(

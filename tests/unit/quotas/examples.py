@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_view.domain.objects.manifest import OWNER, OWNER_LABEL
+from scheduler_view.clusters.rules.manifest import (
+    OWNER,
+    OWNER_LABEL,
+)
 
 
 def quota(

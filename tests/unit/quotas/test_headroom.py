@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.quotas.headroom import limited_by, room
-from scheduler_view.domain.quotas.limit_range import Prediction, message, predict
-from tests.unit.scheduler_view.domain.examples import quota
+from scheduler_view.quotas.rules.headroom import (
+    limited_by,
+    room,
+)
+from scheduler_view.quotas.rules.limit_range import (
+    Prediction,
+    message,
+    predict,
+)
+from tests.unit.quotas.examples import quota
 
 GPU = "requests.nvidia.com/gpu"
 

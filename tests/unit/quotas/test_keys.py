@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import pytest
 
-from scheduler_view.domain.quotas.quantity import (
+from scheduler_view.clusters.rules.quantity import (
     QuantityError,
     gpus_or_none,
     parse_quantity,
     whole_gpus,
 )
-from scheduler_view.domain.quotas.quota_key import (
+from scheduler_view.clusters.rules.quota_key import (
     DRA_SUFFIX,
     KeyRefused,
     does_nothing,

@@ -6,29 +6,52 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.inventory.scheduler_queues import (
+from accounting.kit.serializers.declared import serializer_of
+from accounting.metering.rules.inventory.scheduler_queues import (
     QueueKey,
     QueueValue,
     queue_facts,
 )
-from accounting.serializers.declared import serializer_of
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.limits.lending import amount, lending
-from scheduler_view.domain.limits.queue_node import QueueName, QueueNode
-from scheduler_view.domain.plan.quota_file import (
+from scheduler_view.changes.rules.quota_file import (
     QuotaFileError,
     differing,
     read_quota_file,
 )
-from scheduler_view.domain.quotas.headroom import limited_by, room
-from scheduler_view.domain.quotas.limit_range import predict
-from scheduler_view.domain.quotas.quantity import QuantityError, whole_gpus
-from scheduler_view.domain.quotas.quota_key import KeyRefused, quota_key
-from scheduler_view.domain.quotas.split import SplitRule, SplitSpec, divide
-from scheduler_view.domain.tiers.tier import TierSpec, next_class, tier_faults
-from scheduler_view.domain.waits.wording import CAUSE_TEXTS
-from scheduler_view.queries.quotas import QuotaRow
-from tests.unit.scheduler_view.domain.examples import quota
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.quantity import (
+    QuantityError,
+    whole_gpus,
+)
+from scheduler_view.clusters.rules.quota_key import (
+    KeyRefused,
+    quota_key,
+)
+from scheduler_view.quotas.reads.quotas import QuotaRow
+from scheduler_view.quotas.rules.headroom import (
+    limited_by,
+    room,
+)
+from scheduler_view.quotas.rules.limit_range import predict
+from scheduler_view.quotas.rules.limits.lending import (
+    amount,
+    lending,
+)
+from scheduler_view.quotas.rules.limits.queue_node import (
+    QueueName,
+    QueueNode,
+)
+from scheduler_view.quotas.rules.split import (
+    SplitRule,
+    SplitSpec,
+    divide,
+)
+from scheduler_view.quotas.rules.tiers.tier import (
+    TierSpec,
+    next_class,
+    tier_faults,
+)
+from scheduler_view.waits.rules.wording import CAUSE_TEXTS
+from tests.unit.quotas.examples import quota
 
 PAGE = Path(__file__).parents[3] / "docs" / "quotas.md"
 RESOURCE = "nvidia.com/gpu"

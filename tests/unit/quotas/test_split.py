@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_view.domain.quotas.split import (
+from scheduler_view.quotas.rules.split import (
     SplitRefused,
     SplitRule,
     SplitSpec,

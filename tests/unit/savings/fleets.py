@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
-from accounting.domain.core.interval import WINDOW_MS
-from scheduler_view.domain.waste.held_time import (
+from accounting.core.interval import WINDOW_MS
+from scheduler_view.savings.rules.held_time import (
     HeldRun,
     HeldTime,
     HoldLimit,

@@ -5,8 +5,8 @@ Not here: the time after a limit (`test_waste_by_hand.py`).
 
 import pytest
 
-from scheduler_view.domain.waste.duration import duration_limits
-from scheduler_view.domain.waste.held_time import HoldLimit
+from scheduler_view.savings.rules.duration import duration_limits
+from scheduler_view.savings.rules.held_time import HoldLimit
 
 HOUR = 3_600_000
 

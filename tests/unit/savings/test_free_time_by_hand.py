@@ -1,6 +1,6 @@
 """Free time by hand: S24, S26, S32 and their order with S25, GPU-ms and money in comments.
 
-S25 alone is in `test_waste_by_hand.py`; what observations keep: `tests/integration/scheduler_view`.
+S25 alone is in `test_waste_by_hand.py`; what observations keep: `tests/integration`.
 """
 
 from decimal import Decimal
@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.billing.charge import charge_of
-from accounting.domain.core.interval import WINDOW_MS
-from scheduler_view.domain.waste.finding import Finding, WasteRule
-from scheduler_view.domain.waste.free.fragmentation import Beside, PodClass
-from scheduler_view.domain.waste.free.free_time import (
+from accounting.core.interval import WINDOW_MS
+from accounting.prices.rules.charge import charge_of
+from scheduler_view.queues.rules.fragmentation import (
+    Beside,
+    PodClass,
+)
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    WasteRule,
+)
+from scheduler_view.savings.rules.free.free_time import (
     BesideRange,
     FreeWindow,
     KeptRange,
@@ -24,7 +30,12 @@ from scheduler_view.domain.waste.free.free_time import (
     long_ranges,
     take,
 )
-from tests.unit.scheduler_view.domain.waste.fleets import DAY, MINUTE, RATE, at
+from tests.unit.savings.fleets import (
+    DAY,
+    MINUTE,
+    RATE,
+    at,
+)
 
 COST = Decimal("1.10")
 BOUNDS = (0, at(24))

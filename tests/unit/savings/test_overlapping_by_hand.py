@@ -1,7 +1,7 @@
 """Rules that overlap others, by hand: S21, S22, S30, S31, S33, GPU-ms and money in comments.
 
 Covered: the examples of docs/scheduling.md, ranges, what is not known. Not here: reading what they
-need (`tests/integration/scheduler_view/waste/test_overlapping_waste.py`).
+need (`tests/integration/savings/test_overlapping_waste.py`).
 """
 
 from dataclasses import replace
@@ -11,17 +11,23 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.billing.charge import charge_of
-from scheduler_view.domain.queues.pools import ResourcePool
-from scheduler_view.domain.waste.find import find, overlapping
-from scheduler_view.domain.waste.finding import Finding, SliceKey
-from scheduler_view.domain.waste.sizing.right_size import (
+from accounting.prices.rules.charge import charge_of
+from scheduler_view.queues.rules.pools import ResourcePool
+from scheduler_view.savings.rules.find import (
+    find,
+    overlapping,
+)
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    SliceKey,
+)
+from scheduler_view.savings.rules.sizing.right_size import (
     SizedTime,
     UsedSize,
     size_finding,
     smaller_size,
 )
-from scheduler_view.domain.waste.sizing.spot import (
+from scheduler_view.savings.rules.sizing.spot import (
     OnDemandTime,
     SpotLimits,
     SpotLoss,
@@ -29,9 +35,16 @@ from scheduler_view.domain.waste.sizing.spot import (
     may_run_on_spot,
     spot_saving,
 )
-from scheduler_view.domain.waste.waiting.inversion import InvertedStretch, inversions
-from scheduler_view.domain.waste.waiting.starvation import PastWait, Starved, starved
-from tests.unit.scheduler_view.domain.waste.fleets import (
+from scheduler_view.savings.rules.waiting.inversion import (
+    InvertedStretch,
+    inversions,
+)
+from scheduler_view.savings.rules.waiting.starvation import (
+    PastWait,
+    Starved,
+    starved,
+)
+from tests.unit.savings.fleets import (
     DAY,
     HOUR,
     MINUTE,

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from scheduler_view.domain.waste.recommend import (
+from scheduler_view.savings.rules.recommend import (
     Confidence,
     WeekWaste,
     measured_saving,

@@ -1,7 +1,7 @@
 """Waste by hand: one scripted fleet for each rule, with GPU-ms and money worked out in comments.
 
 Covered: S20, S23, S25, S27, S28, S29 and their order. Not here: reading facts, storing findings
-(`tests/integration/scheduler_view/waste`), and rules that are not measured (docs/scheduling.md).
+(`tests/integration/savings`), and rules that are not measured (docs/scheduling.md).
 """
 
 from dataclasses import replace
@@ -10,12 +10,8 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.billing.charge import charge_of
-from scheduler_view.domain.waste.duration import limit_of
-from scheduler_view.domain.waste.evidence_wording import evidence_text
-from scheduler_view.domain.waste.find import find
-from scheduler_view.domain.waste.finding import Finding, WasteRule
-from scheduler_view.domain.waste.free.fragmentation import (
+from accounting.prices.rules.charge import charge_of
+from scheduler_view.queues.rules.fragmentation import (
     Beside,
     FreeWindows,
     PodClass,
@@ -23,8 +19,25 @@ from scheduler_view.domain.waste.free.fragmentation import (
     popular,
     unusable_ms,
 )
-from scheduler_view.domain.waste.gangs import Gang, GangMember, least_nodes
-from tests.unit.scheduler_view.domain.waste.fleets import DAY, HOUR, RATE, at, hold
+from scheduler_view.savings.rules.duration import limit_of
+from scheduler_view.savings.rules.evidence_wording import evidence_text
+from scheduler_view.savings.rules.find import find
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    WasteRule,
+)
+from scheduler_view.savings.rules.gangs import (
+    Gang,
+    GangMember,
+    least_nodes,
+)
+from tests.unit.savings.fleets import (
+    DAY,
+    HOUR,
+    RATE,
+    at,
+    hold,
+)
 
 Found = list[tuple[str, int, Decimal]]
 

@@ -11,10 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.core.billing_calendar import DayRange, preset_range
-from accounting.domain.reports.date_range_parts import RangeError
-from accounting.domain.reports.date_ranges import EXAMPLES, parse_words, preset_named
-from accounting.templatetags import units
+from accounting.core.billing_calendar import (
+    DayRange,
+    preset_range,
+)
+from accounting.kit.tags import units
+from accounting.usage.rules.date_range_parts import RangeError
+from accounting.usage.rules.date_ranges import (
+    EXAMPLES,
+    parse_words,
+    preset_named,
+)
 
 TODAY = date(2026, 11, 20)
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from accounting.domain.reports.efficiency import StateTimes
-from accounting.domain.reports.hour_of_week import WeekHour
-from accounting.domain.reports.hour_of_week import fold_week as _fold_week
+from accounting.core.efficiency import StateTimes
+from accounting.usage.rules.hour_of_week import WeekHour
+from accounting.usage.rules.hour_of_week import fold_week as _fold_week
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY = datetime(2026, 11, 2, 0, tzinfo=UTC)  # 01:00 in Berlin

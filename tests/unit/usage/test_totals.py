@@ -8,12 +8,22 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.core.ledger_line import STATES
-from accounting.domain.core.money import NOTHING, Money
-from accounting.domain.core.rounding import half_even
-from accounting.domain.reports.comparison import average_gpus, change, share
-from accounting.domain.reports.rows import LedgerRow, UsageRow
-from accounting.domain.reports.totals import (
+from accounting.core.ledger_line import STATES
+from accounting.core.money import (
+    NOTHING,
+    Money,
+)
+from accounting.core.rounding import half_even
+from accounting.usage.rules.comparison import (
+    average_gpus,
+    change,
+    share,
+)
+from accounting.usage.rules.rows import (
+    LedgerRow,
+    UsageRow,
+)
+from accounting.usage.rules.totals import (
     ledger_groups,
     rounded,
     rounded_each,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.details import details_of
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.wording import change_text
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.rules.details import details_of
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.wording import change_text
+from tests.unit.waits.worlds import (
     NOW_MS,
     changes,
     explained,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.wording import free_behind_text
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.rules.wording import free_behind_text
+from tests.unit.waits.worlds import (
     GPU,
     changes,
     explained,

@@ -4,9 +4,14 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.details import details_of
-from scheduler_view.domain.waits.wording import change_text
-from tests.unit.scheduler_view.domain.waits.worlds import changes, explained, node, pod
+from scheduler_view.waits.rules.details import details_of
+from scheduler_view.waits.rules.wording import change_text
+from tests.unit.waits.worlds import (
+    changes,
+    explained,
+    node,
+    pod,
+)
 
 USES = {"resourceClaims": [{"name": "g", "resourceClaimName": "shared"}]}
 FULL = {"cpu": "1"}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.details import details_of
+from scheduler_view.waits.rules.details import details_of
 
 HELD = {"container": "prepare", "container_kind": "init", "holds": 8}
 LIMIT = {

@@ -2,19 +2,25 @@
 
 Covered: JobSet, Kubeflow, Ray, Volcano, coscheduling and KAI, as their objects are in the API, and
 Kueue's Workloads for work whose own objects may not be read. Labels alone: `test_units.py`. Reading
-them from an API server: `tests/integration/scheduler_view/schedulers/test_frameworks.py`.
+them from an API server: `tests/integration/clusters/schedulers/test_frameworks.py`.
 """
 
 from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.instants import instants_of, is_held
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.units import find_units
-from tests.unit.scheduler_view.domain.waits.test_instants import at, ms
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.instants import (
+    instants_of,
+    is_held,
+)
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.units import find_units
+from tests.unit.waits.test_instants import (
+    at,
+    ms,
+)
+from tests.unit.waits.worlds import (
     GPU,
     job,
     node,

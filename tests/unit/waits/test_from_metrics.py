@@ -1,21 +1,24 @@
 """Why work waits, from kube-state-metrics alone (scheduling.md S14), for each cause by hand.
 
-Not here: reading the metrics (`tests/integration/scheduler_view/queues/test_metric_waits.py`).
+Not here: reading the metrics (`tests/integration/queues/test_metric_waits.py`).
 """
 
 from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.cause import (
+from scheduler_view.waits.rules.cause import (
     Overlay,
     PreemptionOutcome,
     Stage,
     WaitCause,
 )
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import PodCounts, WaitExplanation
-from scheduler_view.domain.waits.from_metrics import (
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import (
+    PodCounts,
+    WaitExplanation,
+)
+from scheduler_view.waits.rules.from_metrics import (
     KNOWABLE,
     MetricPod,
     ShownCluster,
@@ -23,9 +26,13 @@ from scheduler_view.domain.waits.from_metrics import (
     explain_shown,
     world_of,
 )
-from scheduler_view.domain.waits.world.nodes import ClusterNode, Taint, taint_of
-from scheduler_view.domain.waits.world.pod_spec import Toleration
-from scheduler_view.domain.waits.world.pods import ControllerRef
+from scheduler_view.waits.rules.world.nodes import (
+    ClusterNode,
+    Taint,
+    taint_of,
+)
+from scheduler_view.waits.rules.world.pod_spec import Toleration
+from scheduler_view.waits.rules.world.pods import ControllerRef
 
 GPU = "nvidia.com/gpu"
 NOW = 1_000_000

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.world.world import read_world
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.world.world import read_world
+from tests.unit.waits.worlds import (
     GPU,
     NOW_MS,
     explained,

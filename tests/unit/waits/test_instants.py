@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.instants import (
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.instants import (
     WaitInstants,
     WaitParts,
     instants_of,
     is_held,
 )
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.world.lenient import instant_ms
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.world.lenient import instant_ms
+from tests.unit.waits.worlds import (
     NOW_MS,
     job,
     node,

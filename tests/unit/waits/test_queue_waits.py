@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.wording import change_text
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.wording import change_text
+from tests.unit.waits.worlds import (
     GPU,
     changes,
     explained,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from tests.unit.waits.worlds import (
     GPU,
     changes,
     explained,

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler_view.queries.quotas import QuotaRow
-from scheduler_view.templatetags.changes import room_message
+from scheduler_view.changes.tags import room_message
+from scheduler_view.quotas.reads.quotas import QuotaRow
 
 
 def row(in_use: int, rooms: Mapping[str, int]) -> QuotaRow:

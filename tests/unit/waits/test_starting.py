@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.explain import Explainer
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.rules.explain import Explainer
+from tests.unit.waits.worlds import (
     NOW_MS,
     changes,
     explained,

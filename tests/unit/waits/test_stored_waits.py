@@ -3,9 +3,16 @@
 import json
 from dataclasses import replace
 
-from scheduler_view.domain.waits.explanation import Partial, Remedy, WaitChange
-from scheduler_view.mapping import LONGEST_TEXT, wait_content
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.mapping import (
+    LONGEST_TEXT,
+    wait_content,
+)
+from scheduler_view.waits.rules.explanation import (
+    Partial,
+    Remedy,
+    WaitChange,
+)
+from tests.unit.waits.worlds import (
     explained,
     job,
     node,

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.number_wording import numbers_text, partial_text
-from scheduler_view.domain.waits.wording import change_text
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.rules.number_wording import (
+    numbers_text,
+    partial_text,
+)
+from scheduler_view.waits.rules.wording import change_text
+from tests.unit.waits.worlds import (
     GPU,
     changes,
     explained,

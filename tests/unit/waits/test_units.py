@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.waits.units import find_units
-from tests.unit.scheduler_view.domain.waits.worlds import (
+from scheduler_view.waits.rules.units import find_units
+from tests.unit.waits.worlds import (
     explained,
     job,
     node,

@@ -2,8 +2,12 @@
 
 import pytest
 
-from scheduler_view.domain.waits.wording import change_text
-from scheduler_view.templatetags.changes import wait_changes, wait_free, wait_partial
+from scheduler_view.changes.tags import (
+    wait_changes,
+    wait_free,
+    wait_partial,
+)
+from scheduler_view.waits.rules.wording import change_text
 
 
 @pytest.mark.parametrize(

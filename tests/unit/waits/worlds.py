@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.world.world import World, read_world
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.world.world import (
+    World,
+    read_world,
+)
 
 GPU = "nvidia.com/gpu"
 NOW_MS = 1_795_000_000_000

@@ -8,13 +8,22 @@ from decimal import Decimal
 
 import pytest
 
-from scheduler_view.domain.simulator.calibration import Calibration, Trust
-from scheduler_view.domain.simulator.held_back import held_back
-from scheduler_view.domain.simulator.recorded import RecordedUnit, RecordedWeeks
-from scheduler_view.domain.simulator.replay import replay
-from scheduler_view.domain.simulator.what_ifs.scenario import GpuChange, Scenario
-from scheduler_view.domain.simulator.what_ifs.what_if import what_if
-from tests.unit.scheduler_view.domain.simulator.test_replay import (
+from scheduler_view.what_if.rules.calibration import (
+    Calibration,
+    Trust,
+)
+from scheduler_view.what_if.rules.held_back import held_back
+from scheduler_view.what_if.rules.recorded import (
+    RecordedUnit,
+    RecordedWeeks,
+)
+from scheduler_view.what_if.rules.replay import replay
+from scheduler_view.what_if.rules.what_ifs.scenario import (
+    GpuChange,
+    Scenario,
+)
+from scheduler_view.what_if.rules.what_ifs.what_if import what_if
+from tests.unit.what_if.test_replay import (
     HOUR,
     START,
     bound,

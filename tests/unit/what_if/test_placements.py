@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_view.domain.simulator.cluster import ReplayCluster, ReplayNode
-from scheduler_view.domain.simulator.fragments import popular_classes
-from scheduler_view.domain.simulator.placer import Placed, Placer
-from scheduler_view.domain.simulator.policies.catalogue import POLICIES, policy_of
-from scheduler_view.domain.simulator.request import ReplayRequest
+from scheduler_view.what_if.rules.cluster import (
+    ReplayCluster,
+    ReplayNode,
+)
+from scheduler_view.what_if.rules.fragments import popular_classes
+from scheduler_view.what_if.rules.placer import (
+    Placed,
+    Placer,
+)
+from scheduler_view.what_if.rules.policies.catalogue import (
+    POLICIES,
+    policy_of,
+)
+from scheduler_view.what_if.rules.request import ReplayRequest
 from tests.oracle import placement
 from tests.oracle.placement import Loop, Request
 

@@ -2,7 +2,7 @@
 
 Covered: waits, order, gangs, quotas, nodes that come and go, what held GPUs before the start,
 calibration and its refusal, every part of a scenario. Not here: reading the weeks from the
-database (`tests/integration/scheduler_view/test_recorded_weeks.py`).
+database (`tests/integration/what_if/test_recorded_weeks.py`).
 """
 
 from decimal import Decimal
@@ -13,29 +13,39 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_view.domain.simulator.calibration import Calibration, Trust, calibrate
-from scheduler_view.domain.simulator.cluster import ReplayNode
-from scheduler_view.domain.simulator.outcome import WeekOutcome, held_hours
-from scheduler_view.domain.simulator.recorded import (
+from scheduler_view.what_if.rules.calibration import (
+    Calibration,
+    Trust,
+    calibrate,
+)
+from scheduler_view.what_if.rules.cluster import ReplayNode
+from scheduler_view.what_if.rules.outcome import (
+    WeekOutcome,
+    held_hours,
+)
+from scheduler_view.what_if.rules.recorded import (
     WEEK_MS,
     RecordedNode,
     RecordedPod,
     RecordedUnit,
     RecordedWeeks,
 )
-from scheduler_view.domain.simulator.replay import replay
-from scheduler_view.domain.simulator.request import ReplayRequest
-from scheduler_view.domain.simulator.what_ifs.answer import AnswerRange, ranges
-from scheduler_view.domain.simulator.what_ifs.mig_layout import MigLayout
-from scheduler_view.domain.simulator.what_ifs.scenario import (
+from scheduler_view.what_if.rules.replay import replay
+from scheduler_view.what_if.rules.request import ReplayRequest
+from scheduler_view.what_if.rules.what_ifs.answer import (
+    AnswerRange,
+    ranges,
+)
+from scheduler_view.what_if.rules.what_ifs.mig_layout import MigLayout
+from scheduler_view.what_if.rules.what_ifs.scenario import (
     GpuChange,
     Scenario,
     ScenarioError,
     Sharing,
     applied,
 )
-from scheduler_view.domain.simulator.what_ifs.what_if import what_if
-from scheduler_view.simulation.rows import answer_rows
+from scheduler_view.what_if.rules.what_ifs.what_if import what_if
+from scheduler_view.what_if.tasks.rows import answer_rows
 
 HOUR = 3_600_000
 A = "nvidia.com/gpu A"

@@ -2,7 +2,7 @@
 
 Covered: which units are chosen, how much longer preemptions make them, GPU-hours and money of
 weeks, what other work gains, refusals. Not here: which work may run on spot
-(`tests/integration/scheduler_view/test_spot_weeks.py`).
+(`tests/integration/what_if/test_spot_weeks.py`).
 """
 
 import math
@@ -11,22 +11,28 @@ from fractions import Fraction
 
 import pytest
 
-from scheduler_view.domain.simulator.calibration import Trust
-from scheduler_view.domain.simulator.recorded import RecordedUnit, RecordedWeeks
-from scheduler_view.domain.simulator.what_ifs.scenario import (
+from scheduler_view.what_if.rules.calibration import Trust
+from scheduler_view.what_if.rules.recorded import (
+    RecordedUnit,
+    RecordedWeeks,
+)
+from scheduler_view.what_if.rules.what_ifs.scenario import (
     GpuChange,
     Scenario,
     ScenarioError,
 )
-from scheduler_view.domain.simulator.what_ifs.spot_share import (
+from scheduler_view.what_if.rules.what_ifs.spot_share import (
     SpotShare,
     SpotShareError,
     on_spot,
     spot_weeks,
 )
-from scheduler_view.domain.simulator.what_ifs.what_if import ScenarioAnswer, what_if
-from scheduler_view.simulation.rows import answer_rows
-from tests.unit.scheduler_view.domain.simulator.test_replay import (
+from scheduler_view.what_if.rules.what_ifs.what_if import (
+    ScenarioAnswer,
+    what_if,
+)
+from scheduler_view.what_if.tasks.rows import answer_rows
+from tests.unit.what_if.test_replay import (
     HOUR,
     node,
     unit,

@@ -6,7 +6,11 @@ columns of our own, which begin with `x_` and come last.
 
 from dataclasses import dataclass
 
-from accounting.domain.core.file_columns import CellType, FileColumn, decimal_column
+from accounting.core.file_columns import (
+    CellType,
+    FileColumn,
+    decimal_column,
+)
 
 MONEY_SCALE = 14  # a unit price has 6 places, a quantity 8: their product is exact
 UNIT_PRICE_SCALE = 16

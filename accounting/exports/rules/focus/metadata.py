@@ -4,8 +4,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from accounting.domain.billing.focus.columns import FocusProfile
-from accounting.domain.core.file_columns import CellType, FileColumn
+from accounting.core.file_columns import (
+    CellType,
+    FileColumn,
+)
+from accounting.exports.rules.focus.columns import FocusProfile
 
 GENERATOR = "GPU Ledger"
 DESCRIPTION_LENGTH = 400  # characters: model, profile, state and the words between them

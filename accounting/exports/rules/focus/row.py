@@ -1,6 +1,6 @@
 """A line of a booking as a row of a FOCUS file (money.md M44).
 
-This is the rule over values. `accounting/rating/focus_sql.py` writes the same cells in SQL; a test
+This is the rule over values. `accounting/exports/sql.py` writes the same cells in SQL; a test
 compares both.
 """
 
@@ -10,10 +10,17 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.domain.billing.charge_lines import PLATFORM, Line, line_id
-from accounting.domain.billing.focus.columns import FOCUS_1_4, FocusProfile
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.core.rounding import half_even
+from accounting.core.charge_lines import (
+    PLATFORM,
+    Line,
+    line_id,
+)
+from accounting.core.interval import HOUR_MS
+from accounting.core.rounding import half_even
+from accounting.exports.rules.focus.columns import (
+    FOCUS_1_4,
+    FocusProfile,
+)
 
 Cell = str | int | Decimal | datetime | None
 TIME_KINDS = frozenset({"usage", "platform"})  # lines of GPU time at a price

@@ -4,7 +4,11 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from accounting.domain.core.interval import DAY_MS, WINDOW_MS, Interval
+from accounting.core.interval import (
+    DAY_MS,
+    WINDOW_MS,
+    Interval,
+)
 
 SILENT_WINDOWS = (
     DAY_MS // WINDOW_MS

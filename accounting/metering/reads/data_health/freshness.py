@@ -5,10 +5,14 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.access import Scope
-from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.reports.efficiency import StateTimes
-from accounting.models import IngestWindow, Source, WindowState
+from accounting.access.scope import Scope
+from accounting.core.efficiency import StateTimes
+from accounting.core.interval import WINDOW_MS
+from accounting.metering.models.cluster import Source
+from accounting.metering.models.ledger import (
+    IngestWindow,
+    WindowState,
+)
 
 LATE = timedelta(minutes=15)  # product rule: warning from here on
 VERY_LATE = timedelta(minutes=60)  # product rule: danger from here on

@@ -7,12 +7,22 @@ from decimal import Decimal
 
 from django.db import connection
 
-from accounting.domain.billing.charge import charge_of, raw_of
-from accounting.domain.core.issue_catalogue import text_of
-from accounting.models import DataIssue
-from accounting.queries.selection import Selection, check_word, refuse_others
-from accounting.rating.charge_sql import raw
-from accounting.rating.states_sql import held, wall
+from accounting.core.issue_catalogue import text_of
+from accounting.kit.reads.selection import (
+    Selection,
+    check_word,
+    refuse_others,
+)
+from accounting.metering.models.ledger import DataIssue
+from accounting.metering.sql.states_sql import (
+    held,
+    wall,
+)
+from accounting.prices.rules.charge import (
+    charge_of,
+    raw_of,
+)
+from accounting.prices.sql.charge_sql import raw
 
 
 @dataclass(frozen=True, slots=True)

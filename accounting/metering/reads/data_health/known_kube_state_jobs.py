@@ -7,8 +7,11 @@ from typing import Any
 import msgspec
 from django.db import connection
 
-from accounting.domain.inventory.kube_state.job_samples import Side, merged
-from accounting.domain.inventory.kube_state.jobs import (
+from accounting.metering.rules.inventory.kube_state.job_samples import (
+    Side,
+    merged,
+)
+from accounting.metering.rules.inventory.kube_state.jobs import (
     NOBODY,
     JobRecord,
     JobRole,

@@ -4,15 +4,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from accounting.access import Scope
-from accounting.domain.core.interval import to_instant
-from accounting.domain.inventory.kube_state.jobs import JobRecord, JobRole, Roles
-from accounting.models import Cluster
-from accounting.queries.data_health.known_kube_state_jobs import (
+from accounting.access.rights import DATA_ISSUES
+from accounting.access.scope import Scope
+from accounting.core.interval import to_instant
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.data_health.known_kube_state_jobs import (
     KnownJobs,
     known_jobs_of,
 )
-from accounting.rights import DATA_ISSUES
+from accounting.metering.rules.inventory.kube_state.jobs import (
+    JobRecord,
+    JobRole,
+    Roles,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,18 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.access import EVERYTHING
-from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant, to_ms
-from accounting.domain.core.money import Money
-from accounting.models import Cluster
-from accounting.queries.selection import Selection
-from accounting.queries.usage.ledger import ledger_total
-from accounting.queries.usage.usage import usage_total
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+    to_instant,
+    to_ms,
+)
+from accounting.core.money import Money
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.cluster import Cluster
+from accounting.usage.reads.ledger import ledger_total
+from accounting.usage.reads.usage import usage_total
 
 # Each computed hour asks twice: building this query with the ORM takes longer.
 _RETIRED = """
@@ -23,8 +28,8 @@ _RETIRED = """
 def retired_ms(cluster_id: int) -> int | None:
     """Where a cluster ends, in ms, as far as applied; None while it is in use.
 
-    While `ingest.retirement` still has days to clear, this is the end of the cleared time, so time
-    is conserved at any moment.
+    While `metering.tasks.retirement` still has days to clear, this is the end of the cleared time,
+    so time is conserved at any moment.
     """
     with connection.cursor() as cursor:
         cursor.execute(_RETIRED, [cluster_id])

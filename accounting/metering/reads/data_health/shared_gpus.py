@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
+from accounting.core.interval import Interval
 
 
 class ClusterPresence(NamedTuple):

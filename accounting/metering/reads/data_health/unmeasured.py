@@ -2,8 +2,8 @@
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.models import UtilizationMetric
+from accounting.core.interval import Interval
+from accounting.metering.models.usage import UtilizationMetric
 
 
 def unmeasured_ms(cluster_id: int, period: Interval) -> dict[str, int]:

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.pool_filling import Holders
-from accounting.domain.attribution.utilization import WindowUtilization
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.rounding import Exact
-from accounting.domain.samples.scraper_series import BILLION
-from accounting.domain.units.geometry import GpuPart
+from accounting.core.interval import Interval
+from accounting.core.rounding import Exact
+from accounting.metering.rules.attribution.node_timeline import NodeTimeline
+from accounting.metering.rules.attribution.pool_filling import Holders
+from accounting.metering.rules.attribution.utilization import WindowUtilization
+from accounting.metering.rules.samples.scraper_series import BILLION
+from accounting.metering.rules.units.geometry import GpuPart
 
 
 class Share(NamedTuple):

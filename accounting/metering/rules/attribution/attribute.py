@@ -10,19 +10,28 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from accounting.domain.attribution.exact import node_window
-from accounting.domain.attribution.gpu_totals import GpuSum, rounded
-from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.utilization import gpu_utilizations
-from accounting.domain.attribution.vectorized import attribute_vectorized
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.core.ledger_line import LedgerLine, LineTable
-from accounting.domain.intensity.compute import intensities
-from accounting.domain.intensity.measures import NOTHING, IntensityTable
-from accounting.domain.intensity.stretches import GpuInterval
-from accounting.domain.inventory.labels import Ownership
-from accounting.domain.samples.series import Reading
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.core.ledger_line import (
+    LedgerLine,
+    LineTable,
+)
+from accounting.metering.rules.attribution.exact import node_window
+from accounting.metering.rules.attribution.gpu_totals import (
+    GpuSum,
+    rounded,
+)
+from accounting.metering.rules.attribution.node_timeline import NodeTimeline
+from accounting.metering.rules.attribution.utilization import gpu_utilizations
+from accounting.metering.rules.attribution.vectorized import attribute_vectorized
+from accounting.metering.rules.intensity.compute import intensities
+from accounting.metering.rules.intensity.measures import (
+    NOTHING,
+    IntensityTable,
+)
+from accounting.metering.rules.intensity.stretches import GpuInterval
+from accounting.metering.rules.inventory.labels import Ownership
+from accounting.metering.rules.samples.series import Reading
 
 
 @dataclass(frozen=True, slots=True)

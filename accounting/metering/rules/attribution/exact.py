@@ -3,32 +3,41 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from accounting.domain.attribution.activity import Share, plain
-from accounting.domain.attribution.gpu_totals import GpuSum, add
-from accounting.domain.attribution.held_intervals import (
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.core.ledger_line import PLATFORM
+from accounting.metering.rules.attribution.activity import (
+    Share,
+    plain,
+)
+from accounting.metering.rules.attribution.gpu_totals import (
+    GpuSum,
+    add,
+)
+from accounting.metering.rules.attribution.held_intervals import (
     HeldInterval,
     HeldSegment,
     states_of,
 )
-from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.pool_filling import (
+from accounting.metering.rules.attribution.node_timeline import NodeTimeline
+from accounting.metering.rules.attribution.pool_filling import (
     Order,
     holders_of,
     part_name,
     weighed,
 )
-from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import (
+from accounting.metering.rules.attribution.segment import Segment
+from accounting.metering.rules.attribution.utilization import (
     GpuUtilization,
     WindowUtilization,
     window_utilization,
 )
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.core.ledger_line import PLATFORM
-from accounting.domain.intensity.stretches import GpuInterval
-from accounting.domain.samples.scraper_series import BILLION
-from accounting.domain.units.geometry import NO_INSTANCE, GpuPart
+from accounting.metering.rules.intensity.stretches import GpuInterval
+from accounting.metering.rules.samples.scraper_series import BILLION
+from accounting.metering.rules.units.geometry import (
+    NO_INSTANCE,
+    GpuPart,
+)
 
 
 def node_window(

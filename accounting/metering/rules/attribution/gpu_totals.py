@@ -8,21 +8,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accounting.domain.attribution.activity import Share, measure, plain
-from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import WindowUtilization
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import (
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import (
     ESTIMATED,
     PLATFORM,
     STATES,
     SUSPECT,
     LedgerLine,
 )
-from accounting.domain.core.rounding import Exact, largest_remainder
-from accounting.domain.samples.scraper_series import BILLION, DEFAULT_STEP_MS
-from accounting.domain.units.geometry import GpuPart
+from accounting.core.rounding import (
+    Exact,
+    largest_remainder,
+)
+from accounting.metering.rules.attribution.activity import (
+    Share,
+    measure,
+    plain,
+)
+from accounting.metering.rules.attribution.node_timeline import NodeTimeline
+from accounting.metering.rules.attribution.segment import Segment
+from accounting.metering.rules.attribution.utilization import WindowUtilization
+from accounting.metering.rules.samples.scraper_series import (
+    BILLION,
+    DEFAULT_STEP_MS,
+)
+from accounting.metering.rules.units.geometry import GpuPart
 
 _Head = tuple[int, str]  # instance, pod uid
 _Cell = tuple[int, str, str]  # instance, pod uid, state

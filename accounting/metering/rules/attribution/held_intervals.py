@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from accounting.domain.attribution.pool_filling import Holders
-from accounting.domain.attribution.segment import Segment
-from accounting.domain.core.interval import Interval
-from accounting.domain.intensity.stretches import GpuInterval, HeldPart
-from accounting.domain.units.geometry import GpuPart
+from accounting.core.interval import Interval
+from accounting.metering.rules.attribution.pool_filling import Holders
+from accounting.metering.rules.attribution.segment import Segment
+from accounting.metering.rules.intensity.stretches import (
+    GpuInterval,
+    HeldPart,
+)
+from accounting.metering.rules.units.geometry import GpuPart
 
 _NOTHING = Fraction(0)
 

@@ -15,23 +15,33 @@ from fractions import Fraction
 from itertools import pairwise
 from operator import itemgetter
 
-from accounting.domain.attribution.segment import Segment, UnassignedUnits
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.derive import DerivedHolds
-from accounting.domain.holds.gpu_assignment import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.attribution.segment import (
+    Segment,
+    UnassignedUnits,
+)
+from accounting.metering.rules.holds.derive import DerivedHolds
+from accounting.metering.rules.holds.gpu_assignment import (
     NOT_CLAIMED,
     Place,
     claimed_parts,
     mapped_places,
 )
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.presence_record import PresenceRecord
-from accounting.domain.inventory.labels import Ownership
-from accounting.domain.inventory.nodes import model_in
-from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.scraper_series import MAX_STEP_MS
-from accounting.domain.units.geometry import GpuPart, shares_of
-from accounting.domain.units.share_policy import factors_of, memory_of, policy_at
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.presence_record import PresenceRecord
+from accounting.metering.rules.inventory.labels import Ownership
+from accounting.metering.rules.inventory.nodes import model_in
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
+from accounting.metering.rules.units.geometry import (
+    GpuPart,
+    shares_of,
+)
+from accounting.metering.rules.units.share_policy import (
+    factors_of,
+    memory_of,
+    policy_at,
+)
 
 MARGIN_MS = 2 * MAX_STEP_MS  # a sample can cover time up to 1.5 steps away (N5, N6)
 

@@ -9,9 +9,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from accounting.domain.inventory.labels import Ownership
-from accounting.domain.samples.scraper_series import of_one_series
-from accounting.domain.samples.series import PodName, Series
+from accounting.metering.rules.inventory.labels import Ownership
+from accounting.metering.rules.samples.scraper_series import of_one_series
+from accounting.metering.rules.samples.series import (
+    PodName,
+    Series,
+)
 
 
 @dataclass(frozen=True, slots=True)

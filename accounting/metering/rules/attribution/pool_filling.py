@@ -9,12 +9,18 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.segment import Segment
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
-from accounting.domain.units.geometry import NO_INSTANCE, GpuPart
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.core.ledger_line import (
+    ESTIMATED,
+    INFERRED,
+)
+from accounting.metering.rules.attribution.node_timeline import NodeTimeline
+from accounting.metering.rules.attribution.segment import Segment
+from accounting.metering.rules.units.geometry import (
+    NO_INSTANCE,
+    GpuPart,
+)
 
 
 class Holder(NamedTuple):

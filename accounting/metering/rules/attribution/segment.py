@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.units.geometry import GpuPart
-from accounting.domain.units.share_policy import Factors
+from accounting.core.interval import Interval
+from accounting.metering.rules.units.geometry import GpuPart
+from accounting.metering.rules.units.share_policy import Factors
 
 _NOTHING = Fraction(0)
 

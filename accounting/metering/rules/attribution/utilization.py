@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from accounting.domain.attribution.per_pod_values import PodValues, pod_values
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.labels import Ownership
-from accounting.domain.samples.deduplicate import distinct
-from accounting.domain.samples.metric_scales import on_their_scale
-from accounting.domain.samples.scraper_series import (
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.attribution.per_pod_values import (
+    PodValues,
+    pod_values,
+)
+from accounting.metering.rules.inventory.labels import Ownership
+from accounting.metering.rules.samples.deduplicate import distinct
+from accounting.metering.rules.samples.metric_scales import on_their_scale
+from accounting.metering.rules.samples.scraper_series import (
     BILLION,
     ScraperSeries,
     ScrapeSteps,
@@ -21,19 +24,22 @@ from accounting.domain.samples.scraper_series import (
     believed,
     fill,
 )
-from accounting.domain.samples.series import (
+from accounting.metering.rules.samples.series import (
     Reading,
     ScraperIdentity,
     Series,
     Times,
     Values,
 )
-from accounting.domain.samples.value_checks import (
+from accounting.metering.rules.samples.value_checks import (
     differing_samples,
     out_of_range,
 )
-from accounting.domain.units.geometry import GpuPart, part_in
-from accounting.domain.units.gpu_units import is_partition
+from accounting.metering.rules.units.geometry import (
+    GpuPart,
+    part_in,
+)
+from accounting.metering.rules.units.gpu_units import is_partition
 
 ENGINE, UTIL = "engine_active", "gpu_util"
 POWERS = ("power_watts", "power_limit_watts")

@@ -15,29 +15,36 @@ from operator import attrgetter
 
 import numpy as np
 
-from accounting.domain.attribution.held_intervals import (
+from accounting.core.arrays import (
+    Integers,
+    cut_at_windows,
+)
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.core.ledger_line import LineTable
+from accounting.metering.rules.attribution.held_intervals import (
     HeldInterval,
     HeldSegment,
     merged_intervals,
 )
-from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.pool_filling import Order, has_choice, holders_of
-from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import GpuUtilization
-from accounting.domain.attribution.vectorized_intervals import CellBuilder
-from accounting.domain.attribution.vectorized_lines import lines_of
-from accounting.domain.attribution.window_utilization import (
+from accounting.metering.rules.attribution.node_timeline import NodeTimeline
+from accounting.metering.rules.attribution.pool_filling import (
+    Order,
+    has_choice,
+    holders_of,
+)
+from accounting.metering.rules.attribution.segment import Segment
+from accounting.metering.rules.attribution.utilization import GpuUtilization
+from accounting.metering.rules.attribution.vectorized_intervals import CellBuilder
+from accounting.metering.rules.attribution.vectorized_lines import lines_of
+from accounting.metering.rules.attribution.window_utilization import (
     PlacedGpu,
     UtilizationTable,
     is_plain,
     measured,
 )
-from accounting.domain.core.arrays import Integers, cut_at_windows
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.core.ledger_line import LineTable
-from accounting.domain.intensity.stretches import GpuInterval
-from accounting.domain.units.geometry import GpuPart
+from accounting.metering.rules.intensity.stretches import GpuInterval
+from accounting.metering.rules.units.geometry import GpuPart
 
 _NO_UTILIZATION = GpuUtilization()
 _start_ms, _end_ms = attrgetter("start_ms"), attrgetter("end_ms")

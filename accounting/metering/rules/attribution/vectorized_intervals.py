@@ -11,12 +11,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.attribution.held_intervals import HeldInterval
-from accounting.domain.attribution.pool_filling import Holders
-from accounting.domain.core.arrays import Integers, cut_at_windows, ranges, sums_before
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import ESTIMATED, PLATFORM
-from accounting.domain.units.geometry import GpuPart
+from accounting.core.arrays import (
+    Integers,
+    cut_at_windows,
+    ranges,
+    sums_before,
+)
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import (
+    ESTIMATED,
+    PLATFORM,
+)
+from accounting.metering.rules.attribution.held_intervals import HeldInterval
+from accounting.metering.rules.attribution.pool_filling import Holders
+from accounting.metering.rules.units.geometry import GpuPart
 
 LARGEST = 20_000  # denominator: 300,000 ms x 10**9 x it is below 2**63
 

@@ -4,15 +4,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.attribution.vectorized_intervals import CellTable
-from accounting.domain.attribution.window_utilization import (
+from accounting.core.arrays import (
+    Integers,
+    group_starts,
+    ranges,
+)
+from accounting.core.ledger_line import (
+    LINE,
+    STATES,
+)
+from accounting.metering.rules.attribution.vectorized_intervals import CellTable
+from accounting.metering.rules.attribution.window_utilization import (
     UtilizationTable,
     measured,
 )
-from accounting.domain.core.arrays import Integers, group_starts, ranges
-from accounting.domain.core.ledger_line import LINE, STATES
-from accounting.domain.samples.scraper_series import BILLION
-from accounting.domain.units.geometry import NO_INSTANCE
+from accounting.metering.rules.samples.scraper_series import BILLION
+from accounting.metering.rules.units.geometry import NO_INSTANCE
 
 _BUSY, _IDLE, _UNKNOWN, _FREE, _STRANDED, _STRAY, _DARK = range(len(STATES))
 

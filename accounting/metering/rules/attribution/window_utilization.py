@@ -11,7 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.attribution.utilization import (
+from accounting.core.arrays import (
+    Integers,
+    Keys,
+)
+from accounting.core.interval import Interval
+from accounting.metering.rules.attribution.utilization import (
     ENGINE,
     METRIC_CODE,
     SUSPECT_SAMPLES,
@@ -19,10 +24,14 @@ from accounting.domain.attribution.utilization import (
     GpuUtilization,
     is_suspect,
 )
-from accounting.domain.core.arrays import Integers, Keys
-from accounting.domain.core.interval import Interval
-from accounting.domain.samples.sample_coverage import SampleCoverage, series_coverage
-from accounting.domain.samples.scraper_series import DEFAULT_STEP_MS, ScraperSeries
+from accounting.metering.rules.samples.sample_coverage import (
+    SampleCoverage,
+    series_coverage,
+)
+from accounting.metering.rules.samples.scraper_series import (
+    DEFAULT_STEP_MS,
+    ScraperSeries,
+)
 
 
 class PlacedGpu(NamedTuple):

@@ -2,19 +2,25 @@
 
 from dataclasses import dataclass
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.holds.from_kube_state import derive_holds
-from accounting.domain.holds.from_labels import inferred_holds
-from accounting.domain.holds.gpu_presence import derive_presences
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.presence_record import PresenceRecord
-from accounting.domain.holds.retirement import holds_until, presences_until
-from accounting.domain.holds.unattributable import unbooked
-from accounting.domain.inventory.kube_state.visibility import kube_state
-from accounting.domain.inventory.labels import Labels, labels_of
-from accounting.domain.inventory.merge.samples import kube_steps
-from accounting.domain.inventory.records import Inventory
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.holds.from_kube_state import derive_holds
+from accounting.metering.rules.holds.from_labels import inferred_holds
+from accounting.metering.rules.holds.gpu_presence import derive_presences
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.presence_record import PresenceRecord
+from accounting.metering.rules.holds.retirement import (
+    holds_until,
+    presences_until,
+)
+from accounting.metering.rules.holds.unattributable import unbooked
+from accounting.metering.rules.inventory.kube_state.visibility import kube_state
+from accounting.metering.rules.inventory.labels import (
+    Labels,
+    labels_of,
+)
+from accounting.metering.rules.inventory.merge.samples import kube_steps
+from accounting.metering.rules.inventory.records import Inventory
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from dataclasses import replace
 
-from accounting.domain.holds.hold import Hold
-from accounting.domain.inventory.nodes import node_facts
-from accounting.domain.inventory.records import Inventory
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.inventory.nodes import node_facts
+from accounting.metering.rules.inventory.records import Inventory
 
 
 def make_room(

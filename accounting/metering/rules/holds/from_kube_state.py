@@ -8,23 +8,37 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from accounting.domain.holds.displacement import make_room
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.lifetime import End, bound_ms, end_of
-from accounting.domain.inventory.fractional_requests import (
+from accounting.metering.rules.holds.displacement import make_room
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.lifetime import (
+    End,
+    bound_ms,
+    end_of,
+)
+from accounting.metering.rules.inventory.fractional_requests import (
     annotated,
     is_reservation,
     requested,
     reservations,
     stand_ins,
 )
-from accounting.domain.inventory.kube_state.visibility import KubeState
-from accounting.domain.inventory.labels import Binds, Labels
-from accounting.domain.inventory.nodes import NodeLife, node_facts, node_lives
-from accounting.domain.inventory.records import Inventory, PodRecord
-from accounting.domain.inventory.requests import units_of
-from accounting.domain.inventory.resource_claims import Claims
-from accounting.domain.units.gpu_units import WHOLE
+from accounting.metering.rules.inventory.kube_state.visibility import KubeState
+from accounting.metering.rules.inventory.labels import (
+    Binds,
+    Labels,
+)
+from accounting.metering.rules.inventory.nodes import (
+    NodeLife,
+    node_facts,
+    node_lives,
+)
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    PodRecord,
+)
+from accounting.metering.rules.inventory.requests import units_of
+from accounting.metering.rules.inventory.resource_claims import Claims
+from accounting.metering.rules.units.gpu_units import WHOLE
 
 
 def derive_holds(

@@ -10,14 +10,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.hold import Hold
-from accounting.domain.inventory.fractional_requests import is_reservation
-from accounting.domain.inventory.kube_state.visibility import KubeState
-from accounting.domain.inventory.labels import LabeledSlot, Labels, union_of
-from accounting.domain.inventory.nodes import node_facts
-from accounting.domain.inventory.records import Inventory, Naming, ShownPod
-from accounting.domain.units.gpu_units import GpuUnit, NodeFacts, is_partition, unit_of
+from accounting.core.interval import Interval
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.inventory.fractional_requests import is_reservation
+from accounting.metering.rules.inventory.kube_state.visibility import KubeState
+from accounting.metering.rules.inventory.labels import (
+    LabeledSlot,
+    Labels,
+    union_of,
+)
+from accounting.metering.rules.inventory.nodes import node_facts
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    Naming,
+    ShownPod,
+)
+from accounting.metering.rules.units.gpu_units import (
+    GpuUnit,
+    NodeFacts,
+    is_partition,
+    unit_of,
+)
 
 WHOLE_GPU = "nvidia.com/gpu"
 AMD_GPU = "amd.com/gpu"  # also if all cards of a node are divided in the same way

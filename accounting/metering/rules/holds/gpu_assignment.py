@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from accounting.domain.holds.hold import Hold
-from accounting.domain.inventory.labels import Labels
-from accounting.domain.samples.series import Times
-from accounting.domain.units.geometry import GpuPart
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.inventory.labels import Labels
+from accounting.metering.rules.samples.series import Times
+from accounting.metering.rules.units.geometry import GpuPart
 
 Place = tuple[
     GpuPart, str

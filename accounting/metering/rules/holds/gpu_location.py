@@ -8,9 +8,12 @@ last, until they end there: so its time is counted once, and data health lists i
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.records import Inventory, SampleSpan
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    SampleSpan,
+)
 
 Spans = Mapping[str, Sequence[SampleSpan]]  # by node
 

@@ -5,21 +5,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.holds.gpu_location import in_one_place
-from accounting.domain.holds.node_capacity import (
+from accounting.core.interval import HOUR_MS
+from accounting.metering.rules.holds.gpu_location import in_one_place
+from accounting.metering.rules.holds.node_capacity import (
     claimed_gpus,
     most_gpus,
     room_of,
     unknown_nodes,
     within_capacity,
 )
-from accounting.domain.holds.presence_record import PresenceRecord
-from accounting.domain.inventory.kube_state.visibility import KubeState
-from accounting.domain.inventory.nodes import NodeLife, node_facts, node_lives
-from accounting.domain.inventory.records import Inventory, NodeRecord, SampleSpan
-from accounting.domain.samples.validity import far_apart, longest_gap_ms
-from accounting.domain.units.gpu_units import gpu_count
+from accounting.metering.rules.holds.presence_record import PresenceRecord
+from accounting.metering.rules.inventory.kube_state.visibility import KubeState
+from accounting.metering.rules.inventory.nodes import (
+    NodeLife,
+    node_facts,
+    node_lives,
+)
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    NodeRecord,
+    SampleSpan,
+)
+from accounting.metering.rules.samples.validity import (
+    far_apart,
+    longest_gap_ms,
+)
+from accounting.metering.rules.units.gpu_units import gpu_count
 
 Added = Mapping[str, Fraction]
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accounting.domain.units.geometry import GpuPart
-from accounting.domain.units.gpu_units import WHOLE
+from accounting.metering.rules.units.geometry import GpuPart
+from accounting.metering.rules.units.gpu_units import WHOLE
 
 
 @dataclass(frozen=True, slots=True)

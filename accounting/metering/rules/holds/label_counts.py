@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.domain.holds.gpu_assignment import Place
-from accounting.domain.samples.series import Times
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.metering.rules.holds.gpu_assignment import Place
+from accounting.metering.rules.samples.series import Times
 
 Counts = NDArray[np.int32]
 

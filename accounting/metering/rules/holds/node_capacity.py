@@ -9,14 +9,27 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, union, without
-from accounting.domain.core.issue import Issue
-from accounting.domain.holds.gpu_location import in_one_place
-from accounting.domain.holds.presence_record import PresenceRecord
-from accounting.domain.inventory.nodes import NodeLife, node_facts
-from accounting.domain.inventory.records import Inventory, NodeRecord, SampleSpan
-from accounting.domain.inventory.resource_claims import is_behind_resource
-from accounting.domain.units.gpu_units import gpu_count
+from accounting.core.interval import (
+    FAR_MS,
+    HOUR_MS,
+    Interval,
+    union,
+    without,
+)
+from accounting.core.issue import Issue
+from accounting.metering.rules.holds.gpu_location import in_one_place
+from accounting.metering.rules.holds.presence_record import PresenceRecord
+from accounting.metering.rules.inventory.nodes import (
+    NodeLife,
+    node_facts,
+)
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    NodeRecord,
+    SampleSpan,
+)
+from accounting.metering.rules.inventory.resource_claims import is_behind_resource
+from accounting.metering.rules.units.gpu_units import gpu_count
 
 Added = Mapping[str, Fraction]
 Spans = Mapping[str, Sequence[SampleSpan]]  # of one node, by UUID

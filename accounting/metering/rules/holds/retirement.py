@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.presence_record import PresenceRecord
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.presence_record import PresenceRecord
 
 RETIRED = "retired"  # `ended_by` of such holds
 

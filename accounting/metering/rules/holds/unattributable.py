@@ -4,17 +4,32 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.holds.lifetime import bound_ms, is_refused
-from accounting.domain.inventory.fractional_requests import annotated_share
-from accounting.domain.inventory.nodes import model_in, node_facts
-from accounting.domain.inventory.records import Inventory, PodRecord
-from accounting.domain.inventory.requests import effective_requests, units_of
-from accounting.domain.inventory.resource_claims import Claims
-from accounting.domain.units.geometry import Instances
-from accounting.domain.units.gpu_units import share_of, unit_of
-from accounting.domain.units.mig_profiles import is_read_by_numbers
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.holds.lifetime import (
+    bound_ms,
+    is_refused,
+)
+from accounting.metering.rules.inventory.fractional_requests import annotated_share
+from accounting.metering.rules.inventory.nodes import (
+    model_in,
+    node_facts,
+)
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    PodRecord,
+)
+from accounting.metering.rules.inventory.requests import (
+    effective_requests,
+    units_of,
+)
+from accounting.metering.rules.inventory.resource_claims import Claims
+from accounting.metering.rules.units.geometry import Instances
+from accounting.metering.rules.units.gpu_units import (
+    share_of,
+    unit_of,
+)
+from accounting.metering.rules.units.mig_profiles import is_read_by_numbers
 
 
 def unbooked(inventory: Inventory, period: Interval) -> Iterable[Issue]:

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.arrays import Integers
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.samples.counters import Energy
-from accounting.domain.samples.gauges import GaugeSeries, Samples
+from accounting.core.arrays import Integers
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.samples.counters import Energy
+from accounting.metering.rules.samples.gauges import (
+    GaugeSeries,
+    Samples,
+)
 
 MAX_RATIO = 1.1  # as for utilization (N8, trap T5)
 RATIOS = ("sm_active", "tensor_active", "dram_active")

@@ -14,10 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from accounting.domain.core.arrays import Integers, Keys
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.intensity.checks import (
+from accounting.core.arrays import (
+    Integers,
+    Keys,
+)
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.intensity.checks import (
     ENERGY,
     MEMORY,
     NVLINK,
@@ -28,20 +31,23 @@ from accounting.domain.intensity.checks import (
     checked,
     energy_issues,
 )
-from accounting.domain.intensity.measures import (
+from accounting.metering.rules.intensity.measures import (
     ENERGY_RESET,
     NOTHING,
     WHOLE,
     IntensityTable,
     zeros,
 )
-from accounting.domain.intensity.stretches import CutIntervals, GpuInterval
-from accounting.domain.intensity.totals import rows_of
-from accounting.domain.samples.counters import Energy
-from accounting.domain.samples.gauges import GaugeSeries
-from accounting.domain.samples.metric_scales import on_their_scale
-from accounting.domain.samples.sample_coverage import SampleCoverage
-from accounting.domain.samples.series import Reading
+from accounting.metering.rules.intensity.stretches import (
+    CutIntervals,
+    GpuInterval,
+)
+from accounting.metering.rules.intensity.totals import rows_of
+from accounting.metering.rules.samples.counters import Energy
+from accounting.metering.rules.samples.gauges import GaugeSeries
+from accounting.metering.rules.samples.metric_scales import on_their_scale
+from accounting.metering.rules.samples.sample_coverage import SampleCoverage
+from accounting.metering.rules.samples.series import Reading
 
 MILLION = 1_000_000
 MEBIBYTE = 1 << 20

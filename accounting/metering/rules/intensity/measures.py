@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accounting.domain.core.arrays import Integers
+from accounting.core.arrays import Integers
 
 ENERGY_RESET = 1  # a bit of `flags`: energy is a lower bound
 WHOLE = -1

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.core.arrays import (
+from accounting.core.arrays import (
     Integers,
     cut_at_windows,
     ranges,
     sums_before,
 )
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import PLATFORM
-from accounting.domain.intensity.measures import WHOLE
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import PLATFORM
+from accounting.metering.rules.intensity.measures import WHOLE
 
 
 class HeldPart(NamedTuple):

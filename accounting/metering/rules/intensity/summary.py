@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from accounting.domain.intensity.measures import PEAKS
+from accounting.metering.rules.intensity.measures import PEAKS
 
 BUSY = 0.5  # of the observed time: busy enough to look at its activity
 POINTLESS = 0.02  # of tensor and of DRAM activity: less does not count as work

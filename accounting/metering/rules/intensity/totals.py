@@ -5,8 +5,8 @@ Sums are exact integers; a share is applied to them once.
 
 import numpy as np
 
-from accounting.domain.core.arrays import Integers
-from accounting.domain.intensity.measures import (
+from accounting.core.arrays import Integers
+from accounting.metering.rules.intensity.measures import (
     FINER,
     MEASURES,
     OF_WHOLE,
@@ -15,7 +15,7 @@ from accounting.domain.intensity.measures import (
     table,
     zeros,
 )
-from accounting.domain.intensity.stretches import CutIntervals
+from accounting.metering.rules.intensity.stretches import CutIntervals
 
 
 def rows_of(

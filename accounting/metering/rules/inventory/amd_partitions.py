@@ -3,23 +3,23 @@
 The device plugin allocates partitions under the resource name of whole GPUs: a capacity of 32 can
 be 4 cards in CPX or 32 whole ones. The node's label shows which; without that label,
 `gpu_compute_partition_type` of the exporter does. A card is identified by its serial number in
-every mode (`sources.catalogue.labels`).
+every mode (`metering.sources.catalogue.labels`).
 """
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
     SampledPartition,
     SampleSpan,
 )
-from accounting.domain.samples.validity import far_apart
-from accounting.domain.units.geometry import Instances
-from accounting.domain.units.gpu_units import (
+from accounting.metering.rules.samples.validity import far_apart
+from accounting.metering.rules.units.geometry import Instances
+from accounting.metering.rules.units.gpu_units import (
     SAMPLED_MODEL,
     SAMPLED_PARTITION,
     WHOLE,

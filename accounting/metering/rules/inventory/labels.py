@@ -6,23 +6,26 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from accounting.domain.core.interval import FAR_MS
-from accounting.domain.inventory.records import (
+from accounting.core.interval import FAR_MS
+from accounting.metering.rules.inventory.records import (
     Inventory,
     LabelKey,
     Naming,
     ScrapeLocation,
 )
-from accounting.domain.samples.series import (
+from accounting.metering.rules.samples.series import (
     GpuKey,
     PodName,
     ScraperIdentity,
     Series,
     Times,
 )
-from accounting.domain.samples.shown_scales import ShownScales
-from accounting.domain.units.geometry import GpuPart, part_in
-from accounting.domain.units.gpu_units import part_of
+from accounting.metering.rules.samples.shown_scales import ShownScales
+from accounting.metering.rules.units.geometry import (
+    GpuPart,
+    part_in,
+)
+from accounting.metering.rules.units.gpu_units import part_of
 
 NO_TIMES: Times = np.empty(0, np.int64)
 

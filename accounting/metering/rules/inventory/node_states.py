@@ -9,10 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge.operations import within
-from accounting.domain.samples.series import Reading, ScraperIdentity
-from accounting.domain.units.resources import kubernetes_resource
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.merge.operations import within
+from accounting.metering.rules.samples.series import (
+    Reading,
+    ScraperIdentity,
+)
+from accounting.metering.rules.units.resources import kubernetes_resource
 
 CAPACITY, ALLOCATABLE = "kube_node_status_capacity", "kube_node_status_allocatable"
 TAINT, CORDON = "kube_node_spec_taint", "kube_node_spec_unschedulable"

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from accounting.domain.inventory.amd_partitions import sampled_partition
-from accounting.domain.inventory.divided_nodes import sampled_cards
-from accounting.domain.inventory.kube_state.visibility import KubeState, node_shown
-from accounting.domain.inventory.records import GpuRecord, NodeRecord
-from accounting.domain.units.gpu_units import NodeFacts
+from accounting.metering.rules.inventory.amd_partitions import sampled_partition
+from accounting.metering.rules.inventory.divided_nodes import sampled_cards
+from accounting.metering.rules.inventory.kube_state.visibility import (
+    KubeState,
+    node_shown,
+)
+from accounting.metering.rules.inventory.records import (
+    GpuRecord,
+    NodeRecord,
+)
+from accounting.metering.rules.units.gpu_units import NodeFacts
 
 Value = TypeVar("Value")
 

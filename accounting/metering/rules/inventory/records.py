@@ -4,7 +4,7 @@ Every record is a merge (union, minimum, maximum, latest) of samples, so that re
 same data again, in pieces or in another order gives the same inventory. Holds and presence
 are derived from it, never stored in it. All times are milliseconds.
 
-`ingest.pipeline` loads the part of a cluster's inventory that a period needs, merges new
+`metering.tasks.pipeline` loads the part of a cluster's inventory that a period needs, merges new
 series into it (`merge_samples.observe`) and saves the changes; `mapping` turns records into rows.
 """
 
@@ -17,12 +17,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import FAR_MS, Interval
-from accounting.domain.samples.series import PodName, ScraperIdentity, Times
-from accounting.domain.samples.shown_scales import ShownScale
-from accounting.domain.samples.validity import far_apart
-from accounting.domain.units.resources import sanitised
-from accounting.domain.units.share_policy import Policies
+from accounting.core.interval import (
+    FAR_MS,
+    Interval,
+)
+from accounting.metering.rules.samples.series import (
+    PodName,
+    ScraperIdentity,
+    Times,
+)
+from accounting.metering.rules.samples.shown_scales import ShownScale
+from accounting.metering.rules.samples.validity import far_apart
+from accounting.metering.rules.units.resources import sanitised
+from accounting.metering.rules.units.share_policy import Policies
 
 EVER = Interval(0, FAR_MS)
 Toleration = tuple[str, str, str, str]  # key, operator, value, effect
@@ -115,7 +122,7 @@ class SampleSpan:
 
 
 class SampledPartition(NamedTuple):
-    """How a node's AMD GPUs are partitioned, by samples (`domain.inventory.amd_partitions`).
+    """How a node's AMD GPUs are partitioned, by samples (`inventory.amd_partitions`).
 
     Attributes:
         from_ms: the first sample that shows it.

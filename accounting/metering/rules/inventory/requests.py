@@ -4,9 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from accounting.domain.inventory.records import PodRecord
-from accounting.domain.units.gpu_units import GpuUnit, NodeFacts, unit_of
-from accounting.domain.units.resources import PART_RESOURCES
+from accounting.metering.rules.inventory.records import PodRecord
+from accounting.metering.rules.units.gpu_units import (
+    GpuUnit,
+    NodeFacts,
+    unit_of,
+)
+from accounting.metering.rules.units.resources import PART_RESOURCES
 
 
 def effective_requests(pod: PodRecord) -> dict[str, int]:

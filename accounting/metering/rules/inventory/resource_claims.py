@@ -9,14 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.inventory.records import (
     ClaimRecord,
     Device,
     Inventory,
     PodRecord,
 )
-from accounting.domain.units.geometry import GpuPart
-from accounting.domain.units.gpu_units import WHOLE, NodeFacts, share_of
+from accounting.metering.rules.units.geometry import GpuPart
+from accounting.metering.rules.units.gpu_units import (
+    WHOLE,
+    NodeFacts,
+    share_of,
+)
 
 _EXTENDED = "-extended-resources-"  # the scheduler's name for such claims (KEP-5004)
 _NVIDIA = "gpu.nvidia.com"

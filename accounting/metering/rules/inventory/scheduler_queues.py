@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge.operations import within
-from accounting.domain.samples.series import Reading
-from accounting.domain.units.resources import kubernetes_resource, sanitised
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.merge.operations import within
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.rules.units.resources import (
+    kubernetes_resource,
+    sanitised,
+)
 
 PREFIX = "queue_"
 # a part that is this much older than the newest no longer exists

@@ -11,9 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.arrays import Integers, Keys, sums_before
-from accounting.domain.samples.gauges import Samples
-from accounting.domain.samples.scraper_series import MAX_STEP_MS
+from accounting.core.arrays import (
+    Integers,
+    Keys,
+    sums_before,
+)
+from accounting.metering.rules.samples.gauges import Samples
+from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
 
 LONGEST_GAP_MS = 2 * MAX_STEP_MS
 MAX_WATTS = 100_000  # no GPU draws that: the unit does not match the name

@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.arrays import Integers
-from accounting.domain.samples.series import Series, Times, Values
+from accounting.core.arrays import Integers
+from accounting.metering.rules.samples.series import (
+    Series,
+    Times,
+    Values,
+)
 
 Names = Callable[[Series], bool]
 

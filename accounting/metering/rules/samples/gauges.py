@@ -12,12 +12,26 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.arrays import Integers, Keys, joined_arrays
-from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.samples.deduplicate import DeduplicatedSeries, distinct
-from accounting.domain.samples.sample_coverage import SampleCoverage, sample_coverage
-from accounting.domain.samples.scraper_series import ScrapeSteps, own_steps_at, steps_at
-from accounting.domain.samples.series import (
+from accounting.core.arrays import (
+    Integers,
+    Keys,
+    joined_arrays,
+)
+from accounting.core.interval import WINDOW_MS
+from accounting.metering.rules.samples.deduplicate import (
+    DeduplicatedSeries,
+    distinct,
+)
+from accounting.metering.rules.samples.sample_coverage import (
+    SampleCoverage,
+    sample_coverage,
+)
+from accounting.metering.rules.samples.scraper_series import (
+    ScrapeSteps,
+    own_steps_at,
+    steps_at,
+)
+from accounting.metering.rules.samples.series import (
     Reading,
     ScraperIdentity,
     Series,

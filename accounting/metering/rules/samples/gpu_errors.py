@@ -10,9 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.samples.series import Reading, Series
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.samples.series import (
+    Reading,
+    Series,
+)
 
 _XIDS = {  # from NVIDIA's list of XID errors
     13: "graphics engine exception, usually caused by the program",

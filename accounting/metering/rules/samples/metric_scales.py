@@ -8,12 +8,19 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.arrays import Integers
-from accounting.domain.core.interval import WINDOW_MS, Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.samples.scraper_series import MAX_UTILIZATION
-from accounting.domain.samples.series import ScraperIdentity, Series, Values
-from accounting.domain.samples.shown_scales import (
+from accounting.core.arrays import Integers
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+)
+from accounting.core.issue import Issue
+from accounting.metering.rules.samples.scraper_series import MAX_UTILIZATION
+from accounting.metering.rules.samples.series import (
+    ScraperIdentity,
+    Series,
+    Values,
+)
+from accounting.metering.rules.samples.shown_scales import (
     NOTHING,
     ONE_PERCENT,
     WRONG_SAMPLES,

@@ -1,6 +1,6 @@
 """Why the number of used samples differs from the expected one (rules.md N4, N5, N33)."""
 
-from accounting.domain.samples.validity import LONGEST_GAP_STEPS
+from accounting.metering.rules.samples.validity import LONGEST_GAP_STEPS
 
 
 def samples_note(used: int, expected: int, unknown_ms: int) -> str:

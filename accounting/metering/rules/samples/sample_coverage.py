@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accounting.domain.core.arrays import (
+from accounting.core.arrays import (
     Integers,
     Keys,
     joined_arrays,
     ranges,
     sums_before,
 )
-from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.samples.scraper_series import ScraperSeries
-from accounting.domain.samples.validity import validities
+from accounting.core.interval import WINDOW_MS
+from accounting.metering.rules.samples.scraper_series import ScraperSeries
+from accounting.metering.rules.samples.validity import validities
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from accounting.domain.core.arrays import Integers
-from accounting.domain.core.interval import WINDOW_MS, Interval, window_of
-from accounting.domain.samples.series import ScraperIdentity, Series, Values
-from accounting.domain.samples.validity import validity
+from accounting.core.arrays import Integers
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+    window_of,
+)
+from accounting.metering.rules.samples.series import (
+    ScraperIdentity,
+    Series,
+    Values,
+)
+from accounting.metering.rules.samples.validity import validity
 
 BILLION = 1_000_000_000
 STEP_LOOKBACK_MS = 900_000  # N4: 15 minutes before the window

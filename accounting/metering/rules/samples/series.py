@@ -1,8 +1,8 @@
 """The output of every source: one metric of one object, as samples in time.
 
-A source (accounting.sources) parses labels and scales once, using the catalogue; all later code
-uses canonical metrics and units only. Prometheus, a scrape and a file give equal series for equal
-data.
+A source (accounting.metering.sources) parses labels and scales once, using the catalogue; all later
+code uses canonical metrics and units only. Prometheus, a scrape and a file give equal series for
+equal data.
 """
 
 import hashlib

@@ -12,9 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.samples.scraper_series import MAX_UTILIZATION
-from accounting.domain.samples.series import ScraperIdentity, Series, Times, Values
+from accounting.core.interval import Interval
+from accounting.metering.rules.samples.scraper_series import MAX_UTILIZATION
+from accounting.metering.rules.samples.series import (
+    ScraperIdentity,
+    Series,
+    Times,
+    Values,
+)
 
 WRONG_SAMPLES = 3  # N8: this many of different GPUs or times show another scale
 ONE_PERCENT = 0.01

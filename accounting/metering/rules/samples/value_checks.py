@@ -4,14 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.samples.scraper_series import (
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.samples.scraper_series import (
     DEFAULT_STEP_MS,
     MAX_UTILIZATION,
     lower_median_gap,
 )
-from accounting.domain.samples.series import Series, Times, Values
+from accounting.metering.rules.samples.series import (
+    Series,
+    Times,
+    Values,
+)
 
 
 def out_of_range(

@@ -10,9 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.samples.series import GpuKey, Times
-from accounting.domain.units.gpu_units import WHOLE, part_of, share_of
-from accounting.domain.units.mig_profiles import normal
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    Times,
+)
+from accounting.metering.rules.units.gpu_units import (
+    WHOLE,
+    part_of,
+    share_of,
+)
+from accounting.metering.rules.units.mig_profiles import normal
 
 NO_INSTANCE = -1  # the whole GPU
 

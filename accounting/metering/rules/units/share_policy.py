@@ -11,9 +11,16 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import itemgetter
 
-from accounting.domain.units.geometry import GpuPart, Instances
-from accounting.domain.units.gpu_units import share_of
-from accounting.domain.units.mig_profiles import Policy, ProfileShape, weights
+from accounting.metering.rules.units.geometry import (
+    GpuPart,
+    Instances,
+)
+from accounting.metering.rules.units.gpu_units import share_of
+from accounting.metering.rules.units.mig_profiles import (
+    Policy,
+    ProfileShape,
+    weights,
+)
 
 Policies = Sequence[tuple[int, Policy]]  # since when (ms), ascending
 Factors = Mapping[GpuPart, Fraction]

@@ -8,10 +8,16 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from accounting.sources.catalogue import nvidia, others
-from accounting.sources.catalogue.aliases import aliases_of, resembled
-from accounting.sources.catalogue.gpu_model_names import normal_model
-from accounting.sources.catalogue.labels import (
+from accounting.metering.sources.catalogue import (
+    nvidia,
+    others,
+)
+from accounting.metering.sources.catalogue.aliases import (
+    aliases_of,
+    resembled,
+)
+from accounting.metering.sources.catalogue.gpu_model_names import normal_model
+from accounting.metering.sources.catalogue.labels import (
     LONGEST_NAME,
     NODE_LABELS,
     amd_partition,
@@ -22,7 +28,7 @@ from accounting.sources.catalogue.labels import (
     scraper_of,
     workload_labels,
 )
-from accounting.sources.catalogue.metric import (
+from accounting.metering.sources.catalogue.metric import (
     BLANK,
     BLANK_32,
     PRESENCE,
@@ -30,9 +36,15 @@ from accounting.sources.catalogue.metric import (
     Metric,
     Table,
 )
-from accounting.sources.catalogue.node_labels import CLOUDS, lifecycle_of
-from accounting.sources.catalogue.queues import QUEUE_METRICS, queue_meaning
-from accounting.sources.catalogue.reserved import (
+from accounting.metering.sources.catalogue.node_labels import (
+    CLOUDS,
+    lifecycle_of,
+)
+from accounting.metering.sources.catalogue.queues import (
+    QUEUE_METRICS,
+    queue_meaning,
+)
+from accounting.metering.sources.catalogue.reserved import (
     KUBE_METRICS,
     POD_REASON,
     is_reserved,

@@ -7,18 +7,21 @@ Versions are distinguished by their labels, never by a version number: `UUID` or
 import re
 from collections.abc import Iterable, Mapping
 
-from accounting.domain.samples.series import (
+from accounting.metering.rules.samples.series import (
     TARGET_NODE,
     Claimed,
     GpuKey,
     PodName,
     ScraperIdentity,
 )
-from accounting.domain.units.gpu_units import number_in, share_of
-from accounting.domain.units.mig_profiles import known_name
-from accounting.sources.catalogue.gpu_model_names import normal_model
-from accounting.sources.catalogue.others import AMD_DIVIDED
-from accounting.sources.catalogue.reserved import KUBE_NAMING_NODES
+from accounting.metering.rules.units.gpu_units import (
+    number_in,
+    share_of,
+)
+from accounting.metering.rules.units.mig_profiles import known_name
+from accounting.metering.sources.catalogue.gpu_model_names import normal_model
+from accounting.metering.sources.catalogue.others import AMD_DIVIDED
+from accounting.metering.sources.catalogue.reserved import KUBE_NAMING_NODES
 
 LONGEST_NAME = 300  # characters of a metric name
 LONGEST_VALUE = 500  # characters of a label that is not in the table

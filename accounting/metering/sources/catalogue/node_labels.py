@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from accounting.domain.inventory.label_names import label_name
+from accounting.metering.rules.inventory.label_names import label_name
 
 SPOT, ON_DEMAND, RESERVED, UNKNOWN = "spot", "on-demand", "reserved", "unknown"
 # Label, value (casefolded; "" is any), lifecycle. GKE and AKS label the nodes of spot pools; other

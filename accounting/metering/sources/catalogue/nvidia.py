@@ -7,7 +7,7 @@ were not yet verified with a live 4.9.
 
 import re
 
-from accounting.sources.catalogue.metric import (
+from accounting.metering.sources.catalogue.metric import (
     BLANK,
     BLANK_32,
     MEBIBYTE,

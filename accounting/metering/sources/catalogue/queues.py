@@ -10,7 +10,7 @@ the preempted one (T30 b). Queues are shown, but are not part of the ledger.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accounting.sources.catalogue.metric import Metric
+from accounting.metering.sources.catalogue.metric import Metric
 
 KUEUE, VOLCANO = "kueue", "volcano"
 

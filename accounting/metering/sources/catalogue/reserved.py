@@ -4,7 +4,7 @@ Sources: kube-state-metrics `docs/metrics`; Kueue's and Volcano's metric referen
 queues that are read are in `queues`.
 """
 
-from accounting.sources.catalogue.queues import QUEUE_METRICS
+from accounting.metering.sources.catalogue.queues import QUEUE_METRICS
 
 # Prometheus is not queried for it: each pod has five series, almost all of them 0, and rules.md N11
 # needs it only for a word of why.

@@ -1,14 +1,19 @@
 """All checks of the data, in one list by event, and the function that runs them.
 
-Titles and advice of findings are in `domain/core/issue_catalogue`.
+Titles and advice of findings are in `core/issue_catalogue`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from accounting.domain.core.issue import Issue
-from accounting.ingest.data_issues import of_hours, of_sources, of_windows, record
-from accounting.ingest.data_issues.events import (
+from accounting.core.issue import Issue
+from accounting.metering.tasks.data_issues import (
+    of_hours,
+    of_sources,
+    of_windows,
+    record,
+)
+from accounting.metering.tasks.data_issues.events import (
     Event,
     HoursRolledUp,
     NamesShown,

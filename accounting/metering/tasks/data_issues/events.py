@@ -4,13 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from accounting.domain.attribution.attribute import WindowLedger
-from accounting.domain.core.interval import Interval
-from accounting.domain.samples.series import Reading
-from accounting.ingest.evidence.observe import State
-from accounting.models import Cluster, Source
-from accounting.sources.errors import SourceError
-from accounting.sources.scrape import Scraped
+from accounting.core.interval import Interval
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+)
+from accounting.metering.rules.attribution.attribute import WindowLedger
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.sources.errors import SourceError
+from accounting.metering.sources.scrape import Scraped
+from accounting.metering.tasks.evidence.observe import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,24 +6,32 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import DAY_MS, Interval, to_ms
-from accounting.domain.core.issue import Issue
-from accounting.ingest.data_issues import record
-from accounting.ingest.data_issues.events import HoursRolledUp
-from accounting.models import Cluster, DataIssue
-from accounting.queries.data_health.cluster_issues import (
+from accounting.access.reads.billing_settings import midnight
+from accounting.core.interval import (
+    DAY_MS,
+    Interval,
+    to_ms,
+)
+from accounting.core.issue import Issue
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import DataIssue
+from accounting.metering.reads.data_health.cluster_issues import (
     sampled_after,
     shared_gpus,
     silence,
 )
-from accounting.queries.data_health.missing_gpus import (
+from accounting.metering.reads.data_health.missing_gpus import (
     NodeTime,
     never_sampled,
     without_gpus,
 )
-from accounting.queries.database_clock import database_now
-from accounting.rating.billing_settings import midnight
-from accounting.rating.states_sql import held, wall
+from accounting.metering.sql.states_sql import (
+    held,
+    wall,
+)
+from accounting.metering.tasks.data_issues import record
+from accounting.metering.tasks.data_issues.events import HoursRolledUp
 
 UNPRICED, UNMAPPED = "unpriced_gpu", "unmapped_namespace"
 WITHOUT, UNSAMPLED = "hold_without_gpus", "gpu_never_sampled"

@@ -3,17 +3,26 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
-from accounting.domain.core.interval import WINDOW_MS, to_instant
-from accounting.domain.core.issue import Issue
-from accounting.ingest.data_issues.events import (
+from accounting.core.interval import (
+    WINDOW_MS,
+    to_instant,
+)
+from accounting.core.issue import Issue
+from accounting.metering.reads.data_health.at_stake import (
+    silent_gpus,
+    waiting_ms,
+)
+from accounting.metering.sources.catalogue import resembled_name
+from accounting.metering.tasks.data_issues.events import (
     NamesShown,
     SamplesLate,
     SourceFailed,
     SourceScraped,
 )
-from accounting.ingest.reading.scrape_targets import scrape_interval_s, targets_of
-from accounting.queries.data_health.at_stake import silent_gpus, waiting_ms
-from accounting.sources.catalogue import resembled_name
+from accounting.metering.tasks.reading.scrape_targets import (
+    scrape_interval_s,
+    targets_of,
+)
 
 UNKNOWN_METRIC = "unknown_metric"
 PASSING = ("target_down", "clock_went_back", UNKNOWN_METRIC)  # resolved when they stop

@@ -2,12 +2,18 @@
 
 from collections.abc import Iterable
 
-from accounting.domain.core.issue import Issue
-from accounting.domain.holds.gpu_location import misplaced
-from accounting.domain.holds.node_capacity import beyond_capacity
-from accounting.domain.inventory.merge.places import names_of, other_names
-from accounting.domain.samples.gpu_errors import conditions, duplicate_measures
-from accounting.ingest.data_issues.events import WindowsComputed
+from accounting.core.issue import Issue
+from accounting.metering.rules.holds.gpu_location import misplaced
+from accounting.metering.rules.holds.node_capacity import beyond_capacity
+from accounting.metering.rules.inventory.merge.places import (
+    names_of,
+    other_names,
+)
+from accounting.metering.rules.samples.gpu_errors import (
+    conditions,
+    duplicate_measures,
+)
+from accounting.metering.tasks.data_issues.events import WindowsComputed
 
 
 def attributed(event: WindowsComputed) -> Iterable[Issue]:

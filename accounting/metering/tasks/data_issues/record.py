@@ -5,9 +5,16 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval, to_instant
-from accounting.domain.core.issue import Issue
-from accounting.domain.core.issue_catalogue import ADDING_UP, OF_WINDOWS, text_of
+from accounting.core.interval import (
+    Interval,
+    to_instant,
+)
+from accounting.core.issue import Issue
+from accounting.core.issue_catalogue import (
+    ADDING_UP,
+    OF_WINDOWS,
+    text_of,
+)
 
 _GONE = "interval '1 day'"  # time with data but without the fault
 

@@ -10,11 +10,25 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, to_instant, to_ms
-from accounting.domain.holds.label_counts import whole_hours
-from accounting.domain.inventory.labels import is_own, union_of
-from accounting.domain.inventory.nodes import node_facts
-from accounting.domain.inventory.records import (
+from accounting.core.interval import (
+    FAR_MS,
+    HOUR_MS,
+    Interval,
+    to_instant,
+    to_ms,
+)
+from accounting.metering.mapping import (
+    unpack_steps,
+    unpack_times,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.holds.label_counts import whole_hours
+from accounting.metering.rules.inventory.labels import (
+    is_own,
+    union_of,
+)
+from accounting.metering.rules.inventory.nodes import node_facts
+from accounting.metering.rules.inventory.records import (
     Inventory,
     LabelKey,
     Naming,
@@ -23,10 +37,11 @@ from accounting.domain.inventory.records import (
     ShownPod,
     merged,
 )
-from accounting.domain.samples.series import PodName
-from accounting.ingest.evidence.ids import Ids, rows_of
-from accounting.mapping import unpack_steps, unpack_times
-from accounting.models import Cluster
+from accounting.metering.rules.samples.series import PodName
+from accounting.metering.tasks.evidence.ids import (
+    Ids,
+    rows_of,
+)
 
 LABEL_REACH_MS = HOUR_MS
 

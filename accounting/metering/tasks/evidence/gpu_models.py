@@ -8,11 +8,18 @@ from collections.abc import Iterable, Mapping
 
 from django.db import connection
 
-from accounting.domain.inventory.nodes import node_facts
-from accounting.domain.inventory.records import GpuRecord, Inventory, NodeRecord
-from accounting.domain.units.gpu_units import NodeFacts
-from accounting.models import Cluster, Gpu
-from accounting.sources.catalogue import normal_model
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+)
+from accounting.metering.rules.inventory.nodes import node_facts
+from accounting.metering.rules.inventory.records import (
+    GpuRecord,
+    Inventory,
+    NodeRecord,
+)
+from accounting.metering.rules.units.gpu_units import NodeFacts
+from accounting.metering.sources.catalogue import normal_model
 
 
 def model_of_node(said: NodeFacts) -> str:

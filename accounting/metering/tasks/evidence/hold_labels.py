@@ -9,29 +9,39 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from accounting.domain.core.interval import FAR_MS, Interval
-from accounting.domain.holds.derive import DerivedHolds
-from accounting.domain.holds.gpu_assignment import (
+from accounting.core.interval import (
+    FAR_MS,
+    Interval,
+)
+from accounting.metering.mapping import (
+    labels_kept,
+    pack_labels,
+    unpack_labels,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.holds.derive import DerivedHolds
+from accounting.metering.rules.holds.gpu_assignment import (
     Place,
     claimed_parts,
     mapped_places,
     named_times,
 )
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.label_counts import (
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.label_counts import (
     Tally,
     stale_hours,
     whole_hours,
     without,
 )
-from accounting.domain.inventory.labels import Labels, labels_of
-from accounting.domain.inventory.merge.operations import ChangedRecords
-from accounting.domain.inventory.records import Inventory
-from accounting.ingest.evidence.gpu_labels import labels_of_names
-from accounting.ingest.evidence.holds import StoredHold
-from accounting.ingest.evidence.ids import Ids
-from accounting.mapping import labels_kept, pack_labels, unpack_labels
-from accounting.models import Cluster
+from accounting.metering.rules.inventory.labels import (
+    Labels,
+    labels_of,
+)
+from accounting.metering.rules.inventory.merge.operations import ChangedRecords
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.tasks.evidence.gpu_labels import labels_of_names
+from accounting.metering.tasks.evidence.holds import StoredHold
+from accounting.metering.tasks.evidence.ids import Ids
 
 
 @dataclass(slots=True)

@@ -5,15 +5,34 @@ from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.domain.holds.derive import DerivedHolds
-from accounting.domain.holds.gpu_assignment import mapped_places
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.label_counts import Tally, whole_hours
-from accounting.domain.inventory.records import Inventory
-from accounting.ingest.evidence.ids import BATCH, Ids, ensure_namespaces, ensure_nodes
-from accounting.mapping import labels_kept, pack_labels, unpack_labels
-from accounting.models import Cluster, Pod, PodHold
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.metering.mapping import (
+    labels_kept,
+    pack_labels,
+    unpack_labels,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import (
+    Pod,
+    PodHold,
+)
+from accounting.metering.rules.holds.derive import DerivedHolds
+from accounting.metering.rules.holds.gpu_assignment import mapped_places
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.label_counts import (
+    Tally,
+    whole_hours,
+)
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.tasks.evidence.ids import (
+    BATCH,
+    Ids,
+    ensure_namespaces,
+    ensure_nodes,
+)
 
 
 @dataclass(frozen=True, slots=True)

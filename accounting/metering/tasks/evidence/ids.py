@@ -6,8 +6,12 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.samples.series import ScraperIdentity
-from accounting.models import Cluster, Namespace, Node
+from accounting.metering.models.cluster import (
+    Cluster,
+    Node,
+)
+from accounting.metering.models.pod import Namespace
+from accounting.metering.rules.samples.series import ScraperIdentity
 
 BATCH = 2000
 

@@ -11,10 +11,28 @@ from collections.abc import Container, Iterable
 import msgspec
 import numpy as np
 
-from accounting.domain.core.interval import HOUR_MS, Interval, to_instant, to_ms
-from accounting.domain.inventory.amd_partitions import note_partitions
-from accounting.domain.inventory.divided_nodes import note_divided
-from accounting.domain.inventory.records import (
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+    to_instant,
+    to_ms,
+)
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.mapping import (
+    pod_from_row,
+    scales_from_json,
+    unpack_times,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    Node,
+)
+from accounting.metering.reads.data_health.retirement import retired_ms
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.reads.share_policies import share_policies
+from accounting.metering.rules.inventory.amd_partitions import note_partitions
+from accounting.metering.rules.inventory.divided_nodes import note_divided
+from accounting.metering.rules.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
@@ -23,22 +41,26 @@ from accounting.domain.inventory.records import (
     ScrapeLocation,
     ScraperRecord,
 )
-from accounting.domain.samples.series import ScraperIdentity, Times
-from accounting.domain.units.gpu_units import (
+from accounting.metering.rules.samples.series import (
+    ScraperIdentity,
+    Times,
+)
+from accounting.metering.rules.units.gpu_units import (
     DIVIDED,
     SAMPLED_CARDS,
     SAMPLED_MODEL,
     SAMPLED_PARTITION,
 )
-from accounting.domain.units.resources import is_counted
-from accounting.ingest.evidence import gpu_labels, gpu_models, resource_claims
-from accounting.ingest.evidence.ids import Ids, rows_of
-from accounting.mapping import pod_from_row, scales_from_json, unpack_times
-from accounting.models import Cluster, Node
-from accounting.queries.data_health.retirement import retired_ms
-from accounting.queries.database_clock import database_now
-from accounting.queries.resources import added_resources
-from accounting.queries.share_policies import share_policies
+from accounting.metering.rules.units.resources import is_counted
+from accounting.metering.tasks.evidence import (
+    gpu_labels,
+    gpu_models,
+    resource_claims,
+)
+from accounting.metering.tasks.evidence.ids import (
+    Ids,
+    rows_of,
+)
 
 POD_REACH_MS = 2 * HOUR_MS  # wider than labels, so that a label always finds its pod
 

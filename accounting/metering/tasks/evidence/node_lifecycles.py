@@ -9,11 +9,22 @@ from itertools import pairwise
 
 from django.db import connection
 
-from accounting.domain.core.interval import FAR_MS, WINDOW_MS, to_ms
-from accounting.ingest.evidence.ids import BATCH
-from accounting.locks import lock
-from accounting.models import Cluster, LabelPurpose, LabelSpelling, NodeFact
-from accounting.sources.catalogue import lifecycle_of
+from accounting.access.models.organisation import (
+    LabelPurpose,
+    LabelSpelling,
+)
+from accounting.core.interval import (
+    FAR_MS,
+    WINDOW_MS,
+    to_ms,
+)
+from accounting.kit.locks import lock
+from accounting.metering.models.cluster import (
+    Cluster,
+    NodeFact,
+)
+from accounting.metering.sources.catalogue import lifecycle_of
+from accounting.metering.tasks.evidence.ids import BATCH
 
 Life = Sequence[
     tuple[int, str]

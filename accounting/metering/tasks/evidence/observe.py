@@ -6,32 +6,48 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from accounting.domain.core.interval import FAR_MS, Interval, to_ms
-from accounting.domain.core.issue import Issue
-from accounting.domain.holds.derive import DerivedHolds, data_end_ms, derive
-from accounting.domain.inventory.merge.operations import ChangedRecords
-from accounting.domain.inventory.merge.samples import observe
-from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.scraper_series import MAX_STEP_MS
-from accounting.domain.samples.series import Reading
-from accounting.domain.samples.validity import longest_gap_ms
-from accounting.failpoints import reach
-from accounting.ingest import batch_queues, node_states
-from accounting.ingest.evidence import gpu_labels, load, save, store_derived
-from accounting.ingest.evidence.gpu_labels import label_period
-from accounting.ingest.evidence.holds import overlapping
-from accounting.ingest.evidence.ids import Ids
-from accounting.ingest.evidence.workloads import resolve_pods
-from accounting.ingest.gc_pause import no_cycle_search
-from accounting.ingest.kube_state_jobs.changes import judge
-from accounting.ingest.windows import schedule
-from accounting.locks import lock
-from accounting.models import Cluster
-from accounting.queries.database_clock import database_now
+from accounting.core.interval import (
+    FAR_MS,
+    Interval,
+    to_ms,
+)
+from accounting.core.issue import Issue
+from accounting.kit.failpoints import reach
+from accounting.kit.locks import lock
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.holds.derive import (
+    DerivedHolds,
+    data_end_ms,
+    derive,
+)
+from accounting.metering.rules.inventory.merge.operations import ChangedRecords
+from accounting.metering.rules.inventory.merge.samples import observe
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.rules.samples.validity import longest_gap_ms
+from accounting.metering.tasks import (
+    batch_queues,
+    node_states,
+)
+from accounting.metering.tasks.evidence import (
+    gpu_labels,
+    load,
+    save,
+    store_derived,
+)
+from accounting.metering.tasks.evidence.gpu_labels import label_period
+from accounting.metering.tasks.evidence.holds import overlapping
+from accounting.metering.tasks.evidence.ids import Ids
+from accounting.metering.tasks.evidence.workloads import resolve_pods
+from accounting.metering.tasks.gc_pause import no_cycle_search
+from accounting.metering.tasks.kube_state_jobs.changes import judge
+from accounting.metering.tasks.windows import schedule
 
 # the web process derives holds too, and must not load the client of a cluster
 if TYPE_CHECKING:
-    from accounting.ingest.reading.cluster_reader import ClusterReader
+    from accounting.metering.tasks.reading.cluster_reader import ClusterReader
 
 
 @dataclass(frozen=True, slots=True)

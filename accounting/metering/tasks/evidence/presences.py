@@ -4,10 +4,22 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from accounting.domain.core.interval import FAR_MS, Interval
-from accounting.domain.holds.presence_record import PresenceRecord
-from accounting.ingest.evidence.ids import BATCH, Ids, ensure_nodes
-from accounting.models import Cluster, Gpu, GpuPresence, NodeFact
+from accounting.core.interval import (
+    FAR_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+    GpuPresence,
+    NodeFact,
+)
+from accounting.metering.rules.holds.presence_record import PresenceRecord
+from accounting.metering.tasks.evidence.ids import (
+    BATCH,
+    Ids,
+    ensure_nodes,
+)
 
 
 def store(

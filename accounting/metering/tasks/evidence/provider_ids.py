@@ -6,8 +6,8 @@ another order come to the same rows. Nothing of it is loaded: time does not depe
 
 from django.db import connection
 
-from accounting.domain.inventory.records import Inventory
-from accounting.ingest.evidence.ids import Ids
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.tasks.evidence.ids import Ids
 
 _SAVE = """
     INSERT INTO accounting_nodeprovider AS known (node_id, provider_id, first_ms, last_ms)

@@ -5,32 +5,52 @@ Callers hold the cluster's `evidence` lock.
 
 from collections.abc import Iterable, Sequence
 
-from accounting.domain.core.interval import Interval, to_instant
-from accounting.domain.inventory.amd_partitions import sampled_partition
-from accounting.domain.inventory.divided_nodes import sampled_cards
-from accounting.domain.inventory.merge.operations import ChangedRecords
-from accounting.domain.inventory.records import Inventory, NodeRecord
-from accounting.domain.units.gpu_units import DIVIDED, NodeFacts
-from accounting.ingest import bulk_copy
-from accounting.ingest.evidence import (
+from accounting.core.interval import (
+    Interval,
+    to_instant,
+)
+from accounting.metering.mapping import pod_to_json
+from accounting.metering.models.cluster import (
+    Cluster,
+    NodeFact,
+    NodeSpan,
+)
+from accounting.metering.models.evidence import OwnPod
+from accounting.metering.models.pod import (
+    NamespaceLabels,
+    Owner,
+    Pod,
+)
+from accounting.metering.rules.inventory.amd_partitions import sampled_partition
+from accounting.metering.rules.inventory.divided_nodes import sampled_cards
+from accounting.metering.rules.inventory.merge.operations import ChangedRecords
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    NodeRecord,
+)
+from accounting.metering.rules.units.gpu_units import (
+    DIVIDED,
+    NodeFacts,
+)
+from accounting.metering.sources.catalogue import lifecycle_of
+from accounting.metering.tasks import bulk_copy
+from accounting.metering.tasks.evidence import (
     node_lifecycles,
     provider_ids,
     resource_claims,
 )
-from accounting.ingest.evidence.gpu_models import model_of_node
-from accounting.ingest.evidence.ids import BATCH, Ids, ensure_namespaces, ensure_nodes
-from accounting.ingest.evidence.save_gpus import save_gpus, save_labels, save_scrapers
-from accounting.mapping import pod_to_json
-from accounting.models import (
-    Cluster,
-    NamespaceLabels,
-    NodeFact,
-    NodeSpan,
-    Owner,
-    OwnPod,
-    Pod,
+from accounting.metering.tasks.evidence.gpu_models import model_of_node
+from accounting.metering.tasks.evidence.ids import (
+    BATCH,
+    Ids,
+    ensure_namespaces,
+    ensure_nodes,
 )
-from accounting.sources.catalogue import lifecycle_of
+from accounting.metering.tasks.evidence.save_gpus import (
+    save_gpus,
+    save_labels,
+    save_scrapers,
+)
 
 
 def save(

@@ -4,24 +4,38 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval, to_instant
-from accounting.domain.inventory.merge.operations import ChangedRecords
-from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.series import ScraperIdentity, Times
-from accounting.ingest import bulk_copy
-from accounting.ingest.evidence import gpu_models
-from accounting.ingest.evidence.ids import BATCH, Ids
-from accounting.mapping import pack_steps, pack_times
-from accounting.models import (
+from accounting.core.interval import (
+    Interval,
+    to_instant,
+)
+from accounting.metering.mapping import (
+    pack_steps,
+    pack_times,
+)
+from accounting.metering.models.cluster import (
     Cluster,
     Gpu,
     GpuGeometry,
-    GpuLabelHour,
     GpuSpan,
+)
+from accounting.metering.models.evidence import (
+    GpuLabelHour,
     NodeScraper,
     ScrapeHour,
     Scraper,
     ScrapeSpan,
+)
+from accounting.metering.rules.inventory.merge.operations import ChangedRecords
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.rules.samples.series import (
+    ScraperIdentity,
+    Times,
+)
+from accounting.metering.tasks import bulk_copy
+from accounting.metering.tasks.evidence import gpu_models
+from accounting.metering.tasks.evidence.ids import (
+    BATCH,
+    Ids,
 )
 
 

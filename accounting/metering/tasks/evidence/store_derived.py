@@ -1,12 +1,16 @@
 """Stores holds and presences that are derived from the evidence."""
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.derive import DerivedHolds
-from accounting.domain.inventory.merge.operations import ChangedRecords
-from accounting.domain.inventory.records import Inventory
-from accounting.ingest.evidence import hold_labels, holds, presences
-from accounting.ingest.evidence.ids import Ids
-from accounting.models import Cluster
+from accounting.core.interval import Interval
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.holds.derive import DerivedHolds
+from accounting.metering.rules.inventory.merge.operations import ChangedRecords
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.tasks.evidence import (
+    hold_labels,
+    holds,
+    presences,
+)
+from accounting.metering.tasks.evidence.ids import Ids
 
 
 def store(

@@ -8,22 +8,27 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import to_instant, to_ms
-from accounting.domain.inventory.label_names import label_name
-from accounting.ingest.evidence.families import resolve_families
-from accounting.ingest.evidence.ids import BATCH
-from accounting.models import (
+from accounting.access.models.organisation import (
     Binding,
     BindingKind,
-    Cluster,
     LabelPurpose,
     LabelSpelling,
+)
+from accounting.core.interval import (
+    to_instant,
+    to_ms,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import (
     NamespaceLabels,
     Owner,
     Pod,
     PodAttribution,
     Workload,
 )
+from accounting.metering.rules.inventory.label_names import label_name
+from accounting.metering.tasks.evidence.families import resolve_families
+from accounting.metering.tasks.evidence.ids import BATCH
 
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = datetime(9999, 1, 1, tzinfo=UTC)

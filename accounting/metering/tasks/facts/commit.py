@@ -4,15 +4,18 @@ from collections.abc import Sequence
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import to_instant
-from accounting.domain.core.issue import Issue
-from accounting.failpoints import reach
-from accounting.ingest.data_issues import record
-from accounting.ingest.facts import partitions, write_facts
-from accounting.ingest.windows import window_results
-from accounting.ingest.windows.leases import WindowLease
-from accounting.ingest.windows.window_results import WindowResult
-from accounting.locks import lock
+from accounting.core.interval import to_instant
+from accounting.core.issue import Issue
+from accounting.kit.failpoints import reach
+from accounting.kit.locks import lock
+from accounting.metering.tasks.data_issues import record
+from accounting.metering.tasks.facts import (
+    partitions,
+    write_facts,
+)
+from accounting.metering.tasks.windows import window_results
+from accounting.metering.tasks.windows.leases import WindowLease
+from accounting.metering.tasks.windows.window_results import WindowResult
 
 
 def write_windows(

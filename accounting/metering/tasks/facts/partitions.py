@@ -11,7 +11,7 @@ import structlog
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
-from accounting.locks import lock
+from accounting.kit.locks import lock
 
 log = structlog.get_logger(__name__)
 

@@ -10,15 +10,19 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Max, Min, QuerySet
 
-from accounting.domain.core.ledger_line import HELD_STATES
-from accounting.ingest.facts import partitions
-from accounting.ingest.facts.rollup import FACTS
-from accounting.ingest.kube_state_jobs import objects
-from accounting.ingest.reading import scrape_buffer
-from accounting.models import DirtyHour, IngestWindow, PendingGpuHour
-from accounting.queries.database_clock import database_now
-from accounting.queries.usage.pods import OF_HOLD
-from accounting.rating.states_sql import sums
+from accounting.core.ledger_line import HELD_STATES
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.ledger import (
+    DirtyHour,
+    IngestWindow,
+    PendingGpuHour,
+)
+from accounting.metering.sql.states_sql import sums
+from accounting.metering.tasks.facts import partitions
+from accounting.metering.tasks.facts.reasons import FACTS
+from accounting.metering.tasks.kube_state_jobs import objects
+from accounting.metering.tasks.reading import scrape_buffer
+from accounting.usage.reads.pods import OF_HOLD
 
 AHEAD = timedelta(days=30)
 HOURS_KEPT = timedelta(days=397)  # 13 months; days by GPU too

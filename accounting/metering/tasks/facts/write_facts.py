@@ -12,12 +12,16 @@ from datetime import datetime
 import numpy as np
 from django.db import connection
 
-from accounting.domain.attribution.attribute import WindowLedger
-from accounting.domain.attribution.metric_names import Rung
-from accounting.domain.core.ledger_line import COUNTED, LedgerLine, LineTable
-from accounting.domain.intensity.measures import MEASURES
-from accounting.failpoints import reach
-from accounting.ingest.bulk_copy import copying
+from accounting.core.ledger_line import (
+    COUNTED,
+    LedgerLine,
+    LineTable,
+)
+from accounting.kit.failpoints import reach
+from accounting.metering.rules.attribution.attribute import WindowLedger
+from accounting.metering.rules.attribution.metric_names import Rung
+from accounting.metering.rules.intensity.measures import MEASURES
+from accounting.metering.tasks.bulk_copy import copying
 
 COLUMNS: tuple[tuple[str, str], ...] = (  # name, big-endian type
     ("cluster_id", ">i2"),

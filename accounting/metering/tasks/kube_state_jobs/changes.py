@@ -11,33 +11,38 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, union
-from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.kube_state.job_samples import (
+from accounting.core.interval import (
+    FAR_MS,
+    HOUR_MS,
+    Interval,
+    union,
+)
+from accounting.core.issue import Issue
+from accounting.kit.locks import lock
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.data_health.known_kube_state_jobs import (
+    KnownJobs,
+    known_jobs,
+    stored_named,
+)
+from accounting.metering.rules.inventory.kube_state.job_samples import (
     ISSUES,
     codes_of,
     counting,
     other_job_issues,
 )
-from accounting.domain.inventory.kube_state.jobs import (
+from accounting.metering.rules.inventory.kube_state.jobs import (
     JobRecord,
     JobRole,
     Roles,
     counted_periods,
     differences,
 )
-from accounting.domain.samples.series import Reading
-from accounting.ingest.kube_state_jobs.store import fold
-from accounting.ingest.kube_state_jobs.withdrawal import withdraw
-from accounting.ingest.reading import scrape_buffer
-from accounting.ingest.windows import schedule
-from accounting.locks import lock
-from accounting.models import Cluster
-from accounting.queries.data_health.known_kube_state_jobs import (
-    KnownJobs,
-    known_jobs,
-    stored_named,
-)
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.tasks.kube_state_jobs.store import fold
+from accounting.metering.tasks.kube_state_jobs.withdrawal import withdraw
+from accounting.metering.tasks.reading import scrape_buffer
+from accounting.metering.tasks.windows import schedule
 
 Changes = Mapping[str, Sequence[Interval]]  # by job
 

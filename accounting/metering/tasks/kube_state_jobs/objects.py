@@ -9,9 +9,12 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.domain.core.interval import to_ms
-from accounting.domain.inventory.kube_state.job_samples import Object, Side
-from accounting.models import KubeJobObject
+from accounting.core.interval import to_ms
+from accounting.metering.models.evidence import KubeJobObject
+from accounting.metering.rules.inventory.kube_state.job_samples import (
+    Object,
+    Side,
+)
 
 Overlaps = dict[tuple[Side, Side], tuple[int, str]]  # since when, and which object
 

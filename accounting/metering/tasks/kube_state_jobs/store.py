@@ -9,17 +9,17 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.kube_state.job_samples import (
+from accounting.core.interval import Interval
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.data_health.known_kube_state_jobs import KnownJobs
+from accounting.metering.rules.inventory.kube_state.job_samples import (
     Side,
     merged,
     objects,
     records,
 )
-from accounting.domain.samples.series import Reading
-from accounting.ingest.kube_state_jobs import objects as known_objects
-from accounting.models import Cluster
-from accounting.queries.data_health.known_kube_state_jobs import KnownJobs
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.tasks.kube_state_jobs import objects as known_objects
 
 
 def fold(

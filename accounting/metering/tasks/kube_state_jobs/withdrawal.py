@@ -9,10 +9,22 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, Interval, to_instant, to_ms
-from accounting.domain.inventory.records import SampleSpan
-from accounting.mapping import pack_times, unpack_times
-from accounting.models import NodeSpan, ScrapeHour, ScrapeSpan
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+    to_instant,
+    to_ms,
+)
+from accounting.metering.mapping import (
+    pack_times,
+    unpack_times,
+)
+from accounting.metering.models.cluster import NodeSpan
+from accounting.metering.models.evidence import (
+    ScrapeHour,
+    ScrapeSpan,
+)
+from accounting.metering.rules.inventory.records import SampleSpan
 
 
 def withdraw(

@@ -11,21 +11,28 @@ from django.db import connection
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Greatest, Now
 
-from accounting.domain.core.interval import Interval, to_instant
-from accounting.domain.samples.series import Reading
-from accounting.ingest.reading import scrape_buffer
-from accounting.models import Cluster, Source, SourceKind
-from accounting.queries.resources import added_resources
-from accounting.sources.errors import SourceError
-from accounting.sources.http import HttpAccess
-from accounting.sources.prometheus import Prometheus
+from accounting.core.interval import (
+    Interval,
+    to_instant,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+    SourceKind,
+)
+from accounting.metering.reads.resources import added_resources
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.sources.errors import SourceError
+from accounting.metering.sources.http import HttpAccess
+from accounting.metering.sources.prometheus import Prometheus
+from accounting.metering.tasks.reading import scrape_buffer
 
 BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
 AFTER_MS = 600_000
 # Computed together at most: an hour of the largest cluster (P1).
 GPU_HOURS_AT_ONCE = 8_192
 FOLDING = (
-    4  # raised when `domain.inventory.merge.samples` learns more from the same samples
+    4  # raised when `rules.inventory.merge.samples` learns more from the same samples
 )
 
 _ACCESS_KEYS = (

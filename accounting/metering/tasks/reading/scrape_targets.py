@@ -2,8 +2,8 @@
 
 from urllib.parse import urlsplit
 
-from accounting.models import Source
-from accounting.sources.scrape import ScrapeTarget
+from accounting.metering.models.cluster import Source
+from accounting.metering.sources.scrape import ScrapeTarget
 
 SCRAPE_S = 30  # between two scrapes, unless a source sets it
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db import connection
 
-from accounting.domain.core.interval import (
+from accounting.core.interval import (
     FAR_MS,
     WINDOW_MS,
     Interval,

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from accounting.domain.core.interval import Interval, to_ms
-from accounting.queries.selection import stored_period
-from accounting.rating.billing_settings import (
+from accounting.access.reads.billing_settings import (
     billing_day,
     billing_remembered,
     midnight,
 )
-from accounting.rating.states_sql import wall
+from accounting.core.interval import (
+    Interval,
+    to_ms,
+)
+from accounting.kit.reads.selection import stored_period
+from accounting.metering.sql.states_sql import wall
 
 DAY = timedelta(days=1)
 

@@ -6,9 +6,12 @@ Hours and days that `PendingGpuHour` names are not written yet, and no report re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounting.queries.audit.invariant import Check
-from accounting.rating.charge_sql import INTENSITY_COLUMNS, over
-from accounting.rating.states_sql import STATE_COLUMNS
+from accounting.kit.reads.invariant import Check
+from accounting.metering.sql.states_sql import STATE_COLUMNS
+from accounting.prices.sql.charge_sql import (
+    INTENSITY_COLUMNS,
+    over,
+)
 
 _USAGE = {name: f"sum({name})" for name in (*STATE_COLUMNS, "samples_used")}
 _INTENSITY = {name: over(name) for name in INTENSITY_COLUMNS}

@@ -1,11 +1,23 @@
 """Sums that triggers keep, against their rows (I5): by family, and totals of hours."""
 
-from accounting.domain.core.ledger_line import STATES
-from accounting.queries.audit.invariant import Check
-from accounting.queries.relation.families import lines_with_family
-from accounting.rating.charge_sql import KEY_COLUMNS, RATE_COLUMNS, SUMMED_COLUMNS
-from accounting.rating.line_hours_sql import IS_LATER, IS_TIME
-from accounting.rating.states_sql import STATE_COLUMNS, columns, sums, wall
+from accounting.core.ledger_line import STATES
+from accounting.kit.reads.invariant import Check
+from accounting.metering.sql.states_sql import (
+    STATE_COLUMNS,
+    columns,
+    sums,
+    wall,
+)
+from accounting.prices.sql.charge_sql import (
+    KEY_COLUMNS,
+    RATE_COLUMNS,
+    SUMMED_COLUMNS,
+)
+from accounting.prices.sql.line_hours_sql import (
+    IS_LATER,
+    IS_TIME,
+)
+from accounting.usage.reads.relation.families import lines_with_family
 
 _KEY = ("cluster_id", *(name for name in KEY_COLUMNS if name != "workload_id"))
 _DAYS = "u.billing_on >= (%(start)s)::date - 1 AND u.billing_on <= (%(end)s)::date"

@@ -4,21 +4,33 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.queries.audit.chain_checks import audit_checks
-from accounting.queries.audit.day_checks import UNLIKE_FACTS, bounds, stored_days
-from accounting.queries.audit.gpu_checks import GPU_CHECKS
-from accounting.queries.audit.invariant import Check, Verdict
-from accounting.queries.audit.sum_checks import SUM_CHECKS
-from accounting.queries.ledger_ends import oldest
-from accounting.rating.charge_sql import INTENSITY_COLUMNS, difference, over, raw
-from accounting.rating.states_sql import (
+from accounting.core.interval import Interval
+from accounting.kit.reads.invariant import (
+    Check,
+    Verdict,
+)
+from accounting.metering.reads.ledger_ends import oldest
+from accounting.metering.sql.states_sql import (
     STATE_COLUMNS,
     columns,
     held,
     platform,
     sums,
     wall,
+)
+from accounting.months.reads.audit.day_checks import (
+    UNLIKE_FACTS,
+    bounds,
+    stored_days,
+)
+from accounting.months.reads.audit.gpu_checks import GPU_CHECKS
+from accounting.months.reads.audit.sum_checks import SUM_CHECKS
+from accounting.organization.reads.chain_checks import audit_checks
+from accounting.prices.sql.charge_sql import (
+    INTENSITY_COLUMNS,
+    difference,
+    over,
+    raw,
 )
 
 _DIFFER = " OR ".join(

@@ -8,15 +8,35 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count
 
-from accounting.booking.periods import PeriodTerms, next_period, next_to_close
-from accounting.domain.billing.close_checks import Cause
-from accounting.domain.core.billing_calendar import DayRange
-from accounting.domain.core.interval import Interval, to_ms
-from accounting.models import Contest, ContestState, Entry
-from accounting.queries.audit.day_checks import UNLIKE_FACTS, bounds
-from accounting.queries.data_health.missing_gpus import never_sampled, without_gpus
-from accounting.queries.finance.months.revisions import in_effect
-from accounting.rating.states_sql import held, wall
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import (
+    Interval,
+    to_ms,
+)
+from accounting.metering.reads.data_health.missing_gpus import (
+    never_sampled,
+    without_gpus,
+)
+from accounting.metering.sql.states_sql import (
+    held,
+    wall,
+)
+from accounting.months.models.contest import (
+    Contest,
+    ContestState,
+)
+from accounting.months.models.entry import Entry
+from accounting.months.reads.audit.day_checks import (
+    UNLIKE_FACTS,
+    bounds,
+)
+from accounting.months.reads.revisions import in_effect
+from accounting.months.rules.close_checks import Cause
+from accounting.months.tasks.periods import (
+    PeriodTerms,
+    next_period,
+    next_to_close,
+)
 
 Causes = Mapping[str, Sequence[Cause]]
 

@@ -5,20 +5,26 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from accounting.booking.checks import amounts, bills, ledger
-from accounting.booking.checks.ledger import Causes
-from accounting.booking.checks.remedies import link_of
-from accounting.booking.periods import PeriodTerms
-from accounting.domain.billing.close_checks import (
+from accounting.access.models.organisation import Team
+from accounting.bills import tasks as bills
+from accounting.core.span_text import hours_in_words
+from accounting.months.models.close import CloseOverride
+from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.revisions import next_revision
+from accounting.months.rules.close_checks import (
     RULES,
     Cause,
     CloseCheck,
     Level,
     Override,
 )
-from accounting.domain.core.span_text import hours_in_words
-from accounting.models import CloseOverride, PeriodRevision, Team
-from accounting.queries.finance.months.revisions import next_revision
+from accounting.months.tasks.checks import (
+    amounts,
+    ledger,
+)
+from accounting.months.tasks.checks.ledger import Causes
+from accounting.months.tasks.checks.remedies import link_of
+from accounting.months.tasks.periods import PeriodTerms
 
 _PASSED = {
     "over": "the period is over",

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from accounting.domain.core.billing_calendar import months_later
+from accounting.core.billing_calendar import months_later
 
 _TIME_ALONE = ("over", "settled")  # nothing to correct: only to wait for
 _IN_MONTH = {

@@ -5,9 +5,17 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from accounting.domain.core.interval import Interval
-from accounting.models import Gpu
-from accounting.queries.relation.gpu_rollups import (
+from accounting.core.interval import Interval
+from accounting.kit.reads.selection import (
+    Selection,
+    SelectionError,
+)
+from accounting.metering.models.cluster import Gpu
+from accounting.prices.sql.charge_sql import (
+    GPU_COLUMNS,
+    parameters,
+)
+from accounting.usage.reads.relation.gpu_rollups import (
     Grain,
     Piece,
     complete_from,
@@ -15,11 +23,9 @@ from accounting.queries.relation.gpu_rollups import (
     split,
     stored_part,
 )
-from accounting.queries.relation.retained_range import kept_facts
-from accounting.queries.relation.row_limit import check_rows
-from accounting.queries.relation.stored_columns import Column
-from accounting.queries.selection import Selection, SelectionError
-from accounting.rating.charge_sql import GPU_COLUMNS, parameters
+from accounting.usage.reads.relation.retained_range import kept_facts
+from accounting.usage.reads.relation.row_limit import check_rows
+from accounting.usage.reads.relation.stored_columns import Column
 
 _OF_GPUS = "(%(gpus)s::bigint[] IS NULL OR gpu_id = ANY(%(gpus)s))"
 _PARAMETER = re.compile(r"%\((\w+)\)s")

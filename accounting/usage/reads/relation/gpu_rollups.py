@@ -13,14 +13,19 @@ from itertools import groupby, pairwise
 
 from django.db import connection
 
-from accounting.domain.core.interval import HOUR_MS, Interval, to_instant, to_ms
-from accounting.domain.core.read_once import read_once
-from accounting.models import PendingGpuHour
-from accounting.rating.billing_settings import (
+from accounting.access.reads.billing_settings import (
     billing_day,
     billing_remembered,
     midnight,
 )
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+    to_instant,
+    to_ms,
+)
+from accounting.core.read_once import read_once
+from accounting.metering.models.ledger import PendingGpuHour
 
 FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(9999, 1, 1)
 HOUR = timedelta(hours=1)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from accounting.domain.core.interval import Interval
-from accounting.queries.dimensions import (
+from accounting.access.reads.billing_settings import midnight
+from accounting.core.interval import Interval
+from accounting.kit.reads.dimensions import (
     BY_NAME,
     Dimension,
     StoredIn,
@@ -20,13 +21,7 @@ from accounting.queries.dimensions import (
     lookups_of,
     named,
 )
-from accounting.queries.relation.by_gpu import gpu_ids, rows_by_gpu
-from accounting.queries.relation.families import with_family, with_family_of_few
-from accounting.queries.relation.gpu_rollups import Grain, Piece
-from accounting.queries.relation.retained_range import kept_facts
-from accounting.queries.relation.row_limit import check_rows
-from accounting.queries.relation.stored_columns import INTENSITY, USAGE, Column
-from accounting.queries.selection import (
+from accounting.kit.reads.selection import (
     Selection,
     SelectionError,
     billing_days,
@@ -34,8 +29,29 @@ from accounting.queries.selection import (
     is_on_days,
     is_on_hours,
 )
-from accounting.rating.billing_settings import midnight
-from accounting.rating.charge_sql import GPU_COLUMNS, parameters
+from accounting.prices.sql.charge_sql import (
+    GPU_COLUMNS,
+    parameters,
+)
+from accounting.usage.reads.relation.by_gpu import (
+    gpu_ids,
+    rows_by_gpu,
+)
+from accounting.usage.reads.relation.families import (
+    with_family,
+    with_family_of_few,
+)
+from accounting.usage.reads.relation.gpu_rollups import (
+    Grain,
+    Piece,
+)
+from accounting.usage.reads.relation.retained_range import kept_facts
+from accounting.usage.reads.relation.row_limit import check_rows
+from accounting.usage.reads.relation.stored_columns import (
+    INTENSITY,
+    USAGE,
+    Column,
+)
 
 
 @dataclass(slots=True)

@@ -6,8 +6,11 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.domain.core.interval import WINDOW_MS, Interval
-from accounting.domain.core.read_once import read_once
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+)
+from accounting.core.read_once import read_once
 
 # An hour without facts in its period had some: they have expired, cluster by cluster.
 _KEPT = """

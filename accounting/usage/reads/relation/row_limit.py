@@ -6,14 +6,17 @@ The number is computed before reading: GPUs times five-minute windows, hours or 
 from collections.abc import Iterable
 from datetime import timedelta
 
-from accounting.domain.core.interval import WINDOW_MS
-from accounting.models import Gpu
-from accounting.queries.relation.gpu_rollups import Grain, Piece
-from accounting.queries.selection import Selection, SelectionError
-
-MOST_ROWS = (
-    1_000_000  # 8,192 GPUs for 120 days by day, 5 days by hour, 10 hours by window
+from accounting.core.interval import WINDOW_MS
+from accounting.kit.reads.selection import (
+    Selection,
+    SelectionError,
 )
+from accounting.metering.models.cluster import Gpu
+from accounting.usage.reads.relation.gpu_rollups import (
+    Grain,
+    Piece,
+)
+
 _STEP = {
     Grain.FACTS: timedelta(milliseconds=WINDOW_MS),
     Grain.HOURS: timedelta(hours=1),

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from accounting.rating.charge_sql import (
+from accounting.metering.sql.states_sql import STATE_COLUMNS
+from accounting.prices.sql.charge_sql import (
     CHARGE_COLUMNS,
     HARD_KEY_COLUMNS,
     INTENSITY_COLUMNS,
@@ -11,7 +12,6 @@ from accounting.rating.charge_sql import (
     priced_facts,
     unpriced_facts,
 )
-from accounting.rating.states_sql import STATE_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,17 @@
 
 from collections.abc import Mapping
 
-from scheduler_view.domain.schedulers import kai, kueue, native, volcano
-from scheduler_view.domain.schedulers.adapter import QueueObjects, SchedulerAdapter
-from scheduler_view.domain.schedulers.queue_fields import QueueFields
+from scheduler_view.clusters.rules.schedulers import (
+    kai,
+    kueue,
+    native,
+    volcano,
+)
+from scheduler_view.clusters.rules.schedulers.adapter import (
+    QueueObjects,
+    SchedulerAdapter,
+)
+from scheduler_view.clusters.rules.schedulers.queue_fields import QueueFields
 
 SCHEDULERS: Mapping[str, SchedulerAdapter] = {
     one.name: one

@@ -1,6 +1,6 @@
 """The interface of a scheduler: a new one is one module with an adapter.
 
-Metrics of queues are in `accounting/sources/catalogue/queues.py`, with the name of their
+Metrics of queues are in `accounting/metering/sources/catalogue/queues.py`, with the name of their
 scheduler.
 """
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from accounting.domain.inventory.scheduler_queues import QueueFacts
-from scheduler_view.domain.schedulers.queue_fields import QueueFields
-from scheduler_view.domain.shape import Fields
+from accounting.metering.rules.inventory.scheduler_queues import QueueFacts
+from scheduler_view.clusters.rules.schedulers.queue_fields import QueueFields
+from scheduler_view.clusters.rules.shape import Fields
 
 Manifest = Mapping[str, Any]
 

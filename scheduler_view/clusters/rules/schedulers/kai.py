@@ -7,17 +7,23 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from accounting.domain.inventory.scheduler_queues import UNLIMITED, QueueFacts
-from scheduler_view.domain.json_operations import at_path
-from scheduler_view.domain.quotas.quantity import QuantityError, parse_quantity
-from scheduler_view.domain.quotas.quota_key import Added
-from scheduler_view.domain.schedulers.adapter import (
+from accounting.metering.rules.inventory.scheduler_queues import (
+    UNLIMITED,
+    QueueFacts,
+)
+from scheduler_view.clusters.rules.json_operations import at_path
+from scheduler_view.clusters.rules.quantity import (
+    QuantityError,
+    parse_quantity,
+)
+from scheduler_view.clusters.rules.quota_key import Added
+from scheduler_view.clusters.rules.schedulers.adapter import (
     Endpoint,
     Manifest,
     QueueObjects,
     SchedulerAdapter,
 )
-from scheduler_view.domain.schedulers.queue_fields import (
+from scheduler_view.clusters.rules.schedulers.queue_fields import (
     QueueFields,
     SentAs,
     integer_fault,
@@ -25,7 +31,7 @@ from scheduler_view.domain.schedulers.queue_fields import (
     quantity_fault,
     shown,
 )
-from scheduler_view.domain.shape import (
+from scheduler_view.clusters.rules.shape import (
     AMOUNTS,
     QUANTITY,
     TEXT,

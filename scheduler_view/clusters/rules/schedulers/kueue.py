@@ -8,15 +8,18 @@ flavor or resource twice, resources in the order of `coveredResources`.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from scheduler_view.domain.json_operations import at_path
-from scheduler_view.domain.quotas.quota_key import Added, resource_of
-from scheduler_view.domain.schedulers.adapter import (
+from scheduler_view.clusters.rules.json_operations import at_path
+from scheduler_view.clusters.rules.quota_key import (
+    Added,
+    resource_of,
+)
+from scheduler_view.clusters.rules.schedulers.adapter import (
     Endpoint,
     Manifest,
     QueueObjects,
     SchedulerAdapter,
 )
-from scheduler_view.domain.schedulers.queue_fields import (
+from scheduler_view.clusters.rules.schedulers.queue_fields import (
     Path,
     QueueFields,
     SentAs,
@@ -28,7 +31,7 @@ from scheduler_view.domain.schedulers.queue_fields import (
     quantity_fault,
     shown,
 )
-from scheduler_view.domain.shape import (
+from scheduler_view.clusters.rules.shape import (
     CONDITIONS,
     QUANTITY,
     TEXT,

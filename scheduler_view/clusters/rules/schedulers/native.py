@@ -1,5 +1,5 @@
-"""The scheduler of Kubernetes: it has no queues; quotas are ResourceQuotas (`domain/quotas`)."""
+"""The scheduler of Kubernetes: it has no queues; quotas are ResourceQuotas (`quotas/rules`)."""
 
-from scheduler_view.domain.schedulers.adapter import SchedulerAdapter
+from scheduler_view.clusters.rules.schedulers.adapter import SchedulerAdapter
 
 ADAPTER = SchedulerAdapter("native", "Kubernetes")

@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from scheduler_view.domain.json_operations import at_path, set_path
-from scheduler_view.domain.quotas.quantity import (
+from scheduler_view.clusters.rules.json_operations import (
+    at_path,
+    set_path,
+)
+from scheduler_view.clusters.rules.quantity import (
     QuantityError,
     parse_quantity,
     whole_gpus,
 )
-from scheduler_view.domain.quotas.quota_key import Added
+from scheduler_view.clusters.rules.quota_key import Added
 
 Manifest = Mapping[str, Any]
 Path = tuple[str | int, ...]

@@ -9,15 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from scheduler_view.domain.json_operations import at_path
-from scheduler_view.domain.quotas.quota_key import Added, resource_of
-from scheduler_view.domain.schedulers.adapter import (
+from scheduler_view.clusters.rules.json_operations import at_path
+from scheduler_view.clusters.rules.quota_key import (
+    Added,
+    resource_of,
+)
+from scheduler_view.clusters.rules.schedulers.adapter import (
     Endpoint,
     Manifest,
     QueueObjects,
     SchedulerAdapter,
 )
-from scheduler_view.domain.schedulers.queue_fields import (
+from scheduler_view.clusters.rules.schedulers.queue_fields import (
     Path,
     QueueFields,
     SentAs,
@@ -28,7 +31,13 @@ from scheduler_view.domain.schedulers.queue_fields import (
     part_of,
     shown,
 )
-from scheduler_view.domain.shape import AMOUNTS, FLAG, TEXT, WHOLE, Fields
+from scheduler_view.clusters.rules.shape import (
+    AMOUNTS,
+    FLAG,
+    TEXT,
+    WHOLE,
+    Fields,
+)
 
 QUEUE, ROOT = "VolcanoQueue", "root"
 LISTS = ("deserved", "capability")

@@ -2,13 +2,19 @@
 
 from datetime import datetime, timedelta
 
-from accounting.models import Cluster
-from scheduler_view.domain.queues.free_cpu import free_cpus, pod_needs
-from scheduler_view.domain.queues.pools import Pools
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waste.free.fragmentation import CLASS_DAYS
-from scheduler_view.models import FreeCpuSample, PodNeedRecord
-from scheduler_view.observation.history.node_spans import store_node_spans
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.memory import (
+    FreeCpuSample,
+    PodNeedRecord,
+)
+from scheduler_view.queues.rules.fragmentation import CLASS_DAYS
+from scheduler_view.queues.rules.free_cpu import (
+    free_cpus,
+    pod_needs,
+)
+from scheduler_view.queues.rules.pools import Pools
+from scheduler_view.queues.tasks.history.node_spans import store_node_spans
+from scheduler_view.waits.rules.placement.index import WorldIndex
 
 
 def store_free_cpus(

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from accounting.models import Cluster
-from scheduler_view.domain.queues.kept_nodes import kept_rooms
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.models import KeptNode
-from scheduler_view.observation.history.node_spans import store_node_spans
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.memory import KeptNode
+from scheduler_view.queues.rules.kept_nodes import kept_rooms
+from scheduler_view.queues.tasks.history.node_spans import store_node_spans
+from scheduler_view.waits.rules.placement.index import WorldIndex
 
 
 def store_kept_nodes(

@@ -6,9 +6,12 @@ from typing import TypeVar
 
 from django.db.models import Manager
 
-from accounting.models import Cluster
-from scheduler_view.models import FreeCpuSample, KeptNode
-from scheduler_view.observation.history.pool_samples import LONGEST_GAP
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.memory import (
+    FreeCpuSample,
+    KeptNode,
+)
+from scheduler_view.queues.tasks.history.pool_samples import LONGEST_GAP
 
 Row = TypeVar("Row", KeptNode, FreeCpuSample)
 _NAME_LENGTH = 253  # of a node, as the column

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max
 
-from accounting.models import Cluster
-from scheduler_view.domain.queues.depth import PoolDepth
-from scheduler_view.models import PoolSample
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.queues import PoolSample
+from scheduler_view.queues.rules.depth import PoolDepth
 
 LONGEST_GAP = timedelta(
     minutes=11

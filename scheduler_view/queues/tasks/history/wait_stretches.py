@@ -3,15 +3,22 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from accounting.domain.core.interval import to_instant
-from accounting.models import Cluster
-from scheduler_view.domain.queues.queued import QueuedUnit, Subject
-from scheduler_view.domain.waits.explanation import BlockerSet, WaitExplanation
-from scheduler_view.domain.waits.placement.gpu_requests import gpu_request
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.models import WaitRecord, WaitStretch
-from scheduler_view.observation.history.pool_samples import LONGEST_GAP
+from accounting.core.interval import to_instant
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.queues.models.memory import WaitStretch
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.queues.rules.queued import (
+    QueuedUnit,
+    Subject,
+)
+from scheduler_view.queues.tasks.history.pool_samples import LONGEST_GAP
+from scheduler_view.waits.rules.explanation import (
+    BlockerSet,
+    WaitExplanation,
+)
+from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.world.pods import PodObject
 
 BATCH = 500
 _VALUES = (

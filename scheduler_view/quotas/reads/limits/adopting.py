@@ -9,21 +9,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_view.domain.objects.desired import (
-    ObjectKey,
+from scheduler_view.changes.reads.change_row import ChangeRow
+from scheduler_view.clusters.reads.last_observation import Manifest
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.quantity import gpus_or_none
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
+from scheduler_view.quotas.reads.limits.limit_row import (
+    LimitRow,
+    edit_key,
+)
+from scheduler_view.quotas.reads.limits.namespace_limits import tier_of_quota
+from scheduler_view.quotas.reads.limits.observed import ObservedLimits
+from scheduler_view.quotas.rules.desired import (
     class_key_of,
     quota_key_of,
 )
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.quotas.quantity import gpus_or_none
-from scheduler_view.domain.quotas.split import SplitRule
-from scheduler_view.domain.schedulers import QUEUE_FIELDS
-from scheduler_view.domain.tiers.tier import NEVER
-from scheduler_view.queries.changes.change_row import ChangeRow
-from scheduler_view.queries.last_observation import Manifest
-from scheduler_view.queries.limits.limit_row import LimitRow, edit_key
-from scheduler_view.queries.limits.namespace_limits import tier_of_quota
-from scheduler_view.queries.limits.observed import ObservedLimits
+from scheduler_view.quotas.rules.split import SplitRule
+from scheduler_view.quotas.rules.tiers.tier import NEVER
 
 QuotaKey = tuple[str, str, str]  # team, resource, tier
 

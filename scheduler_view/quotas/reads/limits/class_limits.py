@@ -2,14 +2,21 @@
 
 from collections.abc import Iterator
 
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.objects.desired import class_key_of
-from scheduler_view.domain.objects.manifest import CLASS
-from scheduler_view.domain.tiers.tier import PREEMPTS, TierSpec, tier_faults
-from scheduler_view.queries.desired import queue_targets
-from scheduler_view.queries.last_observation import Manifest
-from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import ObservedLimits
+from scheduler_view.clusters.reads.last_observation import Manifest
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.manifest import CLASS
+from scheduler_view.quotas.reads.desired import queue_targets
+from scheduler_view.quotas.reads.limits.limit_row import (
+    LimitGroup,
+    LimitRow,
+)
+from scheduler_view.quotas.reads.limits.observed import ObservedLimits
+from scheduler_view.quotas.rules.desired import class_key_of
+from scheduler_view.quotas.rules.tiers.tier import (
+    PREEMPTS,
+    TierSpec,
+    tier_faults,
+)
 
 WORKLOAD_CLASS = "WorkloadPriorityClass"
 

@@ -3,8 +3,8 @@
 from enum import StrEnum
 
 from accounting.kit.rows import OffsetInstant, TextOrNull, column, listed
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.objects.manifest import QUOTA
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.manifest import QUOTA
 
 
 def edit_key(cluster: str, kind: str, namespace: str, what: str) -> str:

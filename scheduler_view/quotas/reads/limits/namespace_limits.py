@@ -3,16 +3,30 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.objects.desired import ObjectKey, quota_key_of
-from scheduler_view.domain.objects.manifest import QUOTA, is_ours
-from scheduler_view.domain.quotas import limit_range
-from scheduler_view.domain.quotas.quantity import gpus_or_none
-from scheduler_view.domain.quotas.quota_key import does_nothing, key_of, resource_of
-from scheduler_view.models import QuotaTarget
-from scheduler_view.queries.last_observation import RANGE, Manifest
-from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import ObservedLimits
+from scheduler_view.clusters.reads.last_observation import (
+    RANGE,
+    Manifest,
+)
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.manifest import (
+    QUOTA,
+    is_ours,
+)
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.quantity import gpus_or_none
+from scheduler_view.clusters.rules.quota_key import (
+    does_nothing,
+    key_of,
+    resource_of,
+)
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.quotas.reads.limits.limit_row import (
+    LimitGroup,
+    LimitRow,
+)
+from scheduler_view.quotas.reads.limits.observed import ObservedLimits
+from scheduler_view.quotas.rules import limit_range
+from scheduler_view.quotas.rules.desired import quota_key_of
 
 ALL_PODS = ""
 OF_RANGE = ("max", "min", "default", "defaultRequest")

@@ -7,25 +7,42 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from accounting.access import Scope
-from accounting.models import Cluster, Team
-from accounting.queries.teams.teams import known_teams
-from scheduler_view.domain.limits.maker import OURS, Maker, maker_of
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.objects.manifest import Path
-from scheduler_view.domain.quotas.quota_key import Added
-from scheduler_view.models import QuotaTarget, Tier
-from scheduler_view.queries.desired import quota_targets, tiers
-from scheduler_view.queries.last_observation import (
+from accounting.access.models.organisation import Team
+from accounting.access.reads.teams import known_teams
+from accounting.access.scope import Scope
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.reads.last_observation import (
     LIMITING,
     NAMESPACE,
     Manifest,
     last_runs,
     limiting_objects,
 )
-from scheduler_view.queries.namespaces import known_namespaces, namespaces_by_team
-from scheduler_view.queries.resources import added_names
-from scheduler_view.queries.sync import SyncRow, sync_rows
+from scheduler_view.clusters.reads.resources import added_names
+from scheduler_view.clusters.rules.manifest import Path
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.quota_key import Added
+from scheduler_view.quotas.models import (
+    QuotaTarget,
+    Tier,
+)
+from scheduler_view.quotas.reads.desired import (
+    quota_targets,
+    tiers,
+)
+from scheduler_view.quotas.reads.namespaces import (
+    known_namespaces,
+    namespaces_by_team,
+)
+from scheduler_view.quotas.reads.sync import (
+    SyncRow,
+    sync_rows,
+)
+from scheduler_view.quotas.rules.limits.maker import (
+    OURS,
+    Maker,
+    maker_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

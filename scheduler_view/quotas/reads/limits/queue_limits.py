@@ -3,26 +3,35 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.limits.lending import (
+from scheduler_view.clusters.reads.last_observation import Manifest
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.schedulers import (
+    QUEUE_FIELDS,
+    QUEUE_OBJECTS,
+)
+from scheduler_view.quotas.reads.desired import queue_targets
+from scheduler_view.quotas.reads.limits.limit_row import (
+    LimitGroup,
+    LimitRow,
+)
+from scheduler_view.quotas.reads.limits.observed import ObservedLimits
+from scheduler_view.quotas.rules.limits.lending import (
     Lending,
     amount,
     lending,
     waiting_text,
 )
-from scheduler_view.domain.limits.queue_node import (
+from scheduler_view.quotas.rules.limits.queue_node import (
     QueueName,
     QueueNode,
     TreeLine,
     in_order,
 )
-from scheduler_view.domain.limits.queue_readers import LOCAL_QUEUE, queue_nodes
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.schedulers import QUEUE_FIELDS, QUEUE_OBJECTS
-from scheduler_view.queries.desired import queue_targets
-from scheduler_view.queries.last_observation import Manifest
-from scheduler_view.queries.limits.limit_row import LimitGroup, LimitRow
-from scheduler_view.queries.limits.observed import ObservedLimits
+from scheduler_view.quotas.rules.limits.queue_readers import (
+    LOCAL_QUEUE,
+    queue_nodes,
+)
 
 TITLES = {
     "ClusterQueue": "ClusterQueue",

@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accounting.domain.inventory.scheduler_queues import UNLIMITED
-from scheduler_view.domain.limits.queue_node import QueueName, QueueNode, roots
-from scheduler_view.domain.schedulers.queue_fields import shown
-from scheduler_view.domain.wording import few
+from accounting.metering.rules.inventory.scheduler_queues import UNLIMITED
+from scheduler_view.clusters.rules.schedulers.queue_fields import shown
+from scheduler_view.clusters.rules.wording import few
+from scheduler_view.quotas.rules.limits.queue_node import (
+    QueueName,
+    QueueNode,
+    roots,
+)
 
 Key = tuple[QueueName, str, str]  # name, flavor, resource
 

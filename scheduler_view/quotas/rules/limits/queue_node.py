@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from accounting.domain.inventory.scheduler_queues import UNLIMITED
+from accounting.metering.rules.inventory.scheduler_queues import UNLIMITED
 
 Manifest = Mapping[str, Any]
 Amount = Fraction | str | None

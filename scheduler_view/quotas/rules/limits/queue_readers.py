@@ -7,17 +7,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from accounting.domain.inventory.scheduler_queues import UNLIMITED
-from scheduler_view.domain.json_operations import at_path
-from scheduler_view.domain.limits.queue_node import (
+from accounting.metering.rules.inventory.scheduler_queues import UNLIMITED
+from scheduler_view.clusters.rules.json_operations import at_path
+from scheduler_view.clusters.rules.quota_key import (
+    Added,
+    resource_of,
+)
+from scheduler_view.clusters.rules.schedulers import (
+    kai,
+    kueue,
+    volcano,
+)
+from scheduler_view.clusters.rules.schedulers.queue_fields import number_of
+from scheduler_view.quotas.rules.limits.queue_node import (
     Amount,
     Manifest,
     QueueName,
     QueueNode,
 )
-from scheduler_view.domain.quotas.quota_key import Added, resource_of
-from scheduler_view.domain.schedulers import kai, kueue, volcano
-from scheduler_view.domain.schedulers.queue_fields import number_of
 
 LOCAL_QUEUE, COHORT, KAI_QUEUE = "LocalQueue", "Cohort", "KaiQueue"
 _HELD = {

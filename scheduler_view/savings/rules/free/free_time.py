@@ -11,15 +11,19 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.domain.core.interval import WINDOW_MS
-from scheduler_view.domain.waste.amounts import FindingSum
-from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
-from scheduler_view.domain.waste.free.fragmentation import (
+from accounting.core.interval import WINDOW_MS
+from scheduler_view.queues.rules.fragmentation import (
     Beside,
     FreeWindows,
     PodClass,
     fragmented,
     unusable_ms,
+)
+from scheduler_view.savings.rules.amounts import FindingSum
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    SliceKey,
+    WasteRule,
 )
 
 KEPT_MS = 1_800_000  # without GPU work; shorter times do not count

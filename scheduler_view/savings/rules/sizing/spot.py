@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.domain.billing.charge import raw_of
-from scheduler_view.domain.waste.amounts import FindingSum
-from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
+from accounting.prices.rules.charge import raw_of
+from scheduler_view.savings.rules.amounts import FindingSum
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    SliceKey,
+    WasteRule,
+)
 
 TYPES = frozenset({"batch", "training"})
 NOT_AGAIN = frozenset({"", "Pod", "CronJob"})  # nothing makes their pods again

@@ -4,10 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from scheduler_view.domain.waste.amounts import FindingSum
-from scheduler_view.domain.waste.finding import Finding, SliceKey, WasteRule
-from scheduler_view.domain.waste.held_time import HeldTime
-from scheduler_view.domain.waste.pieces import within
+from scheduler_view.savings.rules.amounts import FindingSum
+from scheduler_view.savings.rules.finding import (
+    Finding,
+    SliceKey,
+    WasteRule,
+)
+from scheduler_view.savings.rules.held_time import HeldTime
+from scheduler_view.savings.rules.pieces import within
 
 OBSERVED_AFTER_MS = (
     660_000  # a wait that is observed so soon was inverted from its begin

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scheduler_view.domain.queues.pools import ResourcePool
+from scheduler_view.queues.rules.pools import ResourcePool
 
 DAY_MS = 86_400_000
 LEAST_MS = DAY_MS

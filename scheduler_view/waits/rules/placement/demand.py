@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from scheduler_view.domain.waits.world.nodes import CORDON, ClusterNode, Taint
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.nodes import (
+    CORDON,
+    ClusterNode,
+    Taint,
+)
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
 
 
 @dataclass(frozen=True)

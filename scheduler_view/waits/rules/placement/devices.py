@@ -1,8 +1,11 @@
 """Devices of drivers on nodes, which claims take (dynamic resource allocation)."""
 
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.world.devices import DeviceClaim, DeviceRequest
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.world.devices import (
+    DeviceClaim,
+    DeviceRequest,
+)
 
 
 def driver_of(index: WorldIndex, request: DeviceRequest) -> str:

@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scheduler_view.domain.quotas.quota_key import Added, resource_of
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.world import World
+from scheduler_view.clusters.rules.quota_key import (
+    Added,
+    resource_of,
+)
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.world import World
 
 _LIKE_A_GPU = re.compile(
     r"(nvidia|amd|habana|gpu\.intel)\.(com|ai)/(gpus?|mig|gaudi)\b.*"

@@ -10,15 +10,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.node_table import (
+from scheduler_view.waits.rules.placement.gpu_requests import gpus_of
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.node_table import (
     LARGEST,
     NodeTable,
     Positions,
 )
-from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.domain.waits.world.world import HoldFacts, World
+from scheduler_view.waits.rules.world.pods import PodObject
+from scheduler_view.waits.rules.world.world import (
+    HoldFacts,
+    World,
+)
 
 NOT_ENDED = frozenset({"DaemonSet", "Node"})  # their pods come back at once
 SLOTS = "pods"

@@ -7,29 +7,41 @@ from functools import cached_property
 
 import numpy as np
 
-from scheduler_view.domain.waits.placement.gpu_requests import is_gpu
-from scheduler_view.domain.waits.placement.holders import Holders
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.node_table import NodeTable, Positions
-from scheduler_view.domain.waits.units import WorkUnit, find_units
-from scheduler_view.domain.waits.world.autoscaling import (
+from scheduler_view.waits.rules.placement.gpu_requests import is_gpu
+from scheduler_view.waits.rules.placement.holders import Holders
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.node_table import (
+    NodeTable,
+    Positions,
+)
+from scheduler_view.waits.rules.units import (
+    WorkUnit,
+    find_units,
+)
+from scheduler_view.waits.rules.world.autoscaling import (
     NodeClaimObject,
     NodePoolObject,
 )
-from scheduler_view.domain.waits.world.budgets import BudgetObject
-from scheduler_view.domain.waits.world.controllers import ControllerObject
-from scheduler_view.domain.waits.world.devices import DeviceClaim
-from scheduler_view.domain.waits.world.events import EventObject
-from scheduler_view.domain.waits.world.limits import LimitRangeObject, QuotaObject
-from scheduler_view.domain.waits.world.pod_spec import PodSpec, PodTerm
-from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.domain.waits.world.queues import (
+from scheduler_view.waits.rules.world.budgets import BudgetObject
+from scheduler_view.waits.rules.world.controllers import ControllerObject
+from scheduler_view.waits.rules.world.devices import DeviceClaim
+from scheduler_view.waits.rules.world.events import EventObject
+from scheduler_view.waits.rules.world.limits import (
+    LimitRangeObject,
+    QuotaObject,
+)
+from scheduler_view.waits.rules.world.pod_spec import (
+    PodSpec,
+    PodTerm,
+)
+from scheduler_view.waits.rules.world.pods import PodObject
+from scheduler_view.waits.rules.world.queues import (
     CLUSTER_QUEUE,
     TREES,
     QueueObject,
 )
-from scheduler_view.domain.waits.world.selectors import LabelSelector
-from scheduler_view.domain.waits.world.world import World
+from scheduler_view.waits.rules.world.selectors import LabelSelector
+from scheduler_view.waits.rules.world.world import World
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from scheduler_view.domain.waits.world.nodes import ClusterNode
-from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.domain.waits.world.world import World
+from scheduler_view.waits.rules.world.nodes import ClusterNode
+from scheduler_view.waits.rules.world.pods import PodObject
+from scheduler_view.waits.rules.world.world import World
 
 
 class NodeRoom:

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from scheduler_view.domain.waits.cause import WaitCause, mask_of
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.verdicts import Verdicts
+from scheduler_view.waits.rules.cause import (
+    WaitCause,
+    mask_of,
+)
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.verdicts import Verdicts
 
 _COUNTED = mask_of(
     WaitCause.NO_FREE_GPU,

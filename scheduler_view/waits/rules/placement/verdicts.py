@@ -11,31 +11,39 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_view.domain.waits.cause import BIT, WaitCause, causes_of, mask_of
-from scheduler_view.domain.waits.placement.demand import (
+from scheduler_view.waits.rules.cause import (
+    BIT,
+    WaitCause,
+    causes_of,
+    mask_of,
+)
+from scheduler_view.waits.rules.placement.demand import (
     Demand,
     is_tolerated,
     matches_node,
     tolerates_cordon,
 )
-from scheduler_view.domain.waits.placement.gpu_requests import gpus_of
-from scheduler_view.domain.waits.placement.index import Candidates, WorldIndex
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.node_table import (
+from scheduler_view.waits.rules.placement.gpu_requests import gpus_of
+from scheduler_view.waits.rules.placement.index import (
+    Candidates,
+    WorldIndex,
+)
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.node_table import (
     LARGEST,
     Flags,
     NodeTable,
     Positions,
 )
-from scheduler_view.domain.waits.placement.topology import TopologyRules
-from scheduler_view.domain.waits.placement.volume_rules import VolumeRules
-from scheduler_view.domain.waits.world.nodes import (
+from scheduler_view.waits.rules.placement.topology import TopologyRules
+from scheduler_view.waits.rules.placement.volume_rules import VolumeRules
+from scheduler_view.waits.rules.world.nodes import (
     LEAVING,
     NOT_READY,
     Taint,
 )
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pods import PodObject
 
 _SELECTOR = BIT[WaitCause.NO_MATCHING_NODE]
 _SETUP = BIT[WaitCause.NODE_SETUP]

@@ -2,21 +2,38 @@
 
 from collections.abc import Iterator, Sequence
 
-from scheduler_view.domain.quotas.quota_key import LIMITS, REQUESTS, resource_of
-from scheduler_view.domain.waits.cause import Overlay, WaitCause
-from scheduler_view.domain.waits.explanation import Remedy, WaitChange, remedy
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.refusals import AdmissionRefusal, find_quota
-from scheduler_view.domain.waits.remedies.case import WaitCase
-from scheduler_view.domain.waits.remedies.ends import ended_sets, scaled
-from scheduler_view.domain.waits.trial.obstacle import (
+from scheduler_view.clusters.rules.quota_key import (
+    LIMITS,
+    REQUESTS,
+    resource_of,
+)
+from scheduler_view.waits.rules.cause import (
+    Overlay,
+    WaitCause,
+)
+from scheduler_view.waits.rules.explanation import (
+    Remedy,
+    WaitChange,
+    remedy,
+)
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.refusals import (
+    AdmissionRefusal,
+    find_quota,
+)
+from scheduler_view.waits.rules.remedies.case import WaitCase
+from scheduler_view.waits.rules.remedies.ends import (
+    ended_sets,
+    scaled,
+)
+from scheduler_view.waits.rules.trial.obstacle import (
     Obstacle,
     Shortage,
     Unset,
     Violation,
     amount,
 )
-from scheduler_view.domain.waits.world.lenient import quantity
+from scheduler_view.waits.rules.world.lenient import quantity
 
 
 def quota_remedies(case: WaitCase, found: Sequence[Obstacle]) -> Iterator[Remedy]:

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Mapping
 
-from scheduler_view.domain.waits.autoscalers import ADDS
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.explanation import Remedy, WaitChange, remedy
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.remedies.of_queues import QUEUE_REMEDIES
-from scheduler_view.domain.waits.starting import JOB_RETRY_MS
-from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.waits.rules.autoscalers import ADDS
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.explanation import (
+    Remedy,
+    WaitChange,
+    remedy,
+)
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.remedies.of_queues import QUEUE_REMEDIES
+from scheduler_view.waits.rules.starting import JOB_RETRY_MS
+from scheduler_view.waits.rules.units import WorkUnit
 
 SWEEP_MS = 330_000  # the scheduler tries every pod again at the latest after this time
 

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 
-from scheduler_view.domain.waits.blockers import Blockers
-from scheduler_view.domain.waits.cause import Overlay, PreemptionOutcome
-from scheduler_view.domain.waits.explanation import Remedy
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.findings import Findings
-from scheduler_view.domain.waits.placement.gpu_requests import GpuRequest
-from scheduler_view.domain.waits.placement.holders import HolderSet
-from scheduler_view.domain.waits.trial.trial import Trial
-from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.waits.rules.blockers import Blockers
+from scheduler_view.waits.rules.cause import (
+    Overlay,
+    PreemptionOutcome,
+)
+from scheduler_view.waits.rules.explanation import Remedy
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.findings import Findings
+from scheduler_view.waits.rules.placement.gpu_requests import GpuRequest
+from scheduler_view.waits.rules.placement.holders import HolderSet
+from scheduler_view.waits.rules.trial.trial import Trial
+from scheduler_view.waits.rules.units import WorkUnit
 
 
 @dataclass(frozen=True)

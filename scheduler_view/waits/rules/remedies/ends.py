@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from scheduler_view.domain.waits.explanation import Remedy, WaitChange, remedy
-from scheduler_view.domain.waits.placement.holders import HolderSet
-from scheduler_view.domain.waits.remedies.case import WaitCase
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.explanation import (
+    Remedy,
+    WaitChange,
+    remedy,
+)
+from scheduler_view.waits.rules.placement.holders import HolderSet
+from scheduler_view.waits.rules.remedies.case import WaitCase
+from scheduler_view.waits.rules.world.pods import PodObject
 
 SCALED = frozenset({"Deployment", "StatefulSet", "ReplicaSet"})
 MOST_SETS = 8

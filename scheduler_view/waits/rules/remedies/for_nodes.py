@@ -3,36 +3,40 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
-from scheduler_view.domain.quotas.quota_key import is_mig
-from scheduler_view.domain.waits.cause import (
+from scheduler_view.clusters.rules.quota_key import is_mig
+from scheduler_view.waits.rules.cause import (
     BIT,
     Overlay,
     PreemptionOutcome,
     WaitCause,
 )
-from scheduler_view.domain.waits.explanation import Remedy, WaitChange, remedy
-from scheduler_view.domain.waits.placement.holders import HolderSet
-from scheduler_view.domain.waits.placement.verdicts import (
+from scheduler_view.waits.rules.explanation import (
+    Remedy,
+    WaitChange,
+    remedy,
+)
+from scheduler_view.waits.rules.placement.holders import HolderSet
+from scheduler_view.waits.rules.placement.verdicts import (
     SHORT_OF_GPUS,
     Verdicts,
     short_of,
 )
-from scheduler_view.domain.waits.remedies.before_nodes import (
+from scheduler_view.waits.rules.remedies.before_nodes import (
     autoscaler_remedies,
     plugin_remedies,
 )
-from scheduler_view.domain.waits.remedies.case import WaitCase
-from scheduler_view.domain.waits.remedies.ends import (
+from scheduler_view.waits.rules.remedies.case import WaitCase
+from scheduler_view.waits.rules.remedies.ends import (
     MOST_SETS,
     ended_sets,
     for_all,
     scaled,
 )
-from scheduler_view.domain.waits.remedies.on_nodes import node_remedies
-from scheduler_view.domain.waits.trial.obstacle import Obstacle
-from scheduler_view.domain.waits.trial.work import HOST
-from scheduler_view.domain.waits.world.lenient import quantity
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.remedies.on_nodes import node_remedies
+from scheduler_view.waits.rules.trial.obstacle import Obstacle
+from scheduler_view.waits.rules.trial.work import HOST
+from scheduler_view.waits.rules.world.lenient import quantity
+from scheduler_view.waits.rules.world.pods import PodObject
 
 _SYSTEM = "system-"
 _SHORT_MASKS = (BIT[WaitCause.NO_FREE_GPU], BIT[WaitCause.FRAGMENTED])

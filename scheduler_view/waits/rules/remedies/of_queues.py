@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.explanation import Remedy, remedy
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.explanation import (
+    Remedy,
+    remedy,
+)
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.units import WorkUnit
 
 MOST_NAMED = 3  # other queues of the namespace
 _LIMIT = ("object", "field", "more", "to", "resource", "flavor")

@@ -9,18 +9,32 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from scheduler_view.domain.waits.cause import PER_NODE, Stage, WaitCause
-from scheduler_view.domain.waits.explanation import Partial, Remedy, remedy
-from scheduler_view.domain.waits.remedies.at_the_door import (
+from scheduler_view.waits.rules.cause import (
+    PER_NODE,
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.explanation import (
+    Partial,
+    Remedy,
+    remedy,
+)
+from scheduler_view.waits.rules.remedies.at_the_door import (
     limit_remedies,
     quota_remedies,
 )
-from scheduler_view.domain.waits.remedies.before_nodes import SIMPLE, lost_remedies
-from scheduler_view.domain.waits.remedies.case import WaitCase
-from scheduler_view.domain.waits.remedies.ends import ended, joined
-from scheduler_view.domain.waits.remedies.for_nodes import place_remedies
-from scheduler_view.domain.waits.trial.obstacle import Obstacle
-from scheduler_view.domain.waits.units import STILL_TRIES_MS
+from scheduler_view.waits.rules.remedies.before_nodes import (
+    SIMPLE,
+    lost_remedies,
+)
+from scheduler_view.waits.rules.remedies.case import WaitCase
+from scheduler_view.waits.rules.remedies.ends import (
+    ended,
+    joined,
+)
+from scheduler_view.waits.rules.remedies.for_nodes import place_remedies
+from scheduler_view.waits.rules.trial.obstacle import Obstacle
+from scheduler_view.waits.rules.units import STILL_TRIES_MS
 
 MOST_TRIED = 48  # candidates for the first obstacle
 MOST_COMPLETED = 3  # of those that are not enough

@@ -9,19 +9,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from scheduler_view.domain.quotas.quota_key import LIMITS, REQUESTS, is_dra
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.refusals import AdmissionRefusal, find_quota
-from scheduler_view.domain.waits.trial.changed import Changed
-from scheduler_view.domain.waits.trial.obstacle import Shortage, Unset, Violation
-from scheduler_view.domain.waits.trial.work import Member
-from scheduler_view.domain.waits.world.containers import ContainerAsk, reserved
-from scheduler_view.domain.waits.world.limits import (
+from scheduler_view.clusters.rules.quota_key import (
+    LIMITS,
+    REQUESTS,
+    is_dra,
+)
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.refusals import (
+    AdmissionRefusal,
+    find_quota,
+)
+from scheduler_view.waits.rules.trial.changed import Changed
+from scheduler_view.waits.rules.trial.obstacle import (
+    Shortage,
+    Unset,
+    Violation,
+)
+from scheduler_view.waits.rules.trial.work import Member
+from scheduler_view.waits.rules.world.containers import (
+    ContainerAsk,
+    reserved,
+)
+from scheduler_view.waits.rules.world.limits import (
     LimitItem,
     LimitRangeObject,
     QuotaObject,
 )
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
 
 _PODS = frozenset({"pods", "count/pods"})
 _MUST_BE_SET = frozenset(

@@ -4,12 +4,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from scheduler_view.domain.quotas.quota_key import LIMITS, REQUESTS
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.trial.changed import Changed
-from scheduler_view.domain.waits.world.containers import Amounts, ContainerAsk
-from scheduler_view.domain.waits.world.lenient import milli
-from scheduler_view.domain.waits.world.limits import LimitItem
+from scheduler_view.clusters.rules.quota_key import (
+    LIMITS,
+    REQUESTS,
+)
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.trial.changed import Changed
+from scheduler_view.waits.rules.world.containers import (
+    Amounts,
+    ContainerAsk,
+)
+from scheduler_view.waits.rules.world.lenient import milli
+from scheduler_view.waits.rules.world.limits import LimitItem
 
 Details = Mapping[str, Any]
 _LEAST = 1  # thousandths: the smallest request, where the change leaves the amount open

@@ -4,15 +4,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.trial.work import Work
-from scheduler_view.domain.waits.world.containers import ContainerAsk
-from scheduler_view.domain.waits.world.limits import LimitRangeObject
-from scheduler_view.domain.waits.world.nodes import ClusterNode
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.domain.waits.world.storage import Volume, VolumeClaim
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.trial.work import Work
+from scheduler_view.waits.rules.world.containers import ContainerAsk
+from scheduler_view.waits.rules.world.limits import LimitRangeObject
+from scheduler_view.waits.rules.world.nodes import ClusterNode
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pods import PodObject
+from scheduler_view.waits.rules.world.storage import (
+    Volume,
+    VolumeClaim,
+)
 
 SpecChange = Callable[[PodSpec], PodSpec]
 AskChange = Callable[[ContainerAsk], ContainerAsk]

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from accounting.domain.units.mig_profiles import parse
-from scheduler_view.domain.waits.cause import QUEUES, WaitCause
-from scheduler_view.domain.waits.explanation import WaitChange
-from scheduler_view.domain.waits.queue_holders import queue_holders
-from scheduler_view.domain.waits.trial.asks import (
+from accounting.metering.rules.units.mig_profiles import parse
+from scheduler_view.waits.rules.cause import (
+    QUEUES,
+    WaitCause,
+)
+from scheduler_view.waits.rules.explanation import WaitChange
+from scheduler_view.waits.rules.queue_holders import queue_holders
+from scheduler_view.waits.rules.trial.asks import (
     add_request,
     change_request,
     grow_request,
@@ -19,12 +22,24 @@ from scheduler_view.domain.waits.trial.asks import (
     set_limit,
     shrink_request,
 )
-from scheduler_view.domain.waits.trial.changed import Changed
-from scheduler_view.domain.waits.world.lenient import milli
-from scheduler_view.domain.waits.world.nodes import NOT_READY, ClusterNode
-from scheduler_view.domain.waits.world.pod_spec import PodSpec, Toleration
-from scheduler_view.domain.waits.world.selectors import LabelRequirement, NodeTerm
-from scheduler_view.domain.waits.world.storage import Volume, VolumeClaim
+from scheduler_view.waits.rules.trial.changed import Changed
+from scheduler_view.waits.rules.world.lenient import milli
+from scheduler_view.waits.rules.world.nodes import (
+    NOT_READY,
+    ClusterNode,
+)
+from scheduler_view.waits.rules.world.pod_spec import (
+    PodSpec,
+    Toleration,
+)
+from scheduler_view.waits.rules.world.selectors import (
+    LabelRequirement,
+    NodeTerm,
+)
+from scheduler_view.waits.rules.world.storage import (
+    Volume,
+    VolumeClaim,
+)
 
 Details = Mapping[str, Any]
 Effect = Callable[[Changed, Details], None]

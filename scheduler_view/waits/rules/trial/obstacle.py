@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.quotas.quota_key import resource_of
-from scheduler_view.domain.waits.cause import WaitCause
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.world.lenient import quantity
+from scheduler_view.clusters.rules.quota_key import resource_of
+from scheduler_view.waits.rules.cause import WaitCause
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.world.lenient import quantity
 
 
 @dataclass(frozen=True, slots=True)

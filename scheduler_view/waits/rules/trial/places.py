@@ -3,24 +3,30 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scheduler_view.domain.waits.blockers import Blockers
-from scheduler_view.domain.waits.cause import WaitCause, mask_of
-from scheduler_view.domain.waits.numbers import numbers_of
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.packing import Packing, Shape
-from scheduler_view.domain.waits.placement.verdicts import (
+from scheduler_view.waits.rules.blockers import Blockers
+from scheduler_view.waits.rules.cause import (
+    WaitCause,
+    mask_of,
+)
+from scheduler_view.waits.rules.numbers import numbers_of
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.packing import (
+    Packing,
+    Shape,
+)
+from scheduler_view.waits.rules.placement.verdicts import (
     Verdicts,
     demand_of,
     has_place,
     verdicts_of,
 )
-from scheduler_view.domain.waits.placement.volume_rules import volume_fault
-from scheduler_view.domain.waits.trial.changed import Changed
-from scheduler_view.domain.waits.trial.obstacle import Obstacle
-from scheduler_view.domain.waits.trial.rooms import ChangedIndex
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.placement.volume_rules import volume_fault
+from scheduler_view.waits.rules.trial.changed import Changed
+from scheduler_view.waits.rules.trial.obstacle import Obstacle
+from scheduler_view.waits.rules.trial.rooms import ChangedIndex
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pods import PodObject
 
 _RULES = mask_of(
     *(WaitCause.VOLUME_ZONE, WaitCause.VOLUME_IN_USE, WaitCause.VOLUME_UNBOUND),

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
-from scheduler_view.domain.waits.placement.gpu_requests import is_gpu
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.trial.changed import Changed
-from scheduler_view.domain.waits.world.pod_spec import PodTerm
-from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.domain.waits.world.selectors import LabelSelector
+from scheduler_view.waits.rules.placement.gpu_requests import is_gpu
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.trial.changed import Changed
+from scheduler_view.waits.rules.world.pod_spec import PodTerm
+from scheduler_view.waits.rules.world.pods import PodObject
+from scheduler_view.waits.rules.world.selectors import LabelSelector
 
 
 class ChangedIndex(WorldIndex):

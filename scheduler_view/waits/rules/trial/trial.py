@@ -8,16 +8,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from scheduler_view.domain.waits.cause import Stage, WaitCause
-from scheduler_view.domain.waits.explanation import WaitChange
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.findings import Findings
-from scheduler_view.domain.waits.placement.devices import (
+from scheduler_view.waits.rules.cause import (
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.explanation import WaitChange
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.findings import Findings
+from scheduler_view.waits.rules.placement.devices import (
     driver_of,
     offered_devices,
     short_request,
 )
-from scheduler_view.domain.waits.trial.admission import (
+from scheduler_view.waits.rules.trial.admission import (
     Entrant,
     entrants_of,
     ranges_of,
@@ -25,16 +28,19 @@ from scheduler_view.domain.waits.trial.admission import (
     short_quotas,
     violations,
 )
-from scheduler_view.domain.waits.trial.changed import Changed
-from scheduler_view.domain.waits.trial.effects import apply
-from scheduler_view.domain.waits.trial.obstacle import (
+from scheduler_view.waits.rules.trial.changed import Changed
+from scheduler_view.waits.rules.trial.effects import apply
+from scheduler_view.waits.rules.trial.obstacle import (
     Obstacle,
     of_limit,
     of_quota,
 )
-from scheduler_view.domain.waits.trial.places import Places, Seeker
-from scheduler_view.domain.waits.trial.work import Work
-from scheduler_view.domain.waits.units import WorkUnit
+from scheduler_view.waits.rules.trial.places import (
+    Places,
+    Seeker,
+)
+from scheduler_view.waits.rules.trial.work import Work
+from scheduler_view.waits.rules.units import WorkUnit
 
 _FOUND_AGAIN = frozenset(
     {

@@ -4,16 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from scheduler_view.domain.waits.cause import BIT, Stage, WaitCause
-from scheduler_view.domain.waits.finding import PodFinding
-from scheduler_view.domain.waits.findings import Findings
-from scheduler_view.domain.waits.placement.index import WorldIndex
-from scheduler_view.domain.waits.placement.node_room import NodeRoom
-from scheduler_view.domain.waits.placement.verdicts import SHORT_OF_GPUS, Verdicts
-from scheduler_view.domain.waits.units import WorkUnit
-from scheduler_view.domain.waits.world.controllers import ControllerObject
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.pods import PodObject
+from scheduler_view.waits.rules.cause import (
+    BIT,
+    Stage,
+    WaitCause,
+)
+from scheduler_view.waits.rules.finding import PodFinding
+from scheduler_view.waits.rules.findings import Findings
+from scheduler_view.waits.rules.placement.index import WorldIndex
+from scheduler_view.waits.rules.placement.node_room import NodeRoom
+from scheduler_view.waits.rules.placement.verdicts import (
+    SHORT_OF_GPUS,
+    Verdicts,
+)
+from scheduler_view.waits.rules.units import WorkUnit
+from scheduler_view.waits.rules.world.controllers import ControllerObject
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pods import PodObject
 
 HOST = "kubernetes.io/hostname"
 

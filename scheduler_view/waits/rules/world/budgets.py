@@ -2,9 +2,17 @@
 
 from dataclasses import dataclass
 
-from scheduler_view.domain.waits.world.lenient import Manifest, part, text, whole
-from scheduler_view.domain.waits.world.pods import PodObject
-from scheduler_view.domain.waits.world.selectors import LabelSelector, label_selector
+from scheduler_view.waits.rules.world.lenient import (
+    Manifest,
+    part,
+    text,
+    whole,
+)
+from scheduler_view.waits.rules.world.pods import PodObject
+from scheduler_view.waits.rules.world.selectors import (
+    LabelSelector,
+    label_selector,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scheduler_view.domain.waits.world.lenient import (
+from scheduler_view.waits.rules.world.lenient import (
     Manifest,
     instant_ms,
     items,

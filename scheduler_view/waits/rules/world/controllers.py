@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.waits.world.containers import (
+from scheduler_view.waits.rules.world.containers import (
     ContainerAsk,
     container_asks,
 )
-from scheduler_view.domain.waits.world.entries import (
+from scheduler_view.waits.rules.world.entries import (
     SCHEDULERS,
     condition,
     is_held_entry,
     of_queue,
     waiting_checks,
 )
-from scheduler_view.domain.waits.world.lenient import (
+from scheduler_view.waits.rules.world.lenient import (
     Manifest,
     amounts,
     instant_ms,
@@ -25,8 +25,14 @@ from scheduler_view.domain.waits.world.lenient import (
     text,
     whole,
 )
-from scheduler_view.domain.waits.world.pod_spec import PodSpec, pod_spec
-from scheduler_view.domain.waits.world.pods import ControllerRef, controller_of
+from scheduler_view.waits.rules.world.pod_spec import (
+    PodSpec,
+    pod_spec,
+)
+from scheduler_view.waits.rules.world.pods import (
+    ControllerRef,
+    controller_of,
+)
 
 MAKERS = frozenset({"Job", "ReplicaSet", "StatefulSet"})
 REPLICA_SPECS: Mapping[str, str] = {

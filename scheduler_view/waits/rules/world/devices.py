@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from scheduler_view.domain.waits.world.lenient import (
+from scheduler_view.waits.rules.world.lenient import (
     Manifest,
     is_true,
     items,
@@ -11,8 +11,14 @@ from scheduler_view.domain.waits.world.lenient import (
     text,
     whole,
 )
-from scheduler_view.domain.waits.world.pods import ControllerRef, controller_of
-from scheduler_view.domain.waits.world.selectors import NodeTerm, node_terms
+from scheduler_view.waits.rules.world.pods import (
+    ControllerRef,
+    controller_of,
+)
+from scheduler_view.waits.rules.world.selectors import (
+    NodeTerm,
+    node_terms,
+)
 
 _DRIVER = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 

@@ -2,7 +2,12 @@
 
 from collections.abc import Iterator
 
-from scheduler_view.domain.waits.world.lenient import Manifest, items, part, text
+from scheduler_view.waits.rules.world.lenient import (
+    Manifest,
+    items,
+    part,
+    text,
+)
 
 # reasons of KAI that are about its queues, not about nodes
 KAI_QUEUE_REASONS = frozenset(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.waits.world.lenient import (
+from scheduler_view.waits.rules.world.lenient import (
     Manifest,
     amounts,
     is_true,
@@ -13,7 +13,7 @@ from scheduler_view.domain.waits.world.lenient import (
     texts,
     whole,
 )
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.waits.world.lenient import (
+from scheduler_view.waits.rules.world.lenient import (
     Manifest,
     amounts,
     is_true,
@@ -12,7 +12,7 @@ from scheduler_view.domain.waits.world.lenient import (
     part,
     text,
 )
-from scheduler_view.domain.waits.world.pod_spec import Toleration
+from scheduler_view.waits.rules.world.pod_spec import Toleration
 
 MODEL_LABELS = (
     "nvidia.com/gpu.product",

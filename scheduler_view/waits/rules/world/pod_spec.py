@@ -6,12 +6,12 @@ Values are hashable, so that pods with the same requirements are explained once.
 from dataclasses import dataclass
 from operator import attrgetter
 
-from scheduler_view.domain.waits.world.containers import (
+from scheduler_view.waits.rules.world.containers import (
     ContainerAsk,
     container_asks,
     reserved,
 )
-from scheduler_view.domain.waits.world.lenient import (
+from scheduler_view.waits.rules.world.lenient import (
     Manifest,
     amounts,
     items,
@@ -20,7 +20,7 @@ from scheduler_view.domain.waits.world.lenient import (
     texts,
     whole,
 )
-from scheduler_view.domain.waits.world.selectors import (
+from scheduler_view.waits.rules.world.selectors import (
     LabelSelector,
     NodeTerm,
     label_selector,

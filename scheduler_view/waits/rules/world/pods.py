@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.domain.waits.world.container_states import (
+from scheduler_view.waits.rules.world.container_states import (
     MAIN,
     ContainerState,
     containers_of,
 )
-from scheduler_view.domain.waits.world.lenient import (
+from scheduler_view.waits.rules.world.lenient import (
     Manifest,
     instant_ms,
     is_true,
@@ -19,7 +19,10 @@ from scheduler_view.domain.waits.world.lenient import (
     texts,
     whole,
 )
-from scheduler_view.domain.waits.world.pod_spec import PodSpec, pod_spec
+from scheduler_view.waits.rules.world.pod_spec import (
+    PodSpec,
+    pod_spec,
+)
 
 ENDED = frozenset({"Succeeded", "Failed"})
 

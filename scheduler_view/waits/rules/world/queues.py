@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 
-from scheduler_view.domain.waits.world.lenient import (
+from scheduler_view.waits.rules.world.lenient import (
     Manifest,
     amounts,
     items,
@@ -16,7 +16,10 @@ from scheduler_view.domain.waits.world.lenient import (
     part,
     text,
 )
-from scheduler_view.domain.waits.world.selectors import LabelSelector, label_selector
+from scheduler_view.waits.rules.world.selectors import (
+    LabelSelector,
+    label_selector,
+)
 
 LOCAL_QUEUE, CLUSTER_QUEUE, COHORT = "LocalQueue", "ClusterQueue", "Cohort"
 VOLCANO_QUEUE, KAI_QUEUE = "VolcanoQueue", "KaiQueue"

@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scheduler_view.domain.waits.world.lenient import items, labels, text, texts
+from scheduler_view.waits.rules.world.lenient import (
+    items,
+    labels,
+    text,
+    texts,
+)
 
 Labels = Mapping[str, str]
 

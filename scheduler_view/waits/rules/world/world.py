@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from scheduler_view.domain.quotas.quota_key import NONE_ADDED, Added
-from scheduler_view.domain.waits.world.autoscaling import (
+from scheduler_view.clusters.rules.quota_key import (
+    NONE_ADDED,
+    Added,
+)
+from scheduler_view.waits.rules.world.autoscaling import (
     NODE_CLAIM,
     NODE_POOL,
     NodeClaimObject,
@@ -13,13 +16,16 @@ from scheduler_view.domain.waits.world.autoscaling import (
     node_claim_object,
     node_pool_object,
 )
-from scheduler_view.domain.waits.world.budgets import BudgetObject, budget_object
-from scheduler_view.domain.waits.world.controllers import (
+from scheduler_view.waits.rules.world.budgets import (
+    BudgetObject,
+    budget_object,
+)
+from scheduler_view.waits.rules.world.controllers import (
     REPLICA_SPECS,
     ControllerObject,
     controller_object,
 )
-from scheduler_view.domain.waits.world.devices import (
+from scheduler_view.waits.rules.world.devices import (
     DeviceClaim,
     DeviceClassObject,
     PublishedDevices,
@@ -28,13 +34,17 @@ from scheduler_view.domain.waits.world.devices import (
     device_class,
     published_devices,
 )
-from scheduler_view.domain.waits.world.events import (
+from scheduler_view.waits.rules.world.events import (
     EventObject,
     event_object,
     is_read,
 )
-from scheduler_view.domain.waits.world.lenient import Manifest, labels, text
-from scheduler_view.domain.waits.world.limits import (
+from scheduler_view.waits.rules.world.lenient import (
+    Manifest,
+    labels,
+    text,
+)
+from scheduler_view.waits.rules.world.limits import (
     LimitRangeObject,
     PriorityClassObject,
     QuotaObject,
@@ -42,15 +52,21 @@ from scheduler_view.domain.waits.world.limits import (
     priority_class_object,
     quota_object,
 )
-from scheduler_view.domain.waits.world.nodes import ClusterNode, node_object
-from scheduler_view.domain.waits.world.pod_spec import PodSpec
-from scheduler_view.domain.waits.world.pods import PodObject, pod_object
-from scheduler_view.domain.waits.world.queues import (
+from scheduler_view.waits.rules.world.nodes import (
+    ClusterNode,
+    node_object,
+)
+from scheduler_view.waits.rules.world.pod_spec import PodSpec
+from scheduler_view.waits.rules.world.pods import (
+    PodObject,
+    pod_object,
+)
+from scheduler_view.waits.rules.world.queues import (
     QUEUE_KINDS,
     QueueObject,
     queue_object,
 )
-from scheduler_view.domain.waits.world.storage import (
+from scheduler_view.waits.rules.world.storage import (
     StorageClassObject,
     Volume,
     VolumeClaim,

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from scheduler_view.domain.simulator.cluster import ReplayCluster
-from scheduler_view.domain.simulator.policies.best_fit import BestFit
-from scheduler_view.domain.simulator.policies.dot_product import DotProduct
-from scheduler_view.domain.simulator.policies.fragmentation_gradient import (
+from scheduler_view.what_if.rules.cluster import ReplayCluster
+from scheduler_view.what_if.rules.policies.best_fit import BestFit
+from scheduler_view.what_if.rules.policies.dot_product import DotProduct
+from scheduler_view.what_if.rules.policies.fragmentation_gradient import (
     FragmentationGradient,
 )
-from scheduler_view.domain.simulator.policies.gpu_clustering import GpuClustering
-from scheduler_view.domain.simulator.policies.gpu_packing import GpuPacking
-from scheduler_view.domain.simulator.policies.random_node import RandomNode
-from scheduler_view.domain.simulator.policy import PlacementPolicy
-from scheduler_view.domain.simulator.request import ReplayRequest
+from scheduler_view.what_if.rules.policies.gpu_clustering import GpuClustering
+from scheduler_view.what_if.rules.policies.gpu_packing import GpuPacking
+from scheduler_view.what_if.rules.policies.random_node import RandomNode
+from scheduler_view.what_if.rules.policy import PlacementPolicy
+from scheduler_view.what_if.rules.request import ReplayRequest
 
 Classes = Sequence[tuple[ReplayRequest, int]]
 _Make = Callable[[ReplayCluster, int, Classes], PlacementPolicy]

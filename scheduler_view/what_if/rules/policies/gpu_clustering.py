@@ -2,10 +2,13 @@
 
 import numpy as np
 
-from scheduler_view.domain.simulator.cluster import Integers, ReplayCluster
-from scheduler_view.domain.simulator.policies.scale import GPU_SCALE
-from scheduler_view.domain.simulator.policy import PlacementPolicy
-from scheduler_view.domain.simulator.request import ReplayRequest
+from scheduler_view.what_if.rules.cluster import (
+    Integers,
+    ReplayCluster,
+)
+from scheduler_view.what_if.rules.policies.scale import GPU_SCALE
+from scheduler_view.what_if.rules.policy import PlacementPolicy
+from scheduler_view.what_if.rules.request import ReplayRequest
 
 
 class GpuClustering(PlacementPolicy):

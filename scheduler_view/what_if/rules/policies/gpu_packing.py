@@ -2,9 +2,15 @@
 
 import numpy as np
 
-from scheduler_view.domain.simulator.cluster import Integers, ReplayCluster
-from scheduler_view.domain.simulator.policy import PlacementPolicy
-from scheduler_view.domain.simulator.request import MILLI, ReplayRequest
+from scheduler_view.what_if.rules.cluster import (
+    Integers,
+    ReplayCluster,
+)
+from scheduler_view.what_if.rules.policy import PlacementPolicy
+from scheduler_view.what_if.rules.request import (
+    MILLI,
+    ReplayRequest,
+)
 
 
 class GpuPacking(PlacementPolicy):

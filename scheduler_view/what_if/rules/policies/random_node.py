@@ -4,9 +4,15 @@ import random
 
 import numpy as np
 
-from scheduler_view.domain.simulator.cluster import Integers, ReplayCluster
-from scheduler_view.domain.simulator.policy import NEVER, PlacementPolicy
-from scheduler_view.domain.simulator.request import ReplayRequest
+from scheduler_view.what_if.rules.cluster import (
+    Integers,
+    ReplayCluster,
+)
+from scheduler_view.what_if.rules.policy import (
+    NEVER,
+    PlacementPolicy,
+)
+from scheduler_view.what_if.rules.request import ReplayRequest
 
 
 class RandomNode(PlacementPolicy):

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from scheduler_view.domain.simulator.calibration import Trust
-from scheduler_view.domain.simulator.outcome import WeekOutcome
-from scheduler_view.domain.simulator.recorded import WEEK_MS, RecordedWeeks
+from scheduler_view.what_if.rules.calibration import Trust
+from scheduler_view.what_if.rules.outcome import WeekOutcome
+from scheduler_view.what_if.rules.recorded import (
+    WEEK_MS,
+    RecordedWeeks,
+)
 
 MEASURES = ("gpu_hours", "wait_s", "longest_wait_s", "unbound")
 

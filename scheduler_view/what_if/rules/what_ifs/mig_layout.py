@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from accounting.domain.units.gpu_units import share_of
-from accounting.domain.units.mig_profiles import normal
-from scheduler_view.domain.simulator.cluster import ReplayNode
-from scheduler_view.domain.simulator.recorded import (
+from accounting.metering.rules.units.gpu_units import share_of
+from accounting.metering.rules.units.mig_profiles import normal
+from scheduler_view.what_if.rules.cluster import ReplayNode
+from scheduler_view.what_if.rules.recorded import (
     RecordedNode,
     RecordedPod,
     RecordedUnit,
 )
-from scheduler_view.domain.simulator.request import MILLI, ReplayRequest
+from scheduler_view.what_if.rules.request import (
+    MILLI,
+    ReplayRequest,
+)
 
 WHOLE = "nvidia.com/gpu"
 

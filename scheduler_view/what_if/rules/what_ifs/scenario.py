@@ -4,21 +4,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from scheduler_view.domain.simulator.cluster import ReplayNode
-from scheduler_view.domain.simulator.recorded import (
+from scheduler_view.what_if.rules.cluster import ReplayNode
+from scheduler_view.what_if.rules.recorded import (
     RecordedNode,
     RecordedPod,
     RecordedUnit,
     RecordedWeeks,
 )
-from scheduler_view.domain.simulator.request import MILLI, ReplayRequest
-from scheduler_view.domain.simulator.what_ifs.mig_layout import (
+from scheduler_view.what_if.rules.request import (
+    MILLI,
+    ReplayRequest,
+)
+from scheduler_view.what_if.rules.what_ifs.mig_layout import (
     MigLayout,
     MigLayoutError,
     divided,
     on_instance,
 )
-from scheduler_view.domain.simulator.what_ifs.spot_share import SpotShare
+from scheduler_view.what_if.rules.what_ifs.spot_share import SpotShare
 
 
 class ScenarioError(ValueError):

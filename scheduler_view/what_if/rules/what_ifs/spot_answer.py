@@ -6,9 +6,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeVar
 
-from accounting.domain.billing.charge import charge_of, raw_of
-from scheduler_view.domain.simulator.calibration import Trust
-from scheduler_view.domain.simulator.what_ifs.spot_share import (
+from accounting.prices.rules.charge import (
+    charge_of,
+    raw_of,
+)
+from scheduler_view.what_if.rules.calibration import Trust
+from scheduler_view.what_if.rules.what_ifs.spot_share import (
     SpotShare,
     SpotWeek,
     WorkOnSpot,

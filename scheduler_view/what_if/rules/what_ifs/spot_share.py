@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from scheduler_view.domain.simulator.recorded import (
+from scheduler_view.what_if.rules.recorded import (
     RecordedPod,
     RecordedUnit,
     RecordedWeeks,

@@ -4,37 +4,40 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from scheduler_view.domain.simulator.calibration import (
+from scheduler_view.what_if.rules.calibration import (
     Calibration,
     Trust,
     calibrate,
     nearest,
 )
-from scheduler_view.domain.simulator.held_back import held_back
-from scheduler_view.domain.simulator.outcome import (
+from scheduler_view.what_if.rules.held_back import held_back
+from scheduler_view.what_if.rules.outcome import (
     WeekOutcome,
     outcomes,
     recorded_outcomes,
 )
-from scheduler_view.domain.simulator.policies.catalogue import OFFERED
-from scheduler_view.domain.simulator.recorded import RecordedWeeks
-from scheduler_view.domain.simulator.replay import ReplayedUnit, replay
-from scheduler_view.domain.simulator.what_ifs.answer import (
+from scheduler_view.what_if.rules.policies.catalogue import OFFERED
+from scheduler_view.what_if.rules.recorded import RecordedWeeks
+from scheduler_view.what_if.rules.replay import (
+    ReplayedUnit,
+    replay,
+)
+from scheduler_view.what_if.rules.what_ifs.answer import (
     AnswerRange,
     ranges,
     weekly_cost,
 )
-from scheduler_view.domain.simulator.what_ifs.scenario import (
+from scheduler_view.what_if.rules.what_ifs.scenario import (
     Scenario,
     ScenarioError,
     applied,
 )
-from scheduler_view.domain.simulator.what_ifs.spot_answer import (
+from scheduler_view.what_if.rules.what_ifs.spot_answer import (
     OtherCosts,
     SpotAnswer,
     spot_answer,
 )
-from scheduler_view.domain.simulator.what_ifs.spot_share import (
+from scheduler_view.what_if.rules.what_ifs.spot_share import (
     SpotShareError,
     WorkOnSpot,
     on_spot,

@@ -5,18 +5,24 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.models import ChangeSet
-from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.limits.rows import not_read
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.quotas.reads.limits.rows import not_read
 from tests.control_plane.admin import class_path, quota_path
 from tests.control_plane.rbac import apply_manifests, token_of
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import GPU_KEY, World
-from tests.integration.accounting.support import report
-from tests.integration.scheduler_view.actions.agreement import somebody
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office, quota
-from tests.integration.scheduler_view.actions.test_given_back import content, undone
+from tests.integration.changes.agreement import somebody
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import (
+    Office,
+    quota,
+)
+from tests.integration.changes.test_given_back import (
+    content,
+    undone,
+)
+from tests.integration.metering.support import report
 
 pytestmark = pytest.mark.control_plane
 LABEL = {"metadata": {"labels": {"app.kubernetes.io/managed-by": "gpu-ledger"}}}

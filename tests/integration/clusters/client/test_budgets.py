@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_view.models import KeptNode, ObservationRun
-from scheduler_view.observation.watch import look_once
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.queues.models.memory import KeptNode
 from tests.control_plane.world import world_of
-from tests.integration.scheduler_view.actions.conftest import office_of
+from tests.integration.changes.conftest import office_of
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(180)]

@@ -3,7 +3,7 @@
 Covered: an init container that fails, a Job in back-off, a finalizer, a node without a device
 plugin, one that is not set up, a budget that keeps a drain from ending, the words of an autoscaler.
 The finalizer is removed, and the work starts. The rules are tested by hand in
-`tests/unit/scheduler_view/domain/waits`.
+`tests/unit/waits`.
 """
 
 import uuid
@@ -14,14 +14,17 @@ from typing import Any
 
 import pytest
 
-from accounting.access import EVERYTHING
-from scheduler_view.models import ObservationRun
-from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
+from accounting.access.scope import EVERYTHING
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.waits.reads.waiting_units import (
+    WaitingUnitRow,
+    waiting_rows,
+)
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import World, world_of
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import Office
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(180)]

@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_view.cluster.access import AccessRole, ClusterAccess
-from scheduler_view.cluster.client import ClusterClient, connect
-from scheduler_view.cluster.errors import (
+from scheduler_view.clusters.client.access import (
+    AccessRole,
+    ClusterAccess,
+)
+from scheduler_view.clusters.client.client import (
+    ClusterClient,
+    connect,
+)
+from scheduler_view.clusters.client.errors import (
     ClusterError,
     Forbidden,
     InvalidServerResponse,
@@ -22,7 +28,7 @@ from scheduler_view.cluster.errors import (
     Unreachable,
     WatchExpired,
 )
-from scheduler_view.domain.objects.manifest import QUOTA
+from scheduler_view.clusters.rules.manifest import QUOTA
 from tests.control_plane.faulty import failing, proxy, response
 from tests.control_plane.server import ADMIN, ControlPlane
 from tests.control_plane.world import GPU_KEY, World, quota

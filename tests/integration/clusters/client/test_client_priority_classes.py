@@ -4,9 +4,13 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import Forbidden, Invalid, NotFound
-from scheduler_view.domain.objects.manifest import CLASS
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import (
+    Forbidden,
+    Invalid,
+    NotFound,
+)
+from scheduler_view.clusters.rules.manifest import CLASS
 from tests.control_plane.admin import RefusedByServer, class_path
 from tests.control_plane.world import World, priority_class
 from tests.processes import wait_until

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.cluster.errors import (
+from scheduler_view.clusters.client.errors import (
     FieldConflict,
     Invalid,
     NamespaceTerminating,
@@ -17,7 +17,10 @@ from scheduler_view.cluster.errors import (
     Stale,
     UidMismatch,
 )
-from scheduler_view.domain.objects.manifest import MANAGER, QUOTA
+from scheduler_view.clusters.rules.manifest import (
+    MANAGER,
+    QUOTA,
+)
 from tests.control_plane.admin import RefusedByServer, quota_path
 from tests.control_plane.world import GPU_KEY, World, quota
 from tests.processes import wait_until
@@ -314,7 +317,7 @@ def test_a_scoped_quota_counts_only_its_tier(world: World) -> None:
 def test_lists_come_whole_over_several_pages(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scheduler_view.cluster.client.PAGE", 2)
+    monkeypatch.setattr("scheduler_view.clusters.client.client.PAGE", 2)
     for number in range(5):
         world.admin.make_quota(world.name, f"q{number}", {GPU_KEY: "1"})
     with world.client() as client:

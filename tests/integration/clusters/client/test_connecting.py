@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from accounting.management.output import FINDING
-from scheduler_view.models import Observation
+from accounting.kit.commands.output import FINDING
+from scheduler_view.clusters.models import Observation
 from tests import programs
 from tests.control_plane.rbac import apply_manifests
 from tests.control_plane.server import ControlPlane

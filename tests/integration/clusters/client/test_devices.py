@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from accounting.domain.inventory.records import Device
-from accounting.models import ResourceClaim
-from scheduler_view.observation.resource_claims import observe_devices
-from scheduler_view.observation.watch import look_once
+from accounting.metering.models.pod import ResourceClaim
+from accounting.metering.rules.inventory.records import Device
+from scheduler_view.clusters.tasks.resource_claims import observe_devices
+from scheduler_view.clusters.tasks.watch import look_once
 from tests.control_plane.world import World, simulated_world
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import Office
 
 API = "/apis/resource.k8s.io/v1"
 NVIDIA = "gpu.nvidia.com"

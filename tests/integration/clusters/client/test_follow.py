@@ -12,9 +12,12 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from accounting.models import Cluster
-from scheduler_view.models import Observation, ObservationRun
-from scheduler_view.observation.watch import follow_all
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.clusters.models import (
+    Observation,
+    ObservationRun,
+)
+from scheduler_view.clusters.tasks.watch import follow_all
 from tests.control_plane.world import GPU_KEY, World
 
 PATIENCE_S = 30

@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.models import Observation, ObservationRun
-from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.waits.scheduler_queues import all_queue_rows
+from scheduler_view.clusters.models import (
+    Observation,
+    ObservationRun,
+)
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World
-from tests.integration.accounting.support import report
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import Office
+from tests.integration.metering.support import report
 from tests.processes import wait_until
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -12,22 +12,36 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from accounting.models import Cluster, Team
-from scheduler_view.domain.drift_state import DriftState
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.models import (
+from accounting.access.models.organisation import Team
+from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.models import (
     ChangeSet,
     ChangeState,
     ChangeStep,
+)
+from scheduler_view.changes.tasks.drift import find_drift
+from scheduler_view.clusters.models import (
     Drift,
     Observation,
     ObservationRun,
+)
+from scheduler_view.clusters.rules.drift_state import DriftState
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.tasks.observe import (
+    observe,
+    store_all,
+)
+from scheduler_view.clusters.tasks.watch import (
+    follow,
+    look_once,
+)
+from scheduler_view.quotas.models import (
     QuotaTarget,
     Tier,
 )
-from scheduler_view.observation.drift import find_drift
-from scheduler_view.observation.observe import observe, store_all
-from scheduler_view.observation.watch import follow, look_once
 from tests.control_plane.admin import quota_path
 from tests.control_plane.faulty import failing, response
 from tests.control_plane.world import GPU_KEY, World, priority_class, quota

@@ -9,17 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access import EVERYTHING
-from accounting.models import Cluster, QueueSample, Team
-from accounting.serializers.declared import serializer_of
-from scheduler_view.models import Observation, ObservationRun, QuotaTarget
-from scheduler_view.observation.watch import look_once
-from scheduler_view.queries.quotas import QuotaRow, quota_rows
-from scheduler_view.queries.waits.queue_borrowing import served
+from accounting.access.models.organisation import Team
+from accounting.access.scope import EVERYTHING
+from accounting.kit.serializers.declared import serializer_of
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.queue import QueueSample
+from scheduler_view.clusters.models import (
+    Observation,
+    ObservationRun,
+)
+from scheduler_view.clusters.tasks.watch import look_once
+from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.quotas.reads.queue_borrowing import served
+from scheduler_view.quotas.reads.quotas import (
+    QuotaRow,
+    quota_rows,
+)
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import Office
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.control_plane

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.units.resources import kubernetes_resource
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import ClusterError, Forbidden
-from scheduler_view.cluster.kinds import (
+from accounting.metering.rules.units.resources import kubernetes_resource
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import (
+    ClusterError,
+    Forbidden,
+)
+from scheduler_view.clusters.client.kinds import (
     CLAIM,
     EVENT,
     KAI_POD_GROUP,
@@ -22,9 +25,12 @@ from scheduler_view.cluster.kinds import (
     SLICE,
     VOLCANO_POD_GROUP,
 )
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.schedulers import QUEUE_OBJECTS
-from scheduler_view.observation.observe import KINDS as STORED
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.clusters.rules.schedulers import QUEUE_OBJECTS
+from scheduler_view.clusters.tasks.observe import KINDS as STORED
 from tests.control_plane.admin import GPU, Admin, RefusedByServer, quota_path
 from tests.control_plane.rbac import MANIFESTS, apply_manifests, kubectl, token_of
 from tests.control_plane.server import ControlPlane

@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
-from accounting.models import Cluster, DataIssue
-from scheduler_view.cluster.access import AccessRole, access_of
-from scheduler_view.cluster.tokens import token_of
-from scheduler_view.observation.watch import look_once
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import DataIssue
+from scheduler_view.clusters.client.access import (
+    AccessRole,
+    access_of,
+)
+from scheduler_view.clusters.client.tokens import token_of
+from scheduler_view.clusters.tasks.watch import look_once
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 

@@ -8,18 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access import EVERYTHING, Scope
-from accounting.models import Team
-from scheduler_view.models import ObservationRun, PoolSample, UnitWait, WaitRecord
-from scheduler_view.observation.watch import (
+from accounting.access.models.organisation import Team
+from accounting.access.scope import (
+    EVERYTHING,
+    Scope,
+)
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.clusters.tasks.watch import (
     look_at_waits,
     look_once,
     watched_each_minute,
 )
-from scheduler_view.queries.waits.waiting_units import WaitingUnitRow, waiting_rows
+from scheduler_view.queues.models.queues import (
+    PoolSample,
+    WaitRecord,
+)
+from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.reads.waiting_units import (
+    WaitingUnitRow,
+    waiting_rows,
+)
 from tests.control_plane.world import GPU_KEY, World, world_of
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import Office
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(180)]

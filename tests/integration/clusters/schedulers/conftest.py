@@ -8,10 +8,13 @@ from tests.control_plane import queue_definitions
 from tests.control_plane.admin import Admin
 from tests.control_plane.server import ADMIN, ControlPlane
 from tests.control_plane.world import World
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.actions.office import Office
-from tests.integration.scheduler_view.cluster.conftest import real as real  # noqa: PLC0414
-from tests.integration.scheduler_view.schedulers.queues import QueueOffice, paths
+from tests.integration.changes.conftest import office_of
+from tests.integration.changes.office import Office
+from tests.integration.clusters.client.conftest import real as real  # noqa: PLC0414
+from tests.integration.clusters.schedulers.queues import (
+    QueueOffice,
+    paths,
+)
 
 
 def admin_of(plane: ControlPlane) -> Admin:

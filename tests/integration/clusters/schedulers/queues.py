@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from scheduler_view.actions.change_sets import undo
-from scheduler_view.models import ChangeSet, Drift
-from scheduler_view.observation.watch import look_once
+from scheduler_view.changes.actions.change_sets import undo
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.clusters.models import Drift
+from scheduler_view.clusters.tasks.watch import look_once
 from tests.control_plane.admin import GPU, Admin
-from tests.integration.scheduler_view.actions.office import Office
+from tests.integration.changes.office import Office
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 FLAVORS = ("a100", "h100")

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.plan.edit import EditsRefused
-from scheduler_view.models import QueueTarget
+from scheduler_view.changes.rules.edit import EditsRefused
+from scheduler_view.quotas.models import QueueTarget
 from tests.control_plane.admin import GPU
-from tests.integration.scheduler_view.actions.office import said
-from tests.integration.scheduler_view.schedulers.queues import QueueOffice, edit
+from tests.integration.changes.office import said
+from tests.integration.clusters.schedulers.queues import (
+    QueueOffice,
+    edit,
+)
 
 pytestmark = pytest.mark.control_plane
 VOLCANO, KAI, PRIORITY = "VolcanoQueue", "KaiQueue", "WorkloadPriorityClass"

@@ -8,9 +8,12 @@ import copy
 
 import pytest
 
-from scheduler_view.models import QueueTarget
-from tests.integration.scheduler_view.actions.office import said, steps
-from tests.integration.scheduler_view.schedulers.queues import (
+from scheduler_view.quotas.models import QueueTarget
+from tests.integration.changes.office import (
+    said,
+    steps,
+)
+from tests.integration.clusters.schedulers.queues import (
     NOMINAL,
     QueueOffice,
     groups,

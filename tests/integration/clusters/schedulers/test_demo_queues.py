@@ -16,11 +16,14 @@ from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
 from portal.demo.scenario.organization import WHOLE_GPU
 from portal.demo.scenario.queues import CLUSTER_QUEUES, FLAVOR, QueueQuota
-from scheduler_view.domain.waits.world.queues import queue_object
+from scheduler_view.waits.rules.world.queues import queue_object
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import simulated_world
-from tests.integration.scheduler_view.actions.conftest import office_of
-from tests.integration.scheduler_view.schedulers.queues import QueueOffice, edit
+from tests.integration.changes.conftest import office_of
+from tests.integration.clusters.schedulers.queues import (
+    QueueOffice,
+    edit,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SPEC = CLUSTER_QUEUES[0]

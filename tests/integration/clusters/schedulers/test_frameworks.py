@@ -1,6 +1,6 @@
 """Work of frameworks on a real API server: found by its own object, and by its queue's entry.
 
-The rules for each kind are in `tests/unit/scheduler_view/domain/waits/test_frameworks.py`.
+The rules for each kind are in `tests/unit/waits/test_frameworks.py`.
 """
 
 from collections.abc import Iterator
@@ -10,14 +10,23 @@ from typing import Any
 import pytest
 import yaml
 
-from scheduler_view.cluster.kinds import FRAMEWORKS, KINDS, READ_IF_ALLOWED
-from scheduler_view.models import ObservationRun, UnitWait, WaitRecord
+from scheduler_view.clusters.client.kinds import (
+    FRAMEWORKS,
+    KINDS,
+    READ_IF_ALLOWED,
+)
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.waits.models import UnitWait
 from tests.control_plane import queue_definitions
 from tests.control_plane.admin import GPU
 from tests.control_plane.rbac import MANIFESTS
 from tests.control_plane.server import ControlPlane
-from tests.integration.scheduler_view.schedulers.conftest import admin_of
-from tests.integration.scheduler_view.schedulers.queues import KUEUE, QueueOffice
+from tests.integration.clusters.schedulers.conftest import admin_of
+from tests.integration.clusters.schedulers.queues import (
+    KUEUE,
+    QueueOffice,
+)
 
 pytestmark = pytest.mark.control_plane
 SCHEDULERS = MANIFESTS / "schedulers"

@@ -14,17 +14,33 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from accounting.models import Binding, BindingKind, Team
-from scheduler_view.models import ChangeSet, QueueTarget, QuotaTarget, Tier
+from accounting.access.models.organisation import (
+    Binding,
+    BindingKind,
+    Team,
+)
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.quotas.models import (
+    QueueTarget,
+    QuotaTarget,
+    Tier,
+)
 from tests.control_plane.admin import GPU, class_path, quota_path
 from tests.control_plane.world import GPU_KEY
-from tests.integration.accounting.support import report
-from tests.integration.scheduler_view.actions.agreement import rest, somebody
-from tests.integration.scheduler_view.actions.office import EPOCH, quota, said
-from tests.integration.scheduler_view.schedulers.queues import (
+from tests.integration.changes.agreement import (
+    rest,
+    somebody,
+)
+from tests.integration.changes.office import (
+    EPOCH,
+    quota,
+    said,
+)
+from tests.integration.clusters.schedulers.queues import (
     QueueOffice,
     groups,
 )
+from tests.integration.metering.support import report
 from tests.page_html import html_of
 
 pytestmark = pytest.mark.control_plane

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.models import ObservationRun, UnitWait
-from scheduler_view.queries.queue_values import queue_parts
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.quotas.reads.queue_values import queue_parts
+from scheduler_view.waits.models import UnitWait
 from tests.control_plane.admin import GPU
-from tests.integration.scheduler_view.schedulers.queues import (
-    QueueOffice,
-)
+from tests.integration.clusters.schedulers.queues import QueueOffice
 
 pytestmark = pytest.mark.control_plane
 

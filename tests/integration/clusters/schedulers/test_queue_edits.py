@@ -11,11 +11,14 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from scheduler_view.models import ChangeSet, QueueTarget
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.quotas.models import QueueTarget
 from tests.control_plane.admin import GPU
-from tests.integration.accounting.support import report
-from tests.integration.scheduler_view.actions.agreement import rest, somebody
-from tests.integration.scheduler_view.schedulers.queues import (
+from tests.integration.changes.agreement import (
+    rest,
+    somebody,
+)
+from tests.integration.clusters.schedulers.queues import (
     BORROWING,
     NOMINAL,
     QueueOffice,
@@ -23,6 +26,7 @@ from tests.integration.scheduler_view.schedulers.queues import (
     groups,
     nominal,
 )
+from tests.integration.metering.support import report
 from tests.page_html import html_of
 
 pytestmark = pytest.mark.control_plane

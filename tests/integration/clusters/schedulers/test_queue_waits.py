@@ -1,7 +1,7 @@
 """Work that Kueue can never let in, on a real API server: named, and gone when it is mended.
 
 Jobs, queues and Workloads are real objects; what Kueue's controller reports is written by the test.
-The rules: `tests/unit/scheduler_view/domain/waits/test_queue_waits.py`.
+The rules: `tests/unit/waits/test_queue_waits.py`.
 """
 
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.models import UnitWait
+from scheduler_view.waits.models import UnitWait
 from tests.control_plane.admin import GPU
-from tests.integration.scheduler_view.schedulers.queues import (
+from tests.integration.clusters.schedulers.queues import (
     KUEUE,
     QueueOffice,
     groups,
 )
-from tests.integration.scheduler_view.schedulers.test_frameworks import owner
+from tests.integration.clusters.schedulers.test_frameworks import owner
 
 pytestmark = pytest.mark.control_plane
 ANY: dict[str, Any] = {"namespaceSelector": {}}

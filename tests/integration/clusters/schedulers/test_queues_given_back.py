@@ -7,13 +7,20 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from scheduler_view.actions.change_sets import ChangeRefused, undo
-from scheduler_view.actions.ending import discard
-from scheduler_view.models import ChangeSet, QueueTarget
+from scheduler_view.changes.actions.change_sets import (
+    ChangeRefused,
+    undo,
+)
+from scheduler_view.changes.actions.ending import discard
+from scheduler_view.changes.models import ChangeSet
+from scheduler_view.quotas.models import QueueTarget
 from tests.control_plane.admin import GPU
-from tests.integration.scheduler_view.actions.agreement import somebody
-from tests.integration.scheduler_view.actions.office import REASON, quota
-from tests.integration.scheduler_view.schedulers.queues import (
+from tests.integration.changes.agreement import somebody
+from tests.integration.changes.office import (
+    REASON,
+    quota,
+)
+from tests.integration.clusters.schedulers.queues import (
     NOMINAL,
     QueueOffice,
     edit,

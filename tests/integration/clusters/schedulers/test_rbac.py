@@ -7,16 +7,23 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.cluster.client import ClusterClient
-from scheduler_view.cluster.errors import Forbidden
-from scheduler_view.cluster.kinds import KAI_POD_GROUP, VOLCANO_POD_GROUP, WORKLOAD
-from scheduler_view.domain.schedulers import QUEUE_OBJECTS
+from scheduler_view.clusters.client.client import ClusterClient
+from scheduler_view.clusters.client.errors import Forbidden
+from scheduler_view.clusters.client.kinds import (
+    KAI_POD_GROUP,
+    VOLCANO_POD_GROUP,
+    WORKLOAD,
+)
+from scheduler_view.clusters.rules.schedulers import QUEUE_OBJECTS
 from tests.control_plane.admin import GPU, Admin, RefusedByServer
 from tests.control_plane.rbac import MANIFESTS, kubectl, token_of
 from tests.control_plane.server import ControlPlane
-from tests.integration.scheduler_view.cluster.test_rbac import door_as
-from tests.integration.scheduler_view.schedulers.conftest import admin_of
-from tests.integration.scheduler_view.schedulers.queues import QueueOffice, groups
+from tests.integration.clusters.client.test_rbac import door_as
+from tests.integration.clusters.schedulers.conftest import admin_of
+from tests.integration.clusters.schedulers.queues import (
+    QueueOffice,
+    groups,
+)
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.control_plane

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.accounting.support import report
+from tests.integration.metering.support import report
 from tests.oracle.comparison import differences
 from tests.oracle.ledger import ledger
 from tests.oracle.samples import Sample

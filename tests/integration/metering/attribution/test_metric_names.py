@@ -5,14 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access import EVERYTHING
-from accounting.domain.attribution.metric_names import NAMES
-from accounting.domain.attribution.utilization import ENGINE, UTIL
-from accounting.domain.core.interval import to_instant
-from accounting.models import Cluster, UtilizationMetric
-from accounting.queries.explain.explain import Explanation, explain
-from accounting.queries.selection import parse_selection
-from accounting.sources.catalogue import EXPORTER_METRICS
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import to_instant
+from accounting.explain.reads.explain import (
+    Explanation,
+    explain,
+)
+from accounting.kit.reads.selection import parse_selection
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.usage import UtilizationMetric
+from accounting.metering.rules.attribution.metric_names import NAMES
+from accounting.metering.rules.attribution.utilization import (
+    ENGINE,
+    UTIL,
+)
+from accounting.metering.sources.catalogue import EXPORTER_METRICS
 from tests.traps.scene import ENGINE as OLD_NAME
 from tests.traps.scene import START, Pod, Scene
 from tests.traps.scene import UTIL as PERCENT

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.accounting.examples import sections, try_example
+from tests.integration.metering.examples import (
+    sections,
+    try_example,
+)
 
 EXAMPLES = {
     (page, heading): text

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.ledger_line import STATES
-from accounting.models import Cluster
-from tests.integration.accounting.support import report, run
+from accounting.core.ledger_line import STATES
+from accounting.metering.models.cluster import Cluster
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 
 PAGE = Path(__file__).parents[4] / "docs" / "metering.md"
 

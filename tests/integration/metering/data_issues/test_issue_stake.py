@@ -5,16 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.ingest import live_sources
-from accounting.ingest.data_issues.record import record
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.windows import schedule
-from accounting.models import Cluster, DataIssue
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import DataIssue
+from accounting.metering.tasks import live_sources
+from accounting.metering.tasks.data_issues.record import record
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.windows import schedule
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 from tests.traps.scene import HOUR_MS, Scene
 
 pytestmark = pytest.mark.django_db(transaction=True)

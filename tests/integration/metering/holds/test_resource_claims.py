@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.records import Device
-from accounting.ingest.evidence.resource_claims import ObservedClaim, observe_claims
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.ingest.pipeline import ingest_all
-from accounting.models import Cluster
+from accounting.core.interval import Interval
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.rules.inventory.records import Device
+from accounting.metering.tasks.evidence.resource_claims import (
+    ObservedClaim,
+    observe_claims,
+)
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.traps.scene import (
     HOUR,
     HOUR_MS,

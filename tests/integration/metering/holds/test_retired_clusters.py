@@ -1,6 +1,6 @@
 """The end of a cluster: all presence and holds end there, and it can be taken back (N38).
 
-Not here: the page and REST (tests/integration/accounting/views, tests/integration/api), and what
+Not here: the page and REST (tests/integration/usage, tests/integration/api), and what
 data health says of a silent cluster (test_cluster_issues).
 """
 
@@ -15,20 +15,32 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from accounting.audit import SYSTEM
-from accounting.ingest.facts import partitions, retention
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.retirement import retire, work_off
-from accounting.models import (
+from accounting.kit.audit import SYSTEM
+from accounting.metering.models.cluster import (
     Cluster,
     GpuPresence,
+)
+from accounting.metering.models.ledger import (
     IngestWindow,
     PendingRetirement,
     RetiredHour,
 )
+from accounting.metering.tasks.facts import (
+    partitions,
+    retention,
+)
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.retirement import (
+    retire,
+    work_off,
+)
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.accounting.support import facts, report, run
+from tests.integration.metering.support import (
+    facts,
+    report,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR_MS = 3_600_000

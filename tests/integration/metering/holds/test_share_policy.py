@@ -9,17 +9,29 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access import EVERYTHING
-from accounting.domain.units.geometry import GpuPart
-from accounting.domain.units.mig_profiles import Policy
-from accounting.domain.units.share_policy import factors_of, memory_of, policy_at
-from accounting.models import Cluster, IngestWindow, SharePolicy
-from accounting.queries.explain.explain import explain
-from accounting.queries.selection import LAST, Selection, parse_selection
-from accounting.queries.share_policies import policies_in
-from accounting.queries.teams.directory import cluster_rows
+from accounting.access.scope import EVERYTHING
+from accounting.explain.reads.explain import explain
+from accounting.fleet.reads.clusters import cluster_rows
+from accounting.kit.reads.selection import (
+    LAST,
+    Selection,
+    parse_selection,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    SharePolicy,
+)
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.reads.share_policies import policies_in
+from accounting.metering.rules.units.geometry import GpuPart
+from accounting.metering.rules.units.mig_profiles import Policy
+from accounting.metering.rules.units.share_policy import (
+    factors_of,
+    memory_of,
+    policy_at,
+)
 from tests.builders import SETUP
-from tests.integration.accounting.support import run
+from tests.integration.metering.support import run
 from tests.traps.scene import START, Pod, Scene, usage
 from tests.traps.shapes import mig_node, part
 

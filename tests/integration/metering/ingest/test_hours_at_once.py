@@ -5,13 +5,30 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.ingest.reading import cluster_reader
-from accounting.ingest.reading.cluster_reader import hours_at_once
-from accounting.ingest.windows import leases, schedule
-from accounting.models import Cluster, DataIssue, Gpu, Source, SourceKind
+from accounting.core.interval import (
+    HOUR_MS,
+    WINDOW_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    Gpu,
+    Source,
+    SourceKind,
+)
+from accounting.metering.models.ledger import DataIssue
+from accounting.metering.tasks.reading import cluster_reader
+from accounting.metering.tasks.reading.cluster_reader import hours_at_once
+from accounting.metering.tasks.windows import (
+    leases,
+    schedule,
+)
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.accounting.support import clear, facts, run
+from tests.integration.metering.support import (
+    clear,
+    facts,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOURS = 9

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access import EVERYTHING
-from accounting.queries.data_health.freshness import SourceRow, source_rows
+from accounting.access.scope import EVERYTHING
+from accounting.metering.reads.data_health.freshness import (
+    SourceRow,
+    source_rows,
+)
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.accounting.support import run
+from tests.integration.metering.support import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

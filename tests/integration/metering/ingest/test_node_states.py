@@ -1,7 +1,7 @@
 """States of nodes are written when they change, whatever order periods are read in (S14).
 
-Not here: which state a period shows (`tests/unit/accounting/domain/inventory`), and what follows
-from it (`tests/integration/scheduler_view/queues/test_metric_waits.py`).
+Not here: which state a period shows (`tests/unit/metering/inventory`), and what follows
+from it (`tests/integration/queues/test_metric_waits.py`).
 """
 
 from itertools import permutations
@@ -9,11 +9,15 @@ from itertools import permutations
 import pytest
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.samples.series import Reading
-from accounting.ingest.node_states import store
-from accounting.models import Cluster, NodeState, NodeStateRead
-from tests.unit.accounting.domain.kube_series import series
+from accounting.core.interval import Interval
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.node_state import (
+    NodeState,
+    NodeStateRead,
+)
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.tasks.node_states import store
+from tests.unit.metering.kube_series import series
 
 pytestmark = pytest.mark.django_db
 

@@ -1,6 +1,6 @@
 """Partitions are there whenever facts are written, whatever became of those created before.
 
-Not here: which ones expire (tests/integration/accounting/rating/test_retention.py).
+Not here: which ones expire (tests/integration/usage/test_retention.py).
 """
 
 import threading
@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.ingest.facts import partitions
+from accounting.metering.tasks.facts import partitions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.windows import schedule
-from accounting.models import Cluster, IngestWindow, UsageWindow
+from accounting.core.interval import Interval
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.models.usage import UsageWindow
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.windows import schedule
 from tests.builders import HOUR_ZERO, SETUP, two_hours
-from tests.integration.accounting.support import run
 from tests.integration.faults.support import ledger
+from tests.integration.metering.support import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOURS = Interval(HOUR_ZERO * 1000, (HOUR_ZERO + 7200) * 1000)

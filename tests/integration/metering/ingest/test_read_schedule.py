@@ -4,10 +4,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from accounting.domain.core.interval import WINDOW_MS, Interval, to_ms
-from accounting.ingest import live_sources
-from accounting.ingest.windows import schedule
-from accounting.models import Cluster, IngestWindow, Source, SourceKind
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+    to_ms,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+    SourceKind,
+)
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.tasks import live_sources
+from accounting.metering.tasks.windows import schedule
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)

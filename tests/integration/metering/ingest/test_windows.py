@@ -6,14 +6,30 @@ import numpy as np
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.domain.core.interval import WINDOW_MS, Interval, to_instant
-from accounting.ingest.facts import write_facts
-from accounting.ingest.facts.commit import write_windows
-from accounting.ingest.windows import leases, schedule, window_results
-from accounting.ingest.windows.leases import WindowLeaseLostError
-from accounting.ingest.windows.window_results import WindowResult
-from accounting.models import Cluster, DataIssue, IngestWindow, Source, SourceKind
-from accounting.queries.database_clock import database_now
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+    to_instant,
+)
+from accounting.kit.reads.database_clock import database_now
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+    SourceKind,
+)
+from accounting.metering.models.ledger import (
+    DataIssue,
+    IngestWindow,
+)
+from accounting.metering.tasks.facts import write_facts
+from accounting.metering.tasks.facts.commit import write_windows
+from accounting.metering.tasks.windows import (
+    leases,
+    schedule,
+    window_results,
+)
+from accounting.metering.tasks.windows.leases import WindowLeaseLostError
+from accounting.metering.tasks.windows.window_results import WindowResult
 from tests.builders import HOUR_ZERO
 
 pytestmark = pytest.mark.django_db

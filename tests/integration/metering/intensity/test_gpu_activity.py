@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.domain.core.interval import Interval
-from accounting.queries.audit.verify import verdicts
+from accounting.core.interval import Interval
+from accounting.months.reads.audit.verify import verdicts
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 END = HOUR_ZERO + 3600

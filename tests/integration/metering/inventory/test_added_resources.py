@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from accounting.models import AddedResource, IngestWindow
+from accounting.metering.models.cluster import AddedResource
+from accounting.metering.models.ledger import IngestWindow
 from tests.builders import HOUR_ZERO
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NODE = {"node": "n1"}

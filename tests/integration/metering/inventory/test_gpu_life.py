@@ -5,12 +5,16 @@ from typing import Any
 
 import pytest
 
-from accounting.access import EVERYTHING
-from accounting.models import NodeFact
-from accounting.queries.gpus.gpu_events import gpu_events
-from accounting.queries.selection import Selection
+from accounting.access.scope import EVERYTHING
+from accounting.fleet.reads.gpu_events import gpu_events
+from accounting.kit.reads.selection import Selection
+from accounting.metering.models.cluster import NodeFact
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.accounting.support import clear, report, run
+from tests.integration.metering.support import (
+    clear,
+    report,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR = 3600

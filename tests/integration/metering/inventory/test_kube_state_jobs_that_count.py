@@ -11,18 +11,26 @@ from typing import Any
 
 import pytest
 
-from accounting.actions.kube_state_jobs import set_accepted
-from accounting.audit import SYSTEM
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.ingest import merge_buffered
-from accounting.ingest.evidence.observe import observe_period
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.ingest.kube_state_jobs.changes import bring_about
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.reading.cluster_reader import reader_of
-from accounting.models import Cluster
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.kit.audit import SYSTEM
+from accounting.metering.actions.kube_state_jobs import set_accepted
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks import merge_buffered
+from accounting.metering.tasks.evidence.observe import observe_period
+from accounting.metering.tasks.kube_state_jobs.changes import bring_about
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.reading.cluster_reader import reader_of
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.accounting.support import clear, facts, report, run
+from tests.integration.metering.support import (
+    clear,
+    facts,
+    report,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR = 3600

@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from accounting.models import Gpu
+from accounting.metering.models.cluster import Gpu
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.accounting.support import clear, report, run
+from tests.integration.metering.support import (
+    clear,
+    report,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HALF = HOUR_ZERO + 1800

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.domain.core.interval import FAR_MS
-from accounting.ingest.evidence.node_lifecycles import differing
-from accounting.models import DirtyHour
+from accounting.core.interval import FAR_MS
+from accounting.metering.models.ledger import DirtyHour
+from accounting.metering.tasks.evidence.node_lifecycles import differing
 from tests.builders import SETUP, two_hours
-from tests.integration.accounting.support import run
 from tests.integration.faults.support import ledger
+from tests.integration.metering.support import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

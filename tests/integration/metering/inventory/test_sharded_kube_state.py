@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.models import IngestWindow
-from tests.integration.accounting.support import run
+from accounting.core.interval import Interval
+from accounting.metering.models.ledger import IngestWindow
+from tests.integration.metering.support import run
 from tests.traps.scene import (
     HOUR,
     HOUR_MS,

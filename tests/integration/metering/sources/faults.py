@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from accounting.sources.errors import (
+from accounting.metering.sources.errors import (
     AccessRefused,
     InvalidSourceResponse,
     SourceError,
@@ -10,8 +10,16 @@ from accounting.sources.errors import (
     Unavailable,
 )
 from tests.builders import HOUR_ZERO, two_hours
-from tests.integration.accounting.sources.replay import Answer, Question, Script
-from tests.integration.accounting.sources.stand_in import StandIn, answer_of, error_of
+from tests.integration.metering.sources.replay import (
+    Answer,
+    Question,
+    Script,
+)
+from tests.integration.metering.sources.stand_in import (
+    StandIn,
+    answer_of,
+    error_of,
+)
 
 TIMEOUT_S = 0.3
 PAGE = b"<!doctype html><title>Sign in</title>"

@@ -4,13 +4,18 @@ from dataclasses import dataclass
 
 from django.db.models.functions import Now
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.windows import schedule
-from accounting.models import Cluster, IngestWindow
+from accounting.core.interval import (
+    HOUR_MS,
+    WINDOW_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import IngestWindow
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.windows import schedule
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO
-from tests.integration.accounting.sources.replay import Script
+from tests.integration.metering.sources.replay import Script
 
 HOUR = Interval(HOUR_ZERO * 1000, HOUR_ZERO * 1000 + HOUR_MS)
 COUNT = HOUR_MS // WINDOW_MS

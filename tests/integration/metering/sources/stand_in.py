@@ -11,7 +11,10 @@ from typing import Any
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from tests.integration.accounting.sources.replay import Answer, Question
+from tests.integration.metering.sources.replay import (
+    Answer,
+    Question,
+)
 
 _NAMES = re.compile(r"group by \(__name__, job\) \(last_over_time\(.*\)\)")
 _QUERY = re.compile(r'\{__name__=~"([^"]*)"\}\[(\d+)ms\]')

@@ -1,7 +1,7 @@
 """What a process remembers of series: those of late, however many there were.
 
 Aspects: storing and reading hour after hour, each with other series. Not here: the cache itself
-(`tests/unit/accounting/domain/core/test_recent.py`); rows that the database has lost
+(`tests/unit/core/test_recent.py`); rows that the database has lost
 (`tests/integration/faults/test_sessions.py`).
 """
 
@@ -10,11 +10,17 @@ import gc
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.ingest.reading import scrape_buffer
-from accounting.models import Cluster, Source
-from accounting.sources.exposition import RawSeries
-from accounting.sources.samples import SampleBatch
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import (
+    Cluster,
+    Source,
+)
+from accounting.metering.sources.exposition import RawSeries
+from accounting.metering.sources.samples import SampleBatch
+from accounting.metering.tasks.reading import scrape_buffer
 from tests.builders import HOUR_ZERO
 
 pytestmark = pytest.mark.django_db

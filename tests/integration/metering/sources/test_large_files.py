@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.builders import HOUR_ZERO, two_hours
-from tests.integration.accounting.support import clear, facts, run
 from tests.integration.faults.support import ROOT, environment
+from tests.integration.metering.support import (
+    clear,
+    facts,
+    run,
+)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
 
@@ -19,7 +23,7 @@ CHILD = """
 import resource, sys, django
 django.setup()
 from django.core.management import call_command
-import accounting.management.commands.import_metrics
+import accounting.metering.commands.import_metrics
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (taken + int(sys.argv[1]),) * 2)
 call_command("import_metrics", "--cluster=north", sys.argv[2])

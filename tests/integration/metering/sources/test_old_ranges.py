@@ -9,22 +9,34 @@ from datetime import timedelta
 
 import pytest
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.ingest.catch_up import catch_up
-from accounting.ingest.facts import retention
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.windows import schedule
-from accounting.models import Cluster, DirtyHour, IngestWindow, UsageWindow
+from accounting.core.interval import (
+    HOUR_MS,
+    WINDOW_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import (
+    DirtyHour,
+    IngestWindow,
+)
+from accounting.metering.models.usage import UsageWindow
+from accounting.metering.tasks.catch_up import catch_up
+from accounting.metering.tasks.facts import retention
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.windows import schedule
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.accounting.sources.conftest import Configure
-from tests.integration.accounting.sources.replay import (
+from tests.integration.metering.sources.conftest import Configure
+from tests.integration.metering.sources.replay import (
     Answer,
     Question,
     Script,
     serving,
 )
-from tests.integration.accounting.sources.stand_in import StandIn
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.sources.stand_in import StandIn
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

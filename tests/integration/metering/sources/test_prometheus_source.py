@@ -8,9 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from accounting.domain.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.domain.samples.series import Reading
-from accounting.sources.prometheus import Prometheus
+from accounting.core.interval import (
+    HOUR_MS,
+    WINDOW_MS,
+    Interval,
+)
+from accounting.metering.rules.samples.series import Reading
+from accounting.metering.sources.prometheus import Prometheus
 from tests.builders import HOUR_ZERO, Text
 from tests.prometheus_server import prometheus
 

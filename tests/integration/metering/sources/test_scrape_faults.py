@@ -5,12 +5,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from accounting.ingest import live_sources
-from accounting.models import BufferSeries, Cluster
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import BufferSeries
+from accounting.metering.tasks import live_sources
 from tests.builders import HOUR_ZERO
-from tests.integration.accounting.sources.conftest import Configure
-from tests.integration.accounting.sources.replay import Answer, Question, serving
-from tests.integration.accounting.support import report
+from tests.integration.metering.sources.conftest import Configure
+from tests.integration.metering.sources.replay import (
+    Answer,
+    Question,
+    serving,
+)
+from tests.integration.metering.support import report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

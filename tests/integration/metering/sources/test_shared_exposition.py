@@ -12,16 +12,23 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from accounting.sources.catalogue import (
+from accounting.metering.sources.catalogue import (
     EXPORTER_METRICS,
     QUEUE_METRICS,
     is_kept,
     is_unknown_gpu_metric,
 )
-from accounting.sources.exposition import Parser, RawSeries, limited_lines
+from accounting.metering.sources.exposition import (
+    Parser,
+    RawSeries,
+    limited_lines,
+)
 from tests import shared_data
 from tests.builders import HOUR_ZERO, times
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounting.configuration.schema import read_configuration
-from accounting.configuration.yaml_lines import DocumentError
+from accounting.setup.tasks.schema import read_configuration
+from accounting.setup.tasks.yaml_lines import DocumentError
 
 SOURCE = """
 clusters:

@@ -10,16 +10,23 @@ from typing import Any
 
 import pytest
 
-from accounting.ingest import live_sources
-from accounting.ingest.facts.rollup import roll_up_dirty_hours
-from accounting.ingest.pipeline import ingest_all
-from accounting.ingest.windows import schedule
-from accounting.models import Cluster
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.tasks import live_sources
+from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.windows import schedule
+from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
-from tests.integration.accounting.sources.conftest import Configure
-from tests.integration.accounting.sources.replay import Answer, Question, serving
-from tests.integration.accounting.sources.source import HOUR
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.sources.conftest import Configure
+from tests.integration.metering.sources.replay import (
+    Answer,
+    Question,
+    serving,
+)
+from tests.integration.metering.sources.source import HOUR
+from tests.integration.metering.support import (
+    report,
+    run,
+)
 from tests.prometheus_server import prometheus
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,13 +10,19 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.actions.people import save_person
-from accounting.actions.tokens import create_token, revoke_token
-from accounting.models import AuditLink
-from accounting.queries.audit.chain_checks import history_tables
-from accounting.queries.audit.entries import AuditFilter, audit_rows
+from accounting.kit.models.audit import AuditLink
+from accounting.organization.actions.people import save_person
+from accounting.organization.actions.tokens import (
+    create_token,
+    revoke_token,
+)
+from accounting.organization.reads.audit_entries import (
+    AuditFilter,
+    audit_rows,
+)
+from accounting.organization.reads.chain_checks import history_tables
 from tests.database_flush import delete_rows
-from tests.integration.accounting.audit.test_chain import broken
+from tests.integration.organization.audit.test_chain import broken
 
 PASSWORD, OTHER = "correct horse battery staple", "another horse battery staple"
 

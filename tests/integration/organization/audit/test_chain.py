@@ -15,22 +15,34 @@ from django.db import connection, connections, transaction
 from django.db.utils import ProgrammingError
 from pghistory.models import Context
 
-from accounting.actions.finance import periods
-from accounting.actions.finance.prices import set_unit_price
-from accounting.actions.teams import save_team
-from accounting.audit import SYSTEM, act
-from accounting.booking.close import close_period
-from accounting.models import AuditLink, Binding, Membership, Person, Team
-from accounting.queries.audit.chain_checks import audit_checks, history_tables
-from accounting.queries.audit.entries import (
+from accounting.access.models.organisation import (
+    Binding,
+    Membership,
+    Person,
+    Team,
+)
+from accounting.kit.audit import (
+    SYSTEM,
+    act,
+)
+from accounting.kit.models.audit import AuditLink
+from accounting.months.actions import periods
+from accounting.months.tasks.close import close_period
+from accounting.organization.actions.teams import save_team
+from accounting.organization.reads.audit_entries import (
     AuditFilter,
     Head,
     audit_rows,
     head,
 )
+from accounting.organization.reads.chain_checks import (
+    audit_checks,
+    history_tables,
+)
+from accounting.prices.actions.prices import set_unit_price
 from tests.database_flush import delete_rows
-from tests.integration.accounting.booking.people import person
-from tests.integration.accounting.support import run
+from tests.integration.metering.support import run
+from tests.integration.months.people import person
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)

@@ -10,17 +10,21 @@ from django.db import connection
 from django.test import Client
 from structlog.contextvars import bound_contextvars
 
-from accounting.actions.teams import save_team
-from accounting.audit import act
-from accounting.models import OrganisationRole, Person, Team
-from accounting.queries.audit.entries import (
+from accounting.access.models.organisation import (
+    OrganisationRole,
+    Person,
+    Team,
+)
+from accounting.kit.audit import act
+from accounting.kit.reads.paging import Seek
+from accounting.organization.actions.teams import save_team
+from accounting.organization.reads.audit_entries import (
     AuditFilter,
     AuditRow,
     audit_key,
     audit_page,
     audit_rows,
 )
-from accounting.queries.paging import Seek
 from tests.page_html import html_of
 
 CHANGES = 130

@@ -12,19 +12,26 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.utils import DatabaseError, IntegrityError, ProgrammingError
 
-from accounting.actions.finance import periods
-from accounting.actions.finance.entries import add_entry
-from accounting.actions.finance.periods import close
-from accounting.actions.teams import save_team
-from accounting.audit import SYSTEM
-from accounting.ingest.facts import partitions
-from accounting.models import AuditLink, Team
-from accounting.queries.audit.chain_checks import history_tables
+from accounting.access.models.organisation import Team
+from accounting.kit.audit import SYSTEM
+from accounting.kit.models.audit import AuditLink
+from accounting.metering.tasks.facts import partitions
+from accounting.months.actions import periods
+from accounting.months.actions.entries import add_entry
+from accounting.months.actions.periods import close
+from accounting.organization.actions.teams import save_team
+from accounting.organization.reads.chain_checks import history_tables
 from portal.management.commands.prepare_database import TAKE_BACK, make_role, run_file
 from tests.builders import SETUP
-from tests.integration.accounting.booking.days import H100, Days
-from tests.integration.accounting.booking.people import person
-from tests.integration.accounting.support import report, run
+from tests.integration.metering.support import (
+    report,
+    run,
+)
+from tests.integration.months.days import (
+    H100,
+    Days,
+)
+from tests.integration.months.people import person
 from tests.processes import wait_until
 from tests.traps.scene import Pod, Scene
 

@@ -1,14 +1,13 @@
 """Fields of queues as values: names, paths, faults, rules; objects of unexpected forms.
 
-Not covered here: what the API server answers (tests/integration/scheduler_view/schedulers).
+Not covered here: what the API server answers (tests/integration/clusters/schedulers).
 """
 
 from typing import Any
 
 import pytest
 
-from scheduler_view.domain.objects.desired import ObjectKey
-from scheduler_view.domain.plan.queue_steps import (
+from scheduler_view.changes.rules.queue_steps import (
     DesiredQueue,
     StalePatch,
     faults_of,
@@ -16,7 +15,12 @@ from scheduler_view.domain.plan.queue_steps import (
     patch_of,
     queue_step,
 )
-from scheduler_view.domain.schedulers import QUEUE_FIELDS, SCHEDULERS, scheduler_of
+from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.schedulers import (
+    QUEUE_FIELDS,
+    SCHEDULERS,
+    scheduler_of,
+)
 
 GPU = "nvidia.com/gpu"
 NOMINAL = f"a/{GPU}/nominalQuota"

@@ -1,12 +1,12 @@
 """Which columns FOCUS files have, and of which type (money.md M44, M45).
 
-Not here: whether a whole file is valid (`tests/integration/accounting/exports/test_validators.py`).
+Not here: whether a whole file is valid (`tests/integration/exports/test_validators.py`).
 """
 
 import pytest
 
-from accounting.domain.billing.focus import columns
-from accounting.domain.billing.focus.columns import FocusProfile
+from accounting.exports.rules.focus import columns
+from accounting.exports.rules.focus.columns import FocusProfile
 from tests.unit.anew import built_anew
 
 COSTS = (

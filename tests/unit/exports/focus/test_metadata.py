@@ -5,9 +5,20 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from accounting.domain.billing.focus.columns import FOCUS_1_2, FOCUS_1_4, FocusProfile
-from accounting.domain.billing.focus.metadata import definition_of, schema_of
-from accounting.domain.core.file_columns import CellType, FileColumn, decimal_column
+from accounting.core.file_columns import (
+    CellType,
+    FileColumn,
+    decimal_column,
+)
+from accounting.exports.rules.focus.columns import (
+    FOCUS_1_2,
+    FOCUS_1_4,
+    FocusProfile,
+)
+from accounting.exports.rules.focus.metadata import (
+    definition_of,
+    schema_of,
+)
 
 COLUMNS = (
     decimal_column("BilledCost", 14),

@@ -1,7 +1,7 @@
 """A line as a FOCUS row: each kind by hand, and what is true of all (money.md M44).
 
-Not here: the same cells in SQL (`tests/integration/accounting/exports/test_csv.py`), whole files
-against the validators (`tests/integration/accounting/exports/test_validators.py`).
+Not here: the same cells in SQL (`tests/integration/exports/test_csv.py`), whole files
+against the validators (`tests/integration/exports/test_validators.py`).
 """
 
 from dataclasses import replace
@@ -12,15 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.billing.charge_lines import Line, line_id
-from accounting.domain.billing.focus.columns import (
+from accounting.core.charge_lines import (
+    Line,
+    line_id,
+)
+from accounting.core.file_columns import CellType
+from accounting.exports.rules.focus.columns import (
     FOCUS_1_2,
     FOCUS_1_4,
     PROFILES,
     FocusProfile,
 )
-from accounting.domain.billing.focus.row import FocusContext, row_of
-from accounting.domain.core.file_columns import CellType
+from accounting.exports.rules.focus.row import (
+    FocusContext,
+    row_of,
+)
 
 WIDE = Context(prec=60)
 DAY = date(2026, 10, 5)

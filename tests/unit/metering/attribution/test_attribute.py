@@ -7,8 +7,11 @@ sharing and claims; files and the database (integration).
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
-from tests.unit.accounting.domain.fleet import Fleet
+from accounting.core.ledger_line import (
+    ESTIMATED,
+    INFERRED,
+)
+from tests.unit.metering.fleet import Fleet
 
 
 def test_held_and_sampled_is_busy_and_idle() -> None:

@@ -8,14 +8,25 @@ from collections.abc import Callable
 
 import pytest
 
-from accounting.domain.attribution.attribute import WindowLedger, attribute
-from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.derive import derive
-from accounting.domain.inventory.merge.samples import observe
-from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity
-from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
+from accounting.core.interval import Interval
+from accounting.metering.rules.attribution.attribute import (
+    WindowLedger,
+    attribute,
+)
+from accounting.metering.rules.attribution.node_timeline import node_timelines
+from accounting.metering.rules.holds.derive import derive
+from accounting.metering.rules.inventory.merge.samples import observe
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    PodName,
+    ScraperIdentity,
+)
+from tests.unit.metering.fleet import (
+    ZERO_MS,
+    Fleet,
+    ms,
+)
 
 
 def plain() -> Fleet:

@@ -5,18 +5,33 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.attribution.activity import Share
-from accounting.domain.attribution.gpu_totals import GpuSum, add, rounded
-from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.per_pod_values import PodValues
-from accounting.domain.attribution.pool_filling import Holder
-from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.utilization import WindowUtilization
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import ESTIMATED, INFERRED, SUSPECT, LedgerLine
-from accounting.domain.samples.scraper_series import BILLION, ValidInterval
-from accounting.domain.samples.series import PodName, ScraperIdentity
-from accounting.domain.units.geometry import GpuPart
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import (
+    ESTIMATED,
+    INFERRED,
+    SUSPECT,
+    LedgerLine,
+)
+from accounting.metering.rules.attribution.activity import Share
+from accounting.metering.rules.attribution.gpu_totals import (
+    GpuSum,
+    add,
+    rounded,
+)
+from accounting.metering.rules.attribution.node_timeline import NodeTimeline
+from accounting.metering.rules.attribution.per_pod_values import PodValues
+from accounting.metering.rules.attribution.pool_filling import Holder
+from accounting.metering.rules.attribution.segment import Segment
+from accounting.metering.rules.attribution.utilization import WindowUtilization
+from accounting.metering.rules.samples.scraper_series import (
+    BILLION,
+    ValidInterval,
+)
+from accounting.metering.rules.samples.series import (
+    PodName,
+    ScraperIdentity,
+)
+from accounting.metering.rules.units.geometry import GpuPart
 
 WINDOW = Interval(0, 300_000)
 ALL, HALF = Fraction(1), Fraction(1, 2)

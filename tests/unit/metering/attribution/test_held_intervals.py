@@ -3,14 +3,26 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from accounting.domain.attribution.held_intervals import HeldSegment, merged_intervals
-from accounting.domain.attribution.pool_filling import Holder, Holders
-from accounting.domain.attribution.segment import Segment
-from accounting.domain.attribution.vectorized_intervals import LARGEST, CellBuilder
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import ESTIMATED
-from accounting.domain.intensity.stretches import GpuInterval, HeldPart
-from accounting.domain.units.geometry import GpuPart
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import ESTIMATED
+from accounting.metering.rules.attribution.held_intervals import (
+    HeldSegment,
+    merged_intervals,
+)
+from accounting.metering.rules.attribution.pool_filling import (
+    Holder,
+    Holders,
+)
+from accounting.metering.rules.attribution.segment import Segment
+from accounting.metering.rules.attribution.vectorized_intervals import (
+    LARGEST,
+    CellBuilder,
+)
+from accounting.metering.rules.intensity.stretches import (
+    GpuInterval,
+    HeldPart,
+)
+from accounting.metering.rules.units.geometry import GpuPart
 
 G, H = GpuPart("G"), GpuPart("H")
 ONE, TWO = GpuPart("M", 1, "1g.5gb"), GpuPart("M", 2, "1g.5gb")

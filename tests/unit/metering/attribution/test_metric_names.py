@@ -6,10 +6,22 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from accounting.domain.attribution.metric_names import NAMES, OTHER, spellings
-from accounting.domain.attribution.utilization import METRIC_CODE
-from accounting.domain.core.interval import WINDOW_MS, Interval
-from accounting.domain.samples.series import GpuKey, Reading, ScraperIdentity, Series
+from accounting.core.interval import (
+    WINDOW_MS,
+    Interval,
+)
+from accounting.metering.rules.attribution.metric_names import (
+    NAMES,
+    OTHER,
+    spellings,
+)
+from accounting.metering.rules.attribution.utilization import METRIC_CODE
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    Reading,
+    ScraperIdentity,
+    Series,
+)
 
 START = 10 * WINDOW_MS
 WINDOW = Interval(START, START + WINDOW_MS)

@@ -6,16 +6,31 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accounting.domain.attribution.activity import Share, measure, plain
-from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.per_pod_values import PodValues, pod_values
-from accounting.domain.attribution.pool_filling import Holder
-from accounting.domain.attribution.utilization import WindowUtilization
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.labels import Ownership
-from accounting.domain.samples.scraper_series import BILLION, ValidInterval
-from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity, Series
-from accounting.domain.units.geometry import GpuPart
+from accounting.core.interval import Interval
+from accounting.metering.rules.attribution.activity import (
+    Share,
+    measure,
+    plain,
+)
+from accounting.metering.rules.attribution.node_timeline import NodeTimeline
+from accounting.metering.rules.attribution.per_pod_values import (
+    PodValues,
+    pod_values,
+)
+from accounting.metering.rules.attribution.pool_filling import Holder
+from accounting.metering.rules.attribution.utilization import WindowUtilization
+from accounting.metering.rules.inventory.labels import Ownership
+from accounting.metering.rules.samples.scraper_series import (
+    BILLION,
+    ValidInterval,
+)
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    PodName,
+    ScraperIdentity,
+    Series,
+)
+from accounting.metering.rules.units.geometry import GpuPart
 
 A, B = PodName("ns", "a"), PodName("ns", "b")
 HALF, TENTH = BILLION // 2, BILLION // 10

@@ -3,19 +3,25 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from accounting.domain.attribution.node_timeline import NodeTimeline
-from accounting.domain.attribution.pool_filling import (
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.core.ledger_line import (
+    ESTIMATED,
+    INFERRED,
+)
+from accounting.metering.rules.attribution.node_timeline import NodeTimeline
+from accounting.metering.rules.attribution.pool_filling import (
     Holder,
     Order,
     has_choice,
     holders_of,
     part_name,
 )
-from accounting.domain.attribution.segment import Segment, UnassignedUnits
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.core.ledger_line import ESTIMATED, INFERRED
-from accounting.domain.units.geometry import GpuPart
+from accounting.metering.rules.attribution.segment import (
+    Segment,
+    UnassignedUnits,
+)
+from accounting.metering.rules.units.geometry import GpuPart
 
 A, B, C = GpuPart("A"), GpuPart("B"), GpuPart("C")
 ONE, TWO = GpuPart("M", 1, "1g.5gb"), GpuPart("M", 2, "1g.5gb")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from accounting.domain.attribution.utilization import (
+from accounting.metering.rules.attribution.utilization import (
     ENGINE,
     UTIL,
     GpuUtilization,
@@ -13,10 +13,14 @@ from accounting.domain.attribution.utilization import (
     is_suspect,
     window_utilization,
 )
-from accounting.domain.samples.scraper_series import BILLION, ScraperSeries, ScrapeSteps
-from accounting.domain.samples.series import ScraperIdentity
-from tests.unit.accounting.domain.fleet import ms
-from tests.unit.accounting.domain.utilization_series import (
+from accounting.metering.rules.samples.scraper_series import (
+    BILLION,
+    ScraperSeries,
+    ScrapeSteps,
+)
+from accounting.metering.rules.samples.series import ScraperIdentity
+from tests.unit.metering.fleet import ms
+from tests.unit.metering.utilization_series import (
     ONE,
     TWO,
     WINDOW,

@@ -3,20 +3,24 @@
 import numpy as np
 import pytest
 
-from accounting.domain.attribution.utilization import (
+from accounting.core.issue import Issue
+from accounting.metering.rules.attribution.utilization import (
     ENGINE,
     UTIL,
     GpuUtilization,
     gpu_utilizations,
     window_utilization,
 )
-from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.labels import Ownership
-from accounting.domain.samples.scraper_series import BILLION
-from accounting.domain.samples.series import PodName, Reading, Series
-from accounting.domain.units.geometry import GpuPart
-from tests.unit.accounting.domain.fleet import ms
-from tests.unit.accounting.domain.utilization_series import (
+from accounting.metering.rules.inventory.labels import Ownership
+from accounting.metering.rules.samples.scraper_series import BILLION
+from accounting.metering.rules.samples.series import (
+    PodName,
+    Reading,
+    Series,
+)
+from accounting.metering.rules.units.geometry import GpuPart
+from tests.unit.metering.fleet import ms
+from tests.unit.metering.utilization_series import (
     ONE,
     TWO,
     WINDOW,

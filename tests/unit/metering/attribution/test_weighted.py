@@ -1,16 +1,23 @@
 """A divided GPU under another policy than compute, through the whole domain (T12, T13, N23)."""
 
-from accounting.domain.attribution.attribute import attribute
-from accounting.domain.attribution.node_timeline import node_timelines
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.ledger_line import LedgerLine
-from accounting.domain.holds.derive import derive
-from accounting.domain.inventory.merge.samples import observe
-from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.series import GpuKey, PodName
-from accounting.domain.units.mig_profiles import Policy
-from accounting.domain.units.share_policy import Policies
-from tests.unit.accounting.domain.fleet import ZERO_MS, Fleet, ms
+from accounting.core.interval import Interval
+from accounting.core.ledger_line import LedgerLine
+from accounting.metering.rules.attribution.attribute import attribute
+from accounting.metering.rules.attribution.node_timeline import node_timelines
+from accounting.metering.rules.holds.derive import derive
+from accounting.metering.rules.inventory.merge.samples import observe
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    PodName,
+)
+from accounting.metering.rules.units.mig_profiles import Policy
+from accounting.metering.rules.units.share_policy import Policies
+from tests.unit.metering.fleet import (
+    ZERO_MS,
+    Fleet,
+    ms,
+)
 
 A100 = "NVIDIA-A100-SXM4-40GB"
 LENGTH = 300_000

@@ -3,22 +3,26 @@
 from collections.abc import ValuesView
 from fractions import Fraction
 
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.domain.holds.derive import DerivedHolds
-from accounting.domain.holds.hold import Hold
-from accounting.domain.inventory.labels import labels_of
-from accounting.domain.inventory.merge.operations import ChangedRecords
-from accounting.domain.inventory.records import (
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import PodHold
+from accounting.metering.rules.holds.derive import DerivedHolds
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.inventory.labels import labels_of
+from accounting.metering.rules.inventory.merge.operations import ChangedRecords
+from accounting.metering.rules.inventory.records import (
     GpuRecord,
     Inventory,
     SampleSpan,
     ScrapeLocation,
 )
-from accounting.domain.samples.series import ScraperIdentity
-from accounting.ingest.evidence.hold_labels import complete
-from accounting.ingest.evidence.holds import StoredHold
-from accounting.ingest.evidence.ids import Ids
-from accounting.models import Cluster, PodHold
+from accounting.metering.rules.samples.series import ScraperIdentity
+from accounting.metering.tasks.evidence.hold_labels import complete
+from accounting.metering.tasks.evidence.holds import StoredHold
+from accounting.metering.tasks.evidence.ids import Ids
 
 NODES = 50
 NEAR = Interval(0, HOUR_MS)

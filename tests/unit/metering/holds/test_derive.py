@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accounting.domain.holds.derive import data_end_ms
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.holds.derive import data_end_ms
+from accounting.metering.rules.inventory.records import (
     GpuRecord,
     Inventory,
     PodRecord,
@@ -15,16 +15,22 @@ from accounting.domain.inventory.records import (
     ScraperRecord,
     merged,
 )
-from accounting.domain.inventory.requests import effective_requests, units_of
-from accounting.domain.samples.series import (
+from accounting.metering.rules.inventory.requests import (
+    effective_requests,
+    units_of,
+)
+from accounting.metering.rules.samples.series import (
     GpuKey,
     Reading,
     ScraperIdentity,
     Series,
     content_hash,
 )
-from accounting.domain.units.gpu_units import NodeFacts
-from accounting.domain.units.resources import is_counted, sanitised
+from accounting.metering.rules.units.gpu_units import NodeFacts
+from accounting.metering.rules.units.resources import (
+    is_counted,
+    sanitised,
+)
 
 GPU = "nvidia.com/gpu"
 

@@ -7,14 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.from_labels import inferred_holds
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.lifetime import End, bound_ms, end_of
-from accounting.domain.inventory.kube_state.visibility import KubeState, kube_state
-from accounting.domain.inventory.labels import LabeledSlot, Labels
-from accounting.domain.inventory.nodes import node_lives
-from accounting.domain.inventory.records import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.holds.from_labels import inferred_holds
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.lifetime import (
+    End,
+    bound_ms,
+    end_of,
+)
+from accounting.metering.rules.inventory.kube_state.visibility import (
+    KubeState,
+    kube_state,
+)
+from accounting.metering.rules.inventory.labels import (
+    LabeledSlot,
+    Labels,
+)
+from accounting.metering.rules.inventory.nodes import node_lives
+from accounting.metering.rules.inventory.records import (
     Inventory,
     Naming,
     NodeRecord,
@@ -22,8 +32,11 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScraperRecord,
 )
-from accounting.domain.samples.series import PodName, ScraperIdentity
-from accounting.domain.units.geometry import GpuPart
+from accounting.metering.rules.samples.series import (
+    PodName,
+    ScraperIdentity,
+)
+from accounting.metering.rules.units.geometry import GpuPart
 
 KSM, SHARD = ScraperIdentity("ksm", "one"), ScraperIdentity("ksm", "two")
 GPU = "nvidia.com/gpu"

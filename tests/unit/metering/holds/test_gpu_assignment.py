@@ -5,16 +5,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from accounting.domain.holds.gpu_assignment import (
+from accounting.metering.rules.holds.gpu_assignment import (
     claimed_parts,
     mapped_places,
     named_times,
 )
-from accounting.domain.holds.hold import Hold
-from accounting.domain.inventory.labels import LabeledSlot, Labels
-from accounting.domain.inventory.records import Naming
-from accounting.domain.samples.series import PodName
-from accounting.domain.units.geometry import GpuPart
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.inventory.labels import (
+    LabeledSlot,
+    Labels,
+)
+from accounting.metering.rules.inventory.records import Naming
+from accounting.metering.rules.samples.series import PodName
+from accounting.metering.rules.units.geometry import GpuPart
 
 HOLD = Hold(
     uid="u",

@@ -2,16 +2,19 @@
 
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.gpu_location import in_one_place, misplaced
-from accounting.domain.inventory.records import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.holds.gpu_location import (
+    in_one_place,
+    misplaced,
+)
+from accounting.metering.rules.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
     SampleSpan,
     ScrapeLocation,
 )
-from accounting.domain.samples.series import ScraperIdentity
+from accounting.metering.rules.samples.series import ScraperIdentity
 
 PERIOD = Interval(100, 1000)
 

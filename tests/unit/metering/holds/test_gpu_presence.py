@@ -5,11 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import HOUR_MS
-from accounting.domain.inventory.records import (
-    ScraperRecord,
+from accounting.core.interval import HOUR_MS
+from accounting.metering.rules.inventory.records import ScraperRecord
+from tests.unit.metering.cluster import (
+    KSM,
+    STEP,
+    Cluster,
 )
-from tests.unit.accounting.domain.cluster import KSM, STEP, Cluster
 
 # --- start and silence (N14, N15) ----------------------------------------------------
 

@@ -7,17 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.domain.core.interval import HOUR_MS, Interval
-from accounting.domain.holds.gpu_assignment import Place
-from accounting.domain.holds.label_counts import (
+from accounting.core.interval import (
+    HOUR_MS,
+    Interval,
+)
+from accounting.metering.mapping import (
+    HoldLabels,
+    pack_labels,
+    unpack_labels,
+)
+from accounting.metering.rules.holds.gpu_assignment import Place
+from accounting.metering.rules.holds.label_counts import (
     Tally,
     stale_hours,
     whole_hours,
     without,
 )
-from accounting.domain.samples.series import Times
-from accounting.domain.units.geometry import GpuPart
-from accounting.mapping import HoldLabels, pack_labels, unpack_labels
+from accounting.metering.rules.samples.series import Times
+from accounting.metering.rules.units.geometry import GpuPart
 
 A, B = (GpuPart("A"), ""), (GpuPart("B", 3, "1g.5gb"), "2")
 H = HOUR_MS

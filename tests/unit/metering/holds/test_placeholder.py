@@ -1,6 +1,6 @@
 """GPUs that a capacity stands for before any sample names them (rules N16)."""
 
-from tests.unit.accounting.domain.cluster import Cluster
+from tests.unit.metering.cluster import Cluster
 
 # --- placeholders (N16) --------------------------------------------------------------
 

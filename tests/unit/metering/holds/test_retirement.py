@@ -3,9 +3,12 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.presence_record import PresenceRecord
-from accounting.domain.holds.retirement import holds_until, presences_until
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.presence_record import PresenceRecord
+from accounting.metering.rules.holds.retirement import (
+    holds_until,
+    presences_until,
+)
 
 RETIRED = 1000
 HOLD = Hold(

@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.holds.displacement import make_room
-from accounting.domain.holds.hold import Hold
-from accounting.domain.holds.unattributable import unbooked
-from accounting.domain.inventory.records import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.holds.displacement import make_room
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.holds.unattributable import unbooked
+from accounting.metering.rules.inventory.records import (
     ClaimRecord,
     Device,
     GpuRecord,
@@ -18,7 +18,7 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScrapeLocation,
 )
-from accounting.domain.samples.series import ScraperIdentity
+from accounting.metering.rules.samples.series import ScraperIdentity
 
 PERIOD = Interval(100, 1000)
 GPU = "nvidia.com/gpu"

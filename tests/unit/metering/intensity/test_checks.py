@@ -5,15 +5,34 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from accounting.domain.core.arrays import Keys
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.core.issue_catalogue import OF_WINDOWS, TEXTS, text_of
-from accounting.domain.intensity.checks import ENERGY, LIMITS, checked, energy_issues
-from accounting.domain.intensity.summary import Intensity, together
-from accounting.domain.samples.counters import LONGEST_GAP_MS, Energy
-from accounting.domain.samples.gauges import GaugeSeries
-from accounting.domain.samples.series import GpuKey, ScraperIdentity, Series
+from accounting.core.arrays import Keys
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.core.issue_catalogue import (
+    OF_WINDOWS,
+    TEXTS,
+    text_of,
+)
+from accounting.metering.rules.intensity.checks import (
+    ENERGY,
+    LIMITS,
+    checked,
+    energy_issues,
+)
+from accounting.metering.rules.intensity.summary import (
+    Intensity,
+    together,
+)
+from accounting.metering.rules.samples.counters import (
+    LONGEST_GAP_MS,
+    Energy,
+)
+from accounting.metering.rules.samples.gauges import GaugeSeries
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    ScraperIdentity,
+    Series,
+)
 
 WHOLE = Interval(0, 300_000)
 NAMES = [("G", ""), ("H", "")]

@@ -4,13 +4,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.intensity.compute import intensities
-from accounting.domain.intensity.measures import ENERGY_RESET, MEASURES
-from accounting.domain.intensity.stretches import GpuInterval, HeldPart
-from accounting.domain.intensity.summary import Intensity, together
-from accounting.domain.samples.series import (
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.intensity.compute import intensities
+from accounting.metering.rules.intensity.measures import (
+    ENERGY_RESET,
+    MEASURES,
+)
+from accounting.metering.rules.intensity.stretches import (
+    GpuInterval,
+    HeldPart,
+)
+from accounting.metering.rules.intensity.summary import (
+    Intensity,
+    together,
+)
+from accounting.metering.rules.samples.series import (
     GpuKey,
     PodName,
     Reading,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from accounting.domain.inventory.amd_partitions import note_partitions
-from accounting.domain.inventory.nodes import node_facts
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.inventory.amd_partitions import note_partitions
+from accounting.metering.rules.inventory.nodes import node_facts
+from accounting.metering.rules.inventory.records import (
     GpuRecord,
     Inventory,
     NodeRecord,
@@ -14,9 +14,12 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScrapeLocation,
 )
-from accounting.domain.samples.series import ScraperIdentity
-from accounting.domain.units.gpu_units import gpu_count, unit_of
-from tests.unit.accounting.domain.fleet import ms
+from accounting.metering.rules.samples.series import ScraperIdentity
+from accounting.metering.rules.units.gpu_units import (
+    gpu_count,
+    unit_of,
+)
+from tests.unit.metering.fleet import ms
 
 AMD = ScrapeLocation("n", ScraperIdentity("amd", "n:5000"))
 MODEL = "AMD-Instinct-MI300X"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting.domain.inventory.families import family_of
+from accounting.metering.rules.inventory.families import family_of
 
 EXAMPLES = [
     # generateName of Kubernetes

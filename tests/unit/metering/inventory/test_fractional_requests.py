@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accounting.domain.holds.from_kube_state import derive_holds
-from accounting.domain.holds.hold import Hold
-from accounting.domain.inventory.fractional_requests import (
+from accounting.metering.rules.holds.from_kube_state import derive_holds
+from accounting.metering.rules.holds.hold import Hold
+from accounting.metering.rules.inventory.fractional_requests import (
     annotated,
     annotated_share,
     is_reservation,
@@ -18,9 +18,9 @@ from accounting.domain.inventory.fractional_requests import (
     reservations,
     stand_ins,
 )
-from accounting.domain.inventory.kube_state.visibility import kube_state
-from accounting.domain.inventory.labels import Labels
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.inventory.kube_state.visibility import kube_state
+from accounting.metering.rules.inventory.labels import Labels
+from accounting.metering.rules.inventory.records import (
     ClaimRecord,
     Device,
     Inventory,
@@ -29,9 +29,9 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScraperRecord,
 )
-from accounting.domain.samples.series import ScraperIdentity
-from accounting.domain.units.geometry import GpuPart
-from accounting.domain.units.gpu_units import NodeFacts
+from accounting.metering.rules.samples.series import ScraperIdentity
+from accounting.metering.rules.units.geometry import GpuPart
+from accounting.metering.rules.units.gpu_units import NodeFacts
 
 GPU, CORES, MEM = "nvidia.com/gpu", "nvidia.com/gpucores", "nvidia.com/gpumem"
 PERCENT = "nvidia.com/gpumem-percentage"

@@ -8,22 +8,35 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.kube_state.job_samples import (
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.inventory.kube_state.job_samples import (
     ISSUES,
     codes_of,
     other_job_issues,
 )
-from accounting.domain.inventory.kube_state.jobs import (
+from accounting.metering.rules.inventory.kube_state.jobs import (
     JobRecord,
     JobRole,
     Roles,
     Run,
 )
-from accounting.domain.samples.series import Reading, ScraperIdentity, Series
-from tests.unit.accounting.domain.kube_jobs import REQUESTS, WHOLE, during, kube
-from tests.unit.accounting.domain.kube_series import POD, ones, series
+from accounting.metering.rules.samples.series import (
+    Reading,
+    ScraperIdentity,
+    Series,
+)
+from tests.unit.metering.kube_jobs import (
+    REQUESTS,
+    WHOLE,
+    during,
+    kube,
+)
+from tests.unit.metering.kube_series import (
+    POD,
+    ones,
+    series,
+)
 
 LEADS, SHARD, TOOK, OTHER = (
     JobRole.LEADS,

@@ -6,8 +6,8 @@ and issues (`test_job_issues.py`).
 
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.kube_state.job_samples import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.kube_state.job_samples import (
     EVER,
     Object,
     Side,
@@ -16,15 +16,27 @@ from accounting.domain.inventory.kube_state.job_samples import (
     objects,
     records,
 )
-from accounting.domain.inventory.kube_state.jobs import (
+from accounting.metering.rules.inventory.kube_state.jobs import (
     JobRecord,
     JobRole,
     RoleInterval,
     Run,
 )
-from accounting.domain.samples.series import Reading, ScraperIdentity, Series
-from tests.unit.accounting.domain.kube_jobs import REQUESTS, WHOLE, during, kube
-from tests.unit.accounting.domain.kube_series import ones, series
+from accounting.metering.rules.samples.series import (
+    Reading,
+    ScraperIdentity,
+    Series,
+)
+from tests.unit.metering.kube_jobs import (
+    REQUESTS,
+    WHOLE,
+    during,
+    kube,
+)
+from tests.unit.metering.kube_series import (
+    ones,
+    series,
+)
 
 HOUR = 3600
 LEADS, SHARD, TOOK, OTHER = (

@@ -1,10 +1,10 @@
 """Which jobs of kube-state count, and when (rules.md N40). Times in minutes.
 
-Not here: what is done with samples that do not count (tests/integration/accounting).
+Not here: what is done with samples that do not count (tests/integration).
 """
 
-from accounting.domain.core.interval import FAR_MS
-from accounting.domain.inventory.kube_state.jobs import (
+from accounting.core.interval import FAR_MS
+from accounting.metering.rules.inventory.kube_state.jobs import (
     NOBODY,
     JobRecord,
     JobRole,

@@ -6,7 +6,7 @@ Not here: what a mapped label does to a hold's time (test_attribution, oracle).
 import numpy as np
 import pytest
 
-from accounting.domain.inventory.labels import (
+from accounting.metering.rules.inventory.labels import (
     Labels,
     Ownership,
     is_own,
@@ -15,15 +15,20 @@ from accounting.domain.inventory.labels import (
     ownership,
     union_of,
 )
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.inventory.records import (
     Inventory,
     LabelKey,
     Naming,
     ScrapeLocation,
     ScraperRecord,
 )
-from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity, Series
-from accounting.domain.units.geometry import GpuPart
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    PodName,
+    ScraperIdentity,
+    Series,
+)
+from accounting.metering.rules.units.geometry import GpuPart
 
 DCGM, OTHER = ScraperIdentity("dcgm", "n:9400"), ScraperIdentity("other", "n:9401")
 WORK, EXPORTER = PodName("ns", "work"), PodName("gpu-operator", "dcgm-exporter")

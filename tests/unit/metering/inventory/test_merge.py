@@ -3,16 +3,20 @@
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge.operations import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.merge.operations import (
     changes_of,
     merge_changes,
     put_spans,
     spans_of,
     within,
 )
-from accounting.domain.inventory.records import SampleSpan
-from accounting.domain.samples.series import ScraperIdentity, Series, Times
+from accounting.metering.rules.inventory.records import SampleSpan
+from accounting.metering.rules.samples.series import (
+    ScraperIdentity,
+    Series,
+    Times,
+)
 
 
 def step(_at: int) -> int:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge.operations import ChangedRecords
-from accounting.domain.inventory.merge.samples import observe
-from accounting.domain.inventory.records import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.merge.operations import ChangedRecords
+from accounting.metering.rules.inventory.merge.samples import observe
+from accounting.metering.rules.inventory.records import (
     ClaimRecord,
     Device,
     Inventory,
@@ -16,7 +16,7 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScrapeLocation,
 )
-from accounting.domain.samples.series import (
+from accounting.metering.rules.samples.series import (
     Claimed,
     GpuKey,
     PodName,

@@ -3,11 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge.samples import kube_steps
-from accounting.domain.inventory.records import NodeRecord, SampleSpan
-from accounting.domain.samples.series import Series
-from tests.unit.accounting.domain.kube_series import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.merge.samples import kube_steps
+from accounting.metering.rules.inventory.records import (
+    NodeRecord,
+    SampleSpan,
+)
+from accounting.metering.rules.samples.series import Series
+from tests.unit.metering.kube_series import (
     GPU,
     KSM,
     OTHER,

@@ -6,11 +6,14 @@ Folding is free of order and pieces: the same data in any order give the same in
 import math
 from fractions import Fraction
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.series import ScraperIdentity
-from accounting.mapping import pod_from_row, pod_to_json
-from tests.unit.accounting.domain.kube_series import (
+from accounting.core.interval import Interval
+from accounting.metering.mapping import (
+    pod_from_row,
+    pod_to_json,
+)
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.rules.samples.series import ScraperIdentity
+from tests.unit.metering.kube_series import (
     GPU,
     KSM,
     OTHER,

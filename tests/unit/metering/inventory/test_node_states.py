@@ -1,13 +1,22 @@
 """The newest state of nodes (scheduling.md S14): capacity, taints and cordon of one scrape."""
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.node_states import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.node_states import (
     NodeTaint,
     ScrapedNode,
     newest_states,
 )
-from accounting.domain.samples.series import Reading, Series
-from tests.unit.accounting.domain.kube_series import GPU, KSM, OTHER, ones, series
+from accounting.metering.rules.samples.series import (
+    Reading,
+    Series,
+)
+from tests.unit.metering.kube_series import (
+    GPU,
+    KSM,
+    OTHER,
+    ones,
+    series,
+)
 
 WHOLE = Interval(0, 600_000)
 WHAT = {"node": "n", "resource": "nvidia_com_gpu"}

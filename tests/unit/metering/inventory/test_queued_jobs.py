@@ -5,14 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.queued_jobs import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.queued_jobs import (
     AT_ONCE_MS,
     HeldJob,
     JobName,
     held_jobs,
 )
-from accounting.domain.samples.series import Reading, ScraperIdentity, Series
+from accounting.metering.rules.samples.series import (
+    Reading,
+    ScraperIdentity,
+    Series,
+)
 
 WHOLE = Interval(0, 1_000_000)
 CREATED, STARTED = "kube_job_created", "kube_job_status_start_time"

@@ -4,16 +4,19 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.inventory.fractional_requests import annotated, requested
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.inventory.fractional_requests import (
+    annotated,
+    requested,
+)
+from accounting.metering.rules.inventory.records import (
     ClaimRecord,
     Device,
     Inventory,
     PodRecord,
 )
-from accounting.domain.inventory.resource_claims import Claims
-from accounting.domain.units.geometry import GpuPart
-from accounting.domain.units.gpu_units import NodeFacts
+from accounting.metering.rules.inventory.resource_claims import Claims
+from accounting.metering.rules.units.geometry import GpuPart
+from accounting.metering.rules.units.gpu_units import NodeFacts
 
 DRIVER = "gpu.nvidia.com"
 MEMORY = NodeFacts({}, {"label_nvidia_com_gpu_memory": "81920"})

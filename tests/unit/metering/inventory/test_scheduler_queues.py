@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.scheduler_queues import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.scheduler_queues import (
     STALE_MS,
     QueueFacts,
     QueueKey,
@@ -17,7 +17,11 @@ from accounting.domain.inventory.scheduler_queues import (
     newest_values,
     queue_facts,
 )
-from accounting.domain.samples.series import Reading, ScraperIdentity, Series
+from accounting.metering.rules.samples.series import (
+    Reading,
+    ScraperIdentity,
+    Series,
+)
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb"
 PERIOD = Interval(1000, 2000)

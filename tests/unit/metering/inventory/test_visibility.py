@@ -5,21 +5,29 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from accounting.domain.inventory.kube_state.visibility import (
+from accounting.metering.rules.inventory.kube_state.visibility import (
     KubeState,
     VisibleObject,
     kube_state,
 )
-from accounting.domain.inventory.merge.samples import kube_steps
-from accounting.domain.inventory.nodes import NodeLife, node_lives
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.inventory.merge.samples import kube_steps
+from accounting.metering.rules.inventory.nodes import (
+    NodeLife,
+    node_lives,
+)
+from accounting.metering.rules.inventory.records import (
     Inventory,
     NodeRecord,
     SampleSpan,
     ScraperRecord,
 )
-from accounting.domain.samples.series import ScraperIdentity
-from tests.unit.accounting.domain.kube_series import of_pod, ones, seen, series
+from accounting.metering.rules.samples.series import ScraperIdentity
+from tests.unit.metering.kube_series import (
+    of_pod,
+    ones,
+    seen,
+    series,
+)
 
 ONE, TWO, THREE = (ScraperIdentity("ksm", name) for name in ("one", "two", "three"))
 ALL = range(0, 600, 30)

@@ -2,9 +2,17 @@
 
 import numpy as np
 
-from accounting.domain.samples.deduplicate import DeduplicatedSeries, distinct
-from accounting.domain.samples.series import GpuKey, PodName, ScraperIdentity, Series
-from tests.unit.accounting.domain.fleet import ms
+from accounting.metering.rules.samples.deduplicate import (
+    DeduplicatedSeries,
+    distinct,
+)
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    PodName,
+    ScraperIdentity,
+    Series,
+)
+from tests.unit.metering.fleet import ms
 
 NONE = float("nan")
 

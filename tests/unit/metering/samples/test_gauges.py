@@ -6,11 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accounting.domain.core.arrays import Keys
-from accounting.domain.core.interval import WINDOW_MS
-from accounting.domain.samples.gauges import GaugeSeries, Samples
-from accounting.domain.samples.sample_coverage import SampleCoverage
-from accounting.domain.samples.series import (
+from accounting.core.arrays import Keys
+from accounting.core.interval import WINDOW_MS
+from accounting.metering.rules.samples.gauges import (
+    GaugeSeries,
+    Samples,
+)
+from accounting.metering.rules.samples.sample_coverage import SampleCoverage
+from accounting.metering.rules.samples.series import (
     GpuKey,
     PodName,
     Reading,

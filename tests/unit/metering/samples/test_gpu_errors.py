@@ -2,9 +2,17 @@
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.samples.gpu_errors import conditions, duplicate_measures
-from accounting.domain.samples.series import GpuKey, Reading, ScraperIdentity, Series
+from accounting.core.interval import Interval
+from accounting.metering.rules.samples.gpu_errors import (
+    conditions,
+    duplicate_measures,
+)
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    Reading,
+    ScraperIdentity,
+    Series,
+)
 
 PERIOD = Interval(1000, 2000)
 

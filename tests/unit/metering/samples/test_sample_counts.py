@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting.domain.samples.sample_counts import samples_note
+from accounting.metering.rules.samples.sample_counts import samples_note
 
 
 @pytest.mark.parametrize(

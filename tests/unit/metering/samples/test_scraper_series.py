@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.samples.scraper_series import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.samples.scraper_series import (
     BILLION,
     ScraperSeries,
     ScrapeSteps,
@@ -12,8 +12,8 @@ from accounting.domain.samples.scraper_series import (
     billionths,
     fill,
 )
-from accounting.domain.samples.series import ScraperIdentity
-from tests.unit.accounting.domain.fleet import ms
+from accounting.metering.rules.samples.series import ScraperIdentity
+from tests.unit.metering.fleet import ms
 
 WINDOW = Interval(ms(0), ms(300))
 

@@ -4,11 +4,14 @@ from itertools import permutations
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.samples.series import Series
-from accounting.domain.samples.shown_scales import NOTHING, ShownScale
-from tests.unit.accounting.domain.fleet import ms
-from tests.unit.accounting.domain.utilization_series import series
+from accounting.core.interval import Interval
+from accounting.metering.rules.samples.series import Series
+from accounting.metering.rules.samples.shown_scales import (
+    NOTHING,
+    ShownScale,
+)
+from tests.unit.metering.fleet import ms
+from tests.unit.metering.utilization_series import series
 
 EVER = Interval(0, 2**60)
 Values = dict[float, float]

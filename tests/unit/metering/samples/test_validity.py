@@ -7,8 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from accounting.domain.core.arrays import Keys, sums_before
-from accounting.domain.samples.validity import (
+from accounting.core.arrays import (
+    Keys,
+    sums_before,
+)
+from accounting.metering.rules.samples.validity import (
     LONGEST_GAP_STEPS,
     far_apart,
     longest_gap_ms,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting.sources.address import fault_of
+from accounting.metering.sources.address import fault_of
 
 
 @pytest.mark.parametrize(

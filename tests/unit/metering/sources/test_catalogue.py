@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting.sources.catalogue import (
+from accounting.metering.sources.catalogue import (
     EXPORTER_METRICS,
     KNOWN_METRICS,
     gpu_key,

@@ -1,6 +1,6 @@
 """Exposition text as it should not be: refused at its line, or read as it stands.
 
-Not here: what the ledger makes of it (tests/integration/accounting/sources).
+Not here: what the ledger makes of it (tests/integration/metering/sources).
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from accounting.sources.exposition import (
+from accounting.metering.sources.exposition import (
     MAX_LINE,
     ExpositionError,
     Parser,
     RawSeries,
     limited_lines,
 )
-from accounting.sources.text_limits import MOST_BARE, MOST_NAMES, TextLimits
+from accounting.metering.sources.text_limits import (
+    MOST_BARE,
+    MOST_NAMES,
+    TextLimits,
+)
 
 NOW_MS = 1_790_848_800_000
 Found = tuple[RawSeries, int, str]

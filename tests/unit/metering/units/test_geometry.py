@@ -4,8 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from accounting.domain.samples.series import GpuKey
-from accounting.domain.units.geometry import GpuPart, observed, part_in, shares_of
+from accounting.metering.rules.samples.series import GpuKey
+from accounting.metering.rules.units.geometry import (
+    GpuPart,
+    observed,
+    part_in,
+    shares_of,
+)
 
 A100 = "NVIDIA-A100-SXM4-80GB"
 GPU = "GPU-1"

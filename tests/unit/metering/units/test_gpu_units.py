@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.units.gpu_units import (
+from accounting.metering.rules.units.gpu_units import (
     GpuUnit,
     NodeFacts,
     gpu_count,
@@ -13,7 +13,7 @@ from accounting.domain.units.gpu_units import (
     share_of,
     unit_of,
 )
-from accounting.domain.units.resources import kubernetes_resource
+from accounting.metering.rules.units.resources import kubernetes_resource
 
 GPU = "nvidia.com/gpu"
 

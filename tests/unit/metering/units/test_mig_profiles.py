@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.domain.units.mig_profiles import (
+from accounting.metering.rules.units.mig_profiles import (
     Policy,
     Profile,
     fault_of,
@@ -21,7 +21,7 @@ from accounting.domain.units.mig_profiles import (
 )
 
 A100 = "NVIDIA-A100-SXM4-80GB"
-READ = Path(__file__).resolve().parents[4] / "data" / "nvml"
+READ = Path(__file__).resolve().parents[3] / "data" / "nvml"
 
 
 @pytest.mark.parametrize(

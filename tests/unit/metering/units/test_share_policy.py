@@ -4,12 +4,19 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.domain.attribution.pool_filling import Holder, weighed
-from accounting.domain.attribution.segment import Segment
-from accounting.domain.core.interval import Interval
-from accounting.domain.units.geometry import GpuPart
-from accounting.domain.units.mig_profiles import Policy
-from accounting.domain.units.share_policy import factors_of, memory_of, policy_at
+from accounting.core.interval import Interval
+from accounting.metering.rules.attribution.pool_filling import (
+    Holder,
+    weighed,
+)
+from accounting.metering.rules.attribution.segment import Segment
+from accounting.metering.rules.units.geometry import GpuPart
+from accounting.metering.rules.units.mig_profiles import Policy
+from accounting.metering.rules.units.share_policy import (
+    factors_of,
+    memory_of,
+    policy_at,
+)
 
 A100 = "NVIDIA-A100-SXM4-40GB"
 ONE, THREE = GpuPart("G", 1, "1g.5gb"), GpuPart("G", 2, "3g.20gb")

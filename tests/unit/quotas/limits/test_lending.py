@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.domain.limits.lending import lending, waiting_text
-from scheduler_view.domain.limits.queue_node import (
+from scheduler_view.quotas.rules.limits.lending import (
+    lending,
+    waiting_text,
+)
+from scheduler_view.quotas.rules.limits.queue_node import (
     QueueName,
     QueueNode,
     in_order,

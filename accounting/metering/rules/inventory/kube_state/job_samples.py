@@ -11,9 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.kube_state.jobs import (
+from accounting.core.interval import (
+    FAR_MS,
+    HOUR_MS,
+    Interval,
+)
+from accounting.core.issue import Issue
+from accounting.metering.rules.inventory.kube_state.jobs import (
     JobRecord,
     JobRole,
     Roles,
@@ -21,9 +25,13 @@ from accounting.domain.inventory.kube_state.jobs import (
     counted_periods,
     joined,
 )
-from accounting.domain.inventory.merge.operations import within
-from accounting.domain.samples.series import Reading, Series, Times
-from accounting.domain.units.resources import kubernetes_resource
+from accounting.metering.rules.inventory.merge.operations import within
+from accounting.metering.rules.samples.series import (
+    Reading,
+    Series,
+    Times,
+)
+from accounting.metering.rules.units.resources import kubernetes_resource
 
 EVER = Interval(0, FAR_MS)
 NO_JOB = "no job"  # subject of an issue about samples without a job

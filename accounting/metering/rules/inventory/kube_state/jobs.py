@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
-from accounting.domain.core.interval import FAR_MS, HOUR_MS, Interval, without
+from accounting.core.interval import (
+    FAR_MS,
+    HOUR_MS,
+    Interval,
+    without,
+)
 
 
 class JobRole(Enum):

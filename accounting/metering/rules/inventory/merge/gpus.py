@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.labels import is_own, label_of, union_of
-from accounting.domain.inventory.merge.operations import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.labels import (
+    is_own,
+    label_of,
+    union_of,
+)
+from accounting.metering.rules.inventory.merge.operations import (
     ChangedRecords,
     Everything,
     merge_changes,
@@ -17,7 +21,7 @@ from accounting.domain.inventory.merge.operations import (
     spans_of,
     within,
 )
-from accounting.domain.inventory.records import (
+from accounting.metering.rules.inventory.records import (
     ClaimRecord,
     Device,
     GpuRecord,
@@ -27,9 +31,20 @@ from accounting.domain.inventory.records import (
     SampleSpan,
     ScrapeLocation,
 )
-from accounting.domain.samples.scraper_series import ScrapeSteps, steps_at
-from accounting.domain.samples.series import GpuKey, Series, Times
-from accounting.domain.units.geometry import GpuPart, observed, part_in
+from accounting.metering.rules.samples.scraper_series import (
+    ScrapeSteps,
+    steps_at,
+)
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    Series,
+    Times,
+)
+from accounting.metering.rules.units.geometry import (
+    GpuPart,
+    observed,
+    part_in,
+)
 
 
 def observe_gpus(

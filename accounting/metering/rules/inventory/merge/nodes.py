@@ -4,9 +4,9 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.label_names import object_labels
-from accounting.domain.inventory.merge.operations import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.label_names import object_labels
+from accounting.metering.rules.inventory.merge.operations import (
     ChangedRecords,
     changes_of,
     merge_changes,
@@ -14,10 +14,17 @@ from accounting.domain.inventory.merge.operations import (
     spans_of,
     within,
 )
-from accounting.domain.inventory.records import Inventory, NodeRecord
-from accounting.domain.samples.scraper_series import ScrapeSteps
-from accounting.domain.samples.series import ScraperIdentity, Series, Times
-from accounting.domain.units.resources import kubernetes_resource
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    NodeRecord,
+)
+from accounting.metering.rules.samples.scraper_series import ScrapeSteps
+from accounting.metering.rules.samples.series import (
+    ScraperIdentity,
+    Series,
+    Times,
+)
+from accounting.metering.rules.units.resources import kubernetes_resource
 
 
 def observe_node(

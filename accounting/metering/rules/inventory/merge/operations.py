@@ -11,16 +11,21 @@ from typing import TypeVar
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.records import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.records import (
     Inventory,
     LabelKey,
     SampleSpan,
     ScraperRecord,
     merged,
 )
-from accounting.domain.samples.series import Reading, ScraperIdentity, Series, Times
-from accounting.domain.samples.validity import far_apart
+from accounting.metering.rules.samples.series import (
+    Reading,
+    ScraperIdentity,
+    Series,
+    Times,
+)
+from accounting.metering.rules.samples.validity import far_apart
 
 Value = TypeVar("Value")
 

@@ -6,10 +6,14 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.core.issue import Issue
-from accounting.domain.inventory.merge.operations import within
-from accounting.domain.samples.series import GpuKey, Reading, Series
+from accounting.core.interval import Interval
+from accounting.core.issue import Issue
+from accounting.metering.rules.inventory.merge.operations import within
+from accounting.metering.rules.samples.series import (
+    GpuKey,
+    Reading,
+    Series,
+)
 
 
 def placed(readings: Sequence[Reading], known: Collection[str]) -> list[Reading]:

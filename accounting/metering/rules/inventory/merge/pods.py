@@ -5,20 +5,29 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.fractional_requests import FRACTIONS
-from accounting.domain.inventory.label_names import object_labels
-from accounting.domain.inventory.merge.operations import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.fractional_requests import FRACTIONS
+from accounting.metering.rules.inventory.label_names import object_labels
+from accounting.metering.rules.inventory.merge.operations import (
     ChangedRecords,
     Everything,
     changes_of,
     merge_changes,
     within,
 )
-from accounting.domain.inventory.merge.pod_nodes import pod_uid
-from accounting.domain.inventory.records import Inventory, PodRecord
-from accounting.domain.samples.series import Series, Times
-from accounting.domain.units.resources import kubernetes_resource, part_resource
+from accounting.metering.rules.inventory.merge.pod_nodes import pod_uid
+from accounting.metering.rules.inventory.records import (
+    Inventory,
+    PodRecord,
+)
+from accounting.metering.rules.samples.series import (
+    Series,
+    Times,
+)
+from accounting.metering.rules.units.resources import (
+    kubernetes_resource,
+    part_resource,
+)
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 

@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.amd_partitions import note_partitions
-from accounting.domain.inventory.divided_nodes import note_divided
-from accounting.domain.inventory.label_names import object_labels
-from accounting.domain.inventory.merge.gpus import observe_gpus
-from accounting.domain.inventory.merge.nodes import observe_node
-from accounting.domain.inventory.merge.operations import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.amd_partitions import note_partitions
+from accounting.metering.rules.inventory.divided_nodes import note_divided
+from accounting.metering.rules.inventory.label_names import object_labels
+from accounting.metering.rules.inventory.merge.gpus import observe_gpus
+from accounting.metering.rules.inventory.merge.nodes import observe_node
+from accounting.metering.rules.inventory.merge.operations import (
     ChangedRecords,
     Everything,
     changes_of,
@@ -23,14 +23,25 @@ from accounting.domain.inventory.merge.operations import (
     spans_of,
     within,
 )
-from accounting.domain.inventory.merge.places import placed
-from accounting.domain.inventory.merge.pod_nodes import pod_nodes
-from accounting.domain.inventory.merge.pods import observe_pod, pod_labels
-from accounting.domain.inventory.merge.scales import observe_scales
-from accounting.domain.inventory.named_pods import note_named
-from accounting.domain.inventory.records import ClaimRecord, Inventory, SampleSpan
-from accounting.domain.samples.scraper_series import ScrapeSteps
-from accounting.domain.samples.series import Reading, ScraperIdentity, Series
+from accounting.metering.rules.inventory.merge.places import placed
+from accounting.metering.rules.inventory.merge.pod_nodes import pod_nodes
+from accounting.metering.rules.inventory.merge.pods import (
+    observe_pod,
+    pod_labels,
+)
+from accounting.metering.rules.inventory.merge.scales import observe_scales
+from accounting.metering.rules.inventory.named_pods import note_named
+from accounting.metering.rules.inventory.records import (
+    ClaimRecord,
+    Inventory,
+    SampleSpan,
+)
+from accounting.metering.rules.samples.scraper_series import ScrapeSteps
+from accounting.metering.rules.samples.series import (
+    Reading,
+    ScraperIdentity,
+    Series,
+)
 
 
 def observe(

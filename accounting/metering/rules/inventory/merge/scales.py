@@ -3,16 +3,22 @@
 from collections import defaultdict
 from collections.abc import Container
 
-from accounting.domain.core.interval import Interval
-from accounting.domain.inventory.merge.operations import (
+from accounting.core.interval import Interval
+from accounting.metering.rules.inventory.merge.operations import (
     ChangedRecords,
     Everything,
     scraper_record,
 )
-from accounting.domain.inventory.records import Inventory
-from accounting.domain.samples.metric_scales import WHOLE_PERCENT
-from accounting.domain.samples.series import ScraperIdentity, Series
-from accounting.domain.samples.shown_scales import NOTHING, ShownScale
+from accounting.metering.rules.inventory.records import Inventory
+from accounting.metering.rules.samples.metric_scales import WHOLE_PERCENT
+from accounting.metering.rules.samples.series import (
+    ScraperIdentity,
+    Series,
+)
+from accounting.metering.rules.samples.shown_scales import (
+    NOTHING,
+    ShownScale,
+)
 
 UNKNOWN = ShownScale(has_ones=True)
 

@@ -5,8 +5,8 @@ from fnmatch import fnmatchcase
 import pytest
 import yaml
 
-from accounting.configuration.schema import read_configuration
-from accounting.sources.catalogue import normal_model
+from accounting.metering.sources.catalogue import normal_model
+from accounting.setup.tasks.schema import read_configuration
 from portal.demo.bootstrap.setup import configuration, password_of
 from portal.demo.scenario.fleet import POOLS
 from portal.demo.scenario.hardware import A6000

@@ -13,17 +13,20 @@ from portal.demo.scenario.edits import Edit, load
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.organization import CLASSES, NAMESPACES, QUOTAS
 from portal.demo.scenario.story import DAY_S, Story
-from scheduler_view.cluster.kinds import (
+from scheduler_view.clusters.client.kinds import (
     EVENT,
     NAMESPACE,
     NODE,
     POD,
     READ_FOR_WAITS,
 )
-from scheduler_view.domain.objects.manifest import CLASS, QUOTA
-from scheduler_view.domain.waits.explain import Explainer
-from scheduler_view.domain.waits.explanation import WaitExplanation
-from scheduler_view.domain.waits.world.world import read_world
+from scheduler_view.clusters.rules.manifest import (
+    CLASS,
+    QUOTA,
+)
+from scheduler_view.waits.rules.explain import Explainer
+from scheduler_view.waits.rules.explanation import WaitExplanation
+from scheduler_view.waits.rules.world.world import read_world
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.timeout(60)

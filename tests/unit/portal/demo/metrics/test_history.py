@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from accounting.sources.openmetrics import spool
+from accounting.metering.sources.openmetrics import spool
 from portal.demo.metrics.exposition import node_text
 from portal.demo.metrics.history import STEP_S, FileInterval, stretches, write
 from portal.demo.scenario.engine import Engine

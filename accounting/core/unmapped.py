@@ -1,0 +1,3 @@
+"""Usage without a team."""
+
+UNMAPPED = "unmapped"  # the `team` of usage without a binding (N29)

@@ -1,0 +1,5 @@
+"""`manage.py configure`."""
+
+from accounting.setup.commands.configure import Command
+
+__all__ = ["Command"]

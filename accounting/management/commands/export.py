@@ -1,0 +1,5 @@
+"""`manage.py export`."""
+
+from accounting.exports.commands.export import Command
+
+__all__ = ["Command"]

@@ -1,0 +1,5 @@
+"""`manage.py ingest`."""
+
+from accounting.metering.commands.ingest import Command
+
+__all__ = ["Command"]

@@ -1,0 +1,5 @@
+"""`manage.py statement`."""
+
+from accounting.months.commands.statement import Command
+
+__all__ = ["Command"]

@@ -1,0 +1,5 @@
+"""`manage.py verify`."""
+
+from accounting.months.commands.verify import Command
+
+__all__ = ["Command"]

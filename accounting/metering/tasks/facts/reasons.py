@@ -1,0 +1,3 @@
+"""Why an hour is dirty."""
+
+FACTS = "facts"  # the reason of an hour whose facts were replaced

@@ -1,0 +1,5 @@
+"""`manage.py observe`."""
+
+from scheduler_view.waits.commands.observe import Command
+
+__all__ = ["Command"]

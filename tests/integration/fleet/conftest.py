@@ -1,0 +1,3 @@
+"""Fixtures that these tests share with other subjects."""
+
+from tests.integration.metering.conftest import no_facts_of_others as no_facts_of_others  # noqa: PLC0414
