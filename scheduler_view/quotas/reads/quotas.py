@@ -169,16 +169,13 @@ def quota_rows(
     scope: Scope, at: datetime, *, cluster: str = "", team: str = ""
 ) -> list[QuotaRow]:
     """Quotas that the person may read; a few queries for all clusters."""
-    targets = {
-        one: found
-        for one in clusters_named(cluster)
-        if (found := _targets(scope, one, team))
-    }
+    targets = {one: _targets(scope, one, team) for one in clusters_named(cluster)}
     asks = {one: _asks(one, found) for one, found in targets.items()}
     used = uses_of({one.pk: some for one, some in asks.items()}, at)
     return [
         row
         for one, found in targets.items()
+        if found
         for row in _rows(one, found, asks[one], used[one.pk])
     ]
 

@@ -1,16 +1,17 @@
 """The use of resources from the ledger: now, its peak, and its idle part."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 from django.db import connection
 
 from accounting.core.efficiency import StateTimes
 from accounting.core.interval import to_ms
-from accounting.core.read_once import read_together
+from accounting.core.read_once import read_once, read_together
+from scheduler_view.quotas.rules.held_units import OPEN, HeldUnits, Level, level_of
 
 LOOK_BACK = timedelta(days=30)
 
@@ -30,6 +31,14 @@ class Ask:
     classes: Sequence[str] = ()
     limit: int | None = None
 
+    def counts(self, held: HeldUnits) -> bool:
+        """True if it is about these holds."""
+        return (
+            held.resource == self.resource
+            and (self.namespaces is None or held.namespace in self.namespaces)
+            and (not self.classes or held.priority_class in self.classes)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -38,72 +47,66 @@ class Use:
     Attributes:
         now: currently held units.
         peak: the most units held at once in 30 days.
-        days_over: billing days with more than the limit.
-        peaks: the maximum that each namespace held.
+        until: the end of the 30 days; `zone` is the time zone of days.
     """
 
-    now: int = 0
-    peak: int = 0
-    days_over: int = 0
-    peaks: Mapping[str, int] = field(default_factory=dict)
+    now: int
+    peak: int
+    ask: Ask
+    holds: Sequence[HeldUnits]
+    level: Level
+    until: datetime
+    zone: str
+
+    @property
+    def days_over(self) -> int:
+        """Billing days with more than the limit."""
+        if self.ask.limit is None:
+            return 0
+        return self.level.days_above(self.ask.limit, to_ms(self.until), self.zone)
+
+    @property
+    def peaks(self) -> dict[str, int]:
+        """The maximum that each namespace held."""
+        return {
+            name: level_of(one for one in self.holds if one.namespace == name).peak
+            for name in sorted({one.namespace for one in self.holds})
+        }
 
 
-_QUERY = """
-WITH ask AS (
-    SELECT * FROM unnest(%(asks)s::int[], %(clusters)s::int[], %(resources)s::text[],
-                         %(limits)s::int[]) AS t(ask, cluster_id, resource, gpus)
-), place AS (
-    SELECT * FROM unnest(%(place_asks)s::int[], %(places)s::text[]) AS t(ask, namespace)
-), class AS (
-    SELECT * FROM unnest(%(class_asks)s::int[], %(classes)s::text[]) AS t(ask, name)
-), wanted AS (
-    SELECT a.*, n.id AS namespace_id
-    FROM ask a JOIN accounting_namespace n ON n.cluster_id = a.cluster_id
-    WHERE n.name IN (SELECT namespace FROM place WHERE place.ask = a.ask)
-       OR a.ask NOT IN (SELECT ask FROM place)
-), held AS MATERIALIZED (
-    SELECT p.namespace_id, p.priority_class, h.resource, h.units,
-           greatest(h.bound_ms, %(since)s) AS low,
-           CASE WHEN h.ended_ms IS NULL THEN NULL ELSE least(h.ended_ms, %(now)s) END AS high
+_HELD = """
+SELECT n.cluster_id, n.name, held.* FROM (
+    SELECT p.namespace_id, p.priority_class, h.resource,
+           array_agg(greatest(h.bound_ms, %(since)s)),
+           array_agg(CASE WHEN h.ended_ms IS NULL THEN %(open)s
+                          ELSE least(h.ended_ms, %(now)s) END),
+           array_agg(h.units)
     FROM accounting_podhold h JOIN accounting_pod p ON p.id = h.pod_id
     WHERE p.cluster_id = ANY(%(clusters)s) AND h.bound_ms < %(now)s
       AND (h.ended_ms IS NULL OR h.ended_ms > %(since)s)
-), hold AS MATERIALIZED (
-    SELECT w.ask, w.gpus, namespace_id, units, low, high
-    FROM held JOIN wanted w USING (namespace_id, resource)
-    WHERE priority_class IN (SELECT name FROM class WHERE class.ask = w.ask)
-       OR w.ask NOT IN (SELECT ask FROM class)
-), change AS (
-    SELECT ask, gpus, namespace_id, low AS at, units FROM hold
-    UNION ALL
-    SELECT ask, gpus, namespace_id, high, -units FROM hold WHERE high IS NOT NULL
-), level AS (
-    SELECT ask, gpus, at, sum(sum(units)) OVER w AS held,
-           coalesce(lead(at) OVER w, %(now)s) AS until
-    FROM change GROUP BY ask, gpus, at WINDOW w AS (PARTITION BY ask ORDER BY at)
-), place_level AS (
-    SELECT ask, namespace_id, sum(sum(units)) OVER w AS held
-    FROM change GROUP BY ask, namespace_id, at
-    WINDOW w AS (PARTITION BY ask, namespace_id ORDER BY at)
-), day AS (
-    SELECT ask, count(DISTINCT d) AS days
-    FROM level, generate_series(
-        (to_timestamp(at / 1000.0) AT TIME ZONE %(zone)s)::date,
-        (to_timestamp((until - 1) / 1000.0) AT TIME ZONE %(zone)s)::date, '1 day') AS d
-    WHERE held > gpus AND until > at GROUP BY ask
-)
-SELECT ask, coalesce(now.held, 0), coalesce(peak.held, 0), coalesce(days, 0), most
-FROM ask
-LEFT JOIN (SELECT ask, sum(units) AS held FROM hold WHERE high IS NULL GROUP BY ask) now USING (ask)
-LEFT JOIN (SELECT ask, max(held) AS held FROM level GROUP BY ask) peak USING (ask)
-LEFT JOIN day USING (ask)
-LEFT JOIN (
-    SELECT ask, jsonb_object_agg(n.name, held) AS most
-    FROM (SELECT ask, namespace_id, max(held) AS held FROM place_level
-          GROUP BY ask, namespace_id) m
-    JOIN accounting_namespace n ON n.id = namespace_id GROUP BY ask
-) places USING (ask)
+    GROUP BY p.namespace_id, p.priority_class, h.resource
+) held JOIN accounting_namespace n ON n.id = held.namespace_id
 """
+
+
+@read_once
+def _held_units(clusters: Sequence[int], now: datetime) -> Sequence[HeldUnits]:
+    """Holds of 30 days; a page reads them once for all of its questions."""
+    values: dict[str, Any] = {
+        "clusters": list(clusters),
+        "now": to_ms(now),
+        "since": to_ms(now - LOOK_BACK),
+        "open": OPEN,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_HELD, values)
+        return [
+            HeldUnits(
+                *(cluster, namespace, priority_class, resource),
+                *(np.array(each, np.int64) for each in arrays),
+            )
+            for cluster, namespace, _, priority_class, resource, *arrays in cursor
+        ]
 
 
 def uses(
@@ -116,44 +119,22 @@ def uses(
 def uses_of(
     asks_of: Mapping[int, Sequence[Ask]], now: datetime, zone: str = "UTC"
 ) -> dict[int, list[Use]]:
-    """The same of several clusters, by cluster; one query."""
-    clusters = [cluster for cluster, some in asks_of.items() for _ in some]
-    asks = [ask for some in asks_of.values() for ask in some]
-    found = _uses(clusters, asks, now, zone) if asks else []
-    answers = iter(found)
-    return {one: [next(answers) for _ in some] for one, some in asks_of.items()}
-
-
-def _uses(
-    clusters: Sequence[int], asks: Sequence[Ask], now: datetime, zone: str
-) -> list[Use]:
-    numbered = list(enumerate(asks))
-    places = [
-        (i, name)
-        for i, ask in numbered
-        for name in (["*"] if ask.namespaces == [] else ask.namespaces or [])
-    ]
-    classes = [(i, name) for i, ask in numbered for name in ask.classes]
-    parameters: dict[str, Any] = {
-        "clusters": list(clusters),
-        "asks": [i for i, _ in numbered],
-        "resources": [ask.resource for ask in asks],
-        "limits": [ask.limit for ask in asks],
-        "place_asks": [i for i, _ in places],
-        "places": [name for _, name in places],
-        "class_asks": [i for i, _ in classes],
-        "classes": [name for _, name in classes],
-        "now": to_ms(now),
-        "since": to_ms(now - LOOK_BACK),
-        "zone": zone,
+    """The same of several clusters, by cluster; one query, and none for the same clusters again."""
+    held = _held_units(sorted(asks_of), now) if any(asks_of.values()) else []
+    return {
+        cluster: [
+            _use(ask, [one for one in held if one.cluster_id == cluster], now, zone)
+            for ask in asks
+        ]
+        for cluster, asks in asks_of.items()
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_QUERY, parameters)
-        found = {
-            ask: Use(int(held), int(peak), int(days), json.loads(peaks or "{}"))
-            for ask, held, peak, days, peaks in cursor.fetchall()
-        }
-    return [found[i] for i, _ in numbered]
+
+
+def _use(ask: Ask, held: Sequence[HeldUnits], now: datetime, zone: str) -> Use:
+    counted = [one for one in held if ask.counts(one)]
+    level = level_of(counted)
+    units = sum(one.now for one in counted)
+    return Use(units, level.peak, ask, counted, level, now, zone)
 
 
 def idle_percents(

@@ -83,6 +83,19 @@ def test_further_clusters_cost_no_statement(story: Story, page: str) -> None:
 
 
 @pytest.mark.usefixtures("db")
+def test_quotas_and_resources_read_holds_of_a_month_once(story: Story) -> None:
+    QuotaTarget.objects.create(
+        cluster=Cluster.objects.get(name="north"),
+        team=Team.objects.get(slug="vision"),
+        resource="nvidia.com/gpu",
+        gpus=4,
+        version=1,
+    )
+    holds = [sql for sql in _statements("/quotas") if "h.bound_ms" in sql]
+    assert len(holds) == 1
+
+
+@pytest.mark.usefixtures("db")
 @pytest.mark.parametrize("page", MOST)
 def test_page_asks_little_and_nothing_twice(story: Story, page: str) -> None:
     asked = _statements(page)
