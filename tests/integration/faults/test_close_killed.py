@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from django.db import close_old_connections, connection, transaction
 
 from accounting.kit.failpoints import CLOSE_NAMES
 from accounting.metering.models.ledger import DirtyHour
+from accounting.metering.models.pod import Workload
 from accounting.metering.models.usage import UsageDay
 from accounting.months.models.charge import (
     ChargeLine,
@@ -19,6 +21,7 @@ from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks import store
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
+from accounting.usage.tasks.family_days import move_families
 from tests.integration.faults.forks import Warm, warm
 from tests.integration.faults.support import environment, process
 from tests.integration.months.days import (
@@ -118,21 +121,45 @@ def wait_for_waiting_session() -> None:
 def test_a_rollup_waits_for_a_close_and_becomes_a_correction(
     redis_url: str, tmp_path: Path
 ) -> None:
-    go = tmp_path / "go"
     expected = undisturbed_hash()
-    host: Warm = warm(environment(redis_url))
-    closer = host.start(
-        "close_period", "2026-10", failpoint=f"period_computed:until:{go}"
+    assert f"hash: {expected}" in close_beside(
+        _roll_up, "period_computed", redis_url, tmp_path
     )
+    assert book_running("2026-11").statements.get(team="vision").corrections6 == 1
+
+
+def test_a_family_that_moves_waits_for_a_close(redis_url: str, tmp_path: Path) -> None:
+    """Or the close would store lines of the old family, which nothing moves again."""
+    Workload.objects.update(next_family="named")
+    close_beside(_move_families, "period_closed", redis_url, tmp_path)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT team, family FROM charge_family_day WHERE team IN ('vision', 'search')"
+        )
+        assert sorted(cursor.fetchall()) == [("search", "named"), ("vision", "named")]
+
+
+def close_beside(
+    work: Callable[[], object], failpoint: str, redis_url: str, folder: Path
+) -> str:
+    """Close October, and begin some work while the close is at a place; what the close said."""
+    go = folder / "go"
+    host: Warm = warm(environment(redis_url))
+    closer = host.start("close_period", "2026-10", failpoint=f"{failpoint}:until:{go}")
     wait_for_table_lock()
-    rollup = threading.Thread(target=_roll_up)
-    rollup.start()
+    beside = threading.Thread(target=work)
+    beside.start()
     wait_for_waiting_session()
     go.touch()
     end = host.wait(closer)
-    rollup.join()
-    assert f"hash: {expected}" in end.stdout, end
-    assert book_running("2026-11").statements.get(team="vision").corrections6 == 1
+    beside.join()
+    assert end.returncode == 0, end
+    return end.stdout
+
+
+def _move_families() -> None:
+    move_families(UsageDay.objects.values_list("cluster_id", flat=True)[0])
+    connection.close()
 
 
 def _roll_up() -> None:

@@ -12,10 +12,12 @@ from accounting.access.models.organisation import (
 )
 from accounting.kit.reads.invariant import Check
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import DirtyHour
 from accounting.metering.models.pod import (
     Pod,
     Workload,
 )
+from accounting.metering.tasks.evidence.workloads import resolve_pods
 from accounting.months.reads.audit.sum_checks import (
     FAMILY_CHECK,
     LINES_CHECK,
@@ -26,6 +28,7 @@ from accounting.organization.actions.bindings import add_binding
 from accounting.usage.tasks.family_days import move_families
 from tests.integration.metering.support import run
 from tests.integration.prices.books import (
+    HOUR_MS,
     TEN,
     Books,
 )
@@ -189,6 +192,29 @@ def test_booked_lines_by_family_follow_labels(closed: Books) -> None:
             assert execute(wrong) > 0
             assert violations(LINES_CHECK) > 0, wrong
             transaction.set_rollback(True)
+
+
+def test_booked_lines_follow_a_workload_that_has_no_time_any_more(
+    closed: Books,
+) -> None:
+    """The owner of its pod became known since the close, and its days are those of the owner."""
+    label("train-7xk2p", "named")
+    closed.settle()
+    pod = Pod.objects.get(name="train-7xk2p")
+    pod.record |= {"owner_kind": "CronJob", "owner_name": "nightly", "labels": []}
+    pod.save()
+    resolve_pods(pod.cluster, [pod.pk])
+    for at in (TEN, TEN + DAY):
+        DirtyHour.objects.create(
+            cluster=pod.cluster, hour_start=at, marked_at=TEN, reason="facts"
+        )
+    closed.settle()
+    assert families() == {"train": 2 * HOUR_MS, "nightly": 3 * HOUR_MS}
+    assert (violations(), violations(LINES_CHECK)) == (0, 0)
+    resolve_pods(pod.cluster)  # all, so that labels of no pod count any more
+    closed.settle()
+    assert Workload.objects.get(name="train-7xk2p").family == "train"
+    assert (violations(), violations(LINES_CHECK)) == (0, 0)
 
 
 @pytest.mark.parametrize(
