@@ -29,7 +29,7 @@ from scheduler_view.clusters.client.client import (
 )
 from scheduler_view.clusters.models import Drift
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

@@ -17,11 +17,11 @@ from scheduler_view.clusters.tasks.watch import (
     visible_clusters,
     watched_each_minute,
 )
-from scheduler_view.queues.tasks.metric_waits import (
+from scheduler_view.queues.tasks.queues import forget_queues
+from scheduler_view.queues.tasks.queues_from_metrics import (
     clusters_by_metrics,
     look_at_metrics,
 )
-from scheduler_view.queues.tasks.queues import forget_queues
 from scheduler_view.quotas.reads.quota_shares import milli_gpus_of
 from scheduler_view.savings.tasks.compute import compute_due
 from scheduler_view.what_if.tasks.runs import (

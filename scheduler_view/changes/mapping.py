@@ -12,7 +12,7 @@ from scheduler_view.clusters.rules.former import (
     as_stored,
     from_stored,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     Manifest,
     Pin,
 )

@@ -4,7 +4,7 @@ from scheduler_view.quotas.models import (
     QuotaTarget,
     Tier,
 )
-from scheduler_view.quotas.rules.desired import DesiredQuota
+from scheduler_view.quotas.rules.quota_objects import DesiredQuota
 from scheduler_view.quotas.rules.tiers.tier import (
     TierSpec,
     TierState,

@@ -1,7 +1,7 @@
 """Quotas and priority classes of recorded cases that GPU Ledger owns, and its edits of them.
 
-GPU Ledger names its own objects (`scheduler_view/quotas/rules/desired.py`), so a recorded quota
-that it can own is not adopted: the case is built with the names of GPU Ledger, and change sets
+GPU Ledger names its own objects (`scheduler_view/quotas/rules/quota_objects.py`), so a recorded
+quota that it can own is not adopted: the case is built with the names of GPU Ledger, and change sets
 create the quota before the pods and raise it later. A recorded class that a scope names, or that is
 missing, is the first class of a tier. `CANNOT_BE_OWNED` has the quotas that an administrator makes
 and raises.
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scheduler_view.clusters.rules.quota_key import resource_of
-from scheduler_view.quotas.rules.desired import quota_key_of
+from scheduler_view.quotas.rules.quota_objects import quota_key_of
 from tests.control_plane.recorded_case import Manifest, RecordedCase
 
 Edit = dict[str, Any]

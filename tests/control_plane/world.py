@@ -12,7 +12,7 @@ from scheduler_view.clusters.client.client import (
     ClusterClient,
     connect,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     OWNER,
     OWNER_LABEL,

@@ -26,7 +26,7 @@ from scheduler_view.clusters.client.client import (
 )
 from scheduler_view.clusters.models import WAITS, ObservationRun
 from scheduler_view.clusters.tasks.preemptions import note_preemptions
-from scheduler_view.queues.tasks.observe_waits import observe_waits
+from scheduler_view.queues.tasks.observe_queues import observe_waits
 
 PAST_S = 2 * DAY_S  # what the chart of a pool shows
 STEP_S = 600  # at most pool_samples.LONGEST_GAP, else nothing is known of the time in between

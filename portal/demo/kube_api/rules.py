@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from portal.demo.kube_api.refusals import StatusError, invalid
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

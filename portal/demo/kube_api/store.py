@@ -17,7 +17,7 @@ from scheduler_view.clusters.client.kinds import (
     NAMESPACE,
     POD,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

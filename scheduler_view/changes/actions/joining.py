@@ -30,7 +30,7 @@ from scheduler_view.quotas.models import (
     QuotaTarget,
     Tier,
 )
-from scheduler_view.quotas.rules.desired import (
+from scheduler_view.quotas.rules.quota_objects import (
     class_key_of,
     quota_key_of,
 )

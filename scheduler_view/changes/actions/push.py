@@ -35,7 +35,7 @@ from scheduler_view.clusters.rules.former import (
     is_given_back,
     value_operations,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     Manifest,
     Pin,
     pin_of,

@@ -12,7 +12,7 @@ from scheduler_view.clusters.rules.former import (
     value_operations,
     whole_body,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     Manifest,
 )

@@ -3,7 +3,7 @@
 from scheduler_view.changes.rules.queue_steps import patch_of
 from scheduler_view.changes.rules.steps import PlanStep
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.rules.manifest import Manifest
+from scheduler_view.clusters.rules.live_objects import Manifest
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 

@@ -17,7 +17,7 @@ from scheduler_view.clusters.rules.json_operations import (
     at_path,
     set_path,
 )
-from scheduler_view.clusters.rules.manifest import CLASS
+from scheduler_view.clusters.rules.live_objects import CLASS
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 HARD, LABELS, SELECTOR = "spec.hard.", "metadata.labels.", "spec.scopeSelector"

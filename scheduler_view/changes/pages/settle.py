@@ -31,7 +31,7 @@ from scheduler_view.quotas.reads.sync import (
     sync_rows,
     worst,
 )
-from scheduler_view.quotas.rules.desired import quota_key_of
+from scheduler_view.quotas.rules.quota_objects import quota_key_of
 from scheduler_view.quotas.rules.split import SplitRule
 
 

@@ -12,7 +12,7 @@ from scheduler_view.changes.rules.steps import (
 )
 from scheduler_view.clusters.rules.difference import FieldChange
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     MANAGER,
     Manifest,
     git_owner,

@@ -16,7 +16,7 @@ from scheduler_view.clusters.rules.former import (
     leaves,
 )
 from scheduler_view.clusters.rules.json_operations import at_path
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     MANAGER,
     Manifest,
     Path,

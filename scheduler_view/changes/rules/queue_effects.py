@@ -14,7 +14,7 @@ from scheduler_view.changes.rules.warnings import (
     PlanWarning,
     WarningCode,
 )
-from scheduler_view.clusters.rules.manifest import Manifest
+from scheduler_view.clusters.rules.live_objects import Manifest
 from scheduler_view.clusters.rules.schedulers import (
     QUEUE_FIELDS,
     scheduler_of,

@@ -30,7 +30,7 @@ from scheduler_view.clusters.rules.json_operations import (
     set_path,
     write,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     MANAGER,
     Manifest,
     appliers,

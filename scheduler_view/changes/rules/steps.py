@@ -24,7 +24,7 @@ from scheduler_view.clusters.rules.former import (
     Former,
     is_given_back,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
     Manifest,
@@ -35,7 +35,7 @@ from scheduler_view.clusters.rules.manifest import (
     pin_of,
 )
 from scheduler_view.clusters.rules.object_key import ObjectKey
-from scheduler_view.quotas.rules.desired import metadata
+from scheduler_view.quotas.rules.quota_objects import metadata
 
 
 class Action(StrEnum):

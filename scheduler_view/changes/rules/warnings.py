@@ -10,7 +10,7 @@ from scheduler_view.changes.rules.steps import (
     Observed,
     PlanStep,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     Manifest,
     git_owner,

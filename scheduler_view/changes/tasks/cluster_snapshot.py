@@ -21,7 +21,7 @@ from scheduler_view.clusters.client.kinds import (
     NODE,
 )
 from scheduler_view.clusters.rules.json_operations import at_path
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
     Manifest,

@@ -21,7 +21,7 @@ from scheduler_view.quotas.models import (
     QuotaTarget,
     Tier,
 )
-from scheduler_view.quotas.rules.desired import DesiredQuota
+from scheduler_view.quotas.rules.quota_objects import DesiredQuota
 from scheduler_view.quotas.rules.split import (
     SplitRefused,
     SplitRule,

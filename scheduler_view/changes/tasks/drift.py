@@ -38,13 +38,13 @@ from scheduler_view.clusters.models import (
 )
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
-from scheduler_view.quotas.rules.desired import (
+from scheduler_view.quotas.rules.quota_objects import (
     class_key_of,
     desired_class,
     desired_quotas,

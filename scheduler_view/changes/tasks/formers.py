@@ -12,7 +12,7 @@ from scheduler_view.changes.rules.edit import (
     QueueEdit,
 )
 from scheduler_view.clusters.rules.former import without_us
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     MANAGER,
     Manifest,
     entries,

@@ -39,7 +39,7 @@ from scheduler_view.changes.tasks.queue_text import (
     effects_of_queues,
     warnings_of_queues,
 )
-from scheduler_view.clusters.rules.manifest import Manifest
+from scheduler_view.clusters.rules.live_objects import Manifest
 from scheduler_view.clusters.rules.quantity import gpus_or_none
 from scheduler_view.clusters.rules.quota_key import key_of
 from scheduler_view.clusters.rules.wording import counted
@@ -54,12 +54,12 @@ from scheduler_view.quotas.reads.supply import (
     rates_of,
     supply_of,
 )
-from scheduler_view.quotas.rules.desired import (
+from scheduler_view.quotas.rules.headroom import limited_by
+from scheduler_view.quotas.rules.quota_objects import (
     DesiredQuota,
     committed,
     quota_key_of,
 )
-from scheduler_view.quotas.rules.headroom import limited_by
 from scheduler_view.quotas.rules.spend import UnitRates
 
 

@@ -52,7 +52,7 @@ from scheduler_view.clusters.client.errors import (
     FieldConflict,
 )
 from scheduler_view.clusters.reads.resources import added_names
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     Manifest,
     is_ours,
@@ -64,7 +64,7 @@ from scheduler_view.quotas.reads.resource_use import (
     Ask,
     uses,
 )
-from scheduler_view.quotas.rules.desired import (
+from scheduler_view.quotas.rules.quota_objects import (
     class_key_of,
     desired_class,
     desired_quotas,

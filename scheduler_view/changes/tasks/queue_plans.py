@@ -22,7 +22,7 @@ from scheduler_view.changes.tasks.desired_state import (
 )
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import NotFound
-from scheduler_view.clusters.rules.manifest import Manifest
+from scheduler_view.clusters.rules.live_objects import Manifest
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.schedulers import (
     QUEUE_FIELDS,

@@ -36,7 +36,7 @@ from scheduler_view.clusters.client.live import (
     live_object,
 )
 from scheduler_view.clusters.client.session import Session
-from scheduler_view.clusters.rules.manifest import MANAGER
+from scheduler_view.clusters.rules.live_objects import MANAGER
 
 PAGE = 500  # objects of one response; as client-go's reflectors use
 LISTS_TRIED = 3  # a list that expired between two pages is restarted

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     Pin,
     owners,
     pin_of,

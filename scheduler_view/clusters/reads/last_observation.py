@@ -11,7 +11,7 @@ from scheduler_view.clusters.models import (
     Observation,
     ObservationRun,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

@@ -7,7 +7,7 @@ stored, because they may contain confidential data.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

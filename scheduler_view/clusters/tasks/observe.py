@@ -36,7 +36,7 @@ from scheduler_view.clusters.models import (
     ObservationRun,
 )
 from scheduler_view.clusters.reads.resources import added_names
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

@@ -26,7 +26,7 @@ from scheduler_view.clusters.client.errors import (
     WatchExpired,
 )
 from scheduler_view.clusters.models import WAITS
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )
@@ -48,7 +48,7 @@ from scheduler_view.clusters.tasks.preemptions import note_preemptions
 from scheduler_view.clusters.tasks.resource_claims import observe_devices
 from scheduler_view.clusters.tasks.tokens import note_tokens
 from scheduler_view.queues.models.queues import WaitRecord
-from scheduler_view.queues.tasks.observe_waits import observe_waits
+from scheduler_view.queues.tasks.observe_queues import observe_waits
 
 WATCHED = (QUOTA, CLASS)
 WATCH_S = 300.0  # of one watch; then everything is listed again

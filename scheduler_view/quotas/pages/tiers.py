@@ -29,7 +29,7 @@ from scheduler_view.changes.reads.drafts import (
     open_drafts,
 )
 from scheduler_view.clusters.pages import parameter
-from scheduler_view.clusters.rules.manifest import CLASS
+from scheduler_view.clusters.rules.live_objects import CLASS
 from scheduler_view.quotas.reads.limits.class_limits import class_limits
 from scheduler_view.quotas.reads.limits.limit_row import LimitRow
 from scheduler_view.quotas.reads.limits.observed import observed_limits

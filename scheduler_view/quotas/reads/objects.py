@@ -13,7 +13,7 @@ from scheduler_view.quotas.models import (
     QuotaTarget,
     Tier,
 )
-from scheduler_view.quotas.rules.desired import desired_quotas
+from scheduler_view.quotas.rules.quota_objects import desired_quotas
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,14 +41,14 @@ from scheduler_view.quotas.reads.sync import (
     sync_rows,
     worst,
 )
-from scheduler_view.quotas.rules.desired import (
-    DesiredQuota,
-    committed,
-    quota_key_of,
-)
 from scheduler_view.quotas.rules.headroom import (
     LimitedBy,
     room,
+)
+from scheduler_view.quotas.rules.quota_objects import (
+    DesiredQuota,
+    committed,
+    quota_key_of,
 )
 
 Live = Mapping[str, Sequence[LimitedBy]]  # by namespace

@@ -12,7 +12,7 @@ from scheduler_view.clusters.reads.last_observation import (
 )
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.manifest import QUOTA
+from scheduler_view.clusters.rules.live_objects import QUOTA
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.wording import few
 from scheduler_view.quotas.rules.headroom import (

@@ -18,7 +18,7 @@ from accounting.metering.reads.resources import added_resources
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.tasks.cluster_connection import connect_to
-from scheduler_view.queues.tasks.observe_waits import (
+from scheduler_view.queues.tasks.observe_queues import (
     manifests_of,
     read_objects,
 )

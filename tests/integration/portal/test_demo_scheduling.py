@@ -28,7 +28,7 @@ from scheduler_view.queues.reads.pools import (
     pool_hours,
     pool_rows,
 )
-from scheduler_view.queues.tasks.metric_waits import look_at_metrics
+from scheduler_view.queues.tasks.queues_from_metrics import look_at_metrics
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.tasks.compute import compute_due
 from scheduler_view.waits.models import UnitWait

@@ -24,7 +24,7 @@ from scheduler_view.queues.models.queues import (
     PoolSample,
     WaitRecord,
 )
-from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.queues.tasks.queues import forget_queues
 from scheduler_view.waits.rules.world.world import read_world
 from tests.integration.queues.observed import (

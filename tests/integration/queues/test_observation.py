@@ -35,7 +35,7 @@ from scheduler_view.queues.models.queues import (
     WaitRecord,
 )
 from scheduler_view.queues.reads.queued_units import queued_rows
-from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.queues.tasks.queues import forget_queues
 from scheduler_view.waits.models import UnitWait
 from scheduler_view.waits.rules.world.world import read_world

@@ -16,7 +16,7 @@ from accounting.prices.models.price import UnitPrice
 from accounting.prices.rules.charge import charge_of
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.models.memory import KeptNode
-from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.reads.rows import waste_report
 from scheduler_view.savings.tasks.compute import compute_due

@@ -11,7 +11,7 @@ from accounting.core.interval import (
     to_ms,
 )
 from scheduler_view.clusters.models import ObservationRun
-from scheduler_view.queues.tasks.observe_waits import store_waits
+from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.waits.rules.world.world import read_world
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of

@@ -7,7 +7,7 @@ from scheduler_view.changes.rules.drift import (
     standing_of,
 )
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     MANAGER,
     OWNER,
     OWNER_LABEL,

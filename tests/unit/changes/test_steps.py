@@ -19,13 +19,13 @@ from scheduler_view.changes.rules.warnings import (
     namespace_warnings,
     object_warnings,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     Manifest,
     git_owner,
     pin_of,
 )
 from scheduler_view.clusters.rules.object_key import ObjectKey
-from scheduler_view.quotas.rules.desired import (
+from scheduler_view.quotas.rules.quota_objects import (
     DesiredQuota,
     class_key_of,
     desired_class,

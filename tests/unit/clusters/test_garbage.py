@@ -19,7 +19,7 @@ from scheduler_view.clusters.client.live import (
     live_object,
 )
 from scheduler_view.clusters.rules.difference import live_fields
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     appliers,
     git_owner,
     pin_of,

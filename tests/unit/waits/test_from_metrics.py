@@ -1,6 +1,6 @@
 """Why work waits, from kube-state-metrics alone (scheduling.md S14), for each cause by hand.
 
-Not here: reading the metrics (`tests/integration/queues/test_metric_waits.py`).
+Not here: reading the metrics (`tests/integration/queues/test_queues_from_metrics.py`).
 """
 
 from typing import Any

@@ -11,7 +11,7 @@ from typing import Any
 
 from scheduler_view.changes.reads.change_row import ChangeRow
 from scheduler_view.clusters.reads.last_observation import Manifest
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )
@@ -24,7 +24,7 @@ from scheduler_view.quotas.reads.limits.limit_row import (
 )
 from scheduler_view.quotas.reads.limits.namespace_limits import tier_of_quota
 from scheduler_view.quotas.reads.limits.observed import ObservedLimits
-from scheduler_view.quotas.rules.desired import (
+from scheduler_view.quotas.rules.quota_objects import (
     class_key_of,
     quota_key_of,
 )

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from accounting.kit.rows import OffsetInstant, TextOrNull, column, listed
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.manifest import QUOTA
+from scheduler_view.clusters.rules.live_objects import QUOTA
 
 
 def edit_key(cluster: str, kind: str, namespace: str, what: str) -> str:

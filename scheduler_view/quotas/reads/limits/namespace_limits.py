@@ -8,7 +8,7 @@ from scheduler_view.clusters.reads.last_observation import (
     Manifest,
 )
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     QUOTA,
     is_ours,
 )
@@ -26,7 +26,7 @@ from scheduler_view.quotas.reads.limits.limit_row import (
 )
 from scheduler_view.quotas.reads.limits.observed import ObservedLimits
 from scheduler_view.quotas.rules import limit_range
-from scheduler_view.quotas.rules.desired import quota_key_of
+from scheduler_view.quotas.rules.quota_objects import quota_key_of
 
 ALL_PODS = ""
 OF_RANGE = ("max", "min", "default", "defaultRequest")

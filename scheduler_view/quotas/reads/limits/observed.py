@@ -19,7 +19,7 @@ from scheduler_view.clusters.reads.last_observation import (
     limiting_objects,
 )
 from scheduler_view.clusters.reads.resources import added_names
-from scheduler_view.clusters.rules.manifest import Path
+from scheduler_view.clusters.rules.live_objects import Path
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import Added
 from scheduler_view.quotas.models import (

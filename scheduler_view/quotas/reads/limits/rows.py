@@ -16,7 +16,7 @@ from scheduler_view.clusters.reads.last_observation import (
     RANGE,
     last_runs,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

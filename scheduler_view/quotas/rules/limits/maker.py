@@ -7,7 +7,7 @@ leave marks, which count more: they write with kubectl's or the API's own librar
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     MANAGER,
     Manifest,
     Path,

@@ -28,7 +28,7 @@ from scheduler_view.clusters.client.errors import (
     Unreachable,
     WatchExpired,
 )
-from scheduler_view.clusters.rules.manifest import QUOTA
+from scheduler_view.clusters.rules.live_objects import QUOTA
 from tests.control_plane.faulty import failing, proxy, response
 from tests.control_plane.server import ADMIN, ControlPlane
 from tests.control_plane.world import GPU_KEY, World, quota

@@ -10,7 +10,7 @@ from scheduler_view.clusters.client.errors import (
     Invalid,
     NotFound,
 )
-from scheduler_view.clusters.rules.manifest import CLASS
+from scheduler_view.clusters.rules.live_objects import CLASS
 from tests.control_plane.admin import RefusedByServer, class_path
 from tests.control_plane.world import World, priority_class
 from tests.processes import wait_until

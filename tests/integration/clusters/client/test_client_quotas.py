@@ -17,7 +17,7 @@ from scheduler_view.clusters.client.errors import (
     Stale,
     UidMismatch,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     MANAGER,
     QUOTA,
 )

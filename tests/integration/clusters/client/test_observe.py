@@ -26,7 +26,7 @@ from scheduler_view.clusters.models import (
     ObservationRun,
 )
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

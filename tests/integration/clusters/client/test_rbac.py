@@ -25,7 +25,7 @@ from scheduler_view.clusters.client.kinds import (
     SLICE,
     VOLCANO_POD_GROUP,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

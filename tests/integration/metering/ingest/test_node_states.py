@@ -1,7 +1,7 @@
 """States of nodes are written when they change, whatever order periods are read in (S14).
 
 Not here: which state a period shows (`tests/unit/metering/inventory`), and what follows
-from it (`tests/integration/queues/test_metric_waits.py`).
+from it (`tests/integration/queues/test_queues_from_metrics.py`).
 """
 
 from itertools import permutations

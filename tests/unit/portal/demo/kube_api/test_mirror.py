@@ -20,7 +20,7 @@ from scheduler_view.clusters.client.kinds import (
     POD,
     READ_FOR_WAITS,
 )
-from scheduler_view.clusters.rules.manifest import (
+from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )

@@ -32,11 +32,11 @@ from scheduler_view.clusters.client.live import LiveObject
 from scheduler_view.clusters.models import WAITS, ObservationRun
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.tasks.observe import note_error
-from scheduler_view.queues.tasks.metric_waits import (
+from scheduler_view.queues.tasks.queues import store_queues
+from scheduler_view.queues.tasks.queues_from_metrics import (
     shown_waits,
     store_shown,
 )
-from scheduler_view.queues.tasks.queues import store_queues
 from scheduler_view.waits.models import UnitWait
 from scheduler_view.waits.reads.held_activity import HeldActivity
 from scheduler_view.waits.rules.cause import WaitCause

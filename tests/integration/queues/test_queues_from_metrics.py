@@ -26,11 +26,11 @@ from scheduler_view.queues.models.queues import (
     StartEstimate,
     WaitRecord,
 )
-from scheduler_view.queues.tasks.metric_waits import (
+from scheduler_view.queues.tasks.observe_queues import store_waits
+from scheduler_view.queues.tasks.queues_from_metrics import (
     clusters_by_metrics,
     look_at_metrics,
 )
-from scheduler_view.queues.tasks.observe_waits import store_waits
 from scheduler_view.waits.models import UnitWait
 from scheduler_view.waits.reads.waiting_units import (
     WaitingUnitRow,
