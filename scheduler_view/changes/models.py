@@ -166,13 +166,13 @@ class ChangeStep(models.Model):
     kind = models.CharField(max_length=63)
     namespace = models.CharField(max_length=63, blank=True)
     name = models.CharField(max_length=253)
-    action = models.CharField(max_length=7)  # domain.plan.Action
+    action = models.CharField(max_length=7)  # rules.steps.Action
     # the fields that we apply; null deletes the object
     body = models.JSONField(null=True)
     before = models.JSONField(null=True)  # the object as read; null if it did not exist
-    # what the object gets back: domain.objects.former.Former; null if nothing
+    # what the object gets back: clusters.rules.former.Former; null if nothing
     former = models.JSONField(null=True)
-    pin = models.JSONField(default=dict)  # domain.manifest.Pin
+    pin = models.JSONField(default=dict)  # clusters.rules.live_objects.Pin
     changes = models.JSONField(default=list)  # [field, before, after]
     others = models.JSONField(default=dict)  # other managers by field
     blocked = models.TextField(blank=True)

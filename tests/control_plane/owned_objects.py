@@ -1,8 +1,8 @@
 """Quotas and priority classes of recorded cases that GPU Ledger owns, and its edits of them.
 
 GPU Ledger names its own objects (`scheduler_view/quotas/rules/quota_objects.py`), so a recorded
-quota that it can own is not adopted: the case is built with the names of GPU Ledger, and change sets
-create the quota before the pods and raise it later. A recorded class that a scope names, or that is
+quota that it can own is not adopted: the case is built with the names of GPU Ledger, and change
+sets create the quota before the pods and raise it later. A recorded class that a scope names, or that is
 missing, is the first class of a tier. `CANNOT_BE_OWNED` has the quotas that an administrator makes
 and raises.
 """

@@ -190,7 +190,7 @@ class KubeJobObject(models.Model):
     )
     name = models.CharField(
         max_length=600
-    )  # as `domain.inventory.kube_state.job_samples.Object`
+    )  # as `rules.inventory.kube_state.job_samples.Object`
     is_reference = models.BooleanField(default=False)
     first_ms = models.BigIntegerField()
 

@@ -108,7 +108,7 @@ class Owner(models.Model):
 class Pod(models.Model):
     """One pod uid and what all its samples so far showed.
 
-    The evidence columns (`*_ms`, `containers`, ...) mirror `domain.inventory.records.PodRecord`;
+    The evidence columns (`*_ms`, `containers`, ...) mirror `rules.inventory.records.PodRecord`;
     merging them is independent of order, so that a pod is a function of the samples alone.
     """
 

@@ -6,7 +6,7 @@ from accounting.metering.models.cluster import Cluster
 
 
 class QueueSample(models.Model):
-    """The newest value of one metric of one queue (`domain.inventory.scheduler_queues.QueueKey`).
+    """The newest value of one metric of one queue (`rules.inventory.scheduler_queues.QueueKey`).
 
     Written by `metering.tasks.batch_queues`: a newer sample replaces an older one, regardless of
     the order of reading. `value` null: no limit is set (Kueue reports +Inf).

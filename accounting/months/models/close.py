@@ -39,7 +39,7 @@ class CloseOverride(TwoPeople):
     `seen` has the value of each cause, as text: where one is worse, the override does not hold.
     """
 
-    code = models.CharField(max_length=20)  # of domain.billing.close_checks.RULES
+    code = models.CharField(max_length=20)  # of rules.close_checks.RULES
     seen = models.JSONField()
 
     def __str__(self) -> str:

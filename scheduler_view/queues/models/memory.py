@@ -98,7 +98,7 @@ class FreeCpuSample(models.Model):
 
 
 class PodNeedRecord(models.Model):
-    """What a pod with GPUs requires besides them (`domain.queues.free_cpu.PodNeed`).
+    """What a pod with GPUs requires besides them (`rules.free_cpu.PodNeed`).
 
     Kept as long as facts and the 28 days of usual pods before them. A pod that was never observed
     has no row: what it required is not known.

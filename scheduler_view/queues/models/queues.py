@@ -89,7 +89,7 @@ class PoolSample(models.Model):
     """What waited and was free in one pool, unchanged from `since` to `until`.
 
     Written by `observation.pool_samples` at every observation: the newest row is extended, or ends
-    where the values change. Columns as in `domain.queues.depth.PoolDepth`.
+    where the values change. Columns as in `rules.depth.PoolDepth`.
     """
 
     cluster = models.ForeignKey(
