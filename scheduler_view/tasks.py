@@ -7,7 +7,7 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
-from accounting.kit.actions import forget_keys
+from accounting.kit.once import forget_keys
 from accounting.metering.models.cluster import Cluster
 from accounting.months.actions.team_quotas import record_quotas
 from scheduler_view.changes.actions import due_work

@@ -14,7 +14,7 @@ from accounting.access.models.organisation import (
     Team,
     TeamRole,
 )
-from accounting.access.rules import RESERVED_SLUGS
+from accounting.access.reserved_names import RESERVED_SLUGS
 from accounting.core.read_once import read_once
 
 

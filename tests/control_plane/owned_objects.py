@@ -2,9 +2,9 @@
 
 GPU Ledger names its own objects (`scheduler_view/quotas/rules/quota_objects.py`), so a recorded
 quota that it can own is not adopted: the case is built with the names of GPU Ledger, and change
-sets create the quota before the pods and raise it later. A recorded class that a scope names, or that is
-missing, is the first class of a tier. `CANNOT_BE_OWNED` has the quotas that an administrator makes
-and raises.
+sets create the quota before the pods and raise it later. A recorded class that a scope names, or
+that is missing, is the first class of a tier. `CANNOT_BE_OWNED` has the quotas that an
+administrator makes and raises.
 """
 
 import json

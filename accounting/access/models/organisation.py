@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import F, Func, Q
 from knox.models import AbstractAuthToken
 
-from accounting.access.rules import (
+from accounting.access.reserved_names import (
     name_fault,
     slug_fault,
 )

@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower, Trim
 
 from accounting.access.models.organisation import Team
-from accounting.access.rules import (
+from accounting.access.reserved_names import (
     RESERVED_SLUGS,
     name_fault,
     other_name,

@@ -6,7 +6,7 @@ Needs the extra `parquet`.
 from collections.abc import Iterator
 from typing import Any
 
-from accounting.core.file_columns import (
+from accounting.exports.rules.column_types import (
     CellType,
     FileColumn,
 )

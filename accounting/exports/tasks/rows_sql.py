@@ -1,6 +1,6 @@
 """The rows of a file as SQL for COPY, in the order of the close hash (money.md M29, M45)."""
 
-from accounting.core.file_columns import (
+from accounting.exports.rules.column_types import (
     CellType,
     FileColumn,
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from accounting.core.charge_lines import FIELDS
-from accounting.core.file_columns import (
+from accounting.exports.rules.column_types import (
     CellType,
     FileColumn,
     decimal_column,

@@ -14,7 +14,7 @@ from decimal import Decimal
 from itertools import chain, islice
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from accounting.core.file_columns import (
+from accounting.exports.rules.column_types import (
     CellType,
     FileColumn,
 )

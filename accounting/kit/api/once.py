@@ -8,7 +8,7 @@ from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.kit.actions import (
+from accounting.kit.once import (
     LONGEST_KEY,
     KeyReused,
     digest_of,

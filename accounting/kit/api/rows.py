@@ -32,7 +32,6 @@ from accounting.kit.reads.file_names import (
     file_name,
     period_part,
 )
-from accounting.kit.reads.most_rows import MOST_ROWS
 from accounting.kit.reads.paging import (
     ALL_ROWS,
     Key,
@@ -42,6 +41,7 @@ from accounting.kit.reads.paging import (
     seek_of,
 )
 from accounting.kit.reads.selection import (
+    MOST_ROWS,
     Amounts,
     Selection,
     SelectionError,

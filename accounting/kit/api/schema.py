@@ -16,8 +16,8 @@ from rest_framework import serializers as rest
 from rest_framework.serializers import Serializer
 
 from accounting.fleet.reads.steps import STEPS
-from accounting.kit.actions import LONGEST_KEY
 from accounting.kit.api.tokens import BearerAuthentication
+from accounting.kit.once import LONGEST_KEY
 from accounting.kit.problems import MEDIA_TYPE
 from accounting.kit.reads.dimensions import (
     BY_NAME,

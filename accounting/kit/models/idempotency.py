@@ -7,7 +7,7 @@ from django.db import models
 class IdempotencyKey(models.Model):
     """A request of a program or a preview of an entry: the same key gets the same answer for a day.
 
-    Written by `kit.actions`; `digest` is of the request's address and body, so that a key
+    Written by `kit.once`; `digest` is of the request's address and body, so that a key
     that is used for another request is rejected.
     """
 

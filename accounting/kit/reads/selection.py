@@ -24,6 +24,8 @@ from accounting.kit.reads.dimensions import (
     FILTERS,
 )
 
+# that a report may read: 8,192 GPUs for 120 days by day, 5 days by hour, 10 hours by window
+MOST_ROWS = 1_000_000
 FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 

@@ -8,13 +8,13 @@ from django.db import connection
 
 from accounting.access.models.organisation import Team
 from accounting.core.money import Money
-from accounting.kit.actions import (
+from accounting.kit.audit import act
+from accounting.kit.once import (
     LONGEST_KEY,
     KeyReused,
     digest_of,
     once,
 )
-from accounting.kit.audit import act
 from accounting.kit.preview import Preview
 from accounting.kit.reads.database_clock import database_now
 from accounting.kit.wakeup import (

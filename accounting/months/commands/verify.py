@@ -22,7 +22,7 @@ from accounting.kit.reads.selection import (
     parse_selection,
     stored_period,
 )
-from accounting.months.reads.audit.verify import verdicts
+from accounting.months.reads.invariants.verify import verdicts
 from accounting.months.tasks.periods import (
     PeriodError,
     first_day,

@@ -3,7 +3,7 @@
 from django.core.exceptions import ValidationError
 
 from accounting.access.models.organisation import Team
-from accounting.access.rules import (
+from accounting.access.reserved_names import (
     name_fault,
     other_name,
     slug_fault,

@@ -8,7 +8,7 @@ from accounting.access.models.organisation import (
     BindingKind,
     Team,
 )
-from accounting.access.rules import (
+from accounting.access.reserved_names import (
     name_fault,
     other_name,
     other_slug,

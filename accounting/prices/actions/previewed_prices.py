@@ -7,13 +7,13 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.db import models
 
-from accounting.kit.actions import (
+from accounting.kit.locks import lock
+from accounting.kit.once import (
     LONGEST_KEY,
     KeyReused,
     digest_of,
     once,
 )
-from accounting.kit.locks import lock
 from accounting.kit.preview import Preview
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.sources.catalogue import normal_model

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from accounting.access.models.organisation import BindingKind
-from accounting.access.rules import (
+from accounting.access.reserved_names import (
     name_fault,
     other_name,
     other_slug,

@@ -44,10 +44,10 @@ from accounting.kit.pages.permissions import (
     Visitor,
     visitor_of,
 )
-from accounting.kit.reads.most_rows import MOST_ROWS
 from accounting.kit.reads.selection import (
     FIRST,
     LAST,
+    MOST_ROWS,
     Selection,
 )
 from accounting.kit.tags import units

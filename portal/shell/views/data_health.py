@@ -30,7 +30,7 @@ from accounting.metering.reads.data_health.freshness import (
 )
 from accounting.metering.reads.data_health.issues import issue_rows
 from accounting.metering.reads.data_health.kube_state_jobs import kube_state_job_rows
-from accounting.months.reads.audit.verify import verdicts
+from accounting.months.reads.invariants.verify import verdicts
 from accounting.usage.pages.page_state import PageState
 from accounting.usage.pages.unobserved import unobserved
 from accounting.usage.reads.coverage import (

@@ -13,11 +13,11 @@ from accounting.access.scope import (
     Scope,
     scope_of,
 )
-from accounting.kit.actions import (
+from accounting.kit.api.once import key_of
+from accounting.kit.once import (
     digest_of,
     once,
 )
-from accounting.kit.api.once import key_of
 from scheduler_view.changes.actions import change_sets as actions
 from scheduler_view.changes.api.errors import PreconditionRequired
 from scheduler_view.changes.models import ChangeSet

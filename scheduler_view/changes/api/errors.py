@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import exceptions
 
-from accounting.kit.actions import KeyReused
+from accounting.kit.once import KeyReused
 from scheduler_view.changes.actions.change_sets import (
     ChangedMeanwhile,
     ChangeRefused,

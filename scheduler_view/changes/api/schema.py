@@ -6,13 +6,13 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.serializers import Serializer
 
-from accounting.kit.actions import LONGEST_KEY
 from accounting.kit.api.schema import (
     READ_REFUSALS,
     RETRY_AFTER,
     WRITE_REFUSALS,
     problems,
 )
+from accounting.kit.once import LONGEST_KEY
 from scheduler_view.changes.serializers import ChangeSerializer
 
 _IF_MATCH = OpenApiParameter(

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from django.db import connection, transaction
 
 from accounting.core.ledger_line import STATES
-from accounting.months.reads.audit.sum_checks import LINES_CHECK
+from accounting.months.reads.invariants.sum_checks import LINES_CHECK
 from accounting.months.tasks.close import close_period
 from tests.integration.months.days import H100, Days
 

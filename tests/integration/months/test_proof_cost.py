@@ -10,7 +10,7 @@ from django.db import connection
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.ledger_ends import oldest
 from accounting.metering.tasks.facts import partitions
-from accounting.months.reads.audit.verify import CHECKS
+from accounting.months.reads.invariants.verify import CHECKS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 START = datetime(2026, 10, 1, tzinfo=UTC)

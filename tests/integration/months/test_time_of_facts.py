@@ -15,7 +15,7 @@ from accounting.metering.tasks.facts.commit import mark_hours
 from accounting.metering.tasks.facts.reasons import FACTS
 from accounting.months.actions import periods
 from accounting.months.actions.periods import CloseRefused
-from accounting.months.reads.audit.verify import verdicts
+from accounting.months.reads.invariants.verify import verdicts
 from accounting.months.tasks.checks.of_close import run_checks
 from tests.integration.months.people import person
 from tests.integration.prices.books import (

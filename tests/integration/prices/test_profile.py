@@ -19,7 +19,7 @@ from accounting.metering.models.pod import (
     Pod,
     PodHold,
 )
-from accounting.months.reads.audit.verify import verdicts
+from accounting.months.reads.invariants.verify import verdicts
 from accounting.months.tasks.price_effect import (
     NewRate,
     price_effect,

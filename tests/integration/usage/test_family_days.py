@@ -18,7 +18,7 @@ from accounting.metering.models.pod import (
     Workload,
 )
 from accounting.metering.tasks.evidence.workloads import resolve_pods
-from accounting.months.reads.audit.sum_checks import (
+from accounting.months.reads.invariants.sum_checks import (
     FAMILY_CHECK,
     LINES_CHECK,
 )

@@ -14,7 +14,7 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.reads.data_health.freshness import freshness
 from accounting.metering.tasks.facts import retention
-from accounting.months.reads.audit.sum_checks import (
+from accounting.months.reads.invariants.sum_checks import (
     DAY_CHECK,
     HOUR_CHECK,
 )

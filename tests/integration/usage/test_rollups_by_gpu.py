@@ -37,7 +37,7 @@ from accounting.metering.tasks.facts import (
     partitions,
     retention,
 )
-from accounting.months.reads.audit.verify import verdicts
+from accounting.months.reads.invariants.verify import verdicts
 from tests.database_copies import connected_to
 from tests.integration.conftest import WriteOnce
 from tests.integration.metering.support import report

@@ -6,7 +6,7 @@ columns of our own, which begin with `x_` and come last.
 
 from dataclasses import dataclass
 
-from accounting.core.file_columns import (
+from accounting.exports.rules.column_types import (
     CellType,
     FileColumn,
     decimal_column,

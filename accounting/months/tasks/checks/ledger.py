@@ -26,7 +26,7 @@ from accounting.months.models.contest import (
     ContestState,
 )
 from accounting.months.models.entry import Entry
-from accounting.months.reads.audit.day_checks import (
+from accounting.months.reads.invariants.day_checks import (
     UNLIKE_FACTS,
     bounds,
 )

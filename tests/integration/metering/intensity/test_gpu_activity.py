@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from accounting.core.interval import Interval
-from accounting.months.reads.audit.verify import verdicts
+from accounting.months.reads.invariants.verify import verdicts
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
 from tests.integration.metering.support import (
     report,

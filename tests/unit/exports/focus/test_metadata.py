@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from accounting.core.file_columns import (
+from accounting.exports.rules.column_types import (
     CellType,
     FileColumn,
     decimal_column,

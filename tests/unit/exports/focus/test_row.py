@@ -16,7 +16,7 @@ from accounting.core.charge_lines import (
     Line,
     line_id,
 )
-from accounting.core.file_columns import CellType
+from accounting.exports.rules.column_types import CellType
 from accounting.exports.rules.focus.columns import (
     FOCUS_1_2,
     FOCUS_1_4,

@@ -1,6 +1,6 @@
 """Columns of files: the types of FOCUS, and the digits of decimals (money.md M45)."""
 
-from accounting.core.file_columns import (
+from accounting.exports.rules.column_types import (
     CellType,
     FileColumn,
     decimal_column,

@@ -18,13 +18,13 @@ from accounting.metering.sql.states_sql import (
     sums,
     wall,
 )
-from accounting.months.reads.audit.day_checks import (
+from accounting.months.reads.invariants.day_checks import (
     UNLIKE_FACTS,
     bounds,
     stored_days,
 )
-from accounting.months.reads.audit.gpu_checks import GPU_CHECKS
-from accounting.months.reads.audit.sum_checks import SUM_CHECKS
+from accounting.months.reads.invariants.gpu_checks import GPU_CHECKS
+from accounting.months.reads.invariants.sum_checks import SUM_CHECKS
 from accounting.organization.reads.chain_checks import audit_checks
 from accounting.prices.sql.charge_sql import (
     INTENSITY_COLUMNS,
