@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.urls import reverse
 
@@ -106,12 +107,19 @@ class GpuLine:
     @property
     def url(self) -> str:
         """Its own page, if the visitor may open it; only for shown lines."""
-        return reverse("gpu", args=[self.uuid]) if self.has_page else ""
+        return _url(self.uuid) if self.has_page else ""
 
     @property
     def short(self) -> str:
         """The readable start of its UUID; the tooltip shows the full one."""
         return self.uuid if len(self.uuid) <= SHORT_UUID else f"{self.uuid[:12]}…"
+
+
+@lru_cache(
+    maxsize=16_384
+)  # a grid has a thousand of them, and shows them again and again
+def _url(uuid: str) -> str:
+    return reverse("gpu", args=[uuid])
 
 
 def line_of(row: GpuRow, teams: Teams) -> GpuLine:

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from django import template
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from accounting.kit.tags.components import state_rect
 
@@ -18,35 +18,27 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def gpu_squares(context: Mapping[str, Any], lines: Iterable[Any]) -> SafeString:
-    """The squares of some GPUs (`views.gpus.gpu_line.GpuLine`); each opens its GPU if it may."""
+    """The squares of some GPUs (`fleet.pages.gpu_line.GpuLine`); each opens its GPU if it may."""
     state = context["state"]
     squares = (
         _square(
             one,
-            url=state.link(one.url) if one.url else "",
+            url=state.link(url) if (url := one.url) else "",
             names_holder=state.is_newest,
         )
         for one in lines
     )
-    return format_html_join("", "{}", ((square,) for square in squares))
+    return mark_safe("".join(squares))  # noqa: S308  # texts and links of squares are escaped
 
 
-def _square(line: Any, *, url: str, names_holder: bool) -> SafeString:
-    text = f"{line.uuid}: {line.text}"
-    if not url:
-        return format_html(
-            '<span class="gpu" role="img" title="{0}" aria-label="{0}">{1}</span>',
-            text,
-            _picture(line.look),
-        )
-    if names_holder and line.now:
+def _square(line: Any, *, url: str, names_holder: bool) -> str:
+    text, picture = f"{line.uuid}: {line.text}", _picture(line.look)
+    if url and names_holder and line.now:
         text += f", held now by {line.now.text}"
-    return format_html(
-        '<a class="gpu" href="{0}" title="{1}" aria-label="{1}">{2}</a>',
-        url,
-        text,
-        _picture(line.look),
-    )
+    text = escape(text)
+    if not url:
+        return f'<span class="gpu" role="img" title="{text}" aria-label="{text}">{picture}</span>'
+    return f'<a class="gpu" href="{escape(url)}" title="{text}" aria-label="{text}">{picture}</a>'
 
 
 @cache  # q0 to q9, free and dark
