@@ -6,19 +6,23 @@ from accounting.access.models.account import (
     SignInOutcome,
     SignInRecord,
 )
-from accounting.access.models.organisation import (
-    ApiToken,
-    Billing,
-    Binding,
-    BindingKind,
+from accounting.access.models.billing import Billing
+from accounting.access.models.labels import (
     LabelPurpose,
     LabelSpelling,
+)
+from accounting.access.models.people import (
     Membership,
-    OrganisationRole,
+    OrganizationRole,
     Person,
-    Team,
     TeamRole,
 )
+from accounting.access.models.teams import (
+    Binding,
+    BindingKind,
+    Team,
+)
+from accounting.access.models.tokens import ApiToken
 from accounting.bills.models import (
     Bill,
     BillLine,
@@ -214,7 +218,7 @@ __all__ = [
     "NodeSpan",
     "NodeState",
     "NodeStateRead",
-    "OrganisationRole",
+    "OrganizationRole",
     "OwnPod",
     "Owner",
     "PendingGpuHour",

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from bench import cluster as generated
 from bench.api_server import bench_world

@@ -14,8 +14,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import override_settings
 
-from accounting.access.models.organisation import (
-    OrganisationRole,
+from accounting.access.models.people import (
+    OrganizationRole,
     Person,
 )
 from accounting.metering.models.ledger import (
@@ -93,7 +93,7 @@ def finance(name: str) -> Client:
     """A new person who may read all, signed in."""
     user = User.objects.create_user(name, f"{name}@example.com")
     Person.objects.update_or_create(
-        user=user, defaults={"role": OrganisationRole.FINANCE}
+        user=user, defaults={"role": OrganizationRole.FINANCE}
     )
     client = Client()
     client.force_login(user)

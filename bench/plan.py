@@ -13,7 +13,7 @@ from typing import Any
 import requests
 from django.utils import timezone
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
     Team,

@@ -22,8 +22,8 @@ from django.test import Client
 from django.test.utils import override_settings
 from django.urls import reverse
 
-from accounting.access.models.organisation import (
-    OrganisationRole,
+from accounting.access.models.people import (
+    OrganizationRole,
     Person,
 )
 from accounting.exports.tasks.files import write_file
@@ -159,7 +159,7 @@ def _measured() -> tuple[dict[str, Asked], float]:
 def _in_child() -> tuple[dict[str, Asked], float]:
     user, _ = User.objects.get_or_create(username="scale")
     Person.objects.update_or_create(
-        user=user, defaults={"role": OrganisationRole.ADMIN}
+        user=user, defaults={"role": OrganizationRole.ADMIN}
     )
     client = Client()
     client.force_login(user)

@@ -57,8 +57,8 @@ def _served() -> Iterator[tuple[Web, str]]:
     from django.conf import settings
     from django.contrib.auth.models import User
 
-    from accounting.access.models.organisation import (
-        OrganisationRole,
+    from accounting.access.models.people import (
+        OrganizationRole,
         Person,
     )
     from accounting.organization.actions.tokens import create_token
@@ -70,7 +70,7 @@ def _served() -> Iterator[tuple[Web, str]]:
     book(random_lines(31, LINES), period=PERIOD)
     user = User.objects.create_user("web", "web@example.com")
     Person.objects.update_or_create(
-        user=user, defaults={"role": OrganisationRole.FINANCE}
+        user=user, defaults={"role": OrganizationRole.FINANCE}
     )
     _, token = create_token(owner=user, name="bills", scopes=["write:bills"])
     with (

@@ -8,7 +8,7 @@ from datetime import date
 
 from django.db import connection
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

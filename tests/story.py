@@ -1,6 +1,6 @@
 # mypy: disable-error-code="attr-defined, type-arg, arg-type, return-value, var-annotated"
 # The story hangs what it knows on its rows; the pages it feeds are typed strictly.
-"""A small organisation with six weeks of use, written straight into the tables.
+"""A small organization with six weeks of use, written straight into the tables.
 
 For tests of pages only: it gives every page something true to show (teams of different
 habits, an unmapped namespace, a model without a price, a day without data, a late start)
@@ -17,11 +17,13 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.access.models.organisation import (
-    Billing,
-    Binding,
+from accounting.access.models.billing import Billing
+from accounting.access.models.people import (
     Membership,
     Person,
+)
+from accounting.access.models.teams import (
+    Binding,
     Team,
 )
 from accounting.core.interval import (
@@ -221,7 +223,7 @@ class _Teller:
         self.prices: dict[str, UnitPrice] = {}
 
     def write(self) -> Story:
-        self._organisation()
+        self._organization()
         teams = self._teams()
         self._machines()
         self._workloads(teams)
@@ -242,7 +244,7 @@ class _Teller:
         yesterday = today - timedelta(days=1)
         return datetime.combine(yesterday, time(), tzinfo=ZONE).astimezone(UTC)
 
-    def _organisation(self) -> None:
+    def _organization(self) -> None:
         Billing.objects.create(currency="EUR", timezone=ZONE.key, valid_from=self.since)
         Source.objects.create(
             cluster=self.cluster,

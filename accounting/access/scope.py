@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import QuerySet
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
-    OrganisationRole,
+    OrganizationRole,
     Person,
-    Team,
     TeamRole,
 )
+from accounting.access.models.teams import Team
 from accounting.access.reserved_names import RESERVED_SLUGS
 from accounting.core.read_once import read_once
 
@@ -72,16 +72,16 @@ def scope_with(user: AbstractBaseUser | AnonymousUser, person: Person | None) ->
     """The scope of a user whose person is already loaded; one query."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
-    role = person.role if person else OrganisationRole.NONE
+    role = person.role if person else OrganizationRole.NONE
     memberships = list(
         Membership.objects.filter(user_id=user.pk)
         .exclude(team__slug__in=RESERVED_SLUGS)  # no role in a team opens the platform
         .values_list("team_id", "role")
     )
     leads = frozenset(team for team, kind in memberships if kind == TeamRole.LEAD)
-    if role == OrganisationRole.ADMIN:
+    if role == OrganizationRole.ADMIN:
         return Scope(None, leads, is_admin=True, is_finance=True)
-    if role == OrganisationRole.FINANCE:
+    if role == OrganizationRole.FINANCE:
         return Scope(None, leads, is_finance=True)
     return Scope(frozenset(team for team, _ in memberships), leads)
 

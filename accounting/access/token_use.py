@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from accounting.access.models.organisation import ApiToken
+from accounting.access.models.tokens import ApiToken
 
 NOTED_EVERY = timedelta(minutes=1)  # at most one write a minute for a token in use
 

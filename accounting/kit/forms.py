@@ -6,9 +6,7 @@ from typing import Any
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
 
-from accounting.access.models.organisation import (
-    Team,
-)
+from accounting.access.models.teams import Team
 from accounting.core.billing_calendar import (
     DAY,
 )

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     BindingKind,
     Team,
 )

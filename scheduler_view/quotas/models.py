@@ -4,7 +4,7 @@ import pghistory
 from django.db import models
 from django.db.models import Q
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.quotas.rules.split import SplitRule
 

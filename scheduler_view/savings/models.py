@@ -4,7 +4,7 @@ import pghistory
 from django.conf import settings
 from django.db import models
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import (
     Cluster,
     Node,

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from accounting.access.models.organisation import (
-    Billing,
+from accounting.access.models.billing import Billing
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
     Team,

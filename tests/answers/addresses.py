@@ -14,13 +14,13 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from drf_spectacular.generators import SchemaGenerator
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
-    OrganisationRole,
+    OrganizationRole,
     Person,
-    Team,
     TeamRole,
 )
+from accounting.access.models.teams import Team
 from accounting.kit.reads.dimensions import (
     LEDGER_DIMENSIONS,
     USAGE_DIMENSIONS,
@@ -78,7 +78,7 @@ class Names:
 
 def names_in_database() -> Names:
     """The first of each kind, in the order of their names."""
-    roles = (OrganisationRole.ADMIN, OrganisationRole.FINANCE)
+    roles = (OrganizationRole.ADMIN, OrganizationRole.FINANCE)
     found = [
         Person.objects.filter(role=role).order_by("user__username") for role in roles
     ]

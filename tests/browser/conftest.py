@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def story(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, folder_of_run: Path
 ) -> Iterator[Story]:
-    """Six weeks of an organisation, up to now, in a database of this process."""
+    """Six weeks of an organization, up to now, in a database of this process."""
     del django_db_setup
     now = datetime.now(UTC)
     until = now.replace(minute=now.minute // 5 * 5, second=0, microsecond=0)

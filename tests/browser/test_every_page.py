@@ -11,7 +11,7 @@ from django.urls import resolve
 from playwright.sync_api import Browser
 from pytest_django import DjangoDbBlocker
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.budgets.actions.budgets import (
     SetBudget,
     create_budget,

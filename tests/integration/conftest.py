@@ -56,7 +56,7 @@ def write_once(
 def story(
     story_database: tuple[str, bytes], django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Story]:
-    """Six weeks of an organisation; its data end at 14:35 UTC on 20 November 2026."""
+    """Six weeks of an organization; its data end at 14:35 UTC on 20 November 2026."""
     with django_db_blocker.unblock(), borrowed(*story_database) as story:
         yield story
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.clusters.models import Observation

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from scheduler_view.clusters.models import (
     Observation,
     ObservationRun,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.db.models.functions import Lower, Trim
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reserved_names import (
     RESERVED_SLUGS,
     name_fault,

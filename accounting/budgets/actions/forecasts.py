@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.budgets.models import ForecastRecord
 from accounting.budgets.reads.history import ledger_time
 from accounting.budgets.reads.outlook import (

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.budgets.actions.budgets import SetBudget
 from accounting.kit.resources.forms import form_of
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from django.db.models import QuerySet
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.budgets.models import (
     Budget,

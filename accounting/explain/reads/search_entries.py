@@ -5,7 +5,7 @@ import re
 from django.contrib.auth import get_user_model
 from django.db.models import Q
 
-from accounting.access.models.organisation import TeamRole
+from accounting.access.models.people import TeamRole
 from accounting.access.scope import Scope
 from accounting.core.money import Money
 from accounting.core.money_text import money_text

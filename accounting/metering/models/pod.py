@@ -5,7 +5,7 @@ from typing import Any
 from django.db import models
 from django.db.models import F, Q
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import (
     Cluster,
     Node,

@@ -6,7 +6,7 @@ from decimal import Decimal
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.core.money import Money
 from accounting.kit.audit import act
 from accounting.kit.once import (

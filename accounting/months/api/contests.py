@@ -7,7 +7,7 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.rights import CONTESTS
 from accounting.access.scope import scope_of
 from accounting.kit.api.bodies import checked

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from accounting.access.models.organisation import Binding
+from accounting.access.models.teams import Binding
 from accounting.core.money import Money
 from accounting.kit.forms import REASON
 from accounting.kit.tags.units import money

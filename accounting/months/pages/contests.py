@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.rights import PERIODS
 from accounting.kit.outcomes import Refused
 from accounting.kit.pages.declared import button

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.rights import PERIODS
 from accounting.core.charge_lines import (
     PLATFORM,

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.core.money import Money
 from accounting.kit.forms import (
     REASON,

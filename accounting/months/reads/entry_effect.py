@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.money import (
     Money,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.money import (

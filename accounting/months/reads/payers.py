@@ -6,7 +6,7 @@ Leads read those of their teams, finance all.
 from dataclasses import dataclass
 from typing import Any
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reads.teams import known_teams
 from accounting.access.scope import Scope
 from accounting.core.charge_lines import (

@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.core.charge_lines import PLATFORM
 from accounting.kit import texts
 from accounting.kit.serializers.row import (

@@ -1,6 +1,6 @@
 """What the teams of a month are called when it is closed (money.md M29, M33)."""
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.months.models.period import PeriodRevision
 
 Payers = dict[str, dict[str, str]]

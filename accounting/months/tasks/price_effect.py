@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.core.charge_lines import (
     PLATFORM,
     UNMAPPED,

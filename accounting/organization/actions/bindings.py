@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

@@ -11,13 +11,13 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from accounting.access.models.account import SignInOutcome
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
-    OrganisationRole,
+    OrganizationRole,
     Person,
-    Team,
     TeamRole,
 )
+from accounting.access.models.teams import Team
 from accounting.kit.audit import (
     Actor,
     act,
@@ -36,9 +36,9 @@ from accounting.organization.reads.people import (
 )
 
 ROLES = {
-    "admin": OrganisationRole.ADMIN,
-    "finance": OrganisationRole.FINANCE,
-    "viewer": OrganisationRole.NONE,
+    "admin": OrganizationRole.ADMIN,
+    "finance": OrganizationRole.FINANCE,
+    "viewer": OrganizationRole.NONE,
 }
 
 

@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from accounting.kit.audit import act
 
 FIELDS = ("theme", "density", "timezone")

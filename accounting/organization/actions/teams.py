@@ -2,7 +2,7 @@
 
 from django.core.exceptions import ValidationError
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reserved_names import (
     name_fault,
     other_name,

@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError
 
-from accounting.access.models.organisation import ApiToken
+from accounting.access.models.tokens import ApiToken
 from accounting.kit.audit import act
 from accounting.kit.outcomes import Refused
 

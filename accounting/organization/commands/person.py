@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.urls import reverse
 
-from accounting.access.models.organisation import TeamRole
+from accounting.access.models.people import TeamRole
 from accounting.kit.audit import SYSTEM
 from accounting.kit.commands.output import (
     WRONG_USE,

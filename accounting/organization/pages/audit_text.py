@@ -13,7 +13,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from accounting.organization.pages.audit_words import (
     ACTIONS,

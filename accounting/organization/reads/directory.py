@@ -1,11 +1,13 @@
 """Teams, bindings, prices, clusters and namespaces without a team, as rows."""
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
+    Membership,
+    TeamRole,
+)
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
-    Membership,
     Team,
-    TeamRole,
 )
 from accounting.access.scope import Scope
 from accounting.kit.reads.paging import (

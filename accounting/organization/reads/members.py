@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
     TeamRole,
 )

@@ -9,9 +9,9 @@ from accounting.access.models.account import (
     SignInOutcome,
     SignInRecord,
 )
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
-    OrganisationRole,
+    OrganizationRole,
     Person,
     TeamRole,
 )
@@ -68,7 +68,7 @@ def person_rows(name: str | None = None) -> list[PersonRow]:
     return [
         PersonRow(
             name=user.get_username(),
-            role=role_word(roles.get(user.pk, OrganisationRole.NONE)),
+            role=role_word(roles.get(user.pk, OrganizationRole.NONE)),
             teams=tuple(teams.get(user.pk, ())),
             is_active=user.is_active,
             can_sign_in=user.is_active and user.has_usable_password(),
@@ -80,12 +80,12 @@ def person_rows(name: str | None = None) -> list[PersonRow]:
 
 def role_word(role: str) -> str:
     """The displayed name of a role; without one, viewer."""
-    return "viewer" if role == OrganisationRole.NONE else role
+    return "viewer" if role == OrganizationRole.NONE else role
 
 
 def administrators() -> list[str]:
     """The active accounts with the role admin, by name."""
-    rows = Person.objects.filter(role=OrganisationRole.ADMIN, user__is_active=True)
+    rows = Person.objects.filter(role=OrganizationRole.ADMIN, user__is_active=True)
     return sorted(rows.values_list("user__username", flat=True))
 
 

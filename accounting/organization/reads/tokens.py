@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from accounting.access.models.organisation import ApiToken
+from accounting.access.models.tokens import ApiToken
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     BindingKind,
     Team,
 )

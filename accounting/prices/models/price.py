@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
-from accounting.access.models.organisation import validity
+from accounting.access.models.validity import validity
 
 
 class PriceKind(models.TextChoices):

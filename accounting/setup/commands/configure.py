@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import billing_at
 from accounting.kit.audit import SYSTEM
 from accounting.kit.commands.output import (

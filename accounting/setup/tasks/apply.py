@@ -8,14 +8,18 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from accounting.access.models.organisation import (
-    Billing,
-    Binding,
+from accounting.access.models.billing import Billing
+from accounting.access.models.labels import (
     LabelPurpose,
     LabelSpelling,
+)
+from accounting.access.models.people import (
     Membership,
-    Team,
     TeamRole,
+)
+from accounting.access.models.teams import (
+    Binding,
+    Team,
 )
 from accounting.access.reads.billing_settings import (
     billing_at,

@@ -1,6 +1,6 @@
 """Applies the section `budgets` of a setup file."""
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import billing_day
 from accounting.budgets.actions.budgets import (
     SetAmount,

@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from accounting.access.models.organisation import BindingKind
+from accounting.access.models.teams import BindingKind
 from accounting.access.reserved_names import (
     name_fault,
     other_name,

@@ -11,7 +11,7 @@ from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
 )

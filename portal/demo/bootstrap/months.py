@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import (
     billing_day,
     midnight,

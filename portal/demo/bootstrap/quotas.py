@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from portal.demo.bootstrap.setup import CLUSTER, PEOPLE
 from portal.demo.metrics.labels import DEPARTMENT

@@ -11,13 +11,13 @@ from string import Template
 
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
-    OrganisationRole,
+    OrganizationRole,
     Person,
-    Team,
     TeamRole,
 )
+from accounting.access.models.teams import Team
 from accounting.kit.audit import (
     SYSTEM,
     act,
@@ -53,13 +53,13 @@ class DemoSignIn:
 
 PEOPLE = (
     DemoSignIn(
-        "ana", OrganisationRole.ADMIN, description="administrator: sees and edits all"
+        "ana", OrganizationRole.ADMIN, description="administrator: sees and edits all"
     ),
     DemoSignIn(
-        "finn", OrganisationRole.FINANCE, description="finance: reads every team"
+        "finn", OrganizationRole.FINANCE, description="finance: reads every team"
     ),
-    DemoSignIn("luis", OrganisationRole.NONE, "vision", TeamRole.LEAD, "leads Vision"),
-    DemoSignIn("mia", OrganisationRole.NONE, "search", TeamRole.VIEWER, "views Search"),
+    DemoSignIn("luis", OrganizationRole.NONE, "vision", TeamRole.LEAD, "leads Vision"),
+    DemoSignIn("mia", OrganizationRole.NONE, "search", TeamRole.VIEWER, "views Search"),
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from accounting.months.actions.team_quotas import record_quotas
 from scheduler_view.changes.models import ChangeSet

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.kit.pages.permissions import Visitor
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.change_sets import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.kit.reads.paging import (
     Key,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db.models import Case, Q, When
 
-from accounting.access.models.organisation import OrganisationRole
+from accounting.access.models.people import OrganizationRole
 from accounting.access.scope import Scope
 from scheduler_view.changes.models import (
     ChangeSet,
@@ -47,7 +47,7 @@ def _pending(user: str, at: datetime) -> list[int]:
     is_request = (
         Q(state__in=_UNANSWERED, apply_wanted_at__isnull=True, undoes__isnull=True)
         & Q(author__isnull=False)
-        & ~Q(author__person__role=OrganisationRole.ADMIN)
+        & ~Q(author__person__role=OrganizationRole.ADMIN)
     )
     needs_second = Q(
         state=ChangeState.PLANNED, needs_second=True, plan_expires_at__gt=at

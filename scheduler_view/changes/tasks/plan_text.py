@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import billing_at
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.rules.edit import (

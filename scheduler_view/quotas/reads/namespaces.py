@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.db.models import OuterRef, Q, Subquery
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
 )

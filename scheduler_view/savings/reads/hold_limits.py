@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from django.conf import settings
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.quotas.models import Tier
 from scheduler_view.savings.reads.past_waits import (

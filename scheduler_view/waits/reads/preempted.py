@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.reads.paging import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.kit.reads.paging import (
     ALL_ROWS,
     Key,

@@ -10,11 +10,11 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import connection
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
     Person,
-    Team,
 )
+from accounting.access.models.teams import Team
 from accounting.budgets.actions.budgets import (
     SetBudget,
     create_budget,

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from tests.integration.access.test_links import EVERYONE, crawl
 
 ROLES = {"ana": "admin", "fin": "finance"}

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.organisation import Binding
+from accounting.access.models.teams import Binding
 from tests.integration.access.routes import (
     MISSING,
     NOT_THERE,

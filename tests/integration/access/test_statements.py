@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.explain.reads.explain import FIGURES
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.quotas.models import (

@@ -12,7 +12,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.organisation import TeamRole
+from accounting.access.models.people import TeamRole
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import TEAMS, Story

@@ -16,11 +16,11 @@ from django.db import transaction
 from django.http import HttpResponseBase
 from django.test import Client
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
-    Team,
     TeamRole,
 )
+from accounting.access.models.teams import Team
 from accounting.budgets.models import (
     Budget,
     BudgetUnit,

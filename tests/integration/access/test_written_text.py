@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.organization.actions.tokens import SCOPES
 from tests.integration.api.conftest import CSV, Ask, problem
 from tests.story import TEAMS, Story

@@ -9,10 +9,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.access.models.organisation import (
-    Person,
-    Team,
-)
+from accounting.access.models.people import Person
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.models import (
     ChangeSet,

@@ -12,7 +12,7 @@ import pytest
 import time_machine
 from django.contrib.auth.models import User
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.kit.models.idempotency import IdempotencyKey
 from accounting.months.models.close import CloseOverride
 from accounting.months.models.entry import Entry

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.access.models.organisation import Binding
+from accounting.access.models.teams import Binding
 from accounting.months.models.charge import RunningLine
 from accounting.months.models.contest import Contest
 from accounting.months.models.entry import Entry

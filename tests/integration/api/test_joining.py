@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from accounting.access.scope import Scope
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.reads.drafts import (

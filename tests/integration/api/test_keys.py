@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

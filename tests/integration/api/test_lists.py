@@ -10,7 +10,7 @@ from django.core import signing
 from django.core.management import call_command
 from django.test import Client
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.access.models.organisation import OrganisationRole
+from accounting.access.models.people import OrganizationRole
 from accounting.metering.models.cluster import Cluster
 from accounting.months.models.entry import Entry
 from accounting.months.models.period import PeriodRevision
@@ -98,7 +98,7 @@ def test_every_recipe_runs(live_server: Any, tmp_path: Path, settings: Any) -> N
         "GPU_LEDGER": live_server.url,
         "GPU_LEDGER_TOKEN": token_of("fin"),
         "SECOND_TOKEN": token_of("ana"),
-        "ADMIN_TOKEN": token_of(person("omar", OrganisationRole.ADMIN).username),
+        "ADMIN_TOKEN": token_of(person("omar", OrganizationRole.ADMIN).username),
         "LEAD_TOKEN": token_of(lead_of("vision", "luis").username),
         "no_proxy": "*",
     }

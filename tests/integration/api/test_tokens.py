@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounting.access.models.organisation import ApiToken
+from accounting.access.models.tokens import ApiToken
 from accounting.access.token_use import NOTED_EVERY
 from accounting.organization.actions.tokens import (
     LONGEST,

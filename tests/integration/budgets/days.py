@@ -9,10 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 
 from django.db import connection
 
-from accounting.access.models.organisation import (
-    Billing,
-    Team,
-)
+from accounting.access.models.billing import Billing
+from accounting.access.models.teams import Team
 from accounting.core.interval import WINDOW_MS
 from accounting.metering.models.cluster import (
     Cluster,

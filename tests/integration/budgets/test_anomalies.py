@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from django.utils import timezone
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import (
     EVERYTHING,
     Scope,

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.budgets.actions.budgets import (
     SetBudget,

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.budgets.reads.history import (
     History,
     amounts,

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import time_machine
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.budgets.actions.forecasts import record_forecasts
 from accounting.budgets.models import ForecastRecord
 from accounting.budgets.reads.past_forecasts import past_forecasts

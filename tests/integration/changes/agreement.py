@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from scheduler_view.clusters.rules.live_objects import (
     OWNER,
     OWNER_LABEL,

@@ -1,12 +1,12 @@
-"""An organisation whose teams have namespaces on a real API server (or the demo's)."""
+"""An organization whose teams have namespaces on a real API server (or the demo's)."""
 
 import contextlib
 from collections.abc import Iterator
 
 import pytest
 
-from accounting.access.models.organisation import (
-    Billing,
+from accounting.access.models.billing import Billing
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
     Team,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.kit.audit import act
 from accounting.organization.reads.audit_entries import (
     AuditFilter,

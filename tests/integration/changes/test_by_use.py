@@ -5,7 +5,7 @@ Covers `split: by_use` in the plan, its words with the team's name, and the obje
 
 from pathlib import Path
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

@@ -15,10 +15,8 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
-from accounting.access.models.organisation import (
-    Person,
-    Team,
-)
+from accounting.access.models.people import Person
+from accounting.access.models.teams import Team
 from accounting.kit.audit import act
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.change_sets import (

@@ -6,11 +6,13 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
+    OrganizationRole,
+    Person,
+)
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
-    OrganisationRole,
-    Person,
     Team,
 )
 from accounting.organization.actions.tokens import (
@@ -66,7 +68,7 @@ def test_a_raise_without_a_rule_keeps_the_ratio(parted: Office) -> None:
 
 def test_rest_keeps_it_too(parted: Office) -> None:
     ana = get_user_model().objects.create_user("ana")
-    Person.objects.create(user=ana, role=OrganisationRole.ADMIN)
+    Person.objects.create(user=ana, role=OrganizationRole.ADMIN)
     _, secret = create_token(owner=ana, name="script", scopes=SCOPES)
     client = Client(headers={"Authorization": f"Bearer {secret}"})
     edit: dict[str, Any] = {

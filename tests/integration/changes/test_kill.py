@@ -13,8 +13,8 @@ from typing import Any
 import pghistory.models
 import pytest
 
-from accounting.access.models.organisation import (
-    Billing,
+from accounting.access.models.billing import Billing
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accounting.access.models.organisation import Billing
+from accounting.access.models.billing import Billing
 from scheduler_view.changes.actions.change_sets import (
     ChangeRefused,
     again,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
     Team,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

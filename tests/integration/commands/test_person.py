@@ -8,11 +8,9 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.access.models.account import SignInRecord
-from accounting.access.models.organisation import (
-    ApiToken,
-    Membership,
-    Team,
-)
+from accounting.access.models.people import Membership
+from accounting.access.models.teams import Team
+from accounting.access.models.tokens import ApiToken
 from accounting.access.scope import scope_of
 from accounting.organization.actions.sign_in_attempts import (
     PAUSE,

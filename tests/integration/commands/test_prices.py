@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from accounting.access.models.organisation import Billing
+from accounting.access.models.billing import Billing
 from accounting.metering.models.cluster import (
     Cluster,
     Gpu,

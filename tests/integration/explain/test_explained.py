@@ -16,7 +16,7 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from tests.euros import added, number
 from tests.integration.prices.books import (
     TEN,

@@ -14,7 +14,7 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from accounting.core.rounding import half_even
 from accounting.months.models.period import (
     BillingPeriod,

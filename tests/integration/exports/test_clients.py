@@ -16,7 +16,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from tests.integration.exports.bookings import (
     book,
     random_lines,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.core.interval import HOUR_MS
 from accounting.core.rounding import (

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import (
     EVERYTHING,
     NOTHING,

@@ -19,7 +19,7 @@ from django.db import (
     connection,
 )
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from accounting.organization.actions.tokens import create_token
 from portal.http.unavailable import passing
 from tests.integration.portal.web_server import web_server

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import (
     EVERYTHING,
     Scope,

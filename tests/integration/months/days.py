@@ -8,10 +8,8 @@ from decimal import Decimal
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.access.models.organisation import (
-    Billing,
-    Team,
-)
+from accounting.access.models.billing import Billing
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.pod import (
     Namespace,

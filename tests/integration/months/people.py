@@ -5,16 +5,16 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
-    OrganisationRole,
+    OrganizationRole,
     Person,
-    Team,
     TeamRole,
 )
+from accounting.access.models.teams import Team
 
 
-def person(name: str, role: str = OrganisationRole.FINANCE) -> User:
+def person(name: str, role: str = OrganizationRole.FINANCE) -> User:
     """A person with a role."""
     user, _ = User.objects.get_or_create(username=name)
     Person.objects.get_or_create(user=user, defaults={"role": role})
@@ -33,7 +33,7 @@ def reopening(at: datetime) -> dict[str, Any]:
 
 def lead_of(team: str, name: str) -> User:
     """A person without a role who leads a team."""
-    user = person(name, OrganisationRole.NONE)
+    user = person(name, OrganizationRole.NONE)
     team_id = Team.objects.get(slug=team).pk
     Membership.objects.create(user=user, team_id=team_id, role=TeamRole.LEAD)
     return user

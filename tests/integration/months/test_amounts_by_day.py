@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.budgets.reads.history import (
     LedgerTime,
     ledger_time,

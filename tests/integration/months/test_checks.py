@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
-from accounting.access.models.organisation import OrganisationRole
+from accounting.access.models.people import OrganizationRole
 from accounting.core.interval import to_ms
 from accounting.metering.models.cluster import (
     Cluster,
@@ -253,7 +253,7 @@ def outsiders() -> list[User]:
     gone = person("gone")
     gone.is_active = False
     gone.save()
-    return [person("lead", OrganisationRole.NONE), gone]
+    return [person("lead", OrganizationRole.NONE), gone]
 
 
 def test_others_may_do_none_of_it() -> None:

@@ -10,8 +10,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from accounting.access.models.organisation import (
-    OrganisationRole,
+from accounting.access.models.people import (
+    OrganizationRole,
     Person,
 )
 from accounting.kit.reads.database_clock import database_now
@@ -206,7 +206,7 @@ def test_checks_that_fail_between_request_and_work_refuse_it_in_words() -> None:
 def test_a_person_who_lost_the_right_meanwhile_closes_nothing() -> None:
     anna = person("anna")
     request_close("2026-10", anna)
-    Person.objects.filter(user=anna).update(role=OrganisationRole.NONE)
+    Person.objects.filter(user=anna).update(role=OrganizationRole.NONE)
     close_months()
     found = close_progress("2026-10")
     assert (found.state, found.blocking) == (CloseState.REFUSED, [])
@@ -246,7 +246,7 @@ def test_what_is_too_early_is_refused_at_once() -> None:
 
 
 def test_only_finance_and_administrators_request_it() -> None:
-    viewer = person("vera", OrganisationRole.NONE)
+    viewer = person("vera", OrganizationRole.NONE)
     with pytest.raises(NotAllowed):
         request_close("2026-10", viewer)
     assert not CloseRequest.objects.exists()

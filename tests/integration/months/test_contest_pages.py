@@ -11,7 +11,7 @@ import pytest
 import time_machine
 from django.test import Client
 
-from accounting.access.models.organisation import Binding
+from accounting.access.models.teams import Binding
 from accounting.months.models.contest import Contest
 from accounting.months.models.entry import Entry
 from accounting.months.tasks.running import book_running

@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

@@ -7,10 +7,8 @@ from decimal import Decimal
 import pytest
 from django.db import connections
 
-from accounting.access.models.organisation import (
-    OrganisationRole,
-    Team,
-)
+from accounting.access.models.people import OrganizationRole
+from accounting.access.models.teams import Team
 from accounting.core.money import Money
 from accounting.kit.preview import Preview
 from accounting.months.actions import periods
@@ -125,7 +123,7 @@ def test_entries_of_months_that_the_first_close_leaves_out_block_it(
 
 
 def test_only_finance_adds_entries(team: Team) -> None:
-    lead = person("lead", OrganisationRole.NONE)
+    lead = person("lead", OrganizationRole.NONE)
     with pytest.raises(NotAllowed):
         add_entry("credit", team, NOVEMBER, Decimal(-1), REASON, lead)
 

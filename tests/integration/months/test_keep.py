@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.usage import UsageDay
 from accounting.months.actions.entries import add_entry
 from accounting.months.models.period import PeriodRevision

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.core.billing_calendar import DayRange
 from accounting.metering.models.cluster import Cluster
 from accounting.months.models.period import BillingPeriod

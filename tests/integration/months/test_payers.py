@@ -11,7 +11,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.exports.tasks.files import write_file
 from accounting.exports.tasks.request import ExportRequest

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from accounting.access.models.organisation import Billing
+from accounting.access.models.billing import Billing
 from accounting.access.reads.billing_settings import billing_day
 from accounting.months.tasks.periods import (
     PeriodError,

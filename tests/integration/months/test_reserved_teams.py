@@ -12,12 +12,12 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
-    OrganisationRole,
-    Team,
+    OrganizationRole,
     TeamRole,
 )
+from accounting.access.models.teams import Team
 from accounting.months.tasks.close import close_period
 from accounting.organization.actions.teams import save_team
 from accounting.setup.reads import setup_steps
@@ -32,7 +32,7 @@ SLUGS = ("platform", "Platform", "unmapped", "new")
 NAMES = ("Platform", " unmapped ")
 
 
-def client_of(name: str, role: str = OrganisationRole.NONE) -> Client:
+def client_of(name: str, role: str = OrganizationRole.NONE) -> Client:
     """A browser of a signed-in person."""
     client = Client()
     sessions.give(
@@ -55,7 +55,7 @@ def old_team(days: Days) -> Team:
 @pytest.mark.django_db
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_reserved_slug_is_refused(slug: str, tmp_path: Path) -> None:
-    ana = client_of("ana", OrganisationRole.ADMIN)
+    ana = client_of("ana", OrganizationRole.ADMIN)
     body = json.dumps({"slug": slug, "name": "Core"})
     answer = ana.post("/api/v1/teams", body, content_type="application/json")
     assert answer.status_code == 400, answer.content
@@ -73,7 +73,7 @@ def test_a_reserved_slug_is_refused(slug: str, tmp_path: Path) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_of_another_party_is_refused(name: str, tmp_path: Path) -> None:
-    ana = client_of("ana", OrganisationRole.ADMIN)
+    ana = client_of("ana", OrganizationRole.ADMIN)
     body = json.dumps({"slug": "core", "name": name})
     answer = ana.post("/api/v1/teams", body, content_type="application/json")
     assert answer.status_code == 400
@@ -103,7 +103,7 @@ def test_no_role_in_a_team_opens_the_statement_of_the_platform(
         assert sol.get(address).status_code == 404, address
     listed = sol.get("/api/v1/statements?period=2026-10").json()["rows"]
     assert {row["team"] for row in listed} == {"vision"}
-    finance = client_of("finn", OrganisationRole.FINANCE)
+    finance = client_of("finn", OrganizationRole.FINANCE)
     assert finance.get("/statements/platform/2026-10").status_code == 200
 
 

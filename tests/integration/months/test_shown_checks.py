@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access.models.organisation import OrganisationRole
+from accounting.access.models.people import OrganizationRole
 from accounting.metering.models.usage import UsageDay
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks.checks.of_close import (
@@ -57,7 +57,7 @@ def asked(client: Client, address: str) -> list[str]:
 
 def finance() -> Client:
     client = Client()
-    client.force_login(person("fin", OrganisationRole.FINANCE))
+    client.force_login(person("fin", OrganizationRole.FINANCE))
     return client
 
 

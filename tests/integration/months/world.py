@@ -10,10 +10,8 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.access.models.organisation import (
-    Billing,
-    Team,
-)
+from accounting.access.models.billing import Billing
+from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import (
     billing_day,
     billing_remembered,

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import (
     billing_day,
     midnight,

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.organisation import ApiToken
+from accounting.access.models.tokens import ApiToken
 from accounting.organization.actions.sign_in_attempts import PER_DEVICE
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of

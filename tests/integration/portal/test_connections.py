@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from accounting.organization.actions.tokens import create_token
 from portal.http.patient_worker import REQUEST_S
 from tests.integration.bills.billed import (

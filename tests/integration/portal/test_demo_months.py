@@ -5,12 +5,12 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
     Person,
-    Team,
     TeamRole,
 )
+from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.metering.models.cluster import Cluster
 from accounting.months.models.entry import Entry

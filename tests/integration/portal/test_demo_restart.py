@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

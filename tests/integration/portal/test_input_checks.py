@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, RequestFactory
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from portal.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from portal.wsgi import application
 from tests.page_html import html_of

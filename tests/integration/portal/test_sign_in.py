@@ -21,7 +21,7 @@ from accounting.access.models.account import (
     SignInOutcome,
     SignInRecord,
 )
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from accounting.organization.actions import sign_in_attempts
 from accounting.organization.actions.sign_in_attempts import (
     PAUSE,

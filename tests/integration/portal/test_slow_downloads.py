@@ -15,7 +15,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from accounting.exports.tasks.csv_rows import (
     csv_parts,
     snapshot,

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from django.db import connection
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from accounting.access.models.organisation import Billing
+from accounting.access.models.billing import Billing
 from accounting.access.scope import EVERYTHING
 from accounting.core.interval import (
     Interval,

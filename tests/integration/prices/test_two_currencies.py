@@ -14,7 +14,7 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from accounting.access.reads.teams import TeamRef
 from accounting.core.ledger_line import STATES
 from accounting.core.money import Money

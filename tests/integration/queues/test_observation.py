@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.core.interval import (
     HOUR_MS,

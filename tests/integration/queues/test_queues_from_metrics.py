@@ -12,8 +12,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from accounting.access.models.organisation import (
-    OrganisationRole,
+from accounting.access.models.people import (
+    OrganizationRole,
     Person,
 )
 from accounting.access.scope import EVERYTHING
@@ -99,7 +99,7 @@ def rows(now: datetime) -> dict[str, WaitingUnitRow]:
 def admin() -> Client:
     user = User.objects.create_user("head", "head@example.com")
     Person.objects.update_or_create(
-        user=user, defaults={"role": OrganisationRole.FINANCE}
+        user=user, defaults={"role": OrganizationRole.FINANCE}
     )
     client = Client()
     client.force_login(user)

@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import F
 from django.test import Client
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import (
     GpuPresence,
     Node,

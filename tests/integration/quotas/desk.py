@@ -1,4 +1,4 @@
-"""The story's organisation with quotas on the demo's API server."""
+"""The story's organization with quotas on the demo's API server."""
 
 import copy
 from collections.abc import Callable, Iterator

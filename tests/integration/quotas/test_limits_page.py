@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.models import (

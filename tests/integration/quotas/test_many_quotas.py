@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from scheduler_view.quotas.models import QuotaTarget
 from tests.integration.changes.office import Office
 from tests.integration.conftest import SignIn

@@ -14,11 +14,11 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from accounting.access.models.organisation import (
-    OrganisationRole,
+from accounting.access.models.people import (
+    OrganizationRole,
     Person,
-    Team,
 )
+from accounting.access.models.teams import Team
 from accounting.kit.models.audit import AuditLink
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.tasks.watch import look_once
@@ -265,7 +265,7 @@ def test_above_the_limit_another_admin_approves(desk: Office, sign_in: SignIn) -
     desk.cluster.kubernetes = desk.cluster.kubernetes | {"second_approver_above": 4}
     desk.cluster.save(update_fields=["kubernetes"])
     fin = get_user_model().objects.get(username="fin")
-    Person.objects.filter(user=fin).update(role=OrganisationRole.ADMIN)
+    Person.objects.filter(user=fin).update(role=OrganizationRole.ADMIN)
     ana, other = sign_in("ana"), sign_in("fin")
     change = propose(ana, vision=16)
     desk.work()

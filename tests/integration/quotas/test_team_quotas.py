@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import (
     Cluster,
     Gpu,

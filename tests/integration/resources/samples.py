@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
     TeamRole,
 )

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.db import connection
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import billing_day
 from accounting.core.interval import (
     WINDOW_MS,

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from accounting.access.models.organisation import Binding
+from accounting.access.models.teams import Binding
 from accounting.access.scope import EVERYTHING
 from accounting.core.billing_calendar import DayRange
 from accounting.metering.models.cluster import NodeFact

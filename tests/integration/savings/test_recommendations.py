@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access.models.organisation import (
+from accounting.access.models.people import (
     Membership,
     Person,
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.access.models.organisation import Billing
+from accounting.access.models.billing import Billing
 from tests.integration.metering.support import report
 from tests.integration.prices.books import (
     WINDOW_MS,

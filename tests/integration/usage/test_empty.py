@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.organisation import Person
+from accounting.access.models.people import Person
 from tests.page_html import html_of
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection, transaction
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     Team,
 )

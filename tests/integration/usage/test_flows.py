@@ -8,11 +8,9 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from accounting.access.models.organisation import (
-    ApiToken,
-    Binding,
-    Person,
-)
+from accounting.access.models.people import Person
+from accounting.access.models.teams import Binding
+from accounting.access.models.tokens import ApiToken
 from accounting.kit.tags.units import gpu_hours
 from accounting.metering.models.ledger import DirtyHour
 from accounting.metering.models.pod import (

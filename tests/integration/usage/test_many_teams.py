@@ -15,7 +15,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.budgets.actions.budgets import (
     SetBudget,
     create_budget,

@@ -8,7 +8,7 @@ import time_machine
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.core.billing_calendar import preset_range
 from accounting.kit.reads.selection import Selection

@@ -11,8 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access.models.organisation import (
-    OrganisationRole,
+from accounting.access.models.people import (
+    OrganizationRole,
     Person,
 )
 from accounting.access.reads.billing_settings import billing_day
@@ -519,6 +519,6 @@ def finance() -> User:
     """Somebody who sees every team."""
     user = User.objects.create_user("fin", "fin@example.com")
     Person.objects.update_or_create(
-        user=user, defaults={"role": OrganisationRole.FINANCE}
+        user=user, defaults={"role": OrganizationRole.FINANCE}
     )
     return user

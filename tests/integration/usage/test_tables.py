@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import time_machine
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.core.money import Money
 from tests.euros import added, number
 from tests.integration.conftest import NOW, SignIn

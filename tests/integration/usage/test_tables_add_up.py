@@ -16,7 +16,7 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.kit.reads.selection import Selection
 from accounting.kit.tags import units

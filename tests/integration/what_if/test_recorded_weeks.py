@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from django.core.management.base import OutputWrapper
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.kit.commands.progress import Progress
 from accounting.metering.models.cluster import (
     Cluster,

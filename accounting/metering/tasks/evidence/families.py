@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from django.db import connection
 
-from accounting.access.models.organisation import (
+from accounting.access.models.labels import (
     LabelPurpose,
     LabelSpelling,
 )

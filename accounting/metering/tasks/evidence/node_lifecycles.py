@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from django.db import connection
 
-from accounting.access.models.organisation import (
+from accounting.access.models.labels import (
     LabelPurpose,
     LabelSpelling,
 )

@@ -8,11 +8,13 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access.models.organisation import (
-    Binding,
-    BindingKind,
+from accounting.access.models.labels import (
     LabelPurpose,
     LabelSpelling,
+)
+from accounting.access.models.teams import (
+    Binding,
+    BindingKind,
 )
 from accounting.core.interval import (
     to_instant,

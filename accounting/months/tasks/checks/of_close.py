@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.bills import tasks as bills
 from accounting.core.span_text import hours_in_words
 from accounting.months.models.close import CloseOverride

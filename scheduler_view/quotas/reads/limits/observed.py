@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.reads.teams import known_teams
 from accounting.access.scope import Scope
 from accounting.metering.models.cluster import Cluster

@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.models import (
     ChangeSet,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster

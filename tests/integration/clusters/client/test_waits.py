@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.access.scope import (
     EVERYTHING,
     Scope,

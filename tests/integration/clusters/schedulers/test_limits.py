@@ -14,7 +14,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
     Team,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accounting.access.models.organisation import (
+from accounting.access.models.teams import (
     Binding,
     BindingKind,
     Team,

@@ -15,10 +15,12 @@ from django.db import connection, connections, transaction
 from django.db.utils import ProgrammingError
 from pghistory.models import Context
 
-from accounting.access.models.organisation import (
-    Binding,
+from accounting.access.models.people import (
     Membership,
     Person,
+)
+from accounting.access.models.teams import (
+    Binding,
     Team,
 )
 from accounting.kit.audit import (

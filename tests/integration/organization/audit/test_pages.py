@@ -10,11 +10,11 @@ from django.db import connection
 from django.test import Client
 from structlog.contextvars import bound_contextvars
 
-from accounting.access.models.organisation import (
-    OrganisationRole,
+from accounting.access.models.people import (
+    OrganizationRole,
     Person,
-    Team,
 )
+from accounting.access.models.teams import Team
 from accounting.kit.audit import act
 from accounting.kit.reads.paging import Seek
 from accounting.organization.actions.teams import save_team
@@ -45,7 +45,7 @@ def record(db: None) -> Client:
             )
     connection.check_constraints()  # as a commit does: the chain is made then
     user = get_user_model().objects.create_user("fin")
-    Person.objects.create(user=user, role=OrganisationRole.FINANCE)
+    Person.objects.create(user=user, role=OrganizationRole.FINANCE)
     connection.check_constraints()
     client = Client()
     client.force_login(user)

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.utils import DatabaseError, IntegrityError, ProgrammingError
 
-from accounting.access.models.organisation import Team
+from accounting.access.models.teams import Team
 from accounting.kit.audit import SYSTEM
 from accounting.kit.models.audit import AuditLink
 from accounting.metering.tasks.facts import partitions

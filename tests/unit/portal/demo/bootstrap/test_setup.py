@@ -1,4 +1,4 @@
-"""The demo's set-up file fits the simulated organisation."""
+"""The demo's set-up file fits the simulated organization."""
 
 from fnmatch import fnmatchcase
 
