@@ -6,7 +6,7 @@ periods, parts of an hour, and reports by GPU, node or pod follow rules.md N28.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -62,6 +62,7 @@ class BookedPart:
             for none.
         sums: FROM and WHERE of `charge_family_day` as `l`, with its revision `v`: the lines that
             are not in `rows`; "" for none.
+        is_all: no money of the report is elsewhere.
         parameters: of all.
     """
 
@@ -69,6 +70,7 @@ class BookedPart:
     rows: str = ""
     sums: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
+    is_all: bool = False
 
 
 def months_of(selection: Selection) -> tuple[ClosedMonth, ...]:
@@ -127,8 +129,18 @@ def booked_part(
     by_hour = any(one.stored is StoredIn.HOURS for one in dimensions)
     period = selection.period or Interval.of(FIRST, LAST)
     if not by_hour and is_on_days(period):
-        return BookedPart(_CLOSED_DAY, *lines.whole(_TOUCHED), values)
-    return _by_hour(period, lines, values, by_hour=by_hour)
+        is_all = _have(months, first, after)
+        return BookedPart(_CLOSED_DAY, *lines.whole(_TOUCHED), values, is_all)
+    part = _by_hour(period, lines, values, by_hour=by_hour)
+    return replace(part, is_all=is_on_hours(period) and _have(divided, first, after))
+
+
+def _have(months: Sequence[ClosedMonth], first: date, after: date) -> bool:
+    """Whether some months, in order, have every day of a range."""
+    for one in months:
+        if one.first <= first < one.after:
+            first = one.after
+    return first >= after
 
 
 _TOUCHED, _INSIDE = ("b_first", "b_after"), ("b_inside", "b_beyond")
@@ -150,7 +162,10 @@ def _by_hour(
         AND ({_between("u", *_INSIDE)} OR {_DIVIDED_DAY}))"""
     touched, beyond = values["b_first"], values["b_after"]
     days = (touched + timedelta(n) for n in range((beyond - touched).days))
-    values["b_cut"] = [day for day in days if not first <= day < after]
+    low, high = values["b_low_day"], values["b_high_day"]
+    values["b_cut"] = [
+        day for day in days if low <= day <= high and not first <= day < after
+    ]
     whole, sums = lines.whole(_INSIDE)
     rows = f"{lines.within()} UNION ALL {whole}" if whole else lines.within()
     return BookedPart(condition, rows, sums, values)
@@ -178,13 +193,15 @@ class _Lines:
 
     def within(self) -> str:
         """The parts of lines that are in a range, of the days that it cuts."""
-        # A sum for each line: its hours are looked up, not searched.
-        inside = f"""CROSS JOIN LATERAL (
-            SELECT min(p.hour_start) AS hour_start, sum(p.part) AS part
-            FROM line_hours h CROSS JOIN unnest(h.hours, h.parts) AS p(hour_start, part)
-            WHERE h.revision_id = l.revision_id AND h.line_id = l.line_id
-              AND {_hours_of("l", "p")}) p"""
-        where = "p.hour_start IS NOT NULL AND l.billing_on = ANY(%(b_cut)s)"
+        # The hours of a line are in order: those in a range are one part of the array.
+        first = "width_bucket(e.first, h.hours) + 1"
+        last = "width_bucket(e.last, h.hours)"
+        part = f"SELECT sum(n) FROM (SELECT unnest(h.parts[{first}:{last}]) AS n) parts"
+        inside = f"""JOIN line_hours h ON h.revision_id = l.revision_id AND h.line_id = l.line_id
+            CROSS JOIN LATERAL (SELECT {_CUT}) e
+            CROSS JOIN LATERAL (SELECT h.hours[{first}] AS hour_start, ({part}) AS part
+                                OFFSET 0) p"""
+        where = "p.part IS NOT NULL AND l.billing_on = ANY(%(b_cut)s)"
         return self._all(_OF_HOUR, inside, where, "b_divided_revisions")
 
     def hours(self) -> str:
@@ -221,6 +238,15 @@ _OF_LINE = """NULL::timestamptz AS hour_start, l.charge AS charge_part,
     CASE WHEN l.charge IS NULL THEN l.ms ELSE 0 END AS unpriced_part"""
 _OF_HOUR = """p.hour_start, CASE WHEN l.charge IS NOT NULL THEN p.part END AS charge_part,
     CASE WHEN l.charge IS NULL THEN p.part ELSE 0 END AS unpriced_part"""
+
+
+# The last instant before the range, and its last one; of a day that it does not cut, any.
+_CUT = (
+    "CASE l.billing_on WHEN %(b_low_day)s::date THEN %(b_low_hour)s::timestamptz - interval '1 us'"
+    " ELSE '-infinity' END AS first,"
+    " CASE l.billing_on WHEN %(b_high_day)s::date THEN %(b_high_hour)s::timestamptz"
+    " - interval '1 us' ELSE 'infinity' END AS last"
+)
 
 
 def _between(alias: str, first: str, after: str) -> str:

@@ -37,6 +37,8 @@ def money_of(
     columns: MoneyColumns,
     booked: BookedPart,
     where: str = "true",
+    *,
+    only_money: bool = False,
 ) -> str:
     """The FROM of a report with money: its rows `u`, summed by key, rates and currency.
 
@@ -51,6 +53,7 @@ def money_of(
         columns: what is summed.
         booked: from `booked_part`; its parameters are those of `chosen` from now on.
         where: a further condition on time.
+        only_money: time of closed days is left out, because other rows have its money.
     """
     keys = named(by)
     rates, summed, states = columns.rates, columns.summed, columns.states
@@ -63,13 +66,26 @@ def money_of(
         more = ("false AS is_booked", *nothing)
         return f"FROM ({chosen.by_rate(keys, rates, summed, where, more)}) u"
     chosen.parameters.update(booked.parameters)
-    time = chosen.by_rate(keys, rates, summed, where, nothing, booked.condition)
-    parts = [time]
+    money = (
+        name for state in states for name in (f"{state}_lines", f"{state}_unpriced")
+    )
+    names = (
+        *(key.name for key in keys_of(by)),
+        *(*rates, "currency", *summed, "is_booked"),
+        *(*(f"{state}_booked" for state in states), "rest_booked", *money),
+    )
+    parts = []
+    if only_money:
+        where = f"{where} AND NOT b.is_booked"
+    if not (only_money and booked.is_all and (booked.rows or booked.sums)):
+        parts.append(
+            chosen.by_rate(keys, rates, summed, where, nothing, booked.condition)
+        )
     if booked.rows:
         parts.append(_summed_lines(by, columns, booked.rows))
     if booked.sums:
         parts.append(_stored_sums(by, columns, booked.sums))
-    return f"FROM ({' UNION ALL '.join(parts)}) u"
+    return f"FROM ({' UNION ALL '.join(parts)}) u({', '.join(names)})"
 
 
 def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:

@@ -69,3 +69,14 @@ def test_statements_of_cut_days_are_short(
         ASKED[name](amounts)
     lines = [len(query["sql"].strip().splitlines()) for query in asked]
     assert 10 < max(lines) <= LINES
+
+
+def test_changes_of_closed_days_read_lines_only(books: Books) -> None:
+    """Their money is booked: days and hours of usage have nothing to add, and are not read."""
+    use(books)
+    close_period(OCTOBER)
+    with CaptureQueriesContext(connection) as asked:
+        assert moved_most(chosen(Amounts.BOOKED), BEFORE, 10, 2)
+    [sums] = [query["sql"] for query in asked if "charge_family_day" in query["sql"]]
+    assert "line_hours" in sums
+    assert "usage_" not in sums
