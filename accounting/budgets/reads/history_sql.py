@@ -35,6 +35,9 @@ _USED = f"""
         AND c.closed_at IS NOT NULL AND c.reopened_at IS NULL
 """
 _OF_TEAMS = "%(teams)s::bigint[] IS NULL OR team_id = ANY(%(teams)s)"
+# Lines have slugs, and their indexes, too: the lines of others are not read. 0 is any other slug.
+_LINES_OF_TEAMS = """(%(teams)s::bigint[] IS NULL OR 0 = ANY(%(teams)s)
+    OR l.team = ANY(ARRAY(SELECT slug FROM accounting_team WHERE id = ANY(%(teams)s))))"""
 
 
 def _of_lines(table: str, kinds: str, *, is_closed: bool) -> str:
@@ -48,6 +51,7 @@ def _of_lines(table: str, kinds: str, *, is_closed: bool) -> str:
         LEFT JOIN accounting_team t ON t.slug = l.team
         WHERE l.kind IN ({kinds}) AND l.corrects = '' AND l.team <> 'platform'
           AND l.billing_on >= %(first)s AND l.billing_on < %(after)s
+          AND {_LINES_OF_TEAMS}
         GROUP BY t.id, l.billing_on"""
 
 
@@ -76,7 +80,7 @@ def _corrections(table: str, *, is_closed: bool) -> str:
         JOIN accounting_periodrevision r ON r.id = l.revision_id AND r.reopened_at IS NULL
             AND (r.closed_at IS NOT NULL) = {is_closed}
         LEFT JOIN accounting_team t ON t.slug = l.team
-        WHERE l.corrects <> '' AND l.team <> 'platform'"""
+        WHERE l.corrects <> '' AND l.team <> 'platform' AND {_LINES_OF_TEAMS}"""
 
 
 EXTRAS = f"""

@@ -1,16 +1,19 @@
 """A report reads the booked lines of its days, and no others, however many months are closed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from accounting.access.models.team import Team
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounting.access.scope import Scope
+from accounting.budgets.reads.history import LedgerTime, history
+from accounting.core.billing_calendar import DayRange
 from accounting.core.interval import Interval
 from accounting.core.money import Money
 from accounting.explain.reads.closed_days import closed_days
@@ -23,6 +26,7 @@ from tests.integration.exports.bookings import (
     book,
     random_lines,
 )
+from tests.plans import rows_read, steps
 
 pytestmark = pytest.mark.django_db
 LINES = 3_000
@@ -41,28 +45,15 @@ def closed() -> PeriodRevision:
     return found
 
 
-def plans(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield node
-    for part in node.get("Plans", ()):
-        yield from plans(part)
-
-
 def scans(read: Callable[[], object]) -> list[dict[str, Any]]:
     """The steps of the plans of `read` that look into closed lines, or into an index of them."""
     with CaptureQueriesContext(connection) as asked:
         read()
-    steps = []
-    for query in asked:
-        if "charge_line" in query["sql"]:
-            with connection.cursor() as cursor:
-                # A few pages are read as a whole, unless they are bloated: a matter of the machine.
-                cursor.execute("SET LOCAL enable_seqscan = off")
-                cursor.cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query['sql']}")
-                [plan] = cursor.fetchone()[0]
-            steps += list(plans(plan["Plan"]))
+    texts = [query["sql"] for query in asked if "charge_line" in query["sql"]]
     return [
         step
-        for step in steps
+        for text in texts
+        for step in steps(text)
         if step.get("Relation Name") == "charge_line"
         or step.get("Index Name", "").startswith("charge_")
     ]
@@ -91,3 +82,14 @@ def test_corrections_are_found_without_the_lines_of_time(
     assert ChargeLine.objects.exclude(corrects="").count() > LINES / 10
     found = scans(later)
     assert sum(one.get("Rows Removed by Filter", 0) for one in found) < LINES / 10
+
+
+def test_a_budget_reads_the_lines_of_its_team(closed: PeriodRevision) -> None:
+    team = Team.objects.create(slug="team-7", name="Seven")
+    days = DayRange(date(2026, 10, 1), date(2026, 11, 1))
+    time = LedgerTime(days.first, days.after, MONTH.end, "EUR")
+    found = scans(lambda: history(days, time, [team.pk], frozenset()))
+    own = ChargeLine.objects.filter(team="team-7").count()
+    assert own == 1
+    assert found
+    assert max(rows_read(one) for one in found) <= own

@@ -13,6 +13,7 @@ from typing import Any
 
 from accounting.access.reads.billing_settings import midnight
 from accounting.core.interval import Interval
+from accounting.core.unmapped import UNMAPPED
 from accounting.kit.reads.dimensions import (
     BY_NAME,
     Dimension,
@@ -175,9 +176,7 @@ def _chosen(
     chosen = _base(selection, wanted, column)
     if BY_NAME["family"] in wanted and not chosen.has_families:
         chosen.body = with_family(chosen.body)
-    chosen.joins, chosen.filter_joins = map(
-        joins_of, (wanted, named(selection.filters))
-    )
+    chosen.joins = joins_of(wanted)
     _restrict(chosen, selection)
     return chosen
 
@@ -295,10 +294,19 @@ def _facts(
     )
 
 
+_OF_TEAMS = "u.team_id = ANY(ARRAY(SELECT id FROM accounting_team WHERE slug = ANY(%(f_team)s)))"
+
+
 def _restrict(chosen: Relation, selection: Selection) -> None:
+    by_name = []
     for name, values in selection.filters.items():
-        chosen.where.append(f"{BY_NAME[name].sql} = ANY(%(f_{name})s)")
         chosen.parameters[f"f_{name}"] = list(values)
+        if name == "team" and UNMAPPED not in values:  # indexes have ids
+            chosen.where.append(_OF_TEAMS)
+            continue
+        by_name.append(BY_NAME[name])
+        chosen.where.append(f"{BY_NAME[name].sql} = ANY(%(f_{name})s)")
+    chosen.filter_joins = joins_of(by_name)
     if selection.scope.team_ids is not None:
         chosen.where.append("u.team_id = ANY(%(scope)s) AND u.team_id <> 0")
         chosen.parameters["scope"] = sorted(selection.scope.team_ids)
