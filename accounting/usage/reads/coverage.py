@@ -16,18 +16,19 @@ from accounting.core.read_once import read_once
 
 # The window in which a cluster's live data began has a rest of what files have, and a part of
 # what its scrapes expect.
-_IS_WHOLE = """NOT EXISTS (
-    SELECT FROM accounting_kubejob j
-    WHERE j.cluster_id = w.cluster_id
-      AND to_timestamp(j.first_live_ms / 1000.0) >= w.window_start
-      AND to_timestamp(j.first_live_ms / 1000.0) < w.window_start + interval '5 minutes')"""
-_QUERY = f"""
+_QUERY = """
     SELECT (w.window_start AT TIME ZONE %(zone)s)::date AS day,
            count(DISTINCT w.window_start) FILTER (WHERE w.rows > 0),
-           coalesce(sum(w.samples_expected) FILTER (WHERE {_IS_WHOLE}), 0),
-           coalesce(sum(w.samples_seen) FILTER (WHERE {_IS_WHOLE}), 0),
+           coalesce(sum(w.samples_expected) FILTER (WHERE w.is_whole), 0),
+           coalesce(sum(w.samples_seen) FILTER (WHERE w.is_whole), 0),
            count(*) FILTER (WHERE w.state IN ('pending', 'claimed', 'failed'))
-    FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
+    FROM (
+        SELECT w.*, (w.cluster_id, w.window_start) NOT IN (
+            SELECT j.cluster_id,
+                   date_bin('5 minutes', to_timestamp(j.first_live_ms / 1000.0), 'epoch')
+            FROM accounting_kubejob j WHERE j.first_live_ms IS NOT NULL) AS is_whole
+        FROM accounting_ingestwindow w
+    ) w JOIN accounting_cluster c ON c.id = w.cluster_id
     WHERE w.shard = 0 AND w.window_start >= %(start)s AND w.window_start < %(end)s
       AND (%(cluster)s = '' OR c.name = %(cluster)s)
     GROUP BY day

@@ -1,19 +1,21 @@
 """Spend and use over a period: rows for charts."""
 
-from dataclasses import replace
+from collections.abc import Iterator
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from django.db import connection
+
+from accounting.core.efficiency import StateTimes
 from accounting.core.interval import (
     Interval,
     to_instant,
 )
-from accounting.kit.reads.selection import (
-    Amounts,
-    Selection,
-)
-from accounting.usage.reads.booked import months_of
+from accounting.core.ledger_line import HELD_STATES
+from accounting.kit.reads.selection import Selection
+from accounting.metering.sql.states_sql import sums
 from accounting.usage.reads.coverage import hours_with_data
+from accounting.usage.reads.relation.relation import relation
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.hour_of_week import (
     WeekHour,
@@ -50,18 +52,37 @@ def use_by_step(selection: Selection, step: str) -> dict[str, UsageRow]:
 def week_hours(
     selection: Selection, zone: ZoneInfo, elapsed: Interval
 ) -> list[WeekHour]:
-    """Held time by hour of the local week; two queries over hours.
+    """Held time by hour of the local week; two queries, one if time was held in every such hour.
 
     `elapsed` is the part of the selection's period that can have data.
     """
     cluster = next(iter(selection.filters.get("cluster", ())), "")
-    if months_of(selection):  # only time is needed, and booked hours take long
-        selection = replace(selection, amounts=Amounts.MEASURED)
-    rows = usage_rows(selection, ("hour",))
-    hours = ((datetime.fromisoformat(row.key["hour"]), row) for row in rows)
     return fold_week(
-        hours,
+        _folded(selection, zone),
         zone,
-        begun=[hour.start for hour in elapsed.hours()],
-        read=[to_instant(ms) for ms in hours_with_data(elapsed, cluster)],
+        begun=(hour.start for hour in elapsed.hours()),
+        read=_read(elapsed, cluster),
     )
+
+
+def _folded(
+    selection: Selection, zone: ZoneInfo
+) -> Iterator[tuple[datetime, StateTimes]]:
+    """The first of the hours that are one hour of the local week, with the held time of all."""
+    chosen = relation(selection, ("hour",))
+    query = f"""
+        SELECT min(u.hour_start), {sums("u", HELD_STATES)} {chosen.tables}
+        CROSS JOIN LATERAL (SELECT u.hour_start AT TIME ZONE %(zone)s AS local) l
+        WHERE {chosen.condition} AND {chosen.is_held}
+        GROUP BY extract(isodow FROM l.local), extract(hour FROM l.local)
+    """  # built from this project's own constants
+    with connection.cursor() as cursor:
+        cursor.execute(query, chosen.parameters | {"zone": zone.key})
+        for start, *times in cursor.fetchall():
+            yield start, StateTimes(*times)
+
+
+def _read(elapsed: Interval, cluster: str) -> Iterator[datetime]:
+    """Hours with data; asked only if one is needed."""
+    for ms in hours_with_data(elapsed, cluster):
+        yield to_instant(ms)

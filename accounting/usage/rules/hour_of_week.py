@@ -48,7 +48,7 @@ def fold_week(
         hours: (start of a UTC hour, held time in it), in any order.
         zone: of the reader; an hour belongs to the hour of the week in which it starts.
         begun: the start of every UTC hour of the period, up to the newest data.
-        read: the start of the hours that have data.
+        read: the start of the hours that have data. As `begun`, read only as far as needed.
 
     Returns:
         All 168 hours, Monday 00:00 first.
@@ -57,8 +57,8 @@ def fold_week(
     for start, times in hours:
         key = _place(start, zone)
         sums[key] = sum_times([sums.get(key, NO_TIME), times])
-    in_range = _places(begun, zone) | set(sums)
-    known = _places(read, zone) | set(sums)
+    in_range = _places(begun, zone, sums)
+    known = _places(read, zone, sums)
     return [
         WeekHour(*key, sums.get(key, NO_TIME), key in in_range, key in known)
         for key in product(range(DAYS_OF_WEEK), range(HOURS_OF_DAY))
@@ -70,5 +70,15 @@ def _place(start: datetime, zone: ZoneInfo) -> tuple[int, int]:
     return local.weekday(), local.hour
 
 
-def _places(starts: Iterable[datetime], zone: ZoneInfo) -> set[tuple[int, int]]:
-    return {_place(start, zone) for start in starts}
+def _places(
+    starts: Iterable[datetime], zone: ZoneInfo, some: Iterable[tuple[int, int]]
+) -> set[tuple[int, int]]:
+    """Some places of the week and those of starts, which are not read once all are found."""
+    found = set(some)
+    pending = iter(starts)
+    while len(found) < DAYS_OF_WEEK * HOURS_OF_DAY:
+        start = next(pending, None)
+        if start is None:
+            break
+        found.add(_place(start, zone))
+    return found
