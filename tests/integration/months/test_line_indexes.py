@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from accounting.access.models.team import Team
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.budgets.reads.history import LedgerTime, history
 from accounting.core.billing_calendar import DayRange
