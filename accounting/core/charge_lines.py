@@ -54,6 +54,7 @@ KIND_TITLES = {
 
 UNMAPPED = "unmapped"
 PLATFORM = "platform"
+NAMES = {PLATFORM: "Platform", UNMAPPED: "Unmapped"}  # where a line is of no team
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from accounting.kit.api.schema import (
     PERIOD,
     REPORT,
     lists,
+    parameter_of,
 )
 from accounting.kit.reads.selection import (
     SelectionError,
@@ -49,6 +50,7 @@ from accounting.kit.reads.selection import (
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.reads.data_health.issues import (
     OPEN,
+    STATES,
     issue_rows,
 )
 from accounting.metering.serializers.data_health import IssueSerializer
@@ -69,6 +71,7 @@ from accounting.usage.reads.holds import (
     hold_rows,
 )
 from accounting.usage.reads.intensity import (
+    ONLY,
     only_pointless,
     with_intensity,
 )
@@ -88,7 +91,7 @@ class UsageView(RowsView):
     subject = "usage"
     parameters = ("by", "as", "only", "columns", *REPORT)
 
-    @lists(UsageRowSerializer, parameters)
+    @lists(UsageRowSerializer, parameters, values={"only": ONLY})
     def get(self, request: Request) -> HttpResponseBase:
         """List usage, as `report usage` does."""
         selection, by = self.selection(request), self.by(request, "team")
@@ -188,7 +191,7 @@ class GpuStepsView(RowsView):
     right = ONE_GPU
     parameters = (*PERIOD, "cluster", "gpu", "step")
 
-    @lists(serializer_of(GpuStep), parameters)
+    @lists(serializer_of(GpuStep), parameters, values={"step": tuple(STEPS)})
     def get(self, request: Request) -> Response:
         """List steps of one GPU, as long as five-minute data is kept. For finance and
         administrators."""
@@ -198,6 +201,9 @@ class GpuStepsView(RowsView):
         return self.listed(request, rows, serializer_of(GpuStep))
 
 
+_STATE = parameter_of("state", STATES, "Default: open.")
+
+
 class IssuesView(RowsView):
     """Data issues; open issues unless `state` is set."""
 
@@ -205,7 +211,7 @@ class IssuesView(RowsView):
     right = DATA_ISSUES
     parameters = (*PERIOD, "cluster", "state")
 
-    @lists(IssueSerializer, parameters)
+    @lists(IssueSerializer, (*parameters[:-1], _STATE))
     def get(self, request: Request) -> Response:
         """List data issues, as `report issues` does. For finance and administrators."""
         found = issue_rows(

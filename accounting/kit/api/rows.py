@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounting.access.reads.teams import visible_teams
 from accounting.access.rights import (
     SIGNED_IN,
     Right,
@@ -23,7 +24,6 @@ from accounting.access.scope import (
     Scope,
     scope_of,
 )
-from accounting.fleet.reads.clusters import cluster_rows
 from accounting.kit.api.schema import MANY
 from accounting.kit.api.tokens import BearerAuthentication
 from accounting.kit.pages.permissions import shared_reads
@@ -32,6 +32,7 @@ from accounting.kit.reads.file_names import (
     file_name,
     period_part,
 )
+from accounting.kit.reads.known_names import KNOWN_NAMES
 from accounting.kit.reads.paging import (
     ALL_ROWS,
     Key,
@@ -53,7 +54,6 @@ from accounting.kit.serializers.csv_text import (
     csv_stream,
 )
 from accounting.kit.serializers.row import RowSerializer
-from accounting.organization.reads.directory import team_rows
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -323,14 +323,15 @@ class RowsView(ApiView):
 
 
 def _check_names(scope: Scope, filters: Mapping[str, Sequence[str]]) -> None:
-    """Reject clusters that do not exist, and teams that do not exist or are not readable."""
-    if filters.get("cluster"):
-        known = [row.name for row in cluster_rows(scope)]
-        for name in filters["cluster"]:
-            check_word("cluster", name, known)
+    """Reject names that do not exist, and teams that do not exist or are not readable."""
+    for word, names in KNOWN_NAMES.items():
+        if filters.get(word):
+            known = list(names()) if scope.sees_any else []
+            for name in filters[word]:
+                check_word(word, name, known)
     slugs = set(filters.get("team", ()))
     if slugs:
-        seen = {row.slug for row in team_rows(scope)}
+        seen = set(visible_teams(scope))
         if not slugs <= seen | ({"unmapped"} if scope.sees_all else set()):
             raise Http404  # the same error for both
 

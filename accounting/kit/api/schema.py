@@ -15,7 +15,6 @@ from drf_spectacular.utils import (
 from rest_framework import serializers as rest
 from rest_framework.serializers import Serializer
 
-from accounting.fleet.reads.steps import STEPS
 from accounting.kit.api.tokens import BearerAuthentication
 from accounting.kit.once import LONGEST_KEY
 from accounting.kit.problems import MEDIA_TYPE
@@ -29,8 +28,6 @@ from accounting.kit.reads.paging import (
 )
 from accounting.kit.reads.selection import Amounts
 from accounting.kit.serializers.problem import ProblemSerializer
-from accounting.metering.reads.data_health.issues import STATES
-from accounting.usage.reads.intensity import ONLY
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -55,7 +52,7 @@ _TEXTS = {
     "columns": "columns of a CSV file after its dimensions, separated by commas; default: all",
     "only": "`pointless`: only rows that were busy without tensor or memory activity",
     "minimum": "smallest difference of an anomaly, in the billing currency",
-    "state": "state of the issues; default: open",
+    "state": "only rows in this state",
     "period": "a month, like 2026-10; default: the latest that was booked, or all bills",
     "revision": "a revision of the month; default: the one that was not reopened",
     "department": "only teams of this department today; can be repeated",
@@ -72,9 +69,6 @@ _AMOUNTS = {
 }
 _ENUMS = {
     **{name: one.values for name, one in BY_NAME.items() if one.values},
-    "only": ONLY,
-    "state": STATES,
-    "step": tuple(STEPS),
     "format": ("json", "csv"),
     "as": tuple(Amounts),
 }
@@ -185,16 +179,16 @@ def lists(
         headers: of the request or the answer.
         answers: besides the rows and the refusals of every list.
         operation_id: where the list has two addresses.
-        values: of parameters that have fewer values here than elsewhere.
+        values: of parameters whose values are the list's own, or fewer than elsewhere.
     """
-    fewer = values or {}
+    own = values or {}
     return extend_schema(
         operation_id=operation_id,
         parameters=[
             *(
                 one
                 if isinstance(one, OpenApiParameter)
-                else parameter_of(one, fewer.get(one, ()))
+                else parameter_of(one, own.get(one, ()))
                 for one in (*parameters, "limit", "cursor", "format")
             ),
             *headers,

@@ -13,18 +13,11 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from accounting.bills.rules.words import TITLES as BILL_TITLES
+from accounting.core.charge_lines import NAMES
 from accounting.kit.tags.units import (
     NO_DATA,
     NO_PRICE,
-    day,
-    days,
-    gpu_hours,
-    short_day,
 )
-from accounting.months.reads.payers import NAMES
-from accounting.months.rules.methods import method_title
-from accounting.usage.rules.rows import UsageRow
 
 register = template.Library()
 
@@ -84,40 +77,6 @@ def figure(
     )
 
 
-@register.simple_tag(takes_context=True)
-def before_label(context: Mapping[str, Any]) -> str:
-    """The compared range: `1-22 Oct 2026 to 10:00` while it is running."""
-    state = context["state"]
-    text = days(state.before)
-    if not state.is_before_cut:
-        return text
-    end = state.before_period.end.astimezone(state.zone)
-    on = "" if end.date() == state.before.last else f"{short_day(end.date())} "
-    return f"{text} to {on}{end:%H:%M}"
-
-
-@register.simple_tag(takes_context=True)
-def not_compared(context: Mapping[str, Any]) -> str:
-    """Why a range is not compared with the one before, as a sentence without its full stop."""
-    state, reason = context["state"], context["breakdown"].refusal
-    first = state.data_days[0]
-    if first and state.before.last < first:
-        return f"No data before {day(first)}"
-    if first and state.before.first < first:
-        reason = f"no data before {day(first)}"
-    return f"Not compared with {days(state.before)}: {reason}"
-
-
-@register.simple_tag
-def unpriced(row: UsageRow) -> SafeString:
-    """Next to a row's money: the part of its time without a price."""
-    if not 0 < row.unpriced_ms < row.allocated_ms:
-        return mark_safe("")  # all of it is priced, or the money is "No price"
-    return format_html(
-        '<span class="cell-sub">without {} GPU-h</span>', gpu_hours(row.unpriced_ms)
-    )
-
-
 @register.simple_tag
 def figure_json(value: Mapping[str, Any], name: str) -> SafeString:
     """A figure as JSON for the loader; escaped so that no text can end the script."""
@@ -155,12 +114,6 @@ def entry(table: Mapping[str, Any], key: str) -> Any:
 
 
 @register.filter
-def method_name(name: str) -> str:
-    """What a method is called: `By allocation` for `alloc-v1`."""
-    return method_title(name)
-
-
-@register.filter
 def revision_title(text: str) -> str:
     """A text with `October 2026, revision 1` in place of `2026-10-r1`, and months in words."""
     return _REVISION.sub(_titled, text)
@@ -169,9 +122,3 @@ def revision_title(text: str) -> str:
 def _titled(found: re.Match[str]) -> str:
     first = date.fromisoformat(f"{found[1]}-01")
     return f"{first:%B %Y}, revision {found[2]}" if found[2] else f"{first:%B %Y}"
-
-
-@register.filter
-def bill_word(word: str) -> str:
-    """The heading of rows of a bill, by the word that the API and files have."""
-    return BILL_TITLES.get(word, word.replace("_", " ").capitalize())

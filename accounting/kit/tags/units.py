@@ -32,9 +32,6 @@ from accounting.core.money_text import (
     currency_sign,
     number_text,
 )
-from accounting.metering.rules.intensity.summary import Intensity
-from accounting.usage.rules.comparison import Comparison
-from accounting.usage.rules.rows import UsageRow
 
 register = template.Library()
 
@@ -105,7 +102,7 @@ class Charged(Protocol):
     def currencies(self) -> tuple[str, ...]: ...
 
 
-def _of_row(row: Charged, amount: str) -> str:
+def of_row(row: Charged, amount: str) -> str:
     """An amount of a row; the number of its currencies if it has no sum."""
     return currency_count(row.currencies) if row.currencies else amount
 
@@ -113,25 +110,7 @@ def _of_row(row: Charged, amount: str) -> str:
 @register.filter
 def charge(row: Charged, currency: str) -> str:
     """The charge of a row as `money`; `2 currencies` if it is in several."""
-    return _of_row(row, money(row.charge, currency))
-
-
-@register.filter
-def idle_charge(row: UsageRow, currency: str) -> str:
-    """The idle cost of a row as `money`; `2 currencies` if it is in several."""
-    return _of_row(row, money(row.idle_charge, currency))
-
-
-@register.filter
-def charge_round(row: UsageRow, currency: str) -> str:
-    """The charge of a row as `money_round`."""
-    return _of_row(row, money_round(row.charge, currency))
-
-
-@register.filter
-def idle_charge_round(row: UsageRow, currency: str) -> str:
-    """The idle cost of a row as `money_round`."""
-    return _of_row(row, money_round(row.idle_charge, currency))
+    return of_row(row, money(row.charge, currency))
 
 
 @register.filter
@@ -181,17 +160,6 @@ def gibibytes(amount: float | None) -> str:
 
 
 @register.filter
-def energy(hard: Intensity) -> str:
-    """`12.4 kWh`; a lower bound is marked."""
-    joules = hard.energy_joules
-    if joules is None:
-        return NO_DATA
-    kwh = joules / 3_600_000
-    text = number_text(kwh, 2 if kwh < 10 else 1 if kwh < 1000 else 0)
-    return f"{'≥ ' if hard.is_lower_bound else ''}{text} kWh"
-
-
-@register.filter
 def average(gpus: float | None) -> str:
     """Average GPUs with one decimal: `184.0`."""
     if gpus is None:
@@ -228,45 +196,6 @@ def grouped(text: str) -> str:
         return text
     sign, whole, rest = found.groups()
     return f"{_plain(sign)}{int(whole):,}{rest}"
-
-
-@register.filter
-def moved(change: Comparison | None) -> str:
-    """`▲ 12.4%`, or a text if there is too little data. The base is shown next to it."""
-    if change is None:
-        return ""
-    if change.difference == 0:
-        return "No change"
-    mark = "▲" if change.difference > 0 else "▼"
-    if change.ratio is None:
-        return f"{mark} from almost nothing"
-    if abs(change.ratio) >= 10:
-        return f"{mark} {abs(change.after / change.before):,.0f} times as much"
-    if abs(change.ratio) < 0.0005:
-        return f"{mark} <0.1%"
-    return f"{mark} {abs(change.ratio) * 100:.1f}%"
-
-
-@register.filter
-def moved_points(change: Comparison | None) -> str:
-    """The change of a share: `▲ 3.1 pts`."""
-    if change is None:
-        return ""
-    points = float(change.difference) * 100
-    if abs(points) < 0.05:
-        return "No change"
-    return f"{'▲' if points > 0 else '▼'} {abs(points):.1f} pts"
-
-
-@register.filter
-def moved_money(change: Comparison | None, currency: str) -> str:
-    """`▲ €21,480.00`: the difference itself."""
-    if change is None:
-        return ""
-    if change.difference == 0:
-        return "No change"
-    mark = "▲" if change.difference > 0 else "▼"
-    return f"{mark} {money(abs(change.difference), currency)}"
 
 
 @register.filter

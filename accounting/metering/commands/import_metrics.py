@@ -9,10 +9,7 @@ from django.core.management.base import BaseCommand
 
 from accounting.access.scope import EVERYTHING
 from accounting.kit.audit import SYSTEM
-from accounting.kit.commands.arguments import (
-    WrongUse,
-    interval_of,
-)
+from accounting.kit.commands.arguments import WrongUse
 from accounting.kit.commands.output import (
     FINDING,
     HIDDEN,
@@ -22,6 +19,9 @@ from accounting.kit.commands.output import (
 from accounting.kit.commands.progress import Progress
 from accounting.kit.outcomes import Refused
 from accounting.kit.reads.selection import Selection
+from accounting.metering.commands.arguments import (
+    interval_of,
+)
 from accounting.metering.commands.interval import interval_line
 from accounting.metering.reads.data_health.issues import issue_rows
 from accounting.metering.sources.openmetrics import FileError

@@ -14,11 +14,7 @@ from accounting.kit.audit import (
     SYSTEM,
     act,
 )
-from accounting.kit.commands.arguments import (
-    WrongUse,
-    clusters_named,
-    ended_range,
-)
+from accounting.kit.commands.arguments import WrongUse
 from accounting.kit.commands.output import (
     FINDING,
     HIDDEN,
@@ -27,6 +23,10 @@ from accounting.kit.commands.output import (
 )
 from accounting.kit.commands.progress import Progress
 from accounting.kit.outcomes import Refused
+from accounting.metering.commands.arguments import (
+    clusters_named,
+    ended_range,
+)
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks import live_sources
 from accounting.metering.tasks.catch_up import (

@@ -16,6 +16,11 @@ def clusters_named(name: str = "") -> list[Cluster]:
     return found
 
 
+def cluster_names() -> list[str]:
+    """The names of all clusters, in order."""
+    return [row.name for row in _clusters()]
+
+
 @read_once
 def _clusters() -> Sequence[Cluster]:
     return list(Cluster.objects.order_by("name"))

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
+from accounting.core.charge_lines import NAMES
 from accounting.core.money import amount_of
 from accounting.kit.pages.paging import (
     ListPage,
     paged,
 )
-from accounting.months.reads.payers import NAMES
 from accounting.months.reads.statement_table import StatementTable
 from accounting.usage.pages.tables import (
     Sorter,

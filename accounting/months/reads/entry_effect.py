@@ -5,7 +5,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from accounting.access.models.teams import Team
-from accounting.core.charge_lines import PLATFORM
+from accounting.core.charge_lines import NAMES, PLATFORM
 from accounting.core.money import (
     Money,
     minor_places,
@@ -18,7 +18,6 @@ from accounting.months.reads.lines import (
     BookingError,
     booking_of,
 )
-from accounting.months.reads.payers import NAMES
 
 NONE = Decimal(0)
 

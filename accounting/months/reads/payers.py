@@ -10,13 +10,12 @@ from accounting.access.models.teams import Team
 from accounting.access.reads.teams import known_teams
 from accounting.access.scope import Scope
 from accounting.core.charge_lines import (
+    NAMES,
     PLATFORM,
     UNMAPPED,
 )
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.lines import Booking
-
-NAMES = {PLATFORM: "Platform", UNMAPPED: "Unmapped"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from accounting.access.models.teams import Team
 from accounting.access.reads.teams import known_teams
 from accounting.access.scope import Scope
+from accounting.core.charge_lines import NAMES
 from accounting.core.efficiency import StateTimes
 from accounting.core.money import Money
 from accounting.months.models.period import Statement
 from accounting.months.reads.lines import Booking
 from accounting.months.reads.payers import (
-    NAMES,
     Payer,
     payer_of,
     payers_of_booking,

@@ -59,7 +59,7 @@ class ChangesView(RowsView):
     subject = "change-sets"
     parameters = ("cluster", "team", "state")
 
-    @lists(ChangeRowSerializer, parameters)
+    @lists(ChangeRowSerializer, parameters, values={"state": states()})
     def get(self, request: Request) -> Response:
         """List change sets, newest first. Team members see those of their teams."""
         filters = self.selection(request).filters

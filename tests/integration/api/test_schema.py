@@ -16,6 +16,7 @@ from accounting.kit.reads.dimensions import (
     USAGE_DIMENSIONS,
 )
 from accounting.organization.actions.tokens import SCOPES
+from scheduler_view.changes.models import ChangeState
 from tests.integration.api.conftest import Ask
 from tests.integration.api.contract import check, plain, schema
 
@@ -287,3 +288,16 @@ def test_the_check_itself_can_fail(ask: Ask) -> None:
     answer.content = answer.content.replace(b'"allocated_ms":', b'"allocated":')
     with pytest.raises(ValidationError):
         check("/api/v1/usage", "get", answer)
+
+
+@pytest.mark.parametrize(
+    ("path", "states"),
+    [
+        ("/api/v1/change-sets", set(ChangeState.values)),
+        ("/api/v1/data-issues", {"open", "resolved", "all"}),
+    ],
+)
+def test_states_are_those_of_the_list(path: str, states: set[str]) -> None:
+    parameters = schema()["paths"][path]["get"]["parameters"]
+    (state,) = [one for one in parameters if one["name"] == "state"]
+    assert set(state["schema"]["enum"]) == states

@@ -22,7 +22,6 @@ from accounting.kit.tags import (
     pages,
     units,
 )
-from accounting.usage.rules.comparison import change
 
 
 def test_a_quoted_sentence_has_one_stop() -> None:
@@ -91,18 +90,6 @@ def test_gpu_hours(ms: int | None, expected: str) -> None:
 )
 def test_percent_never_rounds_to_a_lie(ratio: float | None, expected: str) -> None:
     assert units.percent(ratio) == expected
-
-
-def test_changes_have_a_mark_and_never_a_colour_word() -> None:
-    assert units.moved(change(Decimal(100), Decimal("112.4"))) == "▲ 12.4%"
-    assert units.moved(change(Decimal(100_000), Decimal(100_030))) == "▲ <0.1%"
-    assert units.moved(change(Decimal(100_000), Decimal(99_970))) == "▼ <0.1%"
-    assert units.moved(change(Decimal(100), Decimal(100))) == "No change"
-    assert units.moved(change(Decimal(0), Decimal(9))) == "▲ from almost nothing"
-    assert units.moved(change(Decimal(2), Decimal(60))) == "▲ 30 times as much"
-    assert units.moved_points(change(Decimal("0.5"), Decimal("0.531"))) == "▲ 3.1 pts"
-    assert units.moved_money(change(Decimal(5), Decimal(2)), "EUR") == "▼ €3.00"
-    assert units.moved(None) == ""
 
 
 @pytest.mark.parametrize(
