@@ -85,6 +85,7 @@ TEMPLATES = [
                 "accounting.kit.tags.components",
                 "accounting.kit.tags.links",
                 "accounting.kit.tags.pages",
+                "accounting.kit.tags.tables",
                 "accounting.kit.tags.units",
             ],
             "libraries": {  # in templates that `load` them

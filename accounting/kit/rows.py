@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 from functools import cache
+from types import NoneType
 from typing import (
     Annotated,
     Any,
     Generic,
     TypeVar,
     dataclass_transform,
+    get_args,
+    get_origin,
     get_type_hints,
 )
 
@@ -26,6 +29,8 @@ from accounting.kit import texts
 Choices = type[Enum] | Iterable[str]
 _Row = TypeVar("_Row", bound=type)
 _Value = TypeVar("_Value")
+
+NOT_KNOWN = "Not known"
 
 TextOrNull = Annotated[str, texts.text_or_null]
 """A text; null if it is empty."""
@@ -54,6 +59,9 @@ class RowColumn:
         help: for the OpenAPI document.
         choices: the only values that it can have.
         is_detail: a member of the item only, not of the list.
+        head: the title of its column on a page, if not its name.
+        show: the filter that writes it there, if not the one of its type.
+        missing: what a page says instead of null.
     """
 
     name: str
@@ -62,6 +70,9 @@ class RowColumn:
     help: str
     choices: Choices | None
     is_detail: bool = False
+    head: str = ""
+    show: str = ""
+    missing: str = NOT_KNOWN
 
 
 class Derived(Generic[_Value]):
@@ -82,14 +93,15 @@ def column(
     name: str = "",
     choices: Choices | None = None,
     is_detail: bool = False,
-    **default: Any,
+    **rest: Any,
 ) -> Any:
     """A field of a row that is a member; `name` if the member has another name.
 
-    `default` and `default_factory` are those of a dataclass.
+    `rest` are `head`, `show` and `missing`; `default` and `default_factory` of a dataclass.
     """
-    said = RowColumn(name, None, "", help, choices, is_detail)
-    return dataclasses.field(metadata={RowColumn: said}, **default)
+    page = {key: rest.pop(key) for key in ("head", "show", "missing") if key in rest}
+    said = RowColumn(name, None, "", help, choices, is_detail, **page)
+    return dataclasses.field(metadata={RowColumn: said}, **rest)
 
 
 def derived(
@@ -99,6 +111,7 @@ def derived(
     *,
     name: str = "",
     choices: Choices | None = None,
+    **page: str,
 ) -> Any:
     """A member that is read along a path, such as `outlook.forecast.low`; None on it is null."""
 
@@ -110,7 +123,8 @@ def derived(
                 found = getattr(found, attribute)
         return found
 
-    return Derived(RowColumn(name, type_, source, help, choices), read)
+    said = RowColumn(name, type_, source, help, choices, **page)  # type: ignore[arg-type]
+    return Derived(said, read)
 
 
 def member(
@@ -118,12 +132,14 @@ def member(
     *,
     name: str = "",
     choices: Choices | None = None,
+    **page: str,
 ) -> Callable[[Callable[[Any], _Value]], Derived[_Value]]:
     """A property of a row that is a member; its type is what it returns."""
 
     def declare(read: Callable[[Any], _Value]) -> Derived[_Value]:
         type_ = get_type_hints(read, include_extras=True)["return"]
-        return Derived(RowColumn(name, type_, "", help, choices), read)
+        said = RowColumn(name, type_, "", help, choices, **page)  # type: ignore[arg-type]
+        return Derived(said, read)
 
     return declare
 
@@ -174,3 +190,18 @@ def columns_of(row_type: type) -> tuple[RowColumn, ...]:
         replace(one, type=hints[one.source] if one.type is None else one.type)
         for one in said
     )
+
+
+def plain_type(type_: Any) -> tuple[Any, Any, bool]:
+    """The class of a member's values, the function that writes them or None, and whether null is.
+
+    Of a union without null, a list and the like the class is `object`.
+    """
+    inner = get_args(type_)
+    may_be_none = NoneType in inner
+    if may_be_none:
+        (type_,) = (one for one in inner if one is not NoneType)
+        inner = get_args(type_)
+    writer = inner[1] if get_origin(type_) is Annotated else None
+    base = inner[0] if writer else type_
+    return (base if isinstance(base, type) else object), writer, may_be_none

@@ -84,8 +84,8 @@ class ContestRow:
         "JSON of a row's part and labels, or the id of a line; null of a whole statement",
         name="subject",
     )
-    title: str = column("what was contested, in words")
-    amount: Money | None = column("when it was contested")
+    title: str = column("what was contested, in words", head="Contest")
+    amount: Money | None = column("when it was contested", missing="No price")
     currency: str = column()
     state: str = column(choices=ContestState)
     reason = derived(str, "opened.text")

@@ -25,7 +25,7 @@ class PriceListRow:
     name: str = column()
     currency: str = column()
     source: str = column("a contract or a list; for finance")
-    price_count: int = column()
+    price_count: int = column(head="Prices")
 
 
 def price_list_key(row: PriceListRow) -> Key:

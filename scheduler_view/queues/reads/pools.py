@@ -43,14 +43,16 @@ class PoolRow:
     cluster: str = column()
     resource: str = column()
     model: str = column("empty if no node shows one")
-    depth: int = column("all that waiting work requests")
+    depth: int = column("all that waiting work requests", head="Requested")
     waiting: int = column("of it: the scheduler found no node")
-    refused: int = column("of it: pods that were not let in")
+    refused: int = column(
+        "of it: pods that were not let in", head="Refused or held back"
+    )
     held_back: int = column("of it: suspended, queued or gated")
-    work: int = column("units of work that wait")
+    work: int = column("units of work that wait", head="Pending work")
     capacity: int = column()
     available: int | None = column("free on ready nodes; null if not known")
-    fitting: int = column("of the depth, what could be bound at once")
+    fitting: int = column("of the depth, what could be bound at once", head="Fits now")
     fitting_held: int = column("the same of what is refused or held back alone")
     estimates: int = column("of starts in the last 28 days; 0 if fewer than 20")
     error_ms: int | None = column(

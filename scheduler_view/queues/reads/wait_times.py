@@ -25,9 +25,11 @@ class WaitTimeRow:
 
     cluster: str = column()
     tier: str = column("priority class")
-    units: int = column("units of work that were bound")
-    p50_ms: int = column(name="wait_p50_ms")
-    p95_ms: int = column(name="wait_p95_ms")
+    units: int = column("units of work that were bound", head="Work")
+    p50_ms: int = column(name="wait_p50_ms", head="Median", show="duration")
+    p95_ms: int = column(
+        name="wait_p95_ms", head="95% waited less than", show="duration"
+    )
     admission_p50_ms: int | None = column()
     scheduling_p50_ms: int | None = column()
     startup_p50_ms: int | None = column()

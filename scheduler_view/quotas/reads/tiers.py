@@ -27,16 +27,16 @@ class TierRow:
     """
 
     cluster: str = column()
-    name: str = column()
+    name: str = column(head="Tier")
     value: int = column()
-    preempts: bool = column()
+    preempts: bool = column(head="Others")
     is_default: bool = column()
     description: str = column()
-    class_name: str = column("PriorityClass of new pods")
+    class_name: str = column("PriorityClass of new pods", head="PriorityClass")
     old_classes: tuple[str, ...] = column()
-    pods: dict[str, int] = column()
+    pods: dict[str, int] = column(head="GPU pods now")
     quotas: int = column()
-    version: int = column("pass it with an edit")
+    version: int = column("pass it with an edit", head="Set by")
 
     @property
     def message(self) -> str:

@@ -28,7 +28,7 @@ class NodeNoteRow:
         "set up, or is being removed; `drains`: a disruption budget keeps pods on it "
         "while it is cordoned; `zero_pods`: pods that request 0 GPUs wait for it"
     )
-    text: str = column()
+    text: str = column(head="What is seen")
     since: datetime = column("when it was first observed")
     seen_at: datetime = column()
 

@@ -57,7 +57,7 @@ class LimitRow:
     part: TextOrNull = column("flavor, or the pods that it counts", default="")
     limit: TextOrNull = column("units, `unlimited`, or a priority", default="")
     used: TextOrNull = column(
-        "as its controller reports; null if not reported", default=""
+        "as its controller reports; null if not reported", head="In use", default=""
     )
     borrowed: TextOrNull = column("units above its quota", default="")
     lent: TextOrNull = column(
@@ -79,6 +79,7 @@ class LimitRow:
     state: str = column(
         "compared with the desired state at the last observation",
         name="sync",
+        head="Compared with GPU Ledger",
         choices=[*(one.value for one in DriftState), "not_compared"],
         default=DriftState.NOT_MANAGED,
     )
