@@ -14,11 +14,9 @@ from pathlib import Path
 
 from django.db import connection
 
-from accounting.core.charge_lines import (
-    FIELDS,
-    Line,
-)
+from accounting.core.charge_lines import FIELDS
 from accounting.exports.rules.focus.row import row_of
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.csv_rows import header
 from accounting.exports.tasks.files import write_file
 from accounting.exports.tasks.request import (
@@ -28,9 +26,9 @@ from accounting.exports.tasks.request import (
     prepare,
 )
 from accounting.exports.tasks.rows_sql import copy_rows
-from accounting.exports.tasks.tables import What
 from accounting.months.models.charge import RunningLine
 from accounting.months.models.period import PeriodRevision
+from accounting.months.rules.close_hash import Line
 from accounting.months.sql.line_text_sql import line_id
 from bench.measure import Figure, interleaved, peak_rss, ratio
 

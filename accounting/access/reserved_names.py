@@ -4,10 +4,8 @@ A statement, a charge and an address name who pays by a slug. A team with the sl
 have read the statement of the organization, with the cost of everything that nobody held.
 """
 
-from accounting.core.charge_lines import (
-    PLATFORM,
-    UNMAPPED,
-)
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.unmapped import UNMAPPED
 
 RESERVED_SLUGS = {
     PLATFORM: "is reserved for what the organization itself pays",

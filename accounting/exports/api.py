@@ -32,12 +32,12 @@ from accounting.exports.serializers import (
     ExportBodySerializer,
     ExportSerializer,
 )
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.request import (
     ExportError,
     ExportRequest,
     Format,
 )
-from accounting.exports.tasks.tables import What
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
 from accounting.kit.api.rows import (

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.exports.rules.focus.columns import PROFILES
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.files import (
     WrittenFile,
     write_file,
@@ -18,7 +19,6 @@ from accounting.exports.tasks.request import (
     Format,
 )
 from accounting.exports.tasks.stream import stream
-from accounting.exports.tasks.tables import What
 from accounting.kit.commands.output import (
     HIDDEN,
     WRONG_USE,

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.parallel import (
     exported_snapshot,
     in_order,
@@ -20,7 +21,6 @@ from accounting.exports.tasks.request import (
     LineGroup,
 )
 from accounting.exports.tasks.rows_sql import copy_rows
-from accounting.exports.tasks.tables import What
 
 PART_BYTES = 262_144  # passed on at once
 BLOCK_ROWS = 10_000  # then a block ends with its team: some MB are sorted at once

@@ -21,6 +21,7 @@ from accounting.exports.models import (
     ExportJob,
     ExportState,
 )
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.bucket import (
     BucketError,
     bucket_of_settings,
@@ -37,7 +38,6 @@ from accounting.exports.tasks.request import (
     ExportRequest,
     Format,
 )
-from accounting.exports.tasks.tables import What
 from accounting.kit.failpoints import reach
 from accounting.kit.reads.database_clock import database_now
 from accounting.months.reads.lines import BookingError

@@ -13,16 +13,16 @@ from django.db import connection
 
 from accounting.exports.rules.focus.columns import PROFILES
 from accounting.exports.rules.focus.row import FocusContext
+from accounting.exports.sql.file_tables import (
+    ExportTable,
+    What,
+    table_of,
+)
 from accounting.exports.tasks.days import (
     DayBounds,
     day_bounds,
 )
 from accounting.exports.tasks.rows_sql import group_totals
-from accounting.exports.tasks.tables import (
-    ExportTable,
-    What,
-    table_of,
-)
 from accounting.months.models.period import Statement
 from accounting.months.reads.lines import (
     Booking,

@@ -4,7 +4,7 @@ from accounting.exports.rules.column_types import (
     CellType,
     FileColumn,
 )
-from accounting.exports.tasks.tables import (
+from accounting.exports.sql.file_tables import (
     ExportTable,
     What,
 )

@@ -17,6 +17,7 @@ from accounting.exports.models import (
     ExportState,
 )
 from accounting.exports.rules.focus.columns import PROFILES
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.bucket import bucket_of_settings
 from accounting.exports.tasks.files import (
     WrittenFile,
@@ -29,7 +30,6 @@ from accounting.exports.tasks.request import (
     Format,
     prepare,
 )
-from accounting.exports.tasks.tables import What
 from accounting.kit.audit import (
     SYSTEM,
     act,

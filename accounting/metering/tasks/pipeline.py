@@ -51,7 +51,6 @@ from accounting.metering.tasks.gc_pause import no_cycle_search
 from accounting.metering.tasks.kube_state_jobs.changes import bring_about
 from accounting.metering.tasks.reading.cluster_reader import (
     ClusterReader,
-    hours_at_once,
     reader_of,
 )
 from accounting.metering.tasks.unknown_metrics import look_for_unknown
@@ -59,6 +58,7 @@ from accounting.metering.tasks.windows import (
     leases,
     window_results,
 )
+from accounting.metering.tasks.windows.hours_at_once import hours_at_once
 from accounting.metering.tasks.windows.leases import (
     WindowLease,
     WindowLeaseLostError,

@@ -17,6 +17,7 @@ from accounting.core.charge_lines import (
 from accounting.core.money import minor_places
 from accounting.core.rounding import split_money
 from accounting.exports.pages.export_files import stream_answer
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.request import (
     MOST_STREAMED,
     ExportError,
@@ -24,7 +25,6 @@ from accounting.exports.tasks.request import (
     Format,
 )
 from accounting.exports.tasks.stream import stream
-from accounting.exports.tasks.tables import What
 from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import (
     leads,

@@ -8,11 +8,9 @@ from django.shortcuts import render
 
 from accounting.access.models.teams import Team
 from accounting.access.rights import PERIODS
-from accounting.core.charge_lines import (
-    PLATFORM,
-    UNMAPPED,
-)
+from accounting.core.charge_lines import PLATFORM
 from accounting.core.money import Money
+from accounting.core.unmapped import UNMAPPED
 from accounting.kit.pages.permissions import (
     page,
     visitor_of,

@@ -10,10 +10,8 @@ from django.urls import reverse
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.core.billing_calendar import months_later
-from accounting.core.charge_lines import (
-    PLATFORM,
-    UNMAPPED,
-)
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.unmapped import UNMAPPED
 from accounting.kit.pages.permissions import (
     leads,
     visitor_of,

@@ -9,11 +9,8 @@ from typing import Any
 from accounting.access.models.teams import Team
 from accounting.access.reads.teams import known_teams
 from accounting.access.scope import Scope
-from accounting.core.charge_lines import (
-    NAMES,
-    PLATFORM,
-    UNMAPPED,
-)
+from accounting.core.charge_lines import NAMES, PLATFORM
+from accounting.core.unmapped import UNMAPPED
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.lines import Booking
 

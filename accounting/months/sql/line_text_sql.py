@@ -1,6 +1,6 @@
 """The text of a line, as its id and the hash of a close read it, in SQL (money.md M12, M29).
 
-The rule over values is `accounting/core/charge_lines.py`; a test compares both.
+The rule over values is `accounting/months/rules/close_hash.py`; a test compares both.
 """
 
 from accounting.core.charge_lines import KEY_FIELDS

@@ -1,9 +1,7 @@
 """The platform's lines divided over teams by their weights, exactly (money.md M23)."""
 
-from accounting.core.charge_lines import (
-    PLATFORM,
-    UNMAPPED,
-)
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.unmapped import UNMAPPED
 from accounting.metering.sql.largest_remainder_sql import largest_remainder
 from accounting.months.rules.methods import Spread
 

@@ -13,10 +13,8 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounting.access.models.teams import Team
-from accounting.core.charge_lines import (
-    PLATFORM,
-    UNMAPPED,
-)
+from accounting.core.charge_lines import PLATFORM
+from accounting.core.unmapped import UNMAPPED
 from accounting.kit.reads.selection import stored_period
 from accounting.months.tasks import (
     compute,

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.core.charge_lines import (
-    FIELDS,
+from accounting.core.charge_lines import FIELDS
+from accounting.months.models.period import PeriodRevision
+from accounting.months.rules.close_hash import (
     CloseHeader,
     close_hash,
 )
-from accounting.months.models.period import PeriodRevision
 from accounting.months.sql.line_text_sql import (
     line_id,
     line_text,

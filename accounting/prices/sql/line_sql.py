@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from accounting.core.charge_lines import (
     KEY_FIELDS,
     PLATFORM,
-    UNMAPPED,
 )
 from accounting.core.ledger_line import STATES
+from accounting.core.unmapped import UNMAPPED
 from accounting.prices.sql import conversion_sql
 
 OWN_FIELDS = (*KEY_FIELDS[:-1], "fx", "ms", "raw", "status")

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import time_machine
 
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.request import ExportRequest
 from accounting.exports.tasks.stream import stream
-from accounting.exports.tasks.tables import What
 from accounting.months.models.period import (
     PeriodRevision,
     Statement,

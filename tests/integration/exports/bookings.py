@@ -10,11 +10,6 @@ from typing import Any
 from accounting.core.charge_lines import (
     FIELDS,
     PLATFORM,
-    CloseHeader,
-    Line,
-    close_hash,
-    line_id,
-    line_text,
 )
 from accounting.core.money import minor_places
 from accounting.core.rounding import half_even
@@ -25,6 +20,13 @@ from accounting.months.models.charge import (
 from accounting.months.models.period import (
     PeriodRevision,
     Statement,
+)
+from accounting.months.rules.close_hash import (
+    CloseHeader,
+    Line,
+    close_hash,
+    line_id,
+    line_text,
 )
 
 TEAMS = ("search", "vision", "unmapped", PLATFORM)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from accounting.exports.actions import request_export
 from accounting.exports.models import ExportJob
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.request import ExportRequest
-from accounting.exports.tasks.tables import What
 
 FOCUS = ExportRequest(What.FOCUS, "2026-10")
 NOW = datetime(2026, 11, 6, tzinfo=UTC)

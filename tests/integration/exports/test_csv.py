@@ -12,14 +12,10 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.core.charge_lines import (
-    FIELDS,
-    Line,
-    line_id,
-    line_text,
-)
+from accounting.core.charge_lines import FIELDS
 from accounting.exports.rules.focus.columns import PROFILES
 from accounting.exports.rules.focus.row import row_of
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.csv_rows import (
     csv_parts,
     snapshot,
@@ -28,10 +24,14 @@ from accounting.exports.tasks.request import (
     ExportRequest,
     prepare,
 )
-from accounting.exports.tasks.tables import What
 from accounting.months.models.charge import (
     ChargeLine,
     RunningLine,
+)
+from accounting.months.rules.close_hash import (
+    Line,
+    line_id,
+    line_text,
 )
 from tests.integration.exports.bookings import (
     book,

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from accounting.core.charge_lines import Line
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.files import (
     WriteProgress,
     write_file,
@@ -27,9 +27,9 @@ from accounting.exports.tasks.request import (
     prepare,
 )
 from accounting.exports.tasks.stream import stream
-from accounting.exports.tasks.tables import What
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.lines import BookingError
+from accounting.months.rules.close_hash import Line
 from tests.integration.exports.bookings import (
     book,
     random_lines,

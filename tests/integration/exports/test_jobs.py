@@ -21,6 +21,7 @@ from django.test import RequestFactory
 
 from accounting.exports.models import ExportJob
 from accounting.exports.pages.export_files import job_answer
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks import jobs
 from accounting.exports.tasks.files import write_file
 from accounting.exports.tasks.jobs import (
@@ -35,7 +36,6 @@ from accounting.exports.tasks.request import (
     ExportRequest,
     Format,
 )
-from accounting.exports.tasks.tables import What
 from accounting.kit.reads.database_clock import database_now
 from accounting.tasks import keep_exports, write_exports
 from tests.integration.exports.queued_jobs import (

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.db import DataError, connection
 
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks import (
     csv_rows,
     parallel,
@@ -31,7 +32,6 @@ from accounting.exports.tasks.request import (
     ExportRequest,
     prepare,
 )
-from accounting.exports.tasks.tables import What
 from accounting.months.models.charge import RunningLine
 from tests.integration.exports.bookings import (
     book,

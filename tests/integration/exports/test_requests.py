@@ -27,6 +27,7 @@ from accounting.exports.reads import (
     export_row,
     export_rows,
 )
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks import jobs
 from accounting.exports.tasks.jobs import (
     folder_of,
@@ -38,7 +39,6 @@ from accounting.exports.tasks.request import (
     ExportError,
     ExportRequest,
 )
-from accounting.exports.tasks.tables import What
 from accounting.kit.reads.paging import Seek
 from accounting.kit.wakeup import WRITE_EXPORTS
 from accounting.tasks import write_exports

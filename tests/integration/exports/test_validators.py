@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.csv_rows import (
     csv_parts,
     snapshot,
@@ -19,7 +20,6 @@ from accounting.exports.tasks.request import (
     ExportRequest,
     prepare,
 )
-from accounting.exports.tasks.tables import What
 from accounting.months.models.period import Statement
 from tests.integration.exports import bookings
 from tests.integration.exports.bookings import (

@@ -10,6 +10,7 @@ import openpyxl
 import pytest
 import xlsxwriter
 
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks import xlsx_file
 from accounting.exports.tasks.csv_rows import snapshot
 from accounting.exports.tasks.files import write_file
@@ -18,7 +19,6 @@ from accounting.exports.tasks.request import (
     Format,
     prepare,
 )
-from accounting.exports.tasks.tables import What
 from accounting.exports.tasks.xlsx_file import (
     row_text,
     xlsx_parts,

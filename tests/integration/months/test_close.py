@@ -8,9 +8,9 @@ from django.contrib.auth import get_user_model
 from django.db import DatabaseError, connection, transaction
 from pytest_django import Settings
 
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.files import write_file
 from accounting.exports.tasks.request import ExportRequest
-from accounting.exports.tasks.tables import What
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks import store
 from accounting.months.tasks.close import (

@@ -13,9 +13,9 @@ from django.test import Client
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.files import write_file
 from accounting.exports.tasks.request import ExportRequest
-from accounting.exports.tasks.tables import What
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.lines import booking_of
 from accounting.months.reads.statements import statement_rows

@@ -16,6 +16,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from accounting.access.models.people import Person
+from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.csv_rows import (
     csv_parts,
     snapshot,
@@ -24,7 +25,6 @@ from accounting.exports.tasks.request import (
     ExportRequest,
     prepare,
 )
-from accounting.exports.tasks.tables import What
 from portal.settings import LONG_STREAMS
 from tests.integration.exports.bookings import (
     book,

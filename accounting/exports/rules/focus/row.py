@@ -1,7 +1,7 @@
 """A line of a booking as a row of a FOCUS file (money.md M44).
 
-This is the rule over values. `accounting/exports/sql.py` writes the same cells in SQL; a test
-compares both.
+This is the rule over values. `accounting/exports/sql/focus_cells.py` writes the same cells in
+SQL; a test compares both.
 """
 
 from collections.abc import Mapping
@@ -10,16 +10,16 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.core.charge_lines import (
-    PLATFORM,
-    Line,
-    line_id,
-)
+from accounting.core.charge_lines import PLATFORM
 from accounting.core.interval import HOUR_MS
 from accounting.core.rounding import half_even
 from accounting.exports.rules.focus.columns import (
     FOCUS_1_4,
     FocusProfile,
+)
+from accounting.months.rules.close_hash import (
+    Line,
+    line_id,
 )
 
 Cell = str | int | Decimal | datetime | None

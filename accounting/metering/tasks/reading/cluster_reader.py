@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
-from django.conf import settings
-from django.db import connection
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Greatest, Now
 
@@ -29,8 +27,6 @@ from accounting.metering.tasks.reading import scrape_buffer
 
 BEFORE_MS = 1_800_000  # margins of a reading: rules.md N4, N5
 AFTER_MS = 600_000
-# Computed together at most: an hour of the largest cluster (P1).
-GPU_HOURS_AT_ONCE = 8_192
 FOLDING = (
     4  # raised when `rules.inventory.merge.samples` learns more from the same samples
 )
@@ -140,32 +136,6 @@ def folding_of(source: Source) -> bytes:
     kube_jobs = source.cluster.kube_state_jobs
     how = (FOLDING, added, source.interval_s, jobs, scales, kube_jobs)
     return hashlib.sha256(msgspec.json.encode(how)).digest()
-
-
-_SIZE = """
-    SELECT count(*), coalesce(bool_or(kind = %(asked)s), false),
-           (SELECT count(*) FROM accounting_gpu WHERE cluster_id = %(cluster)s)
-    FROM accounting_source WHERE cluster_id = %(cluster)s AND is_active
-"""
-
-
-def hours_at_once(cluster: Cluster) -> int:
-    """How many hours of windows are computed together.
-
-    Evidence and samples are loaded beyond the windows on both sides, so more hours at once cost
-    less per hour. Several hours of a small cluster fit into the memory that one hour of a large
-    one needs. One hour if a source is queried.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _SIZE, {"cluster": cluster.pk, "asked": SourceKind.PROMETHEUS.value}
-        )
-        row: tuple[int, bool, int] = cursor.fetchone()
-    sources, is_asked, gpus = row
-    if is_asked or not sources:
-        return 1
-    most: int = settings.INGEST_HOURS_AT_ONCE
-    return min(most, max(1, GPU_HOURS_AT_ONCE // max(1, gpus)))
 
 
 def reader_of(cluster: Cluster) -> ClusterReader:

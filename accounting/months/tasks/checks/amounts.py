@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.core.charge_lines import UNMAPPED
+from accounting.core.unmapped import UNMAPPED
 from accounting.metering.sql.states_sql import (
     held,
     wall,

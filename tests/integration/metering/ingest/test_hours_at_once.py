@@ -17,11 +17,13 @@ from accounting.metering.models.cluster import (
     SourceKind,
 )
 from accounting.metering.models.ledger import DataIssue
-from accounting.metering.tasks.reading import cluster_reader
-from accounting.metering.tasks.reading.cluster_reader import hours_at_once
 from accounting.metering.tasks.windows import (
     leases,
     schedule,
+)
+from accounting.metering.tasks.windows.hours_at_once import (
+    GPU_HOURS_AT_ONCE,
+    hours_at_once,
 )
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.metering.support import (
@@ -101,7 +103,7 @@ def test_large_clusters_and_sources_that_are_asked_take_one_hour() -> None:
     assert hours_at_once(cluster) == 6
     Gpu.objects.bulk_create(
         Gpu(cluster=cluster, uuid=f"GPU-{number}")
-        for number in range(cluster_reader.GPU_HOURS_AT_ONCE // 2)
+        for number in range(GPU_HOURS_AT_ONCE // 2)
     )
     assert hours_at_once(cluster) == 2
     asked = Source.objects.create(

@@ -12,10 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.core.charge_lines import (
-    Line,
-    line_id,
-)
 from accounting.exports.rules.column_types import CellType
 from accounting.exports.rules.focus.columns import (
     FOCUS_1_2,
@@ -26,6 +22,10 @@ from accounting.exports.rules.focus.columns import (
 from accounting.exports.rules.focus.row import (
     FocusContext,
     row_of,
+)
+from accounting.months.rules.close_hash import (
+    Line,
+    line_id,
 )
 
 WIDE = Context(prec=60)

@@ -17,8 +17,8 @@ from accounting.exports.rules.focus.columns import (
     PROFILES,
     FocusProfile,
 )
-from accounting.exports.sql import CELLS as FOCUS_CELLS
-from accounting.exports.sql import DERIVED as FOCUS_COLUMNS
+from accounting.exports.sql.focus_cells import CELLS as FOCUS_CELLS
+from accounting.exports.sql.focus_cells import DERIVED as FOCUS_COLUMNS
 from accounting.metering.sql.states_sql import held
 
 

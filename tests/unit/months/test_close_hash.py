@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from accounting.core.charge_lines import (
+from accounting.months.rules.close_hash import (
     CloseHeader,
     Line,
     close_hash,
