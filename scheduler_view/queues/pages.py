@@ -31,7 +31,6 @@ from accounting.usage.pages.steps import hour_axis
 from scheduler_view.changes.actions.change_sets import ChangeRefused
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.tasks.base_versions import LostUpdate
-from scheduler_view.clusters.pages import parameter
 from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.queues.reads.estimate_errors import estimate_errors
 from scheduler_view.queues.reads.pools import (
@@ -67,12 +66,12 @@ def queue_page(request: HttpRequest) -> HttpResponse:
     """What waits now, by team, tier and pool; one pool through time; waits by tier."""
     visitor = visitor_of(request)
     scope, now = visitor.scope, visitor.now
-    cluster, team = parameter(request.GET, "cluster"), parameter(request.GET, "team")
+    cluster, team = request.GET.get("cluster", ""), request.GET.get("team", "")
     teams = visible_teams(scope)
     if team and team not in teams:
         raise Http404("no such team")
     pools = pool_rows(scope, now, cluster=cluster)
-    chosen = _chosen(pools, parameter(request.GET, "pool"))
+    chosen = _chosen(pools, request.GET.get("pool", ""))
     found = queue_now(
         scope,
         now,
@@ -205,7 +204,7 @@ def queue_draft(request: HttpRequest, number: int) -> HttpResponse:
         raise Http404("no such unit")
     key = record.kind, record.namespace, record.name
     wait = waiting_row(visitor.scope, visitor.now, record.cluster, key)
-    field = parameter(request.POST, "field")
+    field = request.POST.get("field", "")
     known = wait.queue_values if wait is not None else []
     change = next((one for one in known if one["field"] == field), None)
     if change is None:

@@ -43,7 +43,6 @@ from scheduler_view.changes.reads.waiting_approvals import pending_rows
 from scheduler_view.changes.rules.edit import stored_edit
 from scheduler_view.changes.rules.steps import Action
 from scheduler_view.changes.serializers import ChangeRowSerializer
-from scheduler_view.clusters.pages import parameter
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 COLUMNS = (
@@ -118,16 +117,16 @@ def change_list(request: HttpRequest) -> HttpResponse:
     visitor, query = visitor_of(request), request.GET
     rows = change_rows(
         visitor.scope,
-        cluster=parameter(query, "cluster"),
-        state=parameter(query, "state"),
-        team=parameter(query, "team"),
+        cluster=query.get("cluster", ""),
+        state=query.get("state", ""),
+        team=query.get("team", ""),
     )
     if "csv" in query:
         lines = [
             [row[name] for name in COLUMNS] for row in ChangeRowSerializer.each(rows)
         ]
         return csv_answer("quota-changes", COLUMNS, lines)
-    chosen = {name: parameter(query, name) for name in ("cluster", "state", "team")}
+    chosen = {name: query.get(name, "") for name in ("cluster", "state", "team")}
     context = {
         "page": paged(states_of(rows, visitor.now), query.dict()),
         "chosen": chosen,

@@ -18,7 +18,6 @@ from scheduler_view.changes.pages.proposal import (
     Unfit,
     propose,
 )
-from scheduler_view.clusters.pages import parameter
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 from scheduler_view.quotas.models import QuotaTarget
@@ -39,13 +38,13 @@ from scheduler_view.quotas.rules.split import SplitRule
 def settle(request: HttpRequest) -> HttpResponse:
     """A change set that resolves a difference; reviewed and applied like any other."""
     posted = request.POST
-    cluster = get_object_or_404(Cluster, name=parameter(posted, "cluster"))
+    cluster = get_object_or_404(Cluster, name=posted.get("cluster", ""))
     target = get_object_or_404(
         QuotaTarget.objects.select_related("team"),
         cluster=cluster,
-        team__slug=parameter(posted, "team"),
-        resource=parameter(posted, "resource"),
-        tier=parameter(posted, "tier"),
+        team__slug=posted.get("team", ""),
+        resource=posted.get("resource", ""),
+        tier=posted.get("tier", ""),
     )
     asked = {"restore": _restored, "adopt": _adopted}.get(posted.get("verb", ""))
     if asked is None:
@@ -65,8 +64,8 @@ def settle(request: HttpRequest) -> HttpResponse:
 def settle_queue(request: HttpRequest) -> HttpResponse:
     """The same for the fields of a queue that GPU Ledger manages."""
     posted = request.POST
-    cluster = get_object_or_404(Cluster, name=parameter(posted, "cluster"))
-    kind, name = parameter(posted, "kind"), parameter(posted, "queue")
+    cluster = get_object_or_404(Cluster, name=posted.get("cluster", ""))
+    kind, name = posted.get("kind", ""), posted.get("queue", "")
     found = {"restore": managed_edits, "adopt": adopting_edits}.get(
         posted.get("verb", "")
     )

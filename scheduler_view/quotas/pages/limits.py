@@ -37,7 +37,6 @@ from scheduler_view.changes.reads.change_row import (
     ChangeRow,
 )
 from scheduler_view.changes.reads.change_sets import change_rows
-from scheduler_view.clusters.pages import parameter
 from scheduler_view.clusters.rules.wording import few
 from scheduler_view.quotas.reads.limits.adopting import (
     adopted_by,
@@ -83,8 +82,8 @@ class Makers:
 def limits(request: HttpRequest) -> HttpResponse:
     """Quotas and LimitRanges, priority classes, and the tree of queues."""
     visitor = visitor_of(request)
-    chosen = parameter(request.GET, "cluster")
-    sought = parameter(request.GET, "q").strip().lower()
+    chosen = request.GET.get("cluster", "")
+    sought = request.GET.get("q", "").strip().lower()
     found = limit_rows(visitor.scope, visitor.now, cluster=chosen)
     if "csv" in request.GET:
         columns = tuple(serializer_of(LimitRow)().fields)
@@ -127,9 +126,9 @@ def adopt(request: HttpRequest) -> HttpResponse:
     visitor, asked = visitor_of(request), request.POST
     # held until the end; a new change set of the cluster does not wait for it
     held = Cluster.objects.select_for_update(no_key=True)
-    cluster = get_object_or_404(held, name=parameter(asked, "cluster"))
+    cluster = get_object_or_404(held, name=asked.get("cluster", ""))
     seen = observed_limits(cluster, visitor.scope, visitor.now)
-    place = tuple(parameter(asked, name) for name in ("kind", "namespace", "name"))
+    place = tuple(asked.get(name, "") for name in ("kind", "namespace", "name"))
     is_all = asked.get("all") == "yes"
     chosen = [
         row

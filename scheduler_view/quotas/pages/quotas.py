@@ -47,7 +47,6 @@ from scheduler_view.changes.reads.drafts import (
     default_draft,
     open_drafts,
 )
-from scheduler_view.clusters.pages import parameter
 from scheduler_view.quotas.pages.queue_lines import (
     QueueLine,
     changed_queue_values,
@@ -189,7 +188,7 @@ def quota_list(request: HttpRequest) -> HttpResponse:
 def _csv(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request)
     rows = quota_rows(
-        visitor.scope, visitor.now, cluster=parameter(request.GET, "cluster")
+        visitor.scope, visitor.now, cluster=request.GET.get("cluster", "")
     )
     lines = [
         [row[name] for name in COLUMNS] for row in serializer_of(QuotaRow).each(rows)
@@ -202,8 +201,8 @@ def _page(
 ) -> HttpResponse:
     """The page; `form` and the typed values are kept if the form of one cluster was not valid."""
     visitor = visitor_of(request)
-    scope, chosen = visitor.scope, parameter(request.GET, "cluster")
-    sought = parameter(request.GET, "q").strip().lower()
+    scope, chosen = visitor.scope, request.GET.get("cluster", "")
+    sought = request.GET.get("q", "").strip().lower()
     teams = visible_teams(scope)
     rows = quota_rows(scope, visitor.now, cluster=chosen)
     shown = [
@@ -221,7 +220,7 @@ def _page(
     held_up = waiting_rows(scope, visitor.now, cluster=chosen)
     queues = all_queue_rows(cluster=chosen) if scope.sees_all else []
     others = unmanaged(limit_rows(scope, visitor.now, cluster=chosen))
-    size = size_of({"rows": parameter(request.GET, "rows") or ROWS})
+    size = size_of({"rows": request.GET.get("rows", "") or ROWS})
     parts = [
         ClusterPart(
             name=one.name,
@@ -238,7 +237,7 @@ def _page(
                 teams,
                 open_changes,
                 typed if one.name == refused else {},
-                parameter(request.GET, key),
+                request.GET.get(key, ""),
                 size,
             ),
             tiers=[tier.name for tier in tier_rows(cluster=one.name)],
@@ -314,7 +313,7 @@ def _asks_for(change: ChangeRow, row: QuotaRow) -> bool:
 def propose(request: HttpRequest) -> HttpResponse:
     """The edits of one cluster as one change set; a plan is requested."""
     visitor = visitor_of(request)
-    cluster = get_object_or_404(Cluster, name=parameter(request.POST, "cluster"))
+    cluster = get_object_or_404(Cluster, name=request.POST.get("cluster", ""))
     form = PlanForm(request.POST)
     faults: list[str] = []
     if form.is_valid():
@@ -335,10 +334,10 @@ def propose(request: HttpRequest) -> HttpResponse:
 def quota_yaml(request: HttpRequest) -> HttpResponse:
     """The objects of one team's quota, as they are sent."""
     visitor = visitor_of(request)
-    team = visible_teams(visitor.scope).get(parameter(request.GET, "team"))
+    team = visible_teams(visitor.scope).get(request.GET.get("team", ""))
     if team is None:
         raise Http404("no such team")
-    cluster = get_object_or_404(Cluster, name=parameter(request.GET, "cluster"))
+    cluster = get_object_or_404(Cluster, name=request.GET.get("cluster", ""))
     found = quota_objects(cluster, team.slug)
     context = {
         "team": team,

@@ -28,7 +28,6 @@ from scheduler_view.changes.reads.drafts import (
     default_draft,
     open_drafts,
 )
-from scheduler_view.clusters.pages import parameter
 from scheduler_view.clusters.rules.live_objects import CLASS
 from scheduler_view.quotas.reads.limits.class_limits import class_limits
 from scheduler_view.quotas.reads.limits.limit_row import LimitRow
@@ -91,9 +90,9 @@ def _of_others(visitor: Visitor, cluster: Cluster) -> list[LimitRow]:
 def propose(request: HttpRequest) -> HttpResponse:
     """One tier, or a common set of them, as a change set."""
     chosen = request.POST if request.method == "POST" else request.GET
-    cluster = get_object_or_404(Cluster, name=parameter(chosen, "cluster"))
+    cluster = get_object_or_404(Cluster, name=chosen.get("cluster", ""))
     known = {row.name: row for row in tier_rows(cluster=cluster.name)}
-    row = known.get(parameter(chosen, "tier"))
+    row = known.get(chosen.get("tier", ""))
     if request.method != "POST":
         blank = TierForm(initial=_initial(row))
         if row is None and "set" in chosen:
