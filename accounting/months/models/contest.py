@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from accounting.months.rules.contest_words import ANSWERS
+
 
 class Contested(models.TextChoices):
     """What is contested."""
@@ -38,8 +40,8 @@ class AnswerKind(models.TextChoices):
     """What finance did about a contest."""
 
     ENTRY = "entry", "A credit or adjustment"
-    MAPPING = "mapping", "A changed rule"
-    REASON = "reason", "A reason why it stays"
+    MAPPING = "mapping", ANSWERS["mapping"]
+    REASON = "reason", ANSWERS["reason"]
 
 
 UNSETTLED = (ContestState.OPEN, ContestState.ANSWERED)

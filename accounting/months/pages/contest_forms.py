@@ -119,24 +119,23 @@ class EntryAnswerForm(ReasonAnswerForm, EntryAmountForm):
         self.fields["kind"].widget = forms.HiddenInput()
 
 
-ANSWERS: Mapping[str, tuple[str, type[PeriodReasonForm]]] = {
-    EntryKind.CREDIT.value: ("Credit to {team}", EntryAnswerForm),
-    CHARGE: ("Extra charge to {team}", EntryAnswerForm),
-    AnswerKind.MAPPING.value: ("A changed rule", RuleAnswerForm),
-    AnswerKind.REASON.value: ("A reason why it stays", ReasonAnswerForm),
+FORMS: Mapping[str, type[PeriodReasonForm]] = {
+    EntryKind.CREDIT.value: EntryAnswerForm,
+    CHARGE: EntryAnswerForm,
+    AnswerKind.MAPPING.value: RuleAnswerForm,
+    AnswerKind.REASON.value: ReasonAnswerForm,
 }
-"""What finance can answer: what it is called, and its form."""
+"""The form of each answer (`accounting/months/rules/contest_words.py`)."""
 
 
 def answer_form(
     answer: str, data: Mapping[str, Any] | None, today: date
 ) -> PeriodReasonForm | None:
     """The form of an answer, with its fields only; None for an answer that does not exist."""
-    if answer not in ANSWERS:
+    if answer not in FORMS:
         return None
-    _, form = ANSWERS[answer]
     given = None if data is None else {**_texts(data), "kind": answer}
-    return form(given, initial={"billing_on": today, "kind": answer})
+    return FORMS[answer](given, initial={"billing_on": today, "kind": answer})
 
 
 def answer_of(form: PeriodReasonForm) -> AnswerContest:

@@ -32,12 +32,10 @@ from accounting.months.actions.contests import (
 from accounting.months.actions.entries import PreviewChanged
 from accounting.months.models.contest import ContestState
 from accounting.months.pages.contest_forms import (
-    ANSWERS,
     ContestForm,
     answer_form,
     answer_of,
 )
-from accounting.months.pages.contest_texts import CONTEST_TONES
 from accounting.months.pages.period_forms import (
     EntryAmountForm,
     PeriodReasonForm,
@@ -62,6 +60,7 @@ from accounting.months.resource import (
     REOPEN,
     WITHDRAW,
 )
+from accounting.months.rules.contest_words import ANSWERS, TONES
 from accounting.months.tasks.periods import PeriodError
 
 
@@ -87,7 +86,7 @@ def contest_list(request: HttpRequest) -> HttpResponse:
 def _line(row: ContestRow) -> dict[str, Any]:
     return {
         "row": row,
-        "tone": CONTEST_TONES[row.state],
+        "tone": TONES[row.state],
         "label": row.state_label,
         "first": date.fromisoformat(f"{row.period}-01"),
         "statement_url": _statement_url(row),
@@ -137,8 +136,7 @@ def _contest(
     context = {
         **_line(row),
         "answers": [
-            (code, title.format(team=row.team_name))
-            for code, (title, _) in ANSWERS.items()
+            (code, title.format(team=row.team_name)) for code, title in ANSWERS.items()
         ],
         "may_answer": is_open and PERIODS.allows(visitor.scope),
         "may_decide": is_answered and is_lead,

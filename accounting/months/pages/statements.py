@@ -16,7 +16,6 @@ from accounting.kit.pages.permissions import (
     leads,
     visitor_of,
 )
-from accounting.months.pages.contest_texts import CONTEST_TONES
 from accounting.months.reads.contests import contests_of
 from accounting.months.reads.entries import waiting_of_statements
 from accounting.months.reads.lines import (
@@ -35,6 +34,7 @@ from accounting.months.reads.statements import (
     StatementRow,
     statement_row,
 )
+from accounting.months.rules.contest_words import TONES
 from accounting.months.tasks.periods import previous_period
 
 RESERVED = (PLATFORM, UNMAPPED)
@@ -65,7 +65,7 @@ def statement(request: HttpRequest, team: str, period: str) -> HttpResponse:
         "is_platform": team == PLATFORM,
         "method": method_sentences(booking.method),
         "contests": [
-            (one, CONTEST_TONES[one.state], one.state_label)
+            (one, TONES[one.state], one.state_label)
             for one in contests_of(visitor.scope, team, period)
         ],
         "may_contest": Team.objects.filter(

@@ -19,6 +19,7 @@ from accounting.months.models.contest import (
     ContestStep,
 )
 from accounting.months.models.entry import Entry
+from accounting.months.rules.contest_words import ANSWERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,13 @@ class ContestStepRow:
     words: str
     entry: AnswerEntry | None
     rule_position: int | None
+
+    @property
+    def answered(self) -> str:
+        """What it was answered with, in words after its act; "" for other steps."""
+        if self.entry is not None:
+            return ANSWERED["credit" if self.entry.is_credit else "charge"]
+        return ANSWERED.get(self.answer, "")
 
 
 _ANSWERED = "of the latest answer; null without one"
