@@ -21,6 +21,11 @@ def cluster_names() -> list[str]:
     return [row.name for row in _clusters()]
 
 
+def has_one_cluster() -> bool:
+    """Whether a name of a namespace or workload has one id."""
+    return len(_clusters()) < 2
+
+
 @read_once
 def _clusters() -> Sequence[Cluster]:
     return list(Cluster.objects.order_by("name"))

@@ -90,7 +90,7 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
         SELECT {"".join(f"{name}, " for name in names)} {CURRENCY}, {sums("u")}, {money},
                coalesce(sum({difference(held("u"))}), 0) AS difference,
                sum(u.rest_booked) AS rest_booked,
-               array_agg(DISTINCT u.currency) FILTER (WHERE u.currency <> '') AS currencies,
+               array_agg(u.currency) FILTER (WHERE u.currency <> '') AS currencies,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
         {rows}
@@ -133,7 +133,9 @@ def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]
             samples_expected=row["samples_expected"],
             samples_used=row["samples_used"],
             unpriced_ms=_sum(row, "unpriced"),
-            currencies=() if row["is_one_currency"] else tuple(row["currencies"]),
+            currencies=()
+            if row["is_one_currency"]
+            else tuple(sorted({*row["currencies"]})),
         )
         for key, row in keyed.items()
     ]

@@ -126,29 +126,37 @@ def fetch_usage(
     order: str,
     having: str = "true",
     limit: int | None = None,
+    first: str = "",
 ) -> list[dict[str, Any]]:
     """Sums of held time and its raw money, one row for each combination of dimensions.
 
     Args:
         selection, by: as for `usage_rows`.
         order, having: SQL over the sums; `limit` rows are returned, and all are `listed`.
+        first: a SELECT of `workload_id` and `listed`: only time of these is read.
     """
     chosen = relation(selection, by)
     names = [f"u.{name}" for name in key_columns(by)]
     booked = booked_part(selection, by, is_held=True)
-    rows = money_of(chosen, by, _COLUMNS, booked, chosen.is_held)
+    where = chosen.is_held
+    listed = "count(*) OVER ()"
+    if first:
+        where += " AND u.workload_id = ANY(ARRAY(SELECT workload_id FROM first))"
+        listed = "(SELECT max(listed) FROM first)"
+    rows = money_of(chosen, by, _COLUMNS, booked, where)
     query = f"""
+        {f"WITH first AS MATERIALIZED ({first})" if first else ""}
         SELECT {"".join(f"{name}, " for name in names)} {CURRENCY}, {sums("u", HELD)},
                {", ".join(f"{raw_sum(f'u.{s}_ms')} AS {s}_money" for s in HELD)},
                {BOOKED} AS booked, sum(u.idle_booked) AS idle_booked,
                {_unpriced(HELD)} AS unpriced_ms, {_has_priced(HELD)} AS has_priced,
                {_unpriced(("idle",))} AS idle_unpriced_ms,
                {_has_priced(("idle",))} AS has_priced_idle,
-               array_agg(DISTINCT u.currency) FILTER (WHERE u.currency <> '') AS currencies,
+               array_agg(u.currency) FILTER (WHERE u.currency <> '') AS currencies,
                sum(u.estimated_ms) > 0 AS estimated,
                sum(u.samples_expected)::bigint AS samples_expected,
                sum(u.samples_used)::bigint AS samples_used
-               {"" if limit is None else ", count(*) OVER () AS listed"}
+               {"" if limit is None else f", {listed} AS listed"}
         {rows}
         GROUP BY {", ".join(names) or "()"}
         HAVING count(*) > 0 AND {having}
@@ -196,5 +204,7 @@ def usage_row(
         samples_expected=found["samples_expected"],
         samples_used=found["samples_used"],
         unpriced_ms=found["unpriced_ms"],
-        currencies=() if found["is_one_currency"] else tuple(found["currencies"]),
+        currencies=()
+        if found["is_one_currency"]
+        else tuple(sorted({*found["currencies"]})),
     )

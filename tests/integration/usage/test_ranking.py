@@ -23,6 +23,7 @@ from accounting.kit.reads.selection import (
     Selection,
     stored_period,
 )
+from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.usage import UsageWindow
 from accounting.usage.reads.ranking import (
     largest,
@@ -66,6 +67,26 @@ def test_the_first_of_an_order_are_those_of_the_whole_list(
         assert replace(few, charge=None, idle_charge=None) == replace(
             all_, charge=None, idle_charge=None
         )
+
+
+@pytest.mark.parametrize("by", [("team", "workload"), ("workload",)])
+@pytest.mark.parametrize("order", ["charge", "idle", "unknown"])
+def test_names_and_sums_are_read_of_the_first_workloads_only(
+    by: tuple[str, ...], order: str
+) -> None:
+    """Of several clusters all names are read: two of them may have a workload of one name."""
+    with CaptureQueriesContext(connection) as queries:
+        found = largest(WEEK, by, order, 3, 2)
+    [sql] = [q["sql"] for q in queries if "accounting_workload" in q["sql"]]
+    first, after = sql.split(
+        "u.workload_id = ANY(ARRAY(SELECT workload_id FROM first))"
+    )
+    assert "accounting_workload" not in first
+    assert "accounting_workload" in after
+    assert len(found.rows) == 3
+    assert found.count > 3
+    Cluster.objects.create(name="south")
+    assert largest(WEEK, by, order, 3, 2) == found
 
 
 def test_what_moved_most_is_what_the_two_lists_differ_by() -> None:
