@@ -12,7 +12,7 @@ from django.db import connection
 from accounting.core.billing_calendar import DayRange
 from accounting.core.interval import to_instant
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import KEY
+from scheduler_view.savings.reads.rows import KEY, LONE_POD
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +33,30 @@ class EvidenceRow:
 
 SHOWN_FINDINGS = 5
 _EVIDENCE = f"""
-    SELECT * FROM (
-        SELECT f.rule, f.currency, {KEY} AS key, coalesce(p.name, ''), f.start_ms, f.end_ms,
-               sum(f.gpu_ms)::bigint,
-               sum(f.raw) / nullif(sum(f.gpu_ms - f.unpriced_ms), 0),
-               (array_agg(f.evidence::text ORDER BY f.gpu_ms DESC, f.id))[1],
-               row_number() OVER (
-                   PARTITION BY f.rule, f.currency, f.team_id, f.workload_id, f.node_id,
-                       f.unit, f.pool,
-                       CASE WHEN f.workload_id IS NULL THEN f.pod_id END
-                   ORDER BY sum(f.gpu_ms) DESC, f.start_ms, p.name) AS place
-        FROM scheduler_view_wastefinding f
-        LEFT JOIN accounting_pod p ON p.id = f.pod_id
-        WHERE f.day >= %(first)s AND f.day < %(after)s
-          AND (f.workload_id = ANY(%(workloads)s) OR f.node_id = ANY(%(nodes)s)
-               OR (f.unit || f.pool <> '' AND hashtextextended(f.unit || f.pool, 0)
-                   = ANY(%(others)s))
-               OR (f.workload_id IS NULL AND f.pod_id = ANY(%(pods)s)))
-        GROUP BY f.rule, f.currency, f.team_id, f.workload_id, f.pod_id, f.node_id, p.name,
-                 f.unit, f.pool, f.start_ms, f.end_ms
-    ) found WHERE place <= %(most)s ORDER BY place
+WITH finding AS (
+    SELECT f.rule, f.currency, f.team_id, f.workload_id, f.pod_id, {LONE_POD}, f.node_id, f.unit,
+           f.pool, f.start_ms, f.end_ms, sum(f.gpu_ms)::bigint AS gpu_ms,
+           sum(f.raw) / nullif(sum(f.gpu_ms - f.unpriced_ms), 0) AS rate,
+           (array_agg(f.evidence::text ORDER BY f.gpu_ms DESC, f.id))[1] AS evidence
+    FROM scheduler_view_wastefinding f
+    WHERE f.day >= %(first)s AND f.day < %(after)s AND f.rule = ANY(%(rules)s)
+      AND (f.workload_id = ANY(%(workloads)s) OR f.node_id = ANY(%(nodes)s)
+           OR (f.unit || f.pool <> '' AND hashtextextended(f.unit || f.pool, 0)
+               = ANY(%(others)s))
+           OR (f.workload_id IS NULL AND f.pod_id = ANY(%(pods)s)))
+    GROUP BY f.rule, f.currency, f.team_id, f.workload_id, f.pod_id, f.node_id, f.unit, f.pool,
+             f.start_ms, f.end_ms
+), placed AS (
+    SELECT f.*, coalesce(p.name, '') AS pod, row_number() OVER (
+               PARTITION BY f.rule, f.currency, f.team_id, f.workload_id, f.node_id, f.unit,
+                   f.pool, f.lone_pod
+               ORDER BY f.gpu_ms DESC, f.start_ms, p.name) AS place
+    FROM finding f LEFT JOIN LATERAL (
+        SELECT name FROM accounting_pod WHERE id = f.pod_id OFFSET 0
+    ) p ON true
+)
+SELECT rule, currency, {KEY} AS key, pod, start_ms, end_ms, gpu_ms, rate, evidence
+FROM placed f WHERE place <= %(most)s ORDER BY place, start_ms, pod
 """  # noqa: S608  # composed of constants
 RowKey = tuple[str, str, tuple[int, ...]]
 
@@ -65,6 +69,7 @@ def evidence_of(
     keys = [key for _, _, key in first]
     workloads, pods, nodes, others = ([key[n] for key in keys] for n in (1, 2, 3, 4))
     values: dict[str, Any] = {
+        "rules": sorted({row.rule for row in rows}),
         "first": days.first,
         "after": days.after,
         "workloads": [number for number in workloads if number],
@@ -76,7 +81,7 @@ def evidence_of(
     found: dict[RowKey, list[EvidenceRow]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_EVIDENCE, values)
-        for rule, currency, key, pod, start, end, gpu_ms, rate, text, _ in cursor:
+        for rule, currency, key, pod, start, end, gpu_ms, rate, text in cursor:
             one = EvidenceRow(
                 pod, to_instant(start), to_instant(end), gpu_ms, rate, json.loads(text)
             )

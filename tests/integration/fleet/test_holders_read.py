@@ -5,7 +5,6 @@ Who holds what: `test_gpus.py`.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import time_machine
@@ -17,6 +16,7 @@ from accounting.fleet.reads.holders import gpus_held_by, held_in, holders_now
 from accounting.kit.reads.selection import Selection, stored_period
 from accounting.metering.models.cluster import Gpu
 from tests.integration.conftest import NOW
+from tests.plans import explained, is_summed_before, within
 
 pytestmark = pytest.mark.usefixtures("story", "db")
 
@@ -27,34 +27,13 @@ def right_after_the_story() -> Iterator[None]:
         yield
 
 
-def _plans(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield node
-    for part in node.get("Plans", ()):
-        yield from _plans(part)
-
-
-def _tables(node: dict[str, Any]) -> set[str]:
-    names = (one.get("Relation Name", "") for one in _plans(node))
-    return {"usage_window" if one.startswith("usage_window") else one for one in names}
-
-
-def _explained(asked: CaptureQueriesContext) -> dict[str, Any]:
-    [query] = [
-        one["sql"] for one in asked.captured_queries if "usage_window" in one["sql"]
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}")
-        [plan] = cursor.fetchone()[0]
-    return dict(plan["Plan"])
-
-
 def test_pods_of_the_newest_window_are_looked_up() -> None:
     with CaptureQueriesContext(connection) as asked:
         held = holders_now(EVERYTHING)
     holding = {(one.namespace, one.pod) for holders in held.values() for one in holders}
     [pods] = [
         node
-        for node in _plans(_explained(asked))
+        for node in within(explained(asked, "usage_window"))
         if node.get("Relation Name") == "accounting_pod"
     ]
     assert pods["Actual Loops"] >= len(holding) > 1  # not once, of all pods
@@ -69,9 +48,5 @@ def test_facts_are_summed_before_their_pods_are_read(is_search: bool) -> None:
             assert gpus_held_by(selection, "vision")
         else:
             assert held_in(selection, uuids)
-    sums = [
-        _tables(node)
-        for node in _plans(_explained(asked))
-        if node["Node Type"] == "Aggregate" and "usage_window" in _tables(node)
-    ]
-    assert any("accounting_pod" not in tables for tables in sums)
+    plan = explained(asked, "usage_window")
+    assert is_summed_before(plan, "usage_window", joined="accounting_pod")
