@@ -5,8 +5,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from scheduler_view.savings.rules.activity import Activity
 from scheduler_view.savings.rules.held_time import HeldRun
+from scheduler_view.waits.rules.activity import Activity
 
 
 def runs_to_json(runs: Iterable[HeldRun]) -> list[list[Any]]:

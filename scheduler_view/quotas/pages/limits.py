@@ -32,16 +32,16 @@ from scheduler_view.changes.pages.proposal import (
     Unfit,
     propose,
 )
+from scheduler_view.changes.reads.adopting import (
+    adopted_by,
+    adoption,
+)
 from scheduler_view.changes.reads.change_row import (
     UNDER_WAY,
     ChangeRow,
 )
 from scheduler_view.changes.reads.change_sets import change_rows
 from scheduler_view.clusters.rules.wording import few
-from scheduler_view.quotas.reads.limits.adopting import (
-    adopted_by,
-    adoption,
-)
 from scheduler_view.quotas.reads.limits.limit_row import (
     LimitGroup,
     LimitRow,

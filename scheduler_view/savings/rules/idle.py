@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from accounting.core.efficiency import sum_times
 from accounting.core.interval import WINDOW_MS
-from scheduler_view.savings.rules.activity import (
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.held_time import HeldTime
+from scheduler_view.savings.rules.pieces import Claim
+from scheduler_view.waits.rules.activity import (
     LONGEST_UNKNOWN,
     Activity,
     Stretch,
     resolved,
 )
-from scheduler_view.savings.rules.finding import WasteRule
-from scheduler_view.savings.rules.held_time import HeldTime
-from scheduler_view.savings.rules.pieces import Claim
 
 MINUTE_MS = 60_000
 EPISODE_MS = 30 * MINUTE_MS  # of idle windows, from which an episode counts

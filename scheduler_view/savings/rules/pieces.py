@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from accounting.prices.rules.charge import raw_of
-from scheduler_view.savings.rules.activity import Activity
 from scheduler_view.savings.rules.finding import (
     Finding,
     Slice,
@@ -16,6 +15,7 @@ from scheduler_view.savings.rules.held_time import (
     HeldRun,
     HeldTime,
 )
+from scheduler_view.waits.rules.activity import Activity
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,6 @@ from accounting.usage.reads.windows import (
     free_windows,
     held_windows,
 )
-from scheduler_view.queues.rules.fragmentation import (
-    FreeWindows,
-    fragmented,
-)
 from scheduler_view.savings.mapping import runs_to_json
 from scheduler_view.savings.models import (
     HeldDay,
@@ -57,6 +53,10 @@ from scheduler_view.savings.rules.finding import (
     OF_FREE_TIME,
     OF_HOLDS,
     WasteRule,
+)
+from scheduler_view.savings.rules.fragmentation import (
+    FreeWindows,
+    fragmented,
 )
 from scheduler_view.savings.rules.free.free_time import (
     FreeWindow,

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from accounting.core.interval import WINDOW_MS
 from accounting.prices.rules.charge import charge_of
-from scheduler_view.queues.rules.fragmentation import (
-    Beside,
-    PodClass,
-)
 from scheduler_view.savings.rules.finding import (
     Finding,
     WasteRule,
+)
+from scheduler_view.savings.rules.fragmentation import (
+    Beside,
+    PodClass,
 )
 from scheduler_view.savings.rules.free.free_time import (
     BesideRange,

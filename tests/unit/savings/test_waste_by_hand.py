@@ -11,20 +11,20 @@ from fractions import Fraction
 import pytest
 
 from accounting.prices.rules.charge import charge_of
-from scheduler_view.queues.rules.fragmentation import (
-    Beside,
-    FreeWindows,
-    PodClass,
-    fragmented,
-    popular,
-    unusable_ms,
-)
 from scheduler_view.savings.rules.duration import limit_of
 from scheduler_view.savings.rules.evidence_wording import evidence_text
 from scheduler_view.savings.rules.find import find
 from scheduler_view.savings.rules.finding import (
     Finding,
     WasteRule,
+)
+from scheduler_view.savings.rules.fragmentation import (
+    Beside,
+    FreeWindows,
+    PodClass,
+    fragmented,
+    popular,
+    unusable_ms,
 )
 from scheduler_view.savings.rules.gangs import (
     Gang,

@@ -7,13 +7,13 @@ from scheduler_view.queues.models.memory import (
     FreeCpuSample,
     PodNeedRecord,
 )
-from scheduler_view.queues.rules.fragmentation import CLASS_DAYS
 from scheduler_view.queues.rules.free_cpu import (
     free_cpus,
     pod_needs,
 )
 from scheduler_view.queues.rules.pools import Pools
 from scheduler_view.queues.tasks.history.node_spans import store_node_spans
+from scheduler_view.savings.rules.fragmentation import CLASS_DAYS
 from scheduler_view.waits.rules.placement.index import WorldIndex
 
 

@@ -12,18 +12,18 @@ from decimal import Decimal
 from fractions import Fraction
 
 from accounting.core.interval import WINDOW_MS
-from scheduler_view.queues.rules.fragmentation import (
-    Beside,
-    FreeWindows,
-    PodClass,
-    fragmented,
-    unusable_ms,
-)
 from scheduler_view.savings.rules.amounts import FindingSum
 from scheduler_view.savings.rules.finding import (
     Finding,
     SliceKey,
     WasteRule,
+)
+from scheduler_view.savings.rules.fragmentation import (
+    Beside,
+    FreeWindows,
+    PodClass,
+    fragmented,
+    unusable_ms,
 )
 
 KEPT_MS = 1_800_000  # without GPU work; shorter times do not count
