@@ -8,13 +8,13 @@ from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )
-from scheduler_view.clusters.rules.schedulers import queue_objects
-from scheduler_view.waits.rules.world.autoscaling import (
+from scheduler_view.clusters.rules.optional_kinds import (
     KARPENTER_KINDS,
     NODE_CLAIM,
     NODE_POOL,
+    QUEUE_KINDS,
 )
-from scheduler_view.waits.rules.world.queues import QUEUE_KINDS
+from scheduler_view.clusters.rules.schedulers import queue_objects
 
 LIMIT_RANGE, NAMESPACE, NODE, POD = "LimitRange", "Namespace", "Node", "Pod"
 EVENT = "Event"

@@ -12,6 +12,7 @@ from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.world.nodes import model_of
 
 CPU = "cpu"
+CLASS_DAYS = 28  # of pods that count as usual
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,15 +25,12 @@ from accounting.metering.models.pod import (
 )
 from accounting.metering.rules.units.resources import sanitised
 from scheduler_view.queues.models.memory import PodNeedRecord
+from scheduler_view.queues.rules.free_cpu import CLASS_DAYS
 from scheduler_view.savings.mapping import runs_from_json
 from scheduler_view.savings.models import HeldDay
 from scheduler_view.savings.reads.hold_limits import HoldLimits
 from scheduler_view.savings.rules.duration import limit_of
-from scheduler_view.savings.rules.fragmentation import (
-    CLASS_DAYS,
-    PodClass,
-    popular,
-)
+from scheduler_view.savings.rules.fragmentation import PodClass, popular
 from scheduler_view.savings.rules.gangs import (
     Gang,
     GangMember,

@@ -15,7 +15,6 @@ from scheduler_view.savings.rules.finding import (
 )
 
 POPULAR = Fraction(95, 100)  # of pods that the classes cover
-CLASS_DAYS = 28  # of pods that count as usual
 WHOLE = Fraction(1)
 
 

@@ -9,6 +9,7 @@ from scheduler_view.savings.rules.finding import WasteRule
 from scheduler_view.savings.rules.held_time import HeldTime
 from scheduler_view.savings.rules.pieces import Claim
 from scheduler_view.waits.rules.activity import (
+    EPISODE_MS,
     LONGEST_UNKNOWN,
     Activity,
     Stretch,
@@ -16,7 +17,6 @@ from scheduler_view.waits.rules.activity import (
 )
 
 MINUTE_MS = 60_000
-EPISODE_MS = 30 * MINUTE_MS  # of idle windows, from which an episode counts
 NEVER_BUSY_MS = 30 * MINUTE_MS  # held
 TAIL_MS = 15 * MINUTE_MS  # of idle windows
 SERVICES = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})

@@ -8,8 +8,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.core.interval import WINDOW_MS
-from scheduler_view.savings.rules.idle import EPISODE_MS
-from scheduler_view.waits.rules.activity import IDLE_BELOW_PERCENT
+from scheduler_view.waits.rules.activity import EPISODE_MS, IDLE_BELOW_PERCENT
 from scheduler_view.waits.rules.world.world import HoldFacts
 
 LOOK_BACK = timedelta(hours=6)  # who is idle for longer is idle since then

@@ -9,6 +9,7 @@ from accounting.core.efficiency import StateTimes
 IDLE_BELOW_PERCENT = 5  # of the observed time
 BUSY_FROM_PERCENT = 10
 OBSERVED_FROM_PERCENT = 50  # of the held time
+EPISODE_MS = 1_800_000  # of idle windows, from which an idle episode counts
 LONGEST_UNKNOWN = 6  # windows in a row that do not end an idle episode
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from scheduler_view.clusters.rules.optional_kinds import COHORT
 from scheduler_view.clusters.rules.quota_key import resource_of
 from scheduler_view.waits.rules.blockers import Blockers
 from scheduler_view.waits.rules.cause import (
@@ -48,7 +49,6 @@ from scheduler_view.waits.rules.remedies.remedies import (
 )
 from scheduler_view.waits.rules.trial.trial import Trial
 from scheduler_view.waits.rules.units import WorkUnit
-from scheduler_view.waits.rules.world.queues import COHORT
 from scheduler_view.waits.rules.world.world import World
 
 MOST_SETS = 8  # sets of blockers in an explanation

@@ -3,19 +3,14 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from scheduler_view.clusters.rules.optional_kinds import COHORT, KAI_QUEUE
+from scheduler_view.clusters.rules.schedulers.kueue import CLUSTER_QUEUE
 from scheduler_view.waits.rules.placement.gpu_requests import is_gpu
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.units import WorkUnit
 from scheduler_view.waits.rules.world.lenient import quantity
 from scheduler_view.waits.rules.world.pod_spec import PodSpec
-from scheduler_view.waits.rules.world.queues import (
-    CLUSTER_QUEUE,
-    COHORT,
-    KAI_GPUS,
-    KAI_QUEUE,
-    FlavorQuota,
-    QueueObject,
-)
+from scheduler_view.waits.rules.world.queues import KAI_GPUS, FlavorQuota, QueueObject
 
 Sets = tuple[tuple[int, PodSpec], ...]
 

@@ -1,5 +1,7 @@
 """Who holds the quota of the queue that keeps work back (scheduling.md S12)."""
 
+from scheduler_view.clusters.rules.optional_kinds import COHORT
+from scheduler_view.clusters.rules.schedulers.kueue import CLUSTER_QUEUE
 from scheduler_view.waits.rules.cause import WaitCause
 from scheduler_view.waits.rules.explanation import Blocker
 from scheduler_view.waits.rules.finding import PodFinding
@@ -8,10 +10,6 @@ from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.queue_capacity import in_cohort
 from scheduler_view.waits.rules.units import WorkUnit
 from scheduler_view.waits.rules.world.pods import PodObject
-from scheduler_view.waits.rules.world.queues import (
-    CLUSTER_QUEUE,
-    COHORT,
-)
 
 MOST = 8  # units that are named
 

@@ -6,6 +6,8 @@ The objects of queues decide where they may be read, else the words of Kueue in 
 import re
 from dataclasses import replace
 
+from scheduler_view.clusters.rules.optional_kinds import LOCAL_QUEUE
+from scheduler_view.clusters.rules.schedulers.kueue import CLUSTER_QUEUE
 from scheduler_view.waits.rules.cause import WaitCause
 from scheduler_view.waits.rules.explanation import Evidence
 from scheduler_view.waits.rules.finding import PodFinding
@@ -26,12 +28,7 @@ from scheduler_view.waits.rules.queue_holders import cluster_queue_of
 from scheduler_view.waits.rules.units import WorkUnit
 from scheduler_view.waits.rules.world.controllers import ControllerObject
 from scheduler_view.waits.rules.world.lenient import milli
-from scheduler_view.waits.rules.world.queues import (
-    CLUSTER_QUEUE,
-    LOCAL_QUEUE,
-    TREES,
-    QueueObject,
-)
+from scheduler_view.waits.rules.world.queues import TREES, QueueObject
 
 KUEUE = "kueue.x-k8s.io/"
 KUEUE_LABEL = f"{KUEUE}queue-name"

@@ -8,12 +8,12 @@ from scheduler_view.queues.models.memory import (
     PodNeedRecord,
 )
 from scheduler_view.queues.rules.free_cpu import (
+    CLASS_DAYS,
     free_cpus,
     pod_needs,
 )
 from scheduler_view.queues.rules.pools import Pools
 from scheduler_view.queues.tasks.history.node_spans import store_node_spans
-from scheduler_view.savings.rules.fragmentation import CLASS_DAYS
 from scheduler_view.waits.rules.placement.index import WorldIndex
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from scheduler_view.clusters.reads.last_observation import Manifest
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.object_key import ObjectKey
+from scheduler_view.clusters.rules.optional_kinds import LOCAL_QUEUE
 from scheduler_view.clusters.rules.schedulers import (
     QUEUE_FIELDS,
     QUEUE_OBJECTS,
@@ -28,10 +29,7 @@ from scheduler_view.quotas.rules.limits.queue_node import (
     TreeLine,
     in_order,
 )
-from scheduler_view.quotas.rules.limits.queue_readers import (
-    LOCAL_QUEUE,
-    queue_nodes,
-)
+from scheduler_view.quotas.rules.limits.queue_readers import queue_nodes
 
 TITLES = {
     "ClusterQueue": "ClusterQueue",

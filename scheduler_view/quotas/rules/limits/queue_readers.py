@@ -9,6 +9,7 @@ from typing import Any
 
 from accounting.metering.rules.inventory.scheduler_queues import UNLIMITED
 from scheduler_view.clusters.rules.json_operations import at_path
+from scheduler_view.clusters.rules.optional_kinds import COHORT, KAI_QUEUE, LOCAL_QUEUE
 from scheduler_view.clusters.rules.quota_key import (
     Added,
     resource_of,
@@ -26,7 +27,6 @@ from scheduler_view.quotas.rules.limits.queue_node import (
     QueueNode,
 )
 
-LOCAL_QUEUE, COHORT, KAI_QUEUE = "LocalQueue", "Cohort", "KaiQueue"
 _HELD = {
     "Hold": "It is on hold: nothing is let in.",
     "HoldAndDrain": "It is on hold: nothing is let in, and its work is ended.",

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from scheduler_view.clusters.rules.schedulers.kueue import CLUSTER_QUEUE
 from scheduler_view.waits.rules.placement.gpu_requests import is_gpu
 from scheduler_view.waits.rules.placement.holders import Holders
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
@@ -35,11 +36,7 @@ from scheduler_view.waits.rules.world.pod_spec import (
     PodTerm,
 )
 from scheduler_view.waits.rules.world.pods import PodObject
-from scheduler_view.waits.rules.world.queues import (
-    CLUSTER_QUEUE,
-    TREES,
-    QueueObject,
-)
+from scheduler_view.waits.rules.world.queues import TREES, QueueObject
 from scheduler_view.waits.rules.world.selectors import LabelSelector
 from scheduler_view.waits.rules.world.world import World
 

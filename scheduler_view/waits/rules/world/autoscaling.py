@@ -11,8 +11,6 @@ from scheduler_view.waits.rules.world.lenient import (
     text,
 )
 
-NODE_POOL, NODE_CLAIM = "NodePool", "NodeClaim"
-KARPENTER_KINDS = (NODE_POOL, NODE_CLAIM)
 _STEPS = ("Launched", "Registered", "Initialized")
 
 

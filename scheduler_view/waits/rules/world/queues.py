@@ -8,6 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 
+from scheduler_view.clusters.rules.optional_kinds import (
+    COHORT,
+    KAI_QUEUE,
+    LOCAL_QUEUE,
+    VOLCANO_QUEUE,
+)
+from scheduler_view.clusters.rules.schedulers.kueue import CLUSTER_QUEUE
 from scheduler_view.waits.rules.world.lenient import (
     Manifest,
     amounts,
@@ -21,9 +28,6 @@ from scheduler_view.waits.rules.world.selectors import (
     label_selector,
 )
 
-LOCAL_QUEUE, CLUSTER_QUEUE, COHORT = "LocalQueue", "ClusterQueue", "Cohort"
-VOLCANO_QUEUE, KAI_QUEUE = "VolcanoQueue", "KaiQueue"
-QUEUE_KINDS = (LOCAL_QUEUE, CLUSTER_QUEUE, COHORT, VOLCANO_QUEUE, KAI_QUEUE)
 TREES = {"volcano": VOLCANO_QUEUE, "kai": KAI_QUEUE}
 """The kind of the queues of a scheduler that belong to no namespace and have others above."""
 KAI_GPUS = "gpu"  # its queues count GPUs of any kind

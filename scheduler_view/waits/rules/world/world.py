@@ -4,13 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from scheduler_view.clusters.rules.optional_kinds import (
+    NODE_CLAIM,
+    NODE_POOL,
+    QUEUE_KINDS,
+)
 from scheduler_view.clusters.rules.quota_key import (
     NONE_ADDED,
     Added,
 )
 from scheduler_view.waits.rules.world.autoscaling import (
-    NODE_CLAIM,
-    NODE_POOL,
     NodeClaimObject,
     NodePoolObject,
     node_claim_object,
@@ -61,11 +64,7 @@ from scheduler_view.waits.rules.world.pods import (
     PodObject,
     pod_object,
 )
-from scheduler_view.waits.rules.world.queues import (
-    QUEUE_KINDS,
-    QueueObject,
-    queue_object,
-)
+from scheduler_view.waits.rules.world.queues import QueueObject, queue_object
 from scheduler_view.waits.rules.world.storage import (
     StorageClassObject,
     Volume,
