@@ -176,11 +176,8 @@ def _fill_queues() -> None:
 
     from accounting.metering.models.cluster import Cluster
     from bench import cluster
-    from scheduler_view.queues.models.queues import (
-        PoolSample,
-        WaitRecord,
-        WaitSummary,
-    )
+    from scheduler_view.queues.models.queues import PoolSample, WaitSummary
+    from scheduler_view.waits.models import WaitRecord
 
     cluster.reset()
     cluster.make(800)

@@ -24,7 +24,6 @@ from scheduler_view.queues.models.queues import (
     EstimateSummary,
     PoolSample,
     StartEstimate,
-    WaitRecord,
     WaitSummary,
 )
 from scheduler_view.quotas.models import (
@@ -39,7 +38,7 @@ from scheduler_view.savings.models import (
     WasteDay,
     WasteFinding,
 )
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.what_if.models import (
     WhatIfRun,
     WhatIfState,

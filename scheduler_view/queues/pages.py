@@ -31,7 +31,6 @@ from accounting.usage.pages.steps import hour_axis
 from scheduler_view.changes.actions.change_sets import ChangeRefused
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.tasks.base_versions import LostUpdate
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.queues.reads.estimate_errors import estimate_errors
 from scheduler_view.queues.reads.pools import (
     PoolHours,
@@ -50,6 +49,7 @@ from scheduler_view.queues.reads.wait_times import wait_time_rows
 from scheduler_view.queues.rules.pools import ResourcePool
 from scheduler_view.quotas.reads.queue_values import queue_parts
 from scheduler_view.waits.actions import draft_queue_value
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.reads.node_notes import node_note_rows
 from scheduler_view.waits.reads.waiting_units import waiting_row
 from scheduler_view.waits.rules.cause import Stage

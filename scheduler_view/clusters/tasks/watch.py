@@ -47,8 +47,8 @@ from scheduler_view.clusters.tasks.observe import (
 from scheduler_view.clusters.tasks.preemptions import note_preemptions
 from scheduler_view.clusters.tasks.resource_claims import observe_devices
 from scheduler_view.clusters.tasks.tokens import note_tokens
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.queues.tasks.observe_queues import observe_waits
+from scheduler_view.waits.models import WaitRecord
 
 WATCHED = (QUOTA, CLASS)
 WATCH_S = 300.0  # of one watch; then everything is listed again

@@ -3,7 +3,7 @@
 from django.db import models
 
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.waits.models import WaitRecord
 
 
 class WaitStretch(models.Model):

@@ -19,10 +19,10 @@ from accounting.access.scope import Scope
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.rows import column, listed
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.queues.rules.like_waits import StartWord
 from scheduler_view.queues.rules.queued import UNSERVED
 from scheduler_view.quotas.reads.namespaces import owners
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.rules.cause import (
     Stage,
     WaitCause,

@@ -12,9 +12,9 @@ from accounting.access.reads.teams import TeamRef
 from accounting.access.scope import Scope
 from accounting.core.unmapped import UNMAPPED
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.queues.reads.queued_units import WAITING
 from scheduler_view.quotas.reads.namespaces import owners
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.reads.waiting_units import (
     Change,
     oldest_rows,

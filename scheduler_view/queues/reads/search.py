@@ -21,8 +21,8 @@ from scheduler_view.changes.reads.change_sets import (
     change_row,
     rows_of,
 )
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.quotas.reads.namespaces import owners
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.rules.cause import Stage
 
 _CHANGE = re.compile(r"(?:CS-?)?(\d{1,9})", re.IGNORECASE)

@@ -11,10 +11,7 @@ from accounting.core.interval import (
     to_ms,
 )
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.queues.models.queues import (
-    StartEstimate,
-    WaitRecord,
-)
+from scheduler_view.queues.models.queues import StartEstimate
 from scheduler_view.queues.reads.durations import (
     groups_of,
     hold_durations,
@@ -48,6 +45,7 @@ from scheduler_view.queues.rules.starts import (
     estimate_starts,
 )
 from scheduler_view.queues.tasks.wait_records import WAITING
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.rules.explanation import WaitExplanation
 from scheduler_view.waits.rules.placement.gpu_requests import gpus_of
 from scheduler_view.waits.rules.placement.index import WorldIndex

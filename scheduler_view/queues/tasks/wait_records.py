@@ -9,9 +9,9 @@ from accounting.core.interval import (
     to_ms,
 )
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.queues.rules.queued import Subject
 from scheduler_view.queues.rules.unit_facts import unit_facts
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.rules.cause import Stage
 from scheduler_view.waits.rules.instants import (
     WaitInstants,

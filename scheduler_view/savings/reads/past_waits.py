@@ -16,7 +16,6 @@ from accounting.metering.models.pod import (
 )
 from scheduler_view.clusters.models import WAITS, ObservationRun
 from scheduler_view.queues.models.memory import WaitStretch
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.queues.rules.pools import ResourcePool
 from scheduler_view.quotas.reads.namespaces import owners
 from scheduler_view.savings.mapping import runs_from_json
@@ -28,6 +27,7 @@ from scheduler_view.savings.rules.waiting.starvation import (
     LOOK_BACK_MS,
     PastWait,
 )
+from scheduler_view.waits.models import WaitRecord
 
 UnitKey = tuple[str, str, str]  # kind, namespace, name
 

@@ -22,9 +22,8 @@ from scheduler_view.clusters.models import (
     WAITS,
     ObservationRun,
 )
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.quotas.reads.namespaces import owners
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.reads.holder_costs import hourly_costs
 from scheduler_view.waits.rules.details import details_of
 

@@ -13,12 +13,11 @@ from scheduler_view.queues.models.queues import (
     EstimateSummary,
     PoolSample,
     StartEstimate,
-    WaitRecord,
     WaitSummary,
 )
 from scheduler_view.queues.tasks.summaries import store_summaries
 from scheduler_view.waits.mapping import wait_content
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.rules.cause import (
     Stage,
     WaitCause,

@@ -23,7 +23,6 @@ from portal.demo.metrics.history import FileInterval, write
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.fleet import resource_of
 from portal.demo.scenario.story import HOUR_S, Story
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.queues.reads.pools import (
     pool_hours,
     pool_rows,
@@ -31,7 +30,7 @@ from scheduler_view.queues.reads.pools import (
 from scheduler_view.queues.tasks.queues_from_metrics import look_at_metrics
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.tasks.compute import compute_due
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.unit.portal.demo.conftest import NOW_S
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,8 +6,8 @@ from typing import Any
 from accounting.core.interval import to_ms
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.clusters.models import ObservationRun
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.queues.tasks.observe_queues import store_waits
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.rules.world.world import read_world
 from tests.unit.waits.worlds import (
     node,

@@ -20,12 +20,10 @@ from scheduler_view.queues.models.memory import (
     PodNeedRecord,
     WaitStretch,
 )
-from scheduler_view.queues.models.queues import (
-    PoolSample,
-    WaitRecord,
-)
+from scheduler_view.queues.models.queues import PoolSample
 from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.queues.tasks.queues import forget_queues
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.rules.world.world import read_world
 from tests.integration.queues.observed import (
     MINUTE,

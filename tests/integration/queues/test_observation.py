@@ -32,12 +32,11 @@ from scheduler_view.queues.models.queues import (
     EstimateSummary,
     PoolSample,
     StartEstimate,
-    WaitRecord,
 )
 from scheduler_view.queues.reads.queued_units import queued_rows
 from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.queues.tasks.queues import forget_queues
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.rules.world.world import read_world
 from tests.integration.queues.observed import (
     MINUTE,

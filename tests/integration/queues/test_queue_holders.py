@@ -8,8 +8,7 @@ from django.utils import timezone
 
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.models import Observation
-from scheduler_view.queues.models.queues import WaitRecord
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story

@@ -10,13 +10,9 @@ from django.utils import timezone
 
 from accounting.kit.charts.queues import LINES
 from accounting.kit.tags.units import short_day
-from scheduler_view.queues.models.queues import (
-    PoolSample,
-    StartEstimate,
-    WaitRecord,
-)
+from scheduler_view.queues.models.queues import PoolSample, StartEstimate
 from scheduler_view.queues.tasks.summaries import store_summaries
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story

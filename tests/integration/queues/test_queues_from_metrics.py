@@ -21,17 +21,13 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.node_state import NodeStateRead
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.models.memory import WaitStretch
-from scheduler_view.queues.models.queues import (
-    PoolSample,
-    StartEstimate,
-    WaitRecord,
-)
+from scheduler_view.queues.models.queues import PoolSample, StartEstimate
 from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.queues.tasks.queues_from_metrics import (
     clusters_by_metrics,
     look_at_metrics,
 )
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.reads.waiting_units import (
     WaitingUnitRow,
     waiting_rows,

@@ -25,7 +25,7 @@ from accounting.metering.models.pod import (
 from accounting.months.actions.entries import add_entry
 from accounting.months.tasks.running import book_running
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.waits.models import WaitRecord
 from tests.integration.changes.office import (
     Office,
     quota,

@@ -8,8 +8,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.queues.models.queues import WaitRecord
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)

@@ -28,7 +28,6 @@ from scheduler_view.clusters.models import (
     Preemption,
 )
 from scheduler_view.queues.models.memory import WaitStretch
-from scheduler_view.queues.models.queues import WaitRecord
 from scheduler_view.quotas.models import Tier
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.reads.recommendations import recommendation_rows
@@ -40,6 +39,7 @@ from scheduler_view.savings.reads.setting_limits import (
 )
 from scheduler_view.savings.rules.evidence_wording import evidence_text
 from scheduler_view.savings.tasks.compute import compute_due
+from scheduler_view.waits.models import WaitRecord
 from tests.integration.savings.fleet import (
     HOUR,
     MODEL,

@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 
 from scheduler_view.clusters.tasks.watch import look_once
-from scheduler_view.queues.models.queues import WaitRecord
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.control_plane.admin import Admin, class_path
 from tests.integration.changes.office import Office
 from tests.integration.conftest import SignIn

@@ -12,7 +12,7 @@ import pytest
 
 from accounting.metering.models.cluster import NodeFact
 from accounting.metering.models.pod import Workload
-from scheduler_view.queues.models.queues import WaitRecord
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.what_if.reads.recorded_weeks import recorded_weeks
 from tests.integration.commands.conftest import run
 from tests.integration.what_if.test_recorded_weeks import (

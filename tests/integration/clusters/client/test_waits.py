@@ -19,11 +19,8 @@ from scheduler_view.clusters.tasks.watch import (
     look_once,
     watched_each_minute,
 )
-from scheduler_view.queues.models.queues import (
-    PoolSample,
-    WaitRecord,
-)
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.queues.models.queues import PoolSample
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.reads.waiting_units import (
     WaitingUnitRow,
     waiting_rows,

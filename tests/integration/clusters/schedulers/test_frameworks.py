@@ -16,8 +16,7 @@ from scheduler_view.clusters.client.kinds import (
     READ_IF_ALLOWED,
 )
 from scheduler_view.clusters.models import ObservationRun
-from scheduler_view.queues.models.queues import WaitRecord
-from scheduler_view.waits.models import UnitWait
+from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.control_plane import queue_definitions
 from tests.control_plane.admin import GPU
 from tests.control_plane.rbac import MANIFESTS
