@@ -11,7 +11,7 @@ from accounting.kit.once import forget_keys
 from accounting.metering.models.cluster import Cluster
 from accounting.months.actions.team_quotas import record_quotas
 from scheduler_view.changes.actions import due_work
-from scheduler_view.clusters.tasks.watch import (
+from scheduler_view.changes.tasks.watch import (
     look_at_waits,
     look_once,
     visible_clusters,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.models import ObservationRun
-from scheduler_view.clusters.tasks.watch import look_once
 from scheduler_view.queues.models.memory import KeptNode
 from tests.control_plane.world import world_of
 from tests.integration.changes.conftest import office_of

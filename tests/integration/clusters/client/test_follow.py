@@ -13,11 +13,11 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounting.metering.models.cluster import Cluster
+from scheduler_view.changes.tasks.watch import follow_all
 from scheduler_view.clusters.models import (
     Observation,
     ObservationRun,
 )
-from scheduler_view.clusters.tasks.watch import follow_all
 from tests.control_plane.world import GPU_KEY, World
 
 PATIENCE_S = 30

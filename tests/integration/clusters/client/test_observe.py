@@ -20,6 +20,10 @@ from scheduler_view.changes.models import (
     ChangeStep,
 )
 from scheduler_view.changes.tasks.drift import find_drift
+from scheduler_view.changes.tasks.watch import (
+    follow,
+    look_once,
+)
 from scheduler_view.clusters.models import (
     Drift,
     Observation,
@@ -33,10 +37,6 @@ from scheduler_view.clusters.rules.live_objects import (
 from scheduler_view.clusters.tasks.observe import (
     observe,
     store_all,
-)
-from scheduler_view.clusters.tasks.watch import (
-    follow,
-    look_once,
 )
 from scheduler_view.quotas.models import (
     QuotaTarget,
