@@ -11,10 +11,10 @@ from accounting.kit.once import forget_keys
 from accounting.metering.models.cluster import Cluster
 from accounting.months.actions.team_quotas import record_quotas
 from scheduler_view.changes.actions import due_work
-from scheduler_view.changes.tasks.watch import (
+from scheduler_view.clusters.tasks.cluster_connection import visible_clusters
+from scheduler_view.queues.tasks.look import (
     look_at_waits,
     look_once,
-    visible_clusters,
     watched_each_minute,
 )
 from scheduler_view.queues.tasks.queues import forget_queues

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from accounting.access.models.teams import Team
-from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.models import (
     Observation,
     ObservationRun,
     Preemption,
 )
 from scheduler_view.clusters.tasks.preemptions import note_preemptions
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.waits.reads.preempted import preempted_rows
 from tests.control_plane.world import World, world_of
 from tests.integration.changes.conftest import office_of

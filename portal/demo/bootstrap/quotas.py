@@ -35,7 +35,7 @@ from scheduler_view.changes.rules.edit import (
     QuotaEdit,
     TierEdit,
 )
-from scheduler_view.changes.tasks.watch import look_once
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.reads.namespaces import namespaces_by_team
 from scheduler_view.quotas.rules.split import SplitRule
 from scheduler_view.quotas.rules.tiers.tier import TierSpec

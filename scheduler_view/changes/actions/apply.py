@@ -38,7 +38,7 @@ from scheduler_view.changes.models import (
     StepState,
 )
 from scheduler_view.changes.tasks.base_versions import LostUpdate
-from scheduler_view.changes.tasks.watch import look_once
+from scheduler_view.changes.tasks.watch import look_at
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import ClusterError
@@ -99,7 +99,7 @@ def _look_back(change_set: ChangeSet, now: Now, connect: Connect) -> None:
     done = change_set.steps.filter(state__in=_DONE)
     kinds = sorted(set(done.values_list("kind", flat=True)), reverse=True)
     try:
-        look_once(change_set.cluster, now=now, connect=connect, kinds=kinds)
+        look_at(change_set.cluster, kinds, now=now, connect=connect)
     except Exception:  # it is applied; the next observation retries
         log.exception("cannot look back", change_set=change_set.pk)
 

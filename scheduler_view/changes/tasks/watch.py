@@ -1,4 +1,4 @@
-"""Observes clusters: once, or continuously, following their changes.
+"""Finds what differs from the desired state in a cluster: once, or following its changes.
 
 A watch reports a change within a second; every five minutes everything is also listed, so that a
 missed event, or a watch that does not run, only delays the observation.
@@ -12,31 +12,29 @@ from functools import partial
 
 import structlog
 from django.db import DatabaseError, connections
-from django.db.models import Count
 
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.tasks.drift import find_drift
 from scheduler_view.clusters.client.access import (
     AccessRole,
-    is_configured,
 )
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import (
     ClusterError,
     WatchExpired,
 )
-from scheduler_view.clusters.models import WAITS
 from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,
 )
+from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 from scheduler_view.clusters.tasks.cluster_connection import (
     Connect,
     connect_to,
+    visible_clusters,
 )
 from scheduler_view.clusters.tasks.observe import (
-    KINDS,
     Seen,
     note_error,
     observe,
@@ -44,11 +42,6 @@ from scheduler_view.clusters.tasks.observe import (
     store_all,
     store_event,
 )
-from scheduler_view.clusters.tasks.preemptions import note_preemptions
-from scheduler_view.clusters.tasks.resource_claims import observe_devices
-from scheduler_view.clusters.tasks.tokens import note_tokens
-from scheduler_view.queues.tasks.observe_queues import observe_waits
-from scheduler_view.waits.models import WaitRecord
 
 WATCHED = (QUOTA, CLASS)
 WATCH_S = 300.0  # of one watch; then everything is listed again
@@ -58,62 +51,33 @@ REST_S, LONGEST_REST_S = 1.0, 60.0  # after an error; doubles while it lasts
 
 log = structlog.get_logger(__name__)
 Now = Callable[[], datetime]
+Also = Callable[[ClusterClient, Seen], set[ObjectKey]]
 
 
-def visible_clusters() -> list[Cluster]:
-    """Clusters whose settings have a reader."""
-    clusters = Cluster.objects.all()
-    return [c for c in clusters if is_configured(c.kubernetes, AccessRole.READER)]
-
-
-MOST_UNITS = 5_000  # of a cluster whose objects are listed every minute
-
-
-def watched_each_minute() -> list[Cluster]:
-    """Clusters whose waits are observed every minute; larger ones with all else."""
-    units = dict(
-        WaitRecord.objects.filter(ended_at=None)
-        .values_list("cluster")
-        .annotate(count=Count("pk"))
-    )
-    return [c for c in visible_clusters() if units.get(c.pk, 0) <= MOST_UNITS]
-
-
-def look_at_waits(cluster: Cluster, *, now: Now, connect: Connect = connect_to) -> int:
-    """Explain what waits and store queues; returns how many explanations changed."""
-    try:
-        with connect(cluster, AccessRole.READER) as client:
-            return observe_waits(cluster, client, {}, now())
-    except ClusterError as error:  # no credentials
-        note_error(cluster, [WAITS], error)
-        return 0
-
-
-def look_once(
+def look_at(
     cluster: Cluster,
+    kinds: Sequence[str],
     *,
     now: Now,
     connect: Connect = connect_to,
-    kinds: Sequence[str] = KINDS,
+    also: Also | None = None,
 ) -> Seen:
-    """Store the objects of a cluster and find differences from the desired state.
+    """Store the objects of some kinds, and find differences from the desired state.
 
     If a cluster does not respond, its stored objects are kept; its observation runs have the
     reason.
+
+    Args:
+        also: what else is observed by the same connection; returns the objects that changed.
     """
-    if kinds == KINDS:
-        note_tokens(cluster, now())
     try:
         with connect(cluster, AccessRole.READER) as client:
             listed = [kind for kind in kinds if kind not in QUEUE_FIELDS]
             seen = observe(cluster, client, listed)
             changed = set(seen.changed)
             changed |= observe_queues(cluster, client, QUEUE_FIELDS.keys() & set(kinds))
-            if kinds == KINDS and not all(kind in seen.errors for kind in WATCHED):
-                changed |= observe_queues(cluster, client)
-                observe_devices(cluster, client)
-                note_preemptions(cluster, client)
-                observe_waits(cluster, client, seen.listed, now())
+            if also is not None:
+                changed |= also(client, seen)
     except ClusterError as error:  # no credentials: nothing was read
         message = note_error(cluster, kinds, error)
         return Seen(errors=dict.fromkeys(kinds, message))

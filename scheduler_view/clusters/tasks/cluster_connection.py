@@ -6,6 +6,7 @@ from accounting.metering.models.cluster import Cluster
 from scheduler_view.clusters.client.access import (
     AccessRole,
     access_of,
+    is_configured,
 )
 from scheduler_view.clusters.client.client import (
     ClusterClient,
@@ -22,3 +23,9 @@ def connect_to(cluster: Cluster, role: AccessRole) -> ClusterClient:
         NotConfigured: the settings have no usable access.
     """
     return connect(access_of(cluster.name, cluster.kubernetes, role))
+
+
+def visible_clusters() -> list[Cluster]:
+    """Clusters whose settings have a reader."""
+    clusters = Cluster.objects.all()
+    return [c for c in clusters if is_configured(c.kubernetes, AccessRole.READER)]

@@ -16,11 +16,11 @@ from accounting.metering.models.cluster import (
 from accounting.prices.models.price import UnitPrice
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.rules.given_edit import edits_from
-from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.models import (
     Drift,
     Observation,
 )
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.reads.quotas import resource_rows
 from tests.integration.changes.office import (
     EPOCH,

@@ -12,8 +12,8 @@ from accounting.access.models.teams import (
     Team,
 )
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.models import Drift
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.admin import quota_path
 from tests.integration.changes.office import (

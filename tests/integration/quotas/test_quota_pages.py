@@ -21,7 +21,7 @@ from accounting.access.models.people import (
 from accounting.access.models.teams import Team
 from accounting.kit.models.audit import AuditLink
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.tasks.watch import look_once
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.models import QuotaTarget
 from tests.integration.changes.office import (
     Office,

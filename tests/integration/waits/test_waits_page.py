@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from scheduler_view.changes.tasks.watch import look_once
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.control_plane.admin import Admin, class_path
 from tests.integration.changes.office import Office

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.tasks.watch import look_once
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.reads.limits.rows import not_read
 from tests.control_plane.admin import class_path, quota_path
 from tests.control_plane.rbac import apply_manifests, token_of

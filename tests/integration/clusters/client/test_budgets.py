@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.models.memory import KeptNode
+from scheduler_view.queues.tasks.look import look_once
 from tests.control_plane.world import world_of
 from tests.integration.changes.conftest import office_of
 from tests.processes import wait_until

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from accounting.access.scope import EVERYTHING
-from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.waits.reads.waiting_units import (
     WaitingUnitRow,
     waiting_rows,

@@ -7,8 +7,8 @@ import pytest
 
 from accounting.metering.models.pod import ResourceClaim
 from accounting.metering.rules.inventory.records import Device
-from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.tasks.resource_claims import observe_devices
+from scheduler_view.queues.tasks.look import look_once
 from tests.control_plane.world import World, simulated_world
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office

@@ -20,10 +20,7 @@ from scheduler_view.changes.models import (
     ChangeStep,
 )
 from scheduler_view.changes.tasks.drift import find_drift
-from scheduler_view.changes.tasks.watch import (
-    follow,
-    look_once,
-)
+from scheduler_view.changes.tasks.watch import follow
 from scheduler_view.clusters.models import (
     Drift,
     Observation,
@@ -38,6 +35,7 @@ from scheduler_view.clusters.tasks.observe import (
     observe,
     store_all,
 )
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.models import (
     QuotaTarget,
     Tier,

@@ -14,11 +14,11 @@ from accounting.access.scope import EVERYTHING
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.queue import QueueSample
-from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.models import (
     Observation,
     ObservationRun,
 )
+from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.models import QuotaTarget
 from scheduler_view.quotas.reads.queue_borrowing import served
 from scheduler_view.quotas.reads.quotas import (

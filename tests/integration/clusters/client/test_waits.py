@@ -13,13 +13,13 @@ from accounting.access.scope import (
     EVERYTHING,
     Scope,
 )
-from scheduler_view.changes.tasks.watch import (
+from scheduler_view.clusters.models import ObservationRun
+from scheduler_view.queues.models.queues import PoolSample
+from scheduler_view.queues.tasks.look import (
     look_at_waits,
     look_once,
     watched_each_minute,
 )
-from scheduler_view.clusters.models import ObservationRun
-from scheduler_view.queues.models.queues import PoolSample
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.reads.waiting_units import (
     WaitingUnitRow,

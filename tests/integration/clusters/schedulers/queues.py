@@ -6,8 +6,8 @@ from typing import Any
 
 from scheduler_view.changes.actions.change_sets import undo
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.models import Drift
+from scheduler_view.queues.tasks.look import look_once
 from tests.control_plane.admin import GPU, Admin
 from tests.integration.changes.office import Office
 

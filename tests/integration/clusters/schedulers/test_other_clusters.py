@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from scheduler_view.changes.tasks.watch import look_once
 from scheduler_view.clusters.models import (
     Observation,
     ObservationRun,
 )
+from scheduler_view.queues.tasks.look import look_once
 from tests.control_plane import queue_definitions
 from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of
