@@ -11,6 +11,7 @@ from accounting.kit.reads.selection import (
 )
 from accounting.metering.rules.intensity.summary import (
     NOT_OBSERVED,
+    POINTLESS,
     Intensity,
 )
 from accounting.prices.sql.charge_sql import over
@@ -66,7 +67,7 @@ def pointless_workloads(selection: Selection) -> list[UsageRow]:
     by = ("workload",)
     few = {
         key: hard
-        for key, hard in _fetch(selection, by).items()
+        for key, hard in _fetch(selection, by, _MAY_BE_POINTLESS).items()
         if hard.is_pointless(1.0)
     }
     if not few:
@@ -85,14 +86,23 @@ def pointless_workloads(selection: Selection) -> list[UsageRow]:
     return sorted(found, key=lambda row: -row.busy_ms)
 
 
-def _fetch(selection: Selection, by: Sequence[str]) -> dict[tuple[str, ...], Intensity]:
+# Wider by a millionth, to which shares are rounded: the rule is that of `Intensity`.
+_MAY_BE_POINTLESS = " AND ".join(
+    f"sum(u.{part}_active_us) <= {POINTLESS + 1e-6} * nullif(sum(u.{part}_seen_us), 0)"
+    for part in ("tensor", "dram")
+)
+
+
+def _fetch(
+    selection: Selection, by: Sequence[str], having: str = "count(*) > 0"
+) -> dict[tuple[str, ...], Intensity]:
     chosen = hard_relation(selection, by)
     columns = key_columns(by)
     names = "".join(f"{sql} AS {name}, " for name, sql in columns.items())
     grouped = ", ".join(columns.values())
     query = f"""
         SELECT {names} {_SUMS} {chosen.text()} AND {chosen.is_held}
-        {f"GROUP BY {grouped}" if grouped else "HAVING count(*) > 0"}
+        GROUP BY {grouped or "()"} HAVING {having}
     """  # built from this project's own constants
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters)
