@@ -71,10 +71,12 @@ def _folded(
     """The first of the hours that are one hour of the local week, with the held time of all."""
     chosen = relation(selection, ("hour",))
     query = f"""
-        SELECT min(u.hour_start), {sums("u", HELD_STATES)} {chosen.tables}
-        CROSS JOIN LATERAL (SELECT u.hour_start AT TIME ZONE %(zone)s AS local) l
-        WHERE {chosen.condition} AND {chosen.is_held}
-        GROUP BY extract(isodow FROM l.local), extract(hour FROM l.local)
+        SELECT min(u.hour_start), {sums("u", HELD_STATES)} FROM (
+            SELECT u.hour_start, u.hour_start AT TIME ZONE %(zone)s AS local,
+                   {sums("u", HELD_STATES)}
+            {chosen.tables} WHERE {chosen.condition} AND {chosen.is_held} GROUP BY u.hour_start
+        ) u
+        GROUP BY extract(isodow FROM u.local), extract(hour FROM u.local)
     """  # built from this project's own constants
     with connection.cursor() as cursor:
         cursor.execute(query, chosen.parameters | {"zone": zone.key})
