@@ -17,10 +17,10 @@ def _started(task: str, schedule: float | crontab, *, expires_s: int) -> dict[st
 TIMETABLE: dict[str, dict[str, Any]] = {
     # Windows that are due or were lost: after a lost message, within a minute.
     "sweep": _started("accounting.tasks.sweep", 60.0, expires_s=60),
-    # Sources of kind scrape, at the usual interval of exporters.
+    # Sources of kind scrape, at the usual interval of exporters (`scrape_targets.SCRAPE_S`).
     "scrape": _started("accounting.tasks.scrape", 30.0, expires_s=30),
-    # State of clusters: a watch (`manage.py observe --follow`) sees changes at once; without one,
-    # this finds them within minutes.
+    # State of clusters and drift: a watch (`manage.py observe --follow`) sees changes at once;
+    # without one, this finds them within minutes.
     "look_at_clusters": _started(
         "scheduler_view.tasks.observe_clusters", 300.0, expires_s=300
     ),

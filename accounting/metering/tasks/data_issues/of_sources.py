@@ -20,7 +20,7 @@ from accounting.metering.tasks.data_issues.events import (
     SourceScraped,
 )
 from accounting.metering.tasks.reading.scrape_targets import (
-    scrape_interval_s,
+    SCRAPE_S,
     targets_of,
 )
 
@@ -42,7 +42,7 @@ def failed(event: SourceFailed) -> Iterable[Issue]:
 
 
 def scrape_faults(event: SourceScraped) -> Iterable[Issue]:
-    """Faults of a scrape; at stake is a step of each GPU of a silent target."""
+    """Faults of a scrape; at stake is the time to the next one, of each GPU of a silent target."""
     notes = event.result.notes
     silent = {subject for code, subject, _ in notes if code == "target_down"}
     down = {
@@ -50,10 +50,9 @@ def scrape_faults(event: SourceScraped) -> Iterable[Issue]:
         for target in targets_of(event.source)
         if target.url in silent
     }
-    step_ms = 1000 * scrape_interval_s(event.source)
     gpus = silent_gpus(event.cluster.pk, down.values())
     for code, subject, message in notes:
-        at_stake_ms = step_ms * gpus.get(down.get(subject, ("", "")), 0)
+        at_stake_ms = 1000 * SCRAPE_S * gpus.get(down.get(subject, ("", "")), 0)
         yield Issue(
             *(code, subject, message, event.at_ms, event.at_ms),
             at_stake_ms=at_stake_ms,

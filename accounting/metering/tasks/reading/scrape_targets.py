@@ -1,16 +1,13 @@
-"""The targets of a scrape source, and how often they are read."""
+"""The targets of a scrape source, and the time between two scrapes of them."""
 
 from urllib.parse import urlsplit
 
 from accounting.metering.models.cluster import Source
 from accounting.metering.sources.scrape import ScrapeTarget
 
-SCRAPE_S = 30  # between two scrapes, unless a source sets it
-
-
-def scrape_interval_s(source: Source) -> int:
-    """Seconds between two scrapes of a source."""
-    return source.interval_s or SCRAPE_S
+# As `portal/timetable.py` starts them, for all sources: the `interval` of a source is how long its
+# samples are valid (rules.md N4), not when it is scraped.
+SCRAPE_S = 30
 
 
 def targets_of(source: Source) -> list[ScrapeTarget]:

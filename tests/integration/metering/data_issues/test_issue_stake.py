@@ -12,8 +12,10 @@ from accounting.metering.models.ledger import DataIssue
 from accounting.metering.tasks import live_sources
 from accounting.metering.tasks.data_issues.record import record
 from accounting.metering.tasks.pipeline import ingest_all
+from accounting.metering.tasks.reading.scrape_targets import SCRAPE_S
 from accounting.metering.tasks.windows import schedule
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
+from portal.timetable import TIMETABLE
 from tests.builders import HOUR_ZERO
 from tests.integration.metering.support import (
     report,
@@ -134,6 +136,17 @@ def test_each_failed_scrape_of_an_exporter_is_a_step_of_its_gpus(
         f"http://{EXPORTER}/metrics": (2 * 90, "0.105000"),
         f"http://{KUBE}/metrics": (0, None),  # of another job: nobody knows its GPUs
     }
+
+
+def test_a_declared_interval_is_not_the_time_between_two_scrapes(
+    tmp_path: Path,
+) -> None:
+    assert TIMETABLE["scrape"]["schedule"] == SCRAPE_S
+    source = f"{scraped(('dcgm-exporter', EXPORTER))}, interval: 60"
+    cluster = known_cluster(tmp_path, source)
+    for now in range(END_MS, END_MS + 90_000, 30_000):
+        live_sources.scrape_cluster(cluster, partial(int, now))
+    assert stakes("target_down") == {f"http://{EXPORTER}/metrics": (2 * 90, "0.105000")}
 
 
 def test_kube_state_tells_who_holds_every_gpu(tmp_path: Path) -> None:
