@@ -52,8 +52,8 @@ RETURN_PATIENCE = timedelta(days=1)  # for the return of a loan, which no person
 TOKEN_PATIENCE = timedelta(days=1)  # for a person who renews a token
 # a change set whose workers die each time is stopped
 MOST_CLAIMS, LONGEST = 20, timedelta(hours=1)
-REST = timedelta(seconds=5)  # after a temporary error without a time from the server
-LONGEST_REST = timedelta(minutes=2)
+PAUSE = timedelta(seconds=5)  # after a temporary error without a time from the server
+LONGEST_PAUSE = timedelta(minutes=2)
 CHANGED_SINCE = "Applied, but changed since"
 _OPEN = (StepState.WAITING, StepState.SENT)
 _DONE = (StepState.APPLIED, StepState.UNCHANGED)
@@ -106,7 +106,7 @@ def _look_back(change_set: ChangeSet, now: Now, connect: Connect) -> None:
 
 def _stumbled(held: ApplyLease, outcome: PushResult, at: datetime) -> bool:
     try:
-        _rest(held, "", outcome, at)
+        _pause(held, "", outcome, at)
     except ApplyLeaseLostError:
         return False
     return True
@@ -128,7 +128,7 @@ def _run(held: ApplyLease, now: Now, connect: Connect) -> None:
             for row in held.change_set.steps.filter(state__in=_OPEN):
                 outcome = _one(held, row, reader, pusher, now)
                 if outcome.fate == Fate.LATER:
-                    _rest(held, f"{row}: ", outcome, now())
+                    _pause(held, f"{row}: ", outcome, now())
                     return
                 if outcome.fate == Fate.STOPPED:
                     _refuse_rest(held, outcome, now())
@@ -226,7 +226,7 @@ def _progress(
     return max(one for one in times if one)
 
 
-def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> None:
+def _pause(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> None:
     """Wait for the server's time; give up after a limit, and store the state."""
     patience = RETURN_PATIENCE if is_return(held.change_set) else PATIENCE
     waits = ""
@@ -237,11 +237,11 @@ def _rest(held: ApplyLease, where: str, outcome: PushResult, at: datetime) -> No
         _refuse_rest(held, outcome, at)
         _finish(held, at)
         return
-    rest = timedelta(seconds=outcome.retry_after_s) if outcome.retry_after_s else REST
+    pause = timedelta(seconds=outcome.retry_after_s) if outcome.retry_after_s else PAUSE
     with _acting(held):
         held.renew(at)
         ChangeSet.objects.filter(pk=held.change_set.pk).update(
-            retry_at=at + min(rest, LONGEST_REST),
+            retry_at=at + min(pause, LONGEST_PAUSE),
             lease_until=None,
             error=f"{waits}{where}{outcome.message}",
             token_wait_until=at if waits else F("token_wait_until"),

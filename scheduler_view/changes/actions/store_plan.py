@@ -53,7 +53,7 @@ from scheduler_view.clusters.tasks.cluster_connection import (
 
 LIMIT_KEY = "second_approver_above"  # of a cluster's `kubernetes` settings, in GPUs
 PLAN_VALID = timedelta(minutes=10)  # docs/quotas.md
-RETURN_REST = timedelta(minutes=1)  # before a loan's return is planned again
+RETURN_PAUSE = timedelta(minutes=1)  # before a loan's return is planned again
 log = structlog.get_logger(__name__)
 
 
@@ -162,7 +162,7 @@ def _later(change_set: ChangeSet, version: int, why: str, at: datetime) -> bool:
     """Nobody requests the plan of a loan's return again, so it waits for the cluster."""
     with act(SYSTEM, f"plan of {change_set} not possible yet"):
         done = ChangeSet.objects.filter(pk=change_set.pk, version=version).update(
-            version=F("version") + 1, error=why, retry_at=at + RETURN_REST
+            version=F("version") + 1, error=why, retry_at=at + RETURN_PAUSE
         )
     change_set.refresh_from_db()
     return bool(done)
