@@ -3,6 +3,9 @@
 import pghistory
 from django.db import models
 
+# Of an installation that has not set them: its bills, and the setup file.
+DEFAULT_CURRENCY, DEFAULT_TIMEZONE = "USD", "UTC"
+
 
 @pghistory.track()
 class Billing(models.Model):

@@ -12,7 +12,11 @@ from datetime import date, datetime
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from accounting.access.models.billing import Billing
+from accounting.access.models.billing import (
+    DEFAULT_CURRENCY,
+    DEFAULT_TIMEZONE,
+    Billing,
+)
 from accounting.core import billing_calendar
 from accounting.core.read_once import read_once
 
@@ -21,8 +25,8 @@ from accounting.core.read_once import read_once
 class BillingSettings:
     """The settings of all bills at a time."""
 
-    currency: str = "USD"
-    timezone: str = "UTC"
+    currency: str = DEFAULT_CURRENCY
+    timezone: str = DEFAULT_TIMEZONE
 
     @property
     def zone(self) -> ZoneInfo:
@@ -85,7 +89,7 @@ def midnight(day: date) -> datetime:
     """
     with billing_remembered():
         rows = _rows()
-        zones = {ZoneInfo(row.timezone) for row in rows} or {ZoneInfo("UTC")}
+        zones = {ZoneInfo(row.timezone) for row in rows} or {ZoneInfo(DEFAULT_TIMEZONE)}
         candidates = [billing_calendar.midnight(day, zone) for zone in zones]
         candidates.extend(row.valid_from for row in rows[1:])
         return min(at for at in candidates if billing_day(at) >= day)

@@ -31,7 +31,8 @@ class HttpAccess:
         headers: sent with every request, such as a tenant header.
         bearer_token_file, password_file: paths; never the secret itself.
         ca_file: a private certificate authority; "" for the system's.
-        timeout_s: for one response, from the first byte sent to the last byte read.
+        timeout_s: for one response, from the first byte sent to the last byte read; the default of
+            all sources (`timeout_s` of the setup file).
         max_bytes: larger responses are rejected.
     """
 

@@ -5,6 +5,7 @@ period to its last one: so it contains the whole period on Prometheus 2 (closed 
 3 (open on the left), whatever version a server reports; samples outside are dropped.
 Built on `PrometheusConnect` for address, session and credentials; adds deadlines, warnings and
 splitting of queries that are too large.
+The deadline of a response is `timeout_s` of `HttpAccess` (`accounting/metering/sources/http.py`).
 A server with plain HTTP is assumed to be near: compression is not requested, because it takes
 longer than the transfer (measured: twice the time).
 Sources: Prometheus HTTP API; migration guide of version 3.

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from accounting.access.models.billing import Billing
+from accounting.access.models.billing import DEFAULT_CURRENCY, Billing
 from accounting.access.models.labels import (
     LabelPurpose,
     LabelSpelling,
@@ -104,7 +104,7 @@ def apply_configuration(
 
 def _currency() -> str:
     row = Billing.objects.order_by("valid_from").last()
-    return row.currency if row else "USD"
+    return row.currency if row else DEFAULT_CURRENCY
 
 
 def _billing(wanted: Configuration, changes: list[str]) -> None:

@@ -17,6 +17,10 @@ from pydantic import (
     model_validator,
 )
 
+from accounting.access.models.billing import (
+    DEFAULT_CURRENCY,
+    DEFAULT_TIMEZONE,
+)
 from accounting.access.models.teams import BindingKind
 from accounting.access.reserved_names import (
     name_fault,
@@ -115,8 +119,8 @@ Lifecycle = Annotated[
 class BillingSpec(Section):
     """Currency and time zone of bills."""
 
-    currency: Currency = "USD"
-    timezone: Zone = "UTC"
+    currency: Currency = DEFAULT_CURRENCY
+    timezone: Zone = DEFAULT_TIMEZONE
 
 
 class TeamSpec(Section):
@@ -329,7 +333,7 @@ def read_configuration(
     known_teams: Collection[str] = (),
     known_clusters: Collection[str] = (),
     known_departments: Collection[str] = (),
-    timezone: str = "UTC",
+    timezone: str = DEFAULT_TIMEZONE,
 ) -> Configuration:
     """A validated configuration from YAML.
 
@@ -345,7 +349,8 @@ def read_configuration(
     """
     document = parse(text)
     billing = document.values.get("billing")
-    wanted = billing.get("timezone") or "UTC" if isinstance(billing, dict) else timezone
+    if isinstance(billing, dict):
+        timezone = billing.get("timezone") or DEFAULT_TIMEZONE
     names = {
         "team": _named(document.values, "teams", "slug") | {*known_teams},
         "cluster": _named(document.values, "clusters", "name") | {*known_clusters},
@@ -354,7 +359,7 @@ def read_configuration(
         )
         - {"", "None"},
     }
-    zone = ZoneInfo(wanted if wanted in time_zones() else "UTC")
+    zone = ZoneInfo(timezone if timezone in time_zones() else DEFAULT_TIMEZONE)
     return document.read(Configuration, FileContext(zone, names))
 
 
