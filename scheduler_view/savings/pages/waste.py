@@ -17,7 +17,6 @@ from accounting.access.scope import Scope
 from accounting.core.money import minor_places
 from accounting.kit.pages.paging import (
     page_of,
-    paged,
     size_of,
 )
 from accounting.kit.pages.permissions import page
@@ -39,6 +38,8 @@ from scheduler_view.savings.rules.wording import (
     RuleText,
     rule_text,
 )
+
+ROWS = "25"  # of each of two lists: a row has five findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,11 @@ def waste(request: HttpRequest) -> HttpResponse:
         teams=[ref.slug] if ref else (),
     )
     lines = [WasteLine(row, rule_text(row.rule)) for row in report.rows]
-    query = state.query.dict()
-    shown = paged([line for line in lines if line.row.is_in_totals], query)
+    claimed = [line for line in lines if line.row.is_in_totals]
     others = [line for line in lines if not line.row.is_in_totals]
-    apart = page_of(others, request.GET.get("apart", ""), size_of(query))
+    size = size_of({"rows": state.query.get("rows") or ROWS})
+    shown = page_of(claimed, state.query.get("page", ""), size)
+    apart = page_of(others, request.GET.get("apart", ""), size)
     explained = with_evidence([*shown.lines, *apart.lines], state)
     led = led_selection(state.selection(**({"team": ref.slug} if ref else {})))
     context = {

@@ -138,3 +138,31 @@ def test_without_findings_the_page_says_how_many_days_were_measured(
     page = text(sign_in("ana").get(f"/waste?{DAYS}"))
     assert "Not measured yet" in page
     assert "Nothing to save" not in page
+
+
+def test_each_of_the_two_lists_has_pages_of_its_own(sign_in: SignIn) -> None:
+    day = WasteDay.objects.filter(day="2026-11-20").select_related("cluster")[0]
+    WasteFinding.objects.bulk_create(
+        WasteFinding(
+            cluster=day.cluster,
+            day=day.day,
+            rule=rule,
+            unit=f"Job/lab-{number}/{rule}",  # one family each
+            start_ms=0,
+            end_ms=1,
+            gpu_ms=number,
+            raw=0,
+        )
+        for rule in ("never_busy", "starvation")
+        for number in range(1, 41)
+    )
+    client = sign_in("ana")
+    first = client.get(f"/waste?{DAYS}").context
+    assert len(first["lines"]) == len(first["apart_lines"]) == 25
+    second = client.get(f"/waste?{DAYS}&page=2").context
+    assert second["page"].first == 26
+    assert len(second["lines"]) == min(25, first["page"].count - 25)
+    assert second["apart"].number == 1
+    assert second["report"].gpu_ms == first["report"].gpu_ms, "sums are of all pages"
+    longer = client.get(f"/waste?{DAYS}&rows=50").context
+    assert len(longer["lines"]) == min(50, first["page"].count)
