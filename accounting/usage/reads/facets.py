@@ -19,12 +19,12 @@ def values_held(
         names: dimensions.
     """
     chosen = relation(selection, names)
-    columns = ", ".join(f"array_agg(DISTINCT {one.sql})" for one in named(names))
+    columns = ", ".join(f"{one.sql} AS {one.name}" for one in named(names))
+    lists = ", ".join(f"array_agg(DISTINCT {one.name})" for one in named(names))
+    # Together first: few of all rows differ in these, and each list has to sort what it gets.
+    together = f"SELECT DISTINCT {columns} {chosen.text()} AND {chosen.is_held}"
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {columns} {chosen.text()} AND {chosen.is_held}",
-            chosen.parameters,
-        )
+        cursor.execute(f"SELECT {lists} FROM ({together}) u", chosen.parameters)
         found = cursor.fetchone()
     return {
         name: tuple(sorted(value or "" for value in values or ()))

@@ -1,7 +1,7 @@
 """The seven states of every GPU and their money (`report ledger`)."""
 
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -71,6 +71,42 @@ def _check(selection: Selection, by: Sequence[str]) -> None:
 def ledger_total(selection: Selection) -> LedgerRow:
     """The whole selection as one row."""
     return _total(ledger_rows(selection, ()))
+
+
+def ledger_days(selection: Selection) -> tuple[list[LedgerRow], LedgerRow]:
+    """One row for each billing day, and the whole selection as one row; one query.
+
+    Raises:
+        HiddenError: the scope does not cover all teams.
+    """
+    _check(selection, ())
+    found = _fetch(selection, ("day",))
+    return _priced(found, ["day"]), _total(_priced(_added(found), []))
+
+
+def _added(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of all days as one row before it is rounded; none of none."""
+    if not found:
+        return []
+    currencies = sorted({one for row in found for one in row["currencies"] or ()})
+    with localcontext(prec=MAX_DIGITS):
+        sums = {
+            name: sum(row[name] for row in found)
+            for name, value in found[0].items()
+            if isinstance(value, int | Decimal)
+        }
+    return [
+        sums
+        | {
+            "currency": max(row["currency"] for row in found),
+            "is_one_currency": len(currencies) < 2,
+            "currencies": currencies,
+        }
+    ]
+
+
+MAX_DIGITS = 200
+"""Of a sum of raw money: more than any has, so that it is exact."""
 
 
 def _total(rows: Sequence[LedgerRow]) -> LedgerRow:

@@ -54,8 +54,8 @@ from accounting.usage.reads.coverage import (
     missing_days,
 )
 from accounting.usage.reads.ledger import (
+    ledger_days,
     ledger_rows,
-    ledger_total,
 )
 from accounting.usage.reads.ranking import (
     largest,
@@ -101,7 +101,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "missing_days": missing,
         "frequency": FREQUENCY[state.step],
         "sparks": figures.sparks(found, steps),
-        "spend": figures.spend_chart(found, steps, _keys(lines, state), state),
+        "spend": figures.spend_chart(found, steps, _keys(lines, found, state), state),
         "bars": team_tables.largest_teams(lines, found, sides, "-allocated"),
         "teams": team_tables.largest_teams(lines, found, sides, state.sort),
         "idle": tables.workload_lines(tables.idle_only(idle.rows), teams),
@@ -122,14 +122,15 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def _keys(
-    lines: Sequence[team_tables.TeamLine], state: PageState
+    lines: Sequence[team_tables.TeamLine], found: Breakdown, state: PageState
 ) -> dict[str, figures.Key]:
-    """Name, color and link of each team in charts and legends."""
+    """Name, color and link of each team that is drawn in the chart."""
     return {
         line.key: figures.Key(
             line.name, line.slot, "busy", state.with_filter("team", line.key)
         )
         for line in lines
+        if line.key in found.by_step
     }
 
 
@@ -179,13 +180,13 @@ def _capacity(
 ) -> dict[str, Any]:
     """The whole fleet: only for people who see every team."""
     selection = state.selection()
-    row = ledger_total(selection)
-    if not row.wall_ms:
+    rows, total = ledger_days(selection)
+    if not total.wall_ms:
         return {}
+    if state.step_dimension != "day":
+        rows = ledger_rows(selection, (state.step_dimension,))
     return {
-        "ledger": shapes.capacity(row, length_ms, places),
-        "platform": row.charge_of(PLATFORM_STATES),
-        "ledger_spark": figures.ledger_spark(
-            ledger_rows(selection, (state.step_dimension,)), steps, state
-        ),
+        "ledger": shapes.capacity(total, length_ms, places),
+        "platform": total.charge_of(PLATFORM_STATES),
+        "ledger_spark": figures.ledger_spark(rows, steps, state),
     }

@@ -24,8 +24,8 @@ from tests.sessions import give
 from tests.story import Story
 
 MOST = {
-    "/": 22,
-    "/?range=last-7-days": 25,
+    "/": 21,
+    "/?range=last-7-days": 24,
     "/teams": 16,
     "/teams?range=last-7-days": 16,
     "/teams/vision": 34,
