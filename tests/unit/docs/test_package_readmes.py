@@ -1,4 +1,4 @@
-"""Each package has a README of at most 30 lines, and what it names exists.
+"""Each package has a README of at most 30 lines; what it names exists, and each row says something.
 
 Checked are paths and names in backticks, and links. Not here: whether a README says what is
 true, and rules that it cites (`tests/unit/docs/test_rule_pages.py`).
@@ -15,12 +15,14 @@ ROOT = Path(__file__).resolve().parents[3]
 APPS = ("portal", "accounting", "scheduler_view")
 OTHERS = ("tests", "bench", "deploy")
 WITHOUT = frozenset({"migrations", "commands"})  # Django's; `management` lists commands
-MOST_LINES = 30
+MOST_LINES, MOST_OF_SUBJECT = 30, 20
 SUFFIXES = (
     *(".py", ".md", ".html", ".css", ".js", ".sql", ".sh", ".toml", ".yaml", ".yml"),
 )
 _CODE = re.compile(r"`([^`]+)`")
+_NOT_HERE = re.compile(r"^- Not here: .*(?:\n  .*)*", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+_SUBJECT = r"(?:accounting|scheduler_view)/\w+"
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.\w+)+")
 
 
@@ -41,27 +43,64 @@ def _has_modules(folder: Path) -> bool:
 
 
 def faults(folder: Path, text: str) -> list[str]:
-    """What a README of a folder names or links that does not exist."""
+    """What a README of a folder names or links that does not exist, and rows that say nothing."""
     wrong = []
     for line in text.splitlines():
-        first_cell = line.split("|")[1] if line.startswith("|") else ""
+        first_cell, said = _cells(line)
+        rows = [folder / name for name in _CODE.findall(first_cell)]
         wrong += [
-            f"`{name}` is not in the folder"
-            for name in _CODE.findall(first_cell)
-            if not (folder / name).exists()
+            f"`{path.name}` is not in the folder" for path in rows if not path.exists()
         ]
-    for name in _CODE.findall(text):
-        if _is_path(name):
-            if not any((start / name).exists() for start in (folder, ROOT)):
-                wrong.append(f"`{name}` does not exist")
-        elif _DOTTED.fullmatch(name) and not _is_defined(folder, name):
-            wrong.append(f"`{name}` is not defined")
+        wrong += _names_of_nothing(folder, rows, line)
+        if rows and _says_nothing(said):
+            wrong.append(
+                f"{first_cell.strip()}: {said.strip()!r} says nothing, or is cut"
+            )
     wrong += [
         f"the link to {target} leads nowhere"
         for target in _LINK.findall(text)
         if ":" not in target and not _leads_somewhere(folder, target)
     ]
+    return [*wrong, *_not_here_but_here(folder, text)]
+
+
+def _cells(line: str) -> tuple[str, str]:
+    """The cells of a row of a table; empty for another line."""
+    cells = line.split("|") if line.startswith("|") else []
+    return (cells[1], cells[2]) if len(cells) > 2 else ("", "")
+
+
+def _names_of_nothing(folder: Path, rows: list[Path], line: str) -> list[str]:
+    """Names of a line that do not exist: in the folder, in those of its row, or from the root."""
+    wrong = []
+    for name in _CODE.findall(line):
+        if _is_path(name):
+            if not any((start / name).exists() for start in (folder, *rows, ROOT)):
+                wrong.append(f"`{name}` does not exist")
+        elif _DOTTED.fullmatch(name) and not _is_defined(folder, name):
+            wrong.append(f"`{name}` is not defined")
     return wrong
+
+
+def _says_nothing(said: str) -> bool:
+    """Whether a row has fewer than three words, points elsewhere, or is cut in a sentence."""
+    said = _CODE.sub("name", said).strip()
+    is_cut = said.count("(") != said.count(")") or (
+        re.search(r"\. [A-Z]", said) is not None and not said.endswith(".")
+    )
+    return len(said.split()) < 3 or is_cut or "first lines" in said
+
+
+def _not_here_but_here(folder: Path, text: str) -> list[str]:
+    """What a README sends its reader to elsewhere although it is a file of the same folder."""
+    found = _NOT_HERE.search(text)
+    names = _CODE.findall(found.group()) if found else []
+    return [
+        f"`{name}` is here"
+        for name in names
+        if name.endswith(".py")
+        and folder in ((ROOT / name).parent, (folder / name).parent)
+    ]
 
 
 def _is_path(name: str) -> bool:
@@ -122,7 +161,9 @@ def test_a_package_has_a_short_readme(package: str) -> None:
     readme = ROOT / package / "README.md"
     assert readme.is_file()
     lines = readme.read_text().splitlines()
-    assert len(lines) <= MOST_LINES
+    assert len(lines) <= (
+        MOST_OF_SUBJECT if re.fullmatch(_SUBJECT, package) else MOST_LINES
+    )
     assert lines[0] == f"# {package}"
 
 
@@ -144,8 +185,15 @@ def test_packages_are_found() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "| `no_such_module.py` | in a table |",
-        "| `no_such_folder/` `interval.py` | in a table |",
+        "| `no_such_module.py` | in a table, too |",
+        "| `no_such_folder/` `interval.py` | in a table, too |",
+        "| `interval.py` | intervals |",
+        "| `interval.py` | See the first lines of it. |",
+        "| `interval.py` | Periods of time, in milliseconds (UTC, |",
+        "| `interval.py` | Periods of time. All of them are half- |",
+        "| `interval.py` | what `no_such_module.py` has, too |",
+        "- Not here: rounding (`accounting/core/rounding.py`).",
+        "- Not here: prices\n  (`accounting/prices/`); rounding (`rounding.py`).",
         "See `no_such_module.py`.",
         "See `accounting/no_such_folder/`.",
         "Call `interval.no_such_function`.",
@@ -162,7 +210,7 @@ def test_what_does_not_exist_is_found(text: str) -> None:
 def test_what_exists_is_not_a_fault() -> None:
     text = """
 | `interval.py` `rounding.py` | `interval.union`, `rounding.half_even`, `interval.WINDOW_MS` |
-| `__init__.py` | `/healthz`, `manage.py report`, `nvidia.com/gpu`, `[start, end)` |
+| `__init__.py` | such as `/healthz`, `manage.py report`, `nvidia.com/gpu`, `[start, end)` |
 Below `accounting.metering.rules`; see `accounting/metering/tasks/` and
 [N1](../../docs/rules.md#n1), [decisions](../../docs/decisions), [a site](https://example.org/page).
 """
