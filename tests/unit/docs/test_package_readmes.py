@@ -173,6 +173,19 @@ def test_what_a_readme_names_exists(package: str) -> None:
     assert faults(folder, (folder / "README.md").read_text()) == []
 
 
+def test_subjects_are_described_alike() -> None:
+    """The table of docs/architecture.md, and the READMEs of the apps."""
+    row = re.compile(r"^\| `([\w/]+?)/?` \| (.*) \|$", re.MULTILINE)
+    table = dict(row.findall((ROOT / "docs/architecture.md").read_text()))
+    subjects = [name for name in packages() if re.fullmatch(_SUBJECT, name)]
+    listed = [name for name in subjects if not name.endswith("/management")]
+    for app in ("accounting", "scheduler_view"):
+        said = dict(row.findall((ROOT / app / "README.md").read_text()))
+        here = {name: table.get(name) for name in listed if name.startswith(f"{app}/")}
+        assert here == {name: said[name.partition("/")[2]] for name in here}
+        assert here
+
+
 # --- the checks can fail ------------------------------------------------------------------
 
 
