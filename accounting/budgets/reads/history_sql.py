@@ -3,7 +3,8 @@
 Parameters: first, after (dates), currency (of bills), teams (ids, or NULL for all).
 """  # composed of this project's own constants
 
-from accounting.metering.sql.states_sql import held
+from accounting.core.ledger_line import HELD_STATES
+from accounting.metering.sql.states_sql import held, sums
 from accounting.prices.sql.charge_sql import (
     HAS_RATE,
     raw_sum,
@@ -11,29 +12,37 @@ from accounting.prices.sql.charge_sql import (
 )
 from accounting.prices.sql.conversion_sql import fx
 
-# Days of open periods, by the method of their period: what a team pays for (money.md M22), and
-# the rate in the currency of bills, NULL without a price or a conversion.
-_USED = f"""
-    SELECT u.team_id, u.namespace_id, u.workload_id, u.model, u.billing_on, u.held_ms,
-           u.paid_ms, u.rate, c.period IS NOT NULL AS is_closed
+
+def _used(table: str, *names: str) -> str:
+    """Days of open periods, by the method of their period: what a team pays for (money.md M22).
+
+    The rate is in the currency of bills, NULL without a price or a conversion. Days are added up
+    before their periods are looked up.
+
+    Args:
+        table: of days; `names` are its columns that are kept, with team and day.
+    """
+    columns = ", ".join(("team_id", "billing_on", *names))
+    return f"""
+    SELECT u.*, c.period IS NOT NULL AS is_closed
     FROM (
-        SELECT d.*, {held("d")} AS held_ms,
+        SELECT {columns}, {held("d")} AS held_ms,
                CASE WHEN m.method LIKE 'busy-v1%%' THEN d.busy_ms + d.unknown_ms
                     ELSE {held("d")} END AS paid_ms,
                d.charged * {fx("d.currency", "d.billing_on")} AS rate
-        FROM (SELECT billing_on, cluster_id, team_id, namespace_id, workload_id, model,
-                     rate AS charged, currency, busy_ms, idle_ms, unknown_ms
-              FROM usage_day) d
+        FROM (SELECT {columns}, rate AS charged, currency, {sums(states=HELD_STATES)}
+              FROM {table}
+              WHERE cluster_id = ANY(ARRAY(SELECT id FROM accounting_cluster))
+                AND billing_on >= %(first)s AND billing_on < %(after)s AND namespace_id <> 0
+                AND (%(teams)s::bigint[] IS NULL OR team_id = ANY(%(teams)s))
+              GROUP BY {columns}, rate, currency) d
         LEFT JOIN accounting_billingperiod m ON m.name = to_char(d.billing_on, 'YYYY-MM')
-        WHERE d.cluster_id = ANY(ARRAY(SELECT id FROM accounting_cluster))
-          AND d.billing_on >= %(first)s AND d.billing_on < %(after)s
-          AND d.namespace_id <> 0
-          AND (%(teams)s::bigint[] IS NULL OR d.team_id = ANY(%(teams)s))
     ) u
     LEFT JOIN accounting_periodrevision c
         ON c.period = to_char(u.billing_on, 'YYYY-MM')
-        AND c.closed_at IS NOT NULL AND c.reopened_at IS NULL
-"""
+        AND c.closed_at IS NOT NULL AND c.reopened_at IS NULL"""
+
+
 _OF_TEAMS = "%(teams)s::bigint[] IS NULL OR team_id = ANY(%(teams)s)"
 # Lines have slugs, and their indexes, too: the lines of others are not read. 0 is any other slug.
 _LINES_OF_TEAMS = """(%(teams)s::bigint[] IS NULL OR 0 = ANY(%(teams)s)
@@ -57,7 +66,7 @@ def _of_lines(table: str, kinds: str, *, is_closed: bool) -> str:
 
 # What a closed period charges is as it was booked; what it held is as known now.
 TOTALS = f"""
-    WITH used AS ({_USED}), amount AS (
+    WITH used AS ({_used("usage_family_day")}), amount AS (
         SELECT u.team_id, u.billing_on,
                {raw_sum("u.paid_ms", f"{HAS_RATE} AND NOT u.is_closed")} AS raw,
                sum(u.held_ms) AS held_ms,
@@ -98,7 +107,7 @@ EXTRAS = f"""
 booked them."""
 
 PARTS = f"""
-    WITH used AS ({_USED})
+    WITH used AS ({_used("usage_day", "model", "namespace_id", "workload_id")})
     SELECT u.model, coalesce(n.name, '') AS namespace, coalesce(w.name, '') AS workload,
            u.billing_on, {raw_sum("u.paid_ms")}
     FROM used u
