@@ -24,7 +24,6 @@ from accounting.metering.models.cluster import (
     SourceKind,
 )
 from accounting.metering.tasks import live_sources
-from accounting.metering.tasks.catch_up import catch_up
 from accounting.metering.tasks.facts import retention
 from accounting.months.actions.close_requests import (
     next_close,
@@ -33,6 +32,7 @@ from accounting.months.actions.close_requests import (
 from accounting.months.tasks.hours import divide_closed
 from accounting.months.tasks.keep import book_changed
 from accounting.organization.actions import sign_in_attempts
+from accounting.usage.tasks.catch_up import catch_up
 
 log = structlog.get_logger(__name__)
 SOFT_S, HARD_S = 540, 600  # then the task is interrupted; later its process is killed

@@ -26,8 +26,8 @@ from accounting.metering.models.cluster import (
     Source,
 )
 from accounting.metering.tasks import live_sources
-from accounting.metering.tasks.catch_up import catch_up
 from accounting.metering.tasks.windows import schedule
+from accounting.usage.tasks.catch_up import catch_up
 from bench import cluster
 from bench.fleet import START_S, Fleet
 from bench.live_server import live

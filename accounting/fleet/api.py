@@ -32,6 +32,11 @@ from accounting.fleet.serializers import (
     GpuHolderSerializer,
     GpuRowSerializer,
 )
+from accounting.health.reads.issues import (
+    OPEN,
+    STATES,
+    issue_rows,
+)
 from accounting.kit.api.rows import (
     CsvRenderer,
     Row,
@@ -48,11 +53,6 @@ from accounting.kit.reads.selection import (
     check_word,
 )
 from accounting.kit.serializers.declared import serializer_of
-from accounting.metering.reads.data_health.issues import (
-    OPEN,
-    STATES,
-    issue_rows,
-)
 from accounting.metering.serializers.data_health import IssueSerializer
 from accounting.organization.reads.audit_entries import (
     AuditFilter,

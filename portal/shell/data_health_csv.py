@@ -6,13 +6,13 @@ from typing import Any
 from django.http import Http404, HttpResponse
 
 from accounting.access.scope import Scope
-from accounting.kit.pages.downloads import csv_answer
-from accounting.metering.reads.data_health.freshness import (
+from accounting.health.reads.freshness import (
     RunRow,
     gaps,
     last_runs,
     source_rows,
 )
+from accounting.kit.pages.downloads import csv_answer
 from accounting.usage.reads.coverage import DayCoverage
 
 MOST = 100_000  # rows of a file

@@ -28,6 +28,7 @@ from accounting.budgets.rules.budgets import (
     pace,
 )
 from accounting.core.money_text import currency_sign
+from accounting.health.pages import chip_of
 from accounting.kit.charts.bullets import (
     Bullet,
     bullet,
@@ -39,7 +40,6 @@ from accounting.kit.charts.burn_down import (
 from accounting.kit.charts.plots import TimeAxis
 from accounting.kit.pages.permissions import visitor_of
 from accounting.kit.tags import units
-from accounting.metering.pages.freshness_badge import chip_of
 from accounting.usage.pages.figures import Chart
 
 _MOST_FIRST = (Threshold.ALL, Threshold.FORECAST, Threshold.MOST, Threshold.HALF)

@@ -32,7 +32,7 @@ from accounting.core.billing_calendar import (
     DAY,
     DayRange,
 )
-from accounting.metering.reads.data_health.freshness import freshness
+from accounting.health.reads.freshness import freshness
 from accounting.prices.rules.charge import charge_of
 
 Part = tuple[str, str, str]  # model, namespace, workload

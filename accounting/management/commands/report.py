@@ -12,6 +12,10 @@ from django.core.management.base import BaseCommand
 
 from accounting.access.reads.billing_settings import billing_remembered
 from accounting.access.scope import EVERYTHING
+from accounting.health.reads.issues import (
+    OPEN,
+    issue_rows,
+)
 from accounting.kit.commands.output import (
     HIDDEN,
     WRONG_USE,
@@ -27,10 +31,6 @@ from accounting.kit.reads.selection import (
     refuse_others,
 )
 from accounting.kit.serializers.declared import serializer_of
-from accounting.metering.reads.data_health.issues import (
-    OPEN,
-    issue_rows,
-)
 from accounting.metering.reads.queues import queue_rows
 from accounting.metering.reads.share_policies import policies_in
 from accounting.metering.rules.units.mig_profiles import Policy

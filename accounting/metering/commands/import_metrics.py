@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.access.scope import EVERYTHING
+from accounting.health.reads.issues import issue_rows
 from accounting.kit.audit import SYSTEM
 from accounting.kit.commands.arguments import WrongUse
 from accounting.kit.commands.output import (
@@ -23,7 +24,6 @@ from accounting.metering.commands.arguments import (
     interval_of,
 )
 from accounting.metering.commands.interval import interval_line
-from accounting.metering.reads.data_health.issues import issue_rows
 from accounting.metering.sources.openmetrics import FileError
 from accounting.metering.tasks.imports import (
     Imported,

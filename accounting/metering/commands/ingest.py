@@ -29,16 +29,16 @@ from accounting.metering.commands.arguments import (
 )
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks import live_sources
-from accounting.metering.tasks.catch_up import (
-    CaughtUp,
-    catch_up,
-)
 from accounting.metering.tasks.new_clusters import (
     confirm,
     refuse_shared_gpus,
 )
 from accounting.metering.tasks.windows import schedule
 from accounting.metering.tasks.windows.backlog import backlog
+from accounting.usage.tasks.catch_up import (
+    CaughtUp,
+    catch_up,
+)
 from accounting.usage.tasks.expired_hours import widened
 
 ROUND_S = 30

@@ -48,7 +48,6 @@ from accounting.metering.sources.openmetrics import (
 )
 from accounting.metering.sources.samples import UnknownNames
 from accounting.metering.tasks import unknown_metrics
-from accounting.metering.tasks.catch_up import catch_up
 from accounting.metering.tasks.data_issues import record
 from accounting.metering.tasks.data_issues.of_sources import UNKNOWN_METRIC
 from accounting.metering.tasks.merge_buffered import (
@@ -63,6 +62,7 @@ from accounting.metering.tasks.new_clusters import (
 from accounting.metering.tasks.reading import scrape_buffer
 from accounting.metering.tasks.reading.cluster_reader import reader_of
 from accounting.metering.tasks.windows import schedule
+from accounting.usage.tasks.catch_up import catch_up
 
 FILES = "files"  # name of the source that imported files belong to
 REACH_BACK_MS = 2 * WINDOW_MS  # a sample changes windows up to 1.5 steps before it (N6)

@@ -27,6 +27,10 @@ from accounting.core.interval import (
     Interval,
     to_ms,
 )
+from accounting.health.pages import (
+    FreshnessBadge,
+    chip_of,
+)
 from accounting.kit.pages.addresses import (
     RANGE_KEYS,
     Address,
@@ -51,10 +55,6 @@ from accounting.kit.reads.selection import (
     Selection,
 )
 from accounting.kit.tags import units
-from accounting.metering.pages.freshness_badge import (
-    FreshnessBadge,
-    chip_of,
-)
 from accounting.metering.reads.clusters import clusters_named
 from accounting.usage.reads.breakdown import Sides
 from accounting.usage.reads.coverage import data_share

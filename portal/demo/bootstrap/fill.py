@@ -12,7 +12,7 @@ from pathlib import Path
 from django.utils import timezone
 
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.tasks.catch_up import catch_up
+from accounting.usage.tasks.catch_up import catch_up
 from portal.demo.bootstrap.load import days_text, keep_next
 from portal.demo.bootstrap.months import close_settled_month
 from portal.demo.bootstrap.progress import share, waiting_days

@@ -13,6 +13,15 @@ from accounting.core.interval import (
     Interval,
     to_ms,
 )
+from accounting.health.pages import chip_of
+from accounting.health.reads.freshness import (
+    LATE,
+    SourceRow,
+    gaps,
+    last_runs,
+    source_rows,
+)
+from accounting.health.reads.issues import issue_rows
 from accounting.kit.charts import grids
 from accounting.kit.pages.permissions import (
     sees_all,
@@ -20,15 +29,6 @@ from accounting.kit.pages.permissions import (
 )
 from accounting.kit.reads.selection import Selection
 from accounting.metering.models.cluster import SourceKind
-from accounting.metering.pages.freshness_badge import chip_of
-from accounting.metering.reads.data_health.freshness import (
-    LATE,
-    SourceRow,
-    gaps,
-    last_runs,
-    source_rows,
-)
-from accounting.metering.reads.data_health.issues import issue_rows
 from accounting.metering.reads.data_health.kube_state_jobs import kube_state_job_rows
 from accounting.months.reads.invariants.verify import verdicts
 from accounting.usage.pages.page_state import PageState

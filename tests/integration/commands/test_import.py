@@ -19,7 +19,7 @@ from django.apps import apps
 
 from accounting.metering.models.cluster import Source
 from accounting.metering.models.ledger import BufferBlock
-from accounting.metering.tasks.catch_up import ROLL_UP_AFTER_S
+from accounting.usage.tasks.catch_up import ROLL_UP_AFTER_S
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.commands.conftest import run
 from tests.integration.faults.support import (

@@ -29,11 +29,11 @@ from accounting.metering.models.ledger import (
 )
 from accounting.metering.sources.exposition import RawSeries
 from accounting.metering.sources.samples import SampleBatch
-from accounting.metering.tasks.catch_up import catch_up
 from accounting.metering.tasks.facts import partitions
 from accounting.metering.tasks.pipeline import ingest_all
 from accounting.metering.tasks.reading import scrape_buffer
 from accounting.metering.tasks.windows import schedule
+from accounting.usage.tasks.catch_up import catch_up
 from portal.commands import CANNOT_RUN
 from tests.builders import HOUR_ZERO, SETUP, two_hours
 from tests.database_copies import connected_to, copy_of

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from accounting.health.reads.freshness import freshness
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import IngestWindow
-from accounting.metering.reads.data_health.freshness import freshness
 from accounting.metering.tasks.facts import retention
 from accounting.months.reads.invariants.sum_checks import (
     DAY_CHECK,

@@ -18,6 +18,7 @@ from django.db import connection
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
+from accounting.health.reads.issues import issue_rows
 from accounting.kit.reads.selection import Selection
 from accounting.kit.tags import units
 from accounting.metering.models.cluster import (
@@ -25,7 +26,6 @@ from accounting.metering.models.cluster import (
     Gpu,
 )
 from accounting.metering.models.ledger import DataIssue
-from accounting.metering.reads.data_health.issues import issue_rows
 from accounting.months.actions.entries import add_entry
 from accounting.months.models.period import Statement
 from accounting.months.tasks.close import close_period

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from accounting.access.scope import EVERYTHING
-from accounting.metering.reads.data_health.freshness import (
+from accounting.health.reads.freshness import (
     SourceRow,
     source_rows,
 )

@@ -20,10 +20,10 @@ from accounting.metering.models.ledger import (
     IngestWindow,
 )
 from accounting.metering.models.usage import UsageWindow
-from accounting.metering.tasks.catch_up import catch_up
 from accounting.metering.tasks.facts import retention
 from accounting.metering.tasks.pipeline import ingest_all
 from accounting.metering.tasks.windows import schedule
+from accounting.usage.tasks.catch_up import catch_up
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.metering.sources.conftest import Configure
 from tests.integration.metering.sources.replay import (

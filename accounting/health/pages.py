@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from django.http import HttpRequest
 
+from accounting.health.reads.freshness import freshness
 from accounting.kit.pages.permissions import visitor_of
-from accounting.metering.reads.data_health.freshness import freshness
 
 # newer data is shown with a time, older data with a date
 SAME_DAY = timedelta(hours=18)
