@@ -2,16 +2,21 @@
 
 from django.apps import AppConfig
 
-from accounting.kit.reads.known_names import KNOWN_NAMES
-
 
 class AccountingConfig(AppConfig):
     name = "accounting"
 
     def ready(self) -> None:
-        """Register what the kit asks of subjects, which it does not import."""
-        from accounting.metering.reads.clusters import (  # noqa: PLC0415  # reads models
+        """Register what subjects above add to those below, which do not import them."""
+        # Tables are there only now.
+        from accounting.bills import tasks as bills  # noqa: PLC0415
+        from accounting.kit.reads.known_names import KNOWN_NAMES  # noqa: PLC0415
+        from accounting.metering.reads.clusters import (  # noqa: PLC0415
             cluster_names,
+        )
+        from accounting.months.tasks.checks.registered import (  # noqa: PLC0415
+            REGISTERED,
         )
 
         KNOWN_NAMES["cluster"] = cluster_names
+        REGISTERED["bills"] = bills.causes

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from accounting.access.models.teams import Team
-from accounting.bills import tasks as bills
 from accounting.core.span_text import hours_in_words
 from accounting.months.models.close import CloseOverride
 from accounting.months.models.period import PeriodRevision
@@ -23,6 +22,7 @@ from accounting.months.tasks.checks import (
     ledger,
 )
 from accounting.months.tasks.checks.ledger import Causes
+from accounting.months.tasks.checks.registered import REGISTERED
 from accounting.months.tasks.checks.remedies import link_of
 from accounting.months.tasks.periods import PeriodTerms
 
@@ -137,7 +137,8 @@ def usage_causes(terms: PeriodTerms, lines: str | None = None) -> Causes:
 
 
 def _checks(terms: PeriodTerms, now: datetime, usage: Causes) -> tuple[CloseCheck, ...]:
-    found = {**usage, "bills": bills.causes(terms), **ledger.state_causes(terms, now)}
+    others = {code: read(terms) for code, read in REGISTERED.items()}
+    found = {**usage, **others, **ledger.state_causes(terms, now)}
     overrides = overrides_of(terms.name, now)
     return tuple(_check(code, found[code], overrides, terms.name) for code in RULES)
 
