@@ -8,6 +8,7 @@ from accounting.budgets import api as anomalies
 from accounting.explain import api as explanation
 from accounting.exports import api as exports
 from accounting.fleet import api as reads
+from accounting.health.api import IssuesView
 from accounting.kit.api import (
     documents,
     index,
@@ -98,7 +99,7 @@ urlpatterns = [
         ("charges", charges.ChargesView.as_view()),
         ("corrections", charges.CorrectionsView.as_view()),
         ("audit", reads.AuditView.as_view()),
-        ("data-issues", reads.IssuesView.as_view()),
+        ("data-issues", IssuesView.as_view()),
         ("schema", documents.SchemaView.as_view()),
         ("docs", documents.DocsView.as_view()),
     )

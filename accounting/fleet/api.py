@@ -10,7 +10,6 @@ from rest_framework.response import Response
 
 from accounting.access.rights import (
     AUDIT,
-    DATA_ISSUES,
     ONE_GPU,
     WHOLE_FLEET,
 )
@@ -32,11 +31,6 @@ from accounting.fleet.serializers import (
     GpuHolderSerializer,
     GpuRowSerializer,
 )
-from accounting.health.reads.issues import (
-    OPEN,
-    STATES,
-    issue_rows,
-)
 from accounting.kit.api.rows import (
     CsvRenderer,
     Row,
@@ -46,14 +40,12 @@ from accounting.kit.api.schema import (
     PERIOD,
     REPORT,
     lists,
-    parameter_of,
 )
 from accounting.kit.reads.selection import (
     SelectionError,
     check_word,
 )
 from accounting.kit.serializers.declared import serializer_of
-from accounting.metering.serializers.data_health import IssueSerializer
 from accounting.organization.reads.audit_entries import (
     AuditFilter,
     audit_key,
@@ -199,25 +191,6 @@ class GpuStepsView(RowsView):
         check_word("step", step, tuple(STEPS))
         rows = gpu_steps(self.selection(request), STEPS[step])
         return self.listed(request, rows, serializer_of(GpuStep))
-
-
-_STATE = parameter_of("state", STATES, "Default: open.")
-
-
-class IssuesView(RowsView):
-    """Data issues; open issues unless `state` is set."""
-
-    subject = "data-issues"
-    right = DATA_ISSUES
-    parameters = (*PERIOD, "cluster", "state")
-
-    @lists(IssueSerializer, (*parameters[:-1], _STATE))
-    def get(self, request: Request) -> Response:
-        """List data issues, as `report issues` does. For finance and administrators."""
-        found = issue_rows(
-            self.selection(request), request.query_params.get("state", OPEN)
-        )
-        return self.listed(request, found, IssueSerializer)
 
 
 class AuditView(RowsView):

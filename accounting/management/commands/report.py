@@ -16,6 +16,7 @@ from accounting.health.reads.issues import (
     OPEN,
     issue_rows,
 )
+from accounting.health.serializers import IssueSerializer
 from accounting.kit.commands.output import (
     HIDDEN,
     WRONG_USE,
@@ -34,7 +35,6 @@ from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.reads.queues import queue_rows
 from accounting.metering.reads.share_policies import policies_in
 from accounting.metering.rules.units.mig_profiles import Policy
-from accounting.metering.serializers.data_health import IssueSerializer
 from accounting.metering.serializers.queues import QueueRowSerializer
 from accounting.months.commands.charges import charge_report
 from accounting.months.commands.corrections import correction_report

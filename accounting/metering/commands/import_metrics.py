@@ -25,11 +25,8 @@ from accounting.metering.commands.arguments import (
 )
 from accounting.metering.commands.interval import interval_line
 from accounting.metering.sources.openmetrics import FileError
-from accounting.metering.tasks.imports import (
-    Imported,
-    import_files,
-)
 from accounting.usage.reads.usage import usage_total
+from accounting.usage.tasks.import_files import Imported, import_files
 
 
 class Command(BaseCommand):

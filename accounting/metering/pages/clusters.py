@@ -13,14 +13,11 @@ from accounting.kit.pages.permissions import (
 from accounting.kit.reads.selection import SelectionError
 from accounting.metering.forms import RetirementForm
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.reads.data_health.retirement import (
-    RetirementEffect,
-    retirement_effect,
-)
 from accounting.metering.tasks.retirement import (
     RetirementError,
     retire,
 )
+from accounting.usage.reads.retirement_effect import RetirementEffect, retirement_effect
 
 
 @admin_form

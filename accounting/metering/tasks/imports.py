@@ -1,4 +1,4 @@
-"""Imports files: checked completely, buffered, merged, attributed, rolled up.
+"""Keeps samples of files: checked completely, buffered, merged; their windows are due then.
 
 Safe to repeat; several files may be imported in any order and in pieces: the ledger is that of
 all their samples together.
@@ -62,7 +62,6 @@ from accounting.metering.tasks.new_clusters import (
 from accounting.metering.tasks.reading import scrape_buffer
 from accounting.metering.tasks.reading.cluster_reader import reader_of
 from accounting.metering.tasks.windows import schedule
-from accounting.usage.tasks.catch_up import catch_up
 
 FILES = "files"  # name of the source that imported files belong to
 REACH_BACK_MS = 2 * WINDOW_MS  # a sample changes windows up to 1.5 steps before it (N6)
@@ -92,61 +91,6 @@ class StoredSamples:
     unknown: UnknownNames
     intervals: Mapping[Sampler, int | None]
     skipped: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The result of an import."""
-
-    samples: int
-    new_samples: int
-    windows: int
-    rows_written: int
-    hours: int
-    waiting: int  # windows that wait for another source
-    unknown_names: tuple[str, ...]
-    interval_s: int | None  # declared, now or before (rules.md N4)
-    intervals: Mapping[Sampler, int | None]  # in ms, derived from the samples
-    skipped: int = 0  # left out: their time is in the future
-
-
-def import_files(
-    cluster_name: str,
-    paths: Sequence[Path],
-    *,
-    actor: Actor,
-    is_new: bool = False,
-    interval_s: int | None = None,
-    skips_future: bool = False,
-    on_progress: Progress | None = None,
-) -> Imported:
-    """Import OpenMetrics or timestamped Prometheus text, and compute due windows.
-
-    Arguments and errors are those of `keep_files`.
-    """
-    kept = keep_files(
-        cluster_name,
-        paths,
-        actor=actor,
-        is_new=is_new,
-        interval_s=interval_s,
-        skips_future=skips_future,
-        on_progress=on_progress,
-    )
-    done = catch_up(kept.cluster, on_progress=on_progress)
-    _name_unknown(kept.cluster, kept.unknown, kept.period)  # its windows exist now
-    return Imported(
-        samples=kept.samples,
-        new_samples=kept.new_samples,
-        windows=done.ingested.windows,
-        rows_written=done.ingested.rows_written,
-        hours=done.hours,
-        waiting=done.left.due + done.left.failed,
-        unknown_names=tuple(sorted(kept.unknown.nodes)),
-        interval_s=kept.source.interval_s,
-        intervals=kept.intervals,
-        skipped=kept.skipped,
-    )
 
 
 def keep_files(
@@ -224,7 +168,7 @@ def _keep(
         if new:
             _mark(cluster, period)
         record.resolve_older(cluster.pk, (UNKNOWN_METRIC,), period.start)
-        _name_unknown(cluster, spooled.unknown, period)
+        name_unknown(cluster, spooled.unknown, period)
         _note(source, period)
         if new and is_one:
             fold(cluster, period, tell)
@@ -267,7 +211,7 @@ def _note(source: Source, period: Interval) -> None:
     )
 
 
-def _name_unknown(cluster: Cluster, unknown: UnknownNames, period: Interval) -> None:
+def name_unknown(cluster: Cluster, unknown: UnknownNames, period: Interval) -> None:
     """The names that look like a GPU metric and were ignored."""
     weighed = unknown_metrics.hours_of(period)
     unknown_metrics.record_unknown(cluster, "A file", unknown.nodes, period, weighed)

@@ -7,10 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from accounting.kit.audit import SYSTEM
-from accounting.metering.tasks.imports import (
-    import_files,
-    keep_files,
-)
+from accounting.metering.tasks.imports import keep_files
+from accounting.usage.tasks.import_files import import_files
 from portal.demo.bootstrap.setup import CLUSTER
 from portal.demo.bootstrap.state import Memory
 from portal.demo.metrics.history import FileInterval, write

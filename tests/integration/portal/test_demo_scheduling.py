@@ -16,7 +16,7 @@ from accounting.access.scope import EVERYTHING
 from accounting.kit.audit import SYSTEM
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.node_state import NodeState
-from accounting.metering.tasks.imports import import_files
+from accounting.usage.tasks.import_files import import_files
 from portal.demo.bootstrap.past_queues import STEP_S, observe_past
 from portal.demo.bootstrap.setup import CLUSTER, ApiAddress, set_up
 from portal.demo.metrics.history import FileInterval, write

@@ -17,12 +17,12 @@ from accounting.metering.models.ledger import (
     IngestWindow,
     PendingGpuHour,
 )
+from accounting.metering.sql.hold_facts_sql import OF_HOLD
 from accounting.metering.sql.states_sql import sums
 from accounting.metering.tasks.facts import partitions
 from accounting.metering.tasks.facts.reasons import FACTS
 from accounting.metering.tasks.kube_state_jobs import objects
 from accounting.metering.tasks.reading import scrape_buffer
-from accounting.usage.reads.pods import OF_HOLD
 
 AHEAD = timedelta(days=30)
 HOURS_KEPT = timedelta(days=397)  # 13 months; days by GPU too
