@@ -26,7 +26,7 @@ from accounting.access.models.teams import (
 )
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions import due_work
-from scheduler_view.changes.actions.apply import REST
+from scheduler_view.changes.actions.apply import PAUSE
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.client import ClusterClient
@@ -162,7 +162,7 @@ def applied(
             killer.plane.start_api_server()
             times.append((killer.killed[-1], killed_at, office.now()))
         time.sleep(BEAT_S)
-        office.ahead += timedelta() if IN_REAL_TIME else REST
+        office.ahead += timedelta() if IN_REAL_TIME else PAUSE
     steps = change_set.steps.all()
     found = []
     for place, killed_at, up in times:
