@@ -57,8 +57,7 @@ from scheduler_view.waits.reads.preempted import (
     preempted_of,
 )
 from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
-from scheduler_view.waits.reads.waiting_units import waiting_rows
-from scheduler_view.waits.serializers import WaitingUnitRowSerializer
+from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
 
 CLUSTER = ("cluster",)
 CLUSTER_AND_TEAM = ("cluster", "team")
@@ -126,7 +125,7 @@ RESOURCES = (
     ),
     Resource(
         "waiting",
-        WaitingUnitRowSerializer,
+        WaitingUnitRow,
         SIGNED_IN,
         _now(waiting_rows),
         "List work that waits, why, who holds what it needs and what would let it start.",

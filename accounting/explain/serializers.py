@@ -4,104 +4,20 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.explain.reads.closed_days import Reason
+from accounting.explain.reads.booked_amount import BookedAmount
 from accounting.explain.reads.explain import (
     FIGURES,
     Explanation,
+    StateUsed,
 )
-from accounting.explain.reads.prices import amounts_of
+from accounting.explain.reads.prices import AmountRow, PriceUsed, amounts_of
 from accounting.explain.reads.rules import RULES
+from accounting.kit.serializers.declared import serializer_of
 from accounting.kit.serializers.row import (
-    GpuHoursField,
-    IsoField,
     Members,
-    MoneyField,
     RowSerializer,
     TextOrNullField,
 )
-
-
-class AmountSerializer(RowSerializer):
-    """An amount with its currency."""
-
-    amount = MoneyField()
-    currency = TextOrNullField()
-
-
-class UsedPriceSerializer(RowSerializer):
-    """A price that was used, and what it comes to."""
-
-    model = serializers.CharField()
-    profile = TextOrNullField()
-    lifecycle = serializers.CharField()
-    tier = TextOrNullField()
-    rate = MoneyField(allow_null=True, help_text="null without a price")
-    rate_currency = TextOrNullField(source="currency")
-    valid_from = IsoField(allow_null=True)
-    valid_to = IsoField(allow_null=True)
-    gpu_hours = GpuHoursField(
-        source="milliseconds",
-        allow_null=True,
-        help_text="null without time of its own, and for booked days that the time cuts",
-    )
-    amount = AmountSerializer(allow_null=True, help_text="null without a price")
-    kind = TextOrNullField(help_text="of booked lines; null for time x price")
-
-
-class UsedStateSerializer(RowSerializer):
-    """One of the seven states."""
-
-    state = serializers.CharField(source="name")
-    milliseconds = serializers.IntegerField()
-    amount = AmountSerializer(allow_null=True)
-
-
-class BookedMonthSerializer(RowSerializer):
-    """What a close has booked of the number."""
-
-    period = serializers.CharField()
-    revision = serializers.IntegerField()
-    method = serializers.CharField()
-    hash = serializers.CharField()
-    closed_at = IsoField()
-    amount = AmountSerializer(allow_null=True)
-
-
-class GapSerializer(RowSerializer):
-    """What is between booked + corrections and time x price."""
-
-    amount = AmountSerializer()
-    reason = serializers.ChoiceField(choices=[one.value for one in Reason])
-    is_stale = serializers.BooleanField(
-        help_text="something changed since corrections were computed"
-    )
-    corrected_at = IsoField(
-        allow_null=True, help_text="null: not computed since the latest close"
-    )
-
-
-class ClosedDaysSerializer(RowSerializer):
-    """The closed days as known now."""
-
-    booked = AmountSerializer(allow_null=True)
-    corrections = AmountSerializer()
-    entries = AmountSerializer(help_text="credits and adjustments of these days")
-    measured = AmountSerializer(
-        allow_null=True, help_text="time x price as known now; null if unknown"
-    )
-    gap = GapSerializer(
-        allow_null=True, help_text="null if booked + corrections = measured"
-    )
-
-
-class BookedSerializer(RowSerializer):
-    """The parts of the number by close."""
-
-    months = BookedMonthSerializer(many=True)
-    not_booked = AmountSerializer(
-        source="opened", many=True, help_text="time x price of other time, by currency"
-    )
-    closed_days = ClosedDaysSerializer(source="closed")
 
 
 class InputSerializer(serializers.Serializer[Any]):
@@ -133,15 +49,15 @@ class ExplanationSerializer(RowSerializer):
     formula = serializers.ListField(
         child=serializers.CharField(), help_text="in words, then with values"
     )
-    amounts = AmountSerializer(
+    amounts = serializer_of(AmountRow)(
         many=True, help_text="of a number of money: its sum, by currency"
     )
     inputs = InputSerializer(many=True)
-    prices = UsedPriceSerializer(
+    prices = serializer_of(PriceUsed)(
         many=True, help_text="largest first; they sum to the amounts"
     )
-    states = UsedStateSerializer(many=True, help_text="of the ledger")
-    booked = BookedSerializer(
+    states = serializer_of(StateUsed)(many=True, help_text="of the ledger")
+    booked = serializer_of(BookedAmount)(
         allow_null=True, help_text="null if nothing of it is booked"
     )
     samples_note = TextOrNullField(
@@ -166,11 +82,11 @@ def explanation_members(what: str, found: Explanation) -> Members:
         "what": what,
         "title": found.title,
         "formula": list(found.formula),
-        "amounts": list(AmountSerializer.each(amounts_of(found.prices))),
+        "amounts": list(serializer_of(AmountRow).each(amounts_of(found.prices))),
         "inputs": [{"name": name, "value": value} for name, value in found.inputs],
-        "prices": list(UsedPriceSerializer.each(found.prices)),
-        "states": list(UsedStateSerializer.each(found.states)),
-        "booked": None if booked is None else BookedSerializer.one(booked),
+        "prices": list(serializer_of(PriceUsed).each(found.prices)),
+        "states": list(serializer_of(StateUsed).each(found.states)),
+        "booked": None if booked is None else serializer_of(BookedAmount).one(booked),
         "samples_note": found.samples_note or None,
         "metrics": [
             {"metric": metric, "lines": count} for metric, count in found.metrics

@@ -23,15 +23,13 @@ from accounting.exports.models import (
 )
 from accounting.exports.pages.export_files import job_answer
 from accounting.exports.reads import (
+    ExportRow,
     export_job,
     export_key,
     export_row,
     export_rows,
 )
-from accounting.exports.serializers import (
-    ExportBodySerializer,
-    ExportSerializer,
-)
+from accounting.exports.serializers import ExportBodySerializer
 from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.request import (
     ExportError,
@@ -47,6 +45,7 @@ from accounting.kit.api.rows import (
 )
 from accounting.kit.api.schema import lists
 from accounting.kit.problems import RequestRefused
+from accounting.kit.serializers.declared import serializer_of
 from accounting.months.api.schema import (
     acts,
     downloads,
@@ -62,13 +61,13 @@ class ExportsView(RowsView):
     subject = "exports"
     right = BUDGETS
 
-    @lists(ExportSerializer)
+    @lists(serializer_of(ExportRow))
     def get(self, request: Request) -> Response:
         """List files, newest first: all, or those of the teams that one leads."""
         read = partial(export_rows, scope_of(request.user))
-        return self.keyset_page(request, read, export_key, ExportSerializer)
+        return self.keyset_page(request, read, export_key, serializer_of(ExportRow))
 
-    @acts(ExportBodySerializer, ExportSerializer, "exports_create", code=201)
+    @acts(ExportBodySerializer, serializer_of(ExportRow), "exports_create", code=201)
     def post(self, request: Request) -> Response:
         """Request a file; a worker writes it. `Location` is the address of its progress.
 
@@ -99,7 +98,7 @@ class ExportsView(RowsView):
         except ExportLimitError as error:
             raise RequestRefused(status.HTTP_409_CONFLICT, str(error)) from error
         return Response(
-            ExportSerializer.one(export_row(job)),
+            serializer_of(ExportRow).one(export_row(job)),
             status.HTTP_201_CREATED,
             headers={"Location": f"/api/v1/exports/{job.pk}"},
         )
@@ -112,10 +111,10 @@ class ExportView(RowsView):
     right = BUDGETS
     renderer_classes = JSON_ONLY
 
-    @reads_one(ExportSerializer, "export_retrieve")
+    @reads_one(serializer_of(ExportRow), "export_retrieve")
     def get(self, request: Request, number: int) -> Response:
         """Read the progress of a file: rows and bytes so far, or its checksum."""
-        return Response(ExportSerializer.one(export_row(_job(request, number))))
+        return Response(serializer_of(ExportRow).one(export_row(_job(request, number))))
 
 
 class AnyType(Negotiation):

@@ -1,6 +1,5 @@
 """Files that workers write, as they are listed (money.md M46)."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import QuerySet
@@ -17,48 +16,41 @@ from accounting.kit.reads.paging import (
     Seek,
     seek_rows,
 )
+from accounting.kit.rows import TextOrNull, column, listed
 
 UNFINISHED = frozenset({ExportState.QUEUED, ExportState.RUNNING})
 AGAIN = frozenset({ExportState.FAILED, ExportState.EXPIRED})
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Export")
 class ExportRow:
-    """One job.
+    """A file and how far it is.
 
     Attributes:
-        revision: None for the one that was in effect when the file was written.
-        profile: of FOCUS rows; "" for other files.
-        team: "" for all teams.
-        state: queued, running, done, failed, expired.
         requested_by: a user name; "" for a worker or a command.
-        row_count: rows of the complete file; 0 before a worker has counted them.
         rows_written: of CSV, so far; of other formats 0 until it is done.
-        size: bytes so far; of the complete file when it is done.
-        sha256: hex digest of the file; "" before it is complete.
-        error: why it failed; else "".
         destination: folder or bucket of a scheduled file; "" for a file to download.
     """
 
-    id: int
-    what: str
-    period: str
-    revision: int | None
-    profile: str
-    team: str
-    format: str
-    state: str
-    requested_by: str
-    requested_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    expires_at: datetime | None
-    row_count: int
+    id: int = column()
+    what: str = column()
+    period: str = column()
+    revision: int | None = column("null: the one in effect when it is written")
+    profile: TextOrNull = column("of FOCUS rows")
+    team: TextOrNull = column("null for all teams")
+    format: str = column()
+    state: str = column("queued, running, done, failed or expired")
+    requested_by: TextOrNull = column()
+    requested_at: datetime = column()
+    started_at: datetime | None = column()
+    finished_at: datetime | None = column()
+    expires_at: datetime | None = column()
+    row_count: int = column("so far")
+    size: int = column("bytes so far")
+    file_name: TextOrNull = column()
+    sha256: TextOrNull = column("of the complete file; also its ETag")
+    error: TextOrNull = column("why it failed")
     rows_written: int
-    size: int
-    file_name: str
-    sha256: str
-    error: str
     destination: str
 
     @property

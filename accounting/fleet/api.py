@@ -47,15 +47,13 @@ from accounting.kit.reads.selection import (
 )
 from accounting.kit.serializers.declared import serializer_of
 from accounting.organization.reads.audit_entries import (
+    AUDIT_COLUMNS,
     AuditFilter,
+    AuditRow,
     audit_key,
     audit_page,
     audit_rows,
     kinds,
-)
-from accounting.organization.serializers.audit import (
-    AUDIT_COLUMNS,
-    AuditSerializer,
 )
 from accounting.usage.reads.holds import (
     HOLD_FILTERS,
@@ -200,15 +198,15 @@ class AuditView(RowsView):
     right = AUDIT
     parameters = (*PERIOD, "what", "actor", "object")
 
-    @lists(AuditSerializer, parameters)
+    @lists(serializer_of(AuditRow), parameters)
     def get(self, request: Request) -> HttpResponseBase:
         """List changes, newest first. For finance and administrators. Cursors do not expire."""
         audit_filter = self._filter(request)
         if isinstance(request.accepted_renderer, CsvRenderer):
-            rows = AuditSerializer.each(audit_rows(audit_filter))
+            rows = serializer_of(AuditRow).each(audit_rows(audit_filter))
             return self.streamed(request, rows, AUDIT_COLUMNS)
         read = partial(audit_page, audit_filter)
-        return self.keyset_page(request, read, audit_key, AuditSerializer)
+        return self.keyset_page(request, read, audit_key, serializer_of(AuditRow))
 
     def _filter(self, request: Request) -> AuditFilter:
         query = request.query_params

@@ -54,6 +54,11 @@ def moment(at: datetime) -> str:
     return instant(to_ms(at))
 
 
+def iso_ms(at: datetime) -> str:
+    """`2026-10-01T10:00:00.000Z`."""
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def iso(at: datetime) -> str:
     """`2026-10-01T10:00:00+00:00`."""
     return at.isoformat()

@@ -21,11 +21,11 @@ from accounting.kit.api.schema import (
 )
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.actions.kube_state_jobs import accept
-from accounting.metering.reads.data_health.kube_state_jobs import kube_state_job_rows
-from accounting.metering.serializers.data_health import (
-    KubeStateJobBodySerializer,
-    KubeStateJobSerializer,
+from accounting.metering.reads.data_health.kube_state_jobs import (
+    KubeStateJobRow,
+    kube_state_job_rows,
 )
+from accounting.metering.serializers.data_health import KubeStateJobBodySerializer
 from accounting.organization.actions.bindings import add_binding
 from accounting.organization.actions.teams import save_team
 from accounting.organization.reads.directory import (
@@ -117,14 +117,14 @@ class KubeStateJobsView(RowsView):
     right = DATA_ISSUES
     parameters = ("cluster",)
 
-    @lists(KubeStateJobSerializer, parameters)
+    @lists(serializer_of(KubeStateJobRow), parameters)
     def get(self, request: Request) -> Response:
         """Every job that sent kube-state-metrics, for finance and admins."""
         clusters = self.selection(request).filters.get("cluster", ())
         rows = kube_state_job_rows(scope_of(request.user), clusters)
-        return self.listed(request, rows, KubeStateJobSerializer)
+        return self.listed(request, rows, serializer_of(KubeStateJobRow))
 
-    @takes(KubeStateJobBodySerializer, KubeStateJobSerializer)
+    @takes(KubeStateJobBodySerializer, serializer_of(KubeStateJobRow))
     def post(self, request: Request) -> Response:
         """Accept a job, or withdraw the acceptance; the affected windows are recomputed."""
         actor = admin_of(request)
@@ -142,4 +142,4 @@ class KubeStateJobsView(RowsView):
         )
         rows = kube_state_job_rows(scope_of(actor), [cluster.name])
         row = next(one for one in rows if one.job == job)
-        return Response(KubeStateJobSerializer.one(row))
+        return Response(serializer_of(KubeStateJobRow).one(row))

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounting.kit.serializers.declared import serializer_of
 from accounting.kit.serializers.row import (
     Members,
     RowSerializer,
@@ -15,54 +16,13 @@ from scheduler_view.changes.actions.change_sets import (
     LONGEST_REASON,
     SHORTEST_REASON,
 )
+from scheduler_view.changes.reads.change_row import ChangeRow, OverlappingChange
 
 _Base = serializers.Serializer[Any]
 
 
 class _AnyObject(serializers.JSONField):
     """A mapping whose members are the object's own."""
-
-
-class ChangeRowSerializer(RowSerializer):
-    """One change set in a list."""
-
-    id = serializers.IntegerField()
-    title = serializers.CharField(
-        source="name", help_text="summary: `Vision: 24 → 30 GPUs`"
-    )
-    cluster = serializers.CharField()
-    state = serializers.CharField()
-    version = serializers.IntegerField(help_text="the ETag; pass it as If-Match")
-    author = serializers.CharField()
-    reason = serializers.CharField()
-    summary = serializers.CharField(allow_blank=True)
-    error = serializers.CharField(allow_blank=True)
-    is_planning = serializers.BooleanField()
-    needs_second = serializers.BooleanField()
-    approved_by = serializers.CharField(allow_blank=True)
-    made_at = SecondsField()
-    planned_at = SecondsField(allow_null=True)
-    plan_expires_at = SecondsField(allow_null=True)
-    approved_at = SecondsField(allow_null=True)
-    starts_at = SecondsField(allow_null=True)
-    ends_at = SecondsField(allow_null=True)
-    applied_at = SecondsField(allow_null=True)
-    retry_at = SecondsField(allow_null=True)
-    ended_by = serializers.CharField(
-        allow_blank=True, help_text="person who declined or discarded it"
-    )
-    ended_at = SecondsField(allow_null=True)
-    ended_reason = serializers.CharField(allow_blank=True)
-    undoes = serializers.IntegerField(allow_null=True)
-    undone_by = serializers.IntegerField(allow_null=True)
-    steps_applied = serializers.IntegerField()
-    steps_unchanged = serializers.IntegerField()
-    steps_refused = serializers.IntegerField()
-    steps_open = serializers.IntegerField()
-    is_partial = serializers.BooleanField(
-        help_text="true if the change affects other teams: only the lines of your teams are "
-        "shown, without the reason"
-    )
 
 
 class FieldChangeSerializer(RowSerializer):
@@ -129,25 +89,14 @@ class WarningSerializer(_StoredSerializer):
     namespace = serializers.CharField(allow_blank=True, required=False)
 
 
-class OverlapSerializer(RowSerializer):
-    """Another change set in progress that changes the same objects."""
-
-    id = serializers.IntegerField()
-    author = serializers.CharField()
-    state = serializers.CharField(source="state_label")
-    objects = serializers.ListField(
-        child=serializers.CharField(), help_text="what both change"
-    )
-
-
-class ChangeSerializer(ChangeRowSerializer):
+class ChangeSerializer(serializer_of(ChangeRow)):  # type: ignore[misc]
     """One change set with its plan."""
 
     edits = serializers.ListField(child=_AnyObject())
     effects = EffectSerializer(many=True)
     warnings = WarningSerializer(many=True)
     steps = StepSerializer(many=True)
-    overlaps = OverlapSerializer(
+    overlaps = serializer_of(OverlappingChange)(
         many=True,
         help_text="once one of them is applied, the others are refused with the present value",
     )

@@ -1,8 +1,7 @@
 """What of an amount was booked at the close of months, and by which closes (money.md M5)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from decimal import Decimal
 
 from accounting.core.interval import Interval
@@ -17,6 +16,7 @@ from accounting.explain.reads.closed_days import (
     closed_days,
 )
 from accounting.explain.reads.prices import (
+    Amount,
     PaidTime,
     PriceUsed,
     amounts_of,
@@ -26,13 +26,14 @@ from accounting.kit.reads.selection import (
     LAST,
     Selection,
 )
+from accounting.kit.rows import OffsetInstant, column, listed
 from accounting.months.models.period import PeriodRevision
 from accounting.usage.reads.booked import booked_part
 
 
-@dataclass(frozen=True, slots=True)
+@listed("BookedMonth")
 class BookedMonth:
-    """What the close of a month booked for the days of a range.
+    """What a close has booked of the number.
 
     Attributes:
         period: `2026-10`.
@@ -40,28 +41,28 @@ class BookedMonth:
         amount: in the places of the currency; None if its time has no price.
     """
 
-    period: str
-    revision: int
-    method: str
-    hash: str
-    closed_at: datetime
-    amount: Money | None
+    period: str = column()
+    revision: int = column()
+    method: str = column()
+    hash: str = column()
+    closed_at: OffsetInstant = column()
+    amount: Amount | None = column()
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Booked")
 class BookedAmount:
-    """The parts of an amount.
+    """The parts of the number by close.
 
     Attributes:
         months: in their order.
-        opened: of the time that is not booked, by currency; () without any. With the months, it
-            is the amount.
         closed: what its closed days would be now.
     """
 
-    months: tuple[BookedMonth, ...]
-    opened: tuple[Money, ...]
-    closed: ClosedDays
+    months: tuple[BookedMonth, ...] = column()
+    opened: tuple[Amount, ...] = column(
+        "time x price of other time, by currency", name="not_booked"
+    )
+    closed: ClosedDays = column(name="closed_days")
 
     @property
     def totals(self) -> tuple[Money, ...]:

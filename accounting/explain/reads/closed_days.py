@@ -1,7 +1,7 @@
 """Closed days of an amount: as booked, as corrected, and time x price as known now (M5, M31)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -12,11 +12,12 @@ from accounting.core.money import (
     Money,
     minor_places,
 )
-from accounting.explain.reads.prices import PaidTime
+from accounting.explain.reads.prices import Amount, PaidTime
 from accounting.kit.reads.selection import (
     Amounts,
     Selection,
 )
+from accounting.kit.rows import OffsetInstant, column, listed
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.inputs import inputs_now
 from accounting.months.rules.methods import Base
@@ -40,39 +41,38 @@ class Reason(StrEnum):
     OTHER = "other"  # such as hours that are no longer kept
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Gap")
 class Gap:
-    """What is between the booked and corrected amount and time x price as known now.
+    """What is between booked + corrections and time x price.
 
     Attributes:
         amount: measured - booked - corrections, each in the places of the currency.
-        is_stale: something changed since corrections were computed.
-        corrected_at: when they were; None if they were not since the latest close.
     """
 
-    amount: Money
-    reason: Reason
-    is_stale: bool = False
-    corrected_at: datetime | None = None
+    amount: Amount = column()
+    reason: Reason = column(choices=[one.value for one in Reason])
+    is_stale: bool = column(
+        "something changed since corrections were computed", default=False
+    )
+    corrected_at: OffsetInstant | None = column(
+        "null: not computed since the latest close", default=None
+    )
 
 
-@dataclass(frozen=True, slots=True)
+@listed("ClosedDays")
 class ClosedDays:
-    """An amount of closed days, with six places.
+    """The closed days as known now.
 
     Attributes:
         booked: at the close of their months; None if no time has a price.
         corrections: of these days, by whichever month.
-        entries: credits and adjustments of these days.
-        measured: time x price as known now; None if unknown.
-        gap: None if booked + corrections = measured, or if they cannot be compared.
     """
 
-    booked: Money | None
-    corrections: Money
-    entries: Money
-    measured: Money | None
-    gap: Gap | None
+    booked: Amount | None = column()
+    corrections: Amount = column()
+    entries: Amount = column("credits and adjustments of these days")
+    measured: Amount | None = column("time x price as known now; null if unknown")
+    gap: Gap | None = column("null if booked + corrections = measured")
 
 
 def closed_days(
@@ -136,12 +136,14 @@ def _gap(
     exact = measured - booked - corrections
     half = Decimal(5).scaleb(-minor_places(exact.currency) - 1)
     if abs(exact.amount) < half:
-        return Gap(shown, Reason.ROUNDING)
+        return Gap(amount=shown, reason=Reason.ROUNDING)
     is_stale, corrected_at = _corrected(months)
     reason = Reason.STALE if is_stale else Reason.OTHER
     if any(one.method != PLAIN for one in months):
         reason = Reason.METHOD
-    return Gap(shown, reason, is_stale, corrected_at)
+    return Gap(
+        amount=shown, reason=reason, is_stale=is_stale, corrected_at=corrected_at
+    )
 
 
 def _corrected(months: Sequence[PeriodRevision]) -> tuple[bool, datetime | None]:

@@ -25,6 +25,7 @@ from accounting.explain.reads.prices import (
     ALL_TIME,
     HELD_TIME,
     IDLE_TIME,
+    Amount,
     PriceUsed,
     amounts_of,
     prices_used,
@@ -35,6 +36,7 @@ from accounting.kit.reads.selection import (
     SelectionError,
     stored_period,
 )
+from accounting.kit.rows import column, listed
 from accounting.metering.models.usage import UtilizationMetric
 from accounting.metering.reads.share_policies import policies_in
 from accounting.metering.rules.samples.sample_counts import samples_note
@@ -60,13 +62,13 @@ LABELS = {
 MOST_NAMESPACES = 20  # of one query to Prometheus: more cannot be read
 
 
-@dataclass(frozen=True, slots=True)
+@listed("UsedState")
 class StateUsed:
-    """One of the seven states of a ledger: its time and its money at the GPU's own rate."""
+    """One of the seven states."""
 
-    name: str
-    milliseconds: int
-    amount: Money | None
+    name: str = column(name="state")
+    milliseconds: int = column()
+    amount: Amount | None = column()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +229,9 @@ def _states(row: LedgerRow, places: int, *, has_price: bool) -> tuple[StateUsed,
     amounts = state_amounts(row, places)
     return tuple(
         StateUsed(
-            state.capitalize(),
-            row.milliseconds[state],
-            amounts[state] if has_price else None,
+            name=state.capitalize(),
+            milliseconds=row.milliseconds[state],
+            amount=amounts[state] if has_price else None,
         )
         for state in STATES
     )

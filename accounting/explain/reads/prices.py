@@ -7,10 +7,9 @@ the charges that were booked, of open ones time x price (money.md M5).
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import connection
 
@@ -21,6 +20,7 @@ from accounting.core.money import (
     sums_by_currency,
 )
 from accounting.kit.reads.selection import Selection
+from accounting.kit.rows import GpuHours, OffsetInstant, TextOrNull, column, listed
 from accounting.metering.sql.states_sql import (
     held,
     wall,
@@ -36,30 +36,39 @@ from accounting.usage.reads.relation.relation import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Amount")
+class AmountRow:
+    """An amount with its currency."""
+
+    amount: Decimal = column()
+    currency: TextOrNull = column()
+
+
+Amount = Annotated[Money, AmountRow]
+
+
+@listed("UsedPrice")
 class PriceUsed:
-    """A price that was used, the time that it priced, and its amount.
+    """A price that was used, and what it comes to.
 
     Attributes:
-        rate, amount: None for time without a price; their currencies differ if the rate was
-            converted. `currency` is that of the rate, "" without one.
-        milliseconds: None for amounts without time of their own, and for booked days that the
-            range cuts.
-        kind: of the booked lines (money.md M10); "" for time x price as known now.
         revision_id: of the close that booked the amount; 0 for none.
     """
 
-    model: str
-    profile: str
-    lifecycle: str
-    tier: str
-    rate: Decimal | None
-    currency: str
-    valid_from: datetime | None
-    valid_to: datetime | None
-    milliseconds: int | None
-    amount: Money | None = None
-    kind: str = ""
+    model: str = column()
+    profile: TextOrNull = column()
+    lifecycle: str = column()
+    tier: TextOrNull = column()
+    rate: Decimal | None = column("null without a price")
+    currency: TextOrNull = column(name="rate_currency")
+    valid_from: OffsetInstant | None = column()
+    valid_to: OffsetInstant | None = column()
+    milliseconds: GpuHours | None = column(
+        "null without time of its own, and for booked days that the time cuts",
+        name="gpu_hours",
+    )
+    amount: Amount | None = column("null without a price", default=None)
+    kind: TextOrNull = column("of booked lines; null for time x price", default="")
     revision_id: int = 0
 
 
@@ -170,8 +179,9 @@ def _price(row: tuple[Any, ...]) -> PriceUsed:
     """From the columns of `_OF_A_PRICE`, milliseconds, charge, currency, kind and revision."""
     *price, charge, currency, kind, revision_id = row
     amount = None if charge is None else Money(charge, currency)
-    found = PriceUsed(*price)
-    return replace(found, amount=amount, kind=kind, revision_id=revision_id)
+    names = (one.name for one in fields(PriceUsed))  # in the order of the columns
+    said: dict[str, Any] = dict(zip(names, price, strict=False))
+    return PriceUsed(**said, amount=amount, kind=kind, revision_id=revision_id)
 
 
 def _by_amount(one: PriceUsed) -> tuple[bool, Decimal, int]:

@@ -1,9 +1,9 @@
 """Data issues with their impact (`report issues`, data health)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Annotated
 
 from django.db import connection
 
@@ -13,6 +13,7 @@ from accounting.kit.reads.selection import (
     check_word,
     refuse_others,
 )
+from accounting.kit.rows import column, listed, member
 from accounting.metering.models.ledger import DataIssue
 from accounting.metering.sql.states_sql import (
     held,
@@ -25,27 +26,28 @@ from accounting.prices.rules.charge import (
 from accounting.prices.sql.charge_sql import raw
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Issue")
 class IssueRow:
-    """One fault in the data."""
+    """A fault in the data, with the time at stake."""
 
-    cluster: str
-    code: str
-    subject: str
-    severity: str
-    message: str
-    advice: str
-    first_seen: datetime
-    last_seen: datetime
-    at_stake_ms: int
-    at_stake_charge: Decimal | None
-    count: int
-    resolved_at: datetime | None
+    cluster: str = column()
+    code: str = column()
+    subject: str = column()
+    severity: str = column()
 
-    @property
+    @member()
     def title(self) -> str:
         """The title of the code."""
         return text_of(self.code).title
+
+    message: str = column()
+    advice: str = column()
+    first_seen: Annotated[datetime, datetime.isoformat] = column()
+    last_seen: Annotated[datetime, datetime.isoformat] = column()
+    at_stake_ms: int = column()
+    at_stake_charge: Decimal | None = column()
+    count: int = column()
+    resolved_at: Annotated[datetime, datetime.isoformat] | None = column()
 
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}

@@ -19,6 +19,7 @@ from accounting.kit.outcomes import Refused
 from accounting.kit.rows import RowColumn, columns_of, is_declared
 from accounting.kit.serializers.row import (
     IsoField,
+    IsoMillisecondsField,
     MoneyField,
     NumberField,
     RowSerializer,
@@ -36,11 +37,13 @@ _BY_TYPE: Mapping[type, type[Any]] = {
     datetime: SecondsField,
     Decimal: MoneyField,
     Money: MoneyField,
+    Any: serializers.JSONField,
 }
 _LISTS = (tuple, list, abc.Sequence)
 _BY_WRITER: Mapping[Any, type[Any]] = {
     texts.text_or_null: TextOrNullField,
     texts.iso: IsoField,
+    texts.iso_ms: IsoMillisecondsField,
 }
 
 
@@ -149,6 +152,8 @@ def _field(type_: Any, options: dict[str, Any]) -> _Field:
         return _field(type_, {**options, "allow_null": True})
     if origin in _LISTS and not is_declared(inner[0]):
         return serializers.ListField(child=_field(inner[0], {}), **options)
+    if origin in (dict, abc.Mapping) and inner[1] is Any:
+        return serializers.DictField(**options)
     if origin in (dict, abc.Mapping):
         return serializers.DictField(child=_field(inner[1], {}), **options)
     found: _Field = _class(type_, options)(**options)
@@ -159,11 +164,15 @@ def _class(type_: Any, options: Mapping[str, Any]) -> Callable[..., _Field]:
     if "choices" in options:
         return serializers.ChoiceField
     origin, inner = get_origin(type_), get_args(type_)
+    if origin is Annotated and is_declared(inner[1]):
+        return serializer_of(inner[1])
     if origin is Annotated:
         return _BY_WRITER.get(inner[1]) or partial(WrittenField, inner[1])
     if origin in _LISTS:
         return partial(serializer_of(inner[0]), many=True)
-    return serializer_of(type_) if is_declared(type_) else _BY_TYPE[type_]
+    if is_declared(type_):
+        return serializer_of(type_)
+    return next(_BY_TYPE[one] for one in type_.__mro__ if one in _BY_TYPE)
 
 
 def _choices(given: Any) -> Any:

@@ -163,12 +163,12 @@ class IsoField(serializers.DateTimeField):
 
     def to_representation(self, value: Any) -> str:
         """`2026-10-01T10:00:00+00:00`."""
-        return str(value.isoformat())
+        return texts.iso(value)
 
 
-class IsoTextField(serializers.CharField):
-    """The same, described as text."""
+class IsoMillisecondsField(serializers.DateTimeField):
+    """An instant as ISO 8601, UTC, to the millisecond."""
 
     def to_representation(self, value: Any) -> str:
-        """`2026-10-01T10:00:00+00:00`."""
-        return str(value.isoformat())
+        """`2026-10-01T10:00:00.000Z`."""
+        return texts.iso_ms(value)

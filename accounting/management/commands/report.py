@@ -14,9 +14,9 @@ from accounting.access.reads.billing_settings import billing_remembered
 from accounting.access.scope import EVERYTHING
 from accounting.health.reads.issues import (
     OPEN,
+    IssueRow,
     issue_rows,
 )
-from accounting.health.serializers import IssueSerializer
 from accounting.kit.commands.output import (
     HIDDEN,
     WRONG_USE,
@@ -194,7 +194,7 @@ def _rows(
         return HoldRowSerializer.each(hold_rows(selection))
     if what == "queues" or what in DECLARED:
         return _current(what, selection)
-    return IssueSerializer.each(issue_rows(selection, state or OPEN))
+    return serializer_of(IssueRow).each(issue_rows(selection, state or OPEN))
 
 
 def _current(what: str, selection: Selection) -> Iterable[Mapping[str, Any]]:

@@ -17,6 +17,7 @@ from accounting.kit.reads.selection import (
     is_on_days,
     parse_selection,
 )
+from accounting.kit.serializers.declared import serializer_of
 from accounting.months.api.booked import BookedView
 from accounting.months.api.schema import versioned_list
 from accounting.months.reads.charge_list import (
@@ -35,10 +36,7 @@ from accounting.months.reads.corrections import (
     correction_key,
     correction_rows,
 )
-from accounting.months.serializers.charges import (
-    ChargeSerializer,
-    CorrectionSerializer,
-)
+from accounting.months.serializers.charges import ChargeSerializer
 
 HOW = (Amounts.BOOKED, Amounts.CORRECTED)  # stored lines have no measured money
 OF_DAYS = (
@@ -147,7 +145,7 @@ class CorrectionsView(BookedView):
     subject = "corrections"
     parameters = ("period", "revision", "team", "department")
 
-    @versioned_list(CorrectionSerializer, parameters)
+    @versioned_list(serializer_of(CorrectionRow), parameters)
     def get(self, request: Request) -> Response:
         """List the corrections that a month has booked, by closed revision, cause and team."""
         booking, teams = self.booking(request), self.teams(request)
@@ -165,6 +163,6 @@ class CorrectionsView(BookedView):
                 booking.snapshot,
                 read,
                 correction_key,
-                CorrectionSerializer,
+                serializer_of(CorrectionRow),
             ),
         )

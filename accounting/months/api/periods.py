@@ -15,6 +15,7 @@ from accounting.kit.api.rows import (
 )
 from accounting.kit.api.schema import lists
 from accounting.kit.pages.etags import is_known
+from accounting.kit.serializers.declared import serializer_of
 from accounting.months.api.booked import check_month
 from accounting.months.api.schema import reads_one
 from accounting.months.reads.lines import (
@@ -35,7 +36,6 @@ from accounting.months.rules.close_checks import CloseCheck
 from accounting.months.serializers.periods import (
     EarlierRevisionSerializer,
     PeriodDocumentSerializer,
-    PeriodSerializer,
 )
 from accounting.months.tasks.checks.of_close import shown_checks
 
@@ -46,10 +46,12 @@ class PeriodsView(RowsView):
     subject = "periods"
     right = PERIODS
 
-    @lists(PeriodSerializer)
+    @lists(serializer_of(PeriodRow))
     def get(self, request: Request) -> Response:
         """List months, the latest first. For finance and administrators."""
-        return self.listed(request, period_rows(timezone.now()), PeriodSerializer)
+        return self.listed(
+            request, period_rows(timezone.now()), serializer_of(PeriodRow)
+        )
 
 
 class MonthView(RowsView):
@@ -77,7 +79,7 @@ class MonthView(RowsView):
         booking = booking_or_none(row.name)
         return Response(
             {
-                **PeriodSerializer.one(row),
+                **serializer_of(PeriodRow).one(row),
                 "timezone": booking.timezone if booking else None,
                 "previous_hash": (booking and booking.previous_hash) or None,
                 "revisions": list(

@@ -1,19 +1,21 @@
 """Corrections of a booking with their cause (money.md M31, M32)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import connection
 from psycopg import sql
 
 from accounting.core.charge_lines import KEY_FIELDS
+from accounting.core.decimal_text import plain
 from accounting.kit.reads.paging import (
     ALL_ROWS,
     Key,
     Seek,
 )
+from accounting.kit.rows import GpuHours, column, listed
 from accounting.months.reads.lines import Booking
 from accounting.months.sql.line_text_sql import key_text
 
@@ -22,24 +24,26 @@ GROUP = tuple(name for name in KEY_FIELDS if name not in _WITHOUT)
 """Fields that facts decide: a cause is found for lines that are equal in them."""
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Correction")
 class CorrectionRow:
     """What is corrected of one closed revision, for one cause and team.
 
     Attributes:
-        corrects: the closed revision, such as `2026-10-r1`.
-        cause: `facts` (time changed), `mapping` (another team has the time), `price`, or
-            `derived` (a difference or spread of those).
         ms, raw, charge: differences; raw in currency-milliseconds, exact.
     """
 
-    corrects: str
-    cause: str
-    team: str
-    ms: int
-    raw: Decimal
-    charge: Decimal
-    line_count: int
+    corrects: str = column("the closed revision, as 2026-10-r1")
+    cause: str = column(
+        "facts (time changed), mapping (another team has it), price, or derived (a "
+        "difference or spread of those)"
+    )
+    team: str = column()
+    ms: GpuHours = column(name="gpu_hours")
+    raw: Annotated[Decimal, plain] = column(
+        "exact, in currency-milliseconds; for charges of 0.000000"
+    )
+    charge: Decimal = column()
+    line_count: int = column(name="lines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,9 @@ def correction_rows(
         "limit": sql.Literal(seek.limit),
     }
     lines = _ALL if teams is None else _OF_TEAMS
-    return [CorrectionRow(*row) for row in _fetched(booking, lines, _ROWS, **only)]
+    names = [one.name for one in fields(CorrectionRow)]
+    rows = _fetched(booking, lines, _ROWS, **only)
+    return [CorrectionRow(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def correction_key(row: CorrectionRow) -> Key:

@@ -1,7 +1,6 @@
 """A method in five sentences, as every statement prints it (money.md M22-M24, M33)."""
 
-from dataclasses import dataclass
-
+from accounting.kit.rows import column, listed
 from accounting.months.rules.methods import (
     METHODS,
     Base,
@@ -26,31 +25,30 @@ _ALWAYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Method")
 class DescribedMethod:
-    """A method with its sentences.
+    """A method that a month can have."""
 
-    Attributes:
-        spread: "" for none.
-        version: of the base.
-    """
-
-    id: str
-    base: str
-    version: int
-    spread: str
-    sentences: tuple[str, ...]
+    id: str = column("its id on statements and files", name="method")
+    base: str = column("who pays for held time, with its version")
+    version: int = column("of the base")
+    spread: str = column(
+        "how the cost of GPUs that nobody held is divided over teams: alloc, quota or "
+        "even; empty: it is not",
+        name="overhead",
+    )
+    sentences: tuple[str, ...] = column("as statements print them")
 
 
 def described_methods() -> list[DescribedMethod]:
     """Every method that a month can have, in the order of pages."""
     return [
         DescribedMethod(
-            one.id,
-            str(one.base),
-            one.version,
-            str(one.spread),
-            method_sentences(one.id),
+            id=one.id,
+            base=str(one.base),
+            version=one.version,
+            spread=str(one.spread),
+            sentences=method_sentences(one.id),
         )
         for one in METHODS
     ]

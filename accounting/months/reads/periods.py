@@ -1,11 +1,10 @@
 """Billing periods as people see them: open, settling or closed (money.md M26)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import connection
 from django.db.models import Q, Sum
@@ -17,6 +16,8 @@ from accounting.access.reads.billing_settings import (
 from accounting.core.billing_calendar import months_later
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.money import Money
+from accounting.kit import texts
+from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed
 from accounting.metering.reads.ledger_ends import first_billing_day
 from accounting.months.models.period import (
     BillingPeriod,
@@ -40,33 +41,36 @@ class PeriodState(StrEnum):
     UNBOOKED = "unbooked"  # over, and never booked: before the first close
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Period")
 class PeriodRow:
-    """One month.
+    """A month and what it comes to; amounts are null without a booking.
 
     Attributes:
         name: YYYY-MM.
         revision: of its booking; None without one.
         payable: None without a booking; `teams` + `unallocated`, which is the platform's.
-        corrections: of earlier months that are booked in it.
-        without_money_ms: time that is in no sum, because it has no price or conversion.
     """
 
-    name: str
-    state: PeriodState
-    starts_at: datetime
-    ends_at: datetime
-    method: str
-    revision: int | None = None
-    payable: Money | None = None
+    name: str = column(name="period")
+    state: PeriodState = column("open, settling, closed or unbooked")
+    starts_at: datetime = column()
+    ends_at: datetime = column()
+    method: str = column()
+    revision: int | None = column(default=None)
+    currency = derived(TextOrNull, "payable.currency")
+    payable: Annotated[Money, texts.payable] | None = column(default=None)
+    corrections: Money | None = column(
+        "of earlier months, booked in this one", default=None
+    )
+    without_money_ms: GpuHours = column(
+        "time without a price, in no amount", name="without_money_gpu_hours", default=0
+    )
+    line_count: int = column(name="lines", default=0)
+    booked_at: datetime | None = column(default=None)
+    closed_at: datetime | None = column(default=None)
+    closed_by: TextOrNull = column(default="")
+    hash: TextOrNull = column("of the close", default="")
     unallocated: Money | None = None
-    corrections: Money | None = None
-    without_money_ms: int = 0
-    booked_at: datetime | None = None
-    closed_at: datetime | None = None
-    closed_by: str = ""
-    hash: str = ""
-    line_count: int = 0
 
     @property
     def first(self) -> date:
@@ -143,15 +147,21 @@ def _row(
     starts_at, ends_at = midnight(first), midnight(months_later(first, 1))
     if booked is None:
         state = PeriodState.OPEN if now < ends_at else PeriodState.UNBOOKED
-        return PeriodRow(name, state, starts_at, ends_at, method or DEFAULT_METHOD.id)
+        return PeriodRow(
+            name=name,
+            state=state,
+            starts_at=starts_at,
+            ends_at=ends_at,
+            method=method or DEFAULT_METHOD.id,
+        )
     running = PeriodState.OPEN if now < booked.ends_at else PeriodState.SETTLING
     corrections, of_platform = sums.get(booked.pk, (Decimal(0), Decimal(0)))
     return PeriodRow(
-        name,
-        PeriodState.CLOSED if booked.is_closed else running,
-        booked.starts_at,
-        booked.ends_at,
-        booked.method,
+        name=name,
+        state=PeriodState.CLOSED if booked.is_closed else running,
+        starts_at=booked.starts_at,
+        ends_at=booked.ends_at,
+        method=booked.method,
         revision=booked.revision,
         payable=Money(booked.payable, booked.currency),
         unallocated=Money(of_platform, booked.currency),

@@ -4,7 +4,6 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.core.decimal_text import plain
 from accounting.kit.serializers.row import (
     GpuHoursField,
     Members,
@@ -49,26 +48,3 @@ class ChargeSerializer(ChargeRowSerializer):
     def measures(self) -> dict[str, Any]:
         """Its fields without those of lines."""
         return {n: one for n, one in self.fields.items() if n not in DIMENSIONS}
-
-
-class RawField(serializers.CharField):
-    """Currency-milliseconds, exact, without trailing zeros and without an exponent."""
-
-    def to_representation(self, value: Any) -> str:
-        """`378000`."""
-        return plain(value)
-
-
-class CorrectionSerializer(RowSerializer):
-    """What is corrected of one closed revision, for one cause and team."""
-
-    corrects = serializers.CharField(help_text="the closed revision, as 2026-10-r1")
-    cause = serializers.CharField(
-        help_text="facts (time changed), mapping (another team has it), price, or derived (a "
-        "difference or spread of those)"
-    )
-    team = serializers.CharField()
-    gpu_hours = GpuHoursField(source="ms")
-    raw = RawField(help_text="exact, in currency-milliseconds; for charges of 0.000000")
-    charge = MoneyField()
-    lines = serializers.IntegerField(source="line_count")

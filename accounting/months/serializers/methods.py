@@ -6,27 +6,7 @@ from rest_framework import serializers
 
 from accounting.kit.serializers.row import (
     MoneyField,
-    RowSerializer,
 )
-
-
-class MethodSerializer(RowSerializer):
-    """A method that a month can have."""
-
-    method = serializers.CharField(
-        source="id", help_text="its id on statements and files"
-    )
-    base = serializers.CharField(help_text="who pays for held time, with its version")
-    version = serializers.IntegerField(help_text="of the base")
-    overhead = serializers.CharField(
-        source="spread",
-        allow_blank=True,
-        help_text="how the cost of GPUs that nobody held is divided over teams: alloc, quota or "
-        "even; empty: it is not",
-    )
-    sentences = serializers.ListField(
-        child=serializers.CharField(), help_text="as statements print them"
-    )
 
 
 class MethodTotalSerializer(serializers.Serializer[Any]):

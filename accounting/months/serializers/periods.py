@@ -4,39 +4,15 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounting.kit.serializers.declared import serializer_of
 from accounting.kit.serializers.row import (
-    GpuHoursField,
-    MoneyField,
     PayableField,
     RowSerializer,
     SecondsField,
     TextOrNullField,
 )
+from accounting.months.reads.periods import PeriodRow
 from accounting.months.rules.close_checks import RULES
-
-
-class PeriodSerializer(RowSerializer):
-    """A month and what it comes to; amounts are null without a booking."""
-
-    period = serializers.CharField(source="name")
-    state = serializers.CharField(help_text="open, settling, closed or unbooked")
-    starts_at = SecondsField()
-    ends_at = SecondsField()
-    method = serializers.CharField()
-    revision = serializers.IntegerField(allow_null=True)
-    currency = TextOrNullField(source="payable.currency")
-    payable = PayableField(allow_null=True)
-    corrections = MoneyField(
-        allow_null=True, help_text="of earlier months, booked in this one"
-    )
-    without_money_gpu_hours = GpuHoursField(
-        source="without_money_ms", help_text="time without a price, in no amount"
-    )
-    lines = serializers.IntegerField(source="line_count")
-    booked_at = SecondsField(allow_null=True)
-    closed_at = SecondsField(allow_null=True)
-    closed_by = TextOrNullField()
-    hash = TextOrNullField(help_text="of the close")
 
 
 class CauseSerializer(serializers.Serializer[Any]):
@@ -94,7 +70,7 @@ class PeriodChecksSerializer(serializers.Serializer[Any]):
     checks = CheckSerializer(many=True)
 
 
-class PeriodDocumentSerializer(PeriodSerializer):
+class PeriodDocumentSerializer(serializer_of(PeriodRow)):  # type: ignore[misc]
     """A month with its earlier revisions and its checks."""
 
     timezone = serializers.CharField(allow_null=True)

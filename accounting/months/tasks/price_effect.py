@@ -16,6 +16,7 @@ from accounting.access.models.teams import Team
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.reads.selection import stored_period
+from accounting.kit.rows import column, listed
 from accounting.months.tasks import (
     compute,
     own_lines,
@@ -82,14 +83,14 @@ class NewRate:
     tier: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@listed("TeamEffect")
 class TeamEffect:
-    """What changes for a team, in minor units: in open months, and as corrections."""
+    """What a new price changes for a team, in the billing currency."""
 
-    team: str
+    team: str = column("slug, `unmapped` or `platform`")
+    open: Decimal = column("in months that are not closed")
+    corrections: Decimal = column("of closed months")
     name: str
-    open: Decimal
-    corrections: Decimal
 
     @property
     def difference(self) -> Decimal:
@@ -97,13 +98,13 @@ class TeamEffect:
         return self.open + self.corrections
 
 
-@dataclass(frozen=True, slots=True)
+@listed("MonthEffect")
 class MonthEffect:
-    """What changes in a month: of a closed one, it is a correction in the first open one."""
+    """What a new price changes in a month, in the billing currency."""
 
-    period: str
-    is_closed: bool
-    difference: Decimal
+    period: str = column("YYYY-MM")
+    is_closed: bool = column()
+    difference: Decimal = column()
 
     @property
     def first(self) -> date:
@@ -242,7 +243,12 @@ def _teams(amounts: Amounts, closed: frozenset[str]) -> tuple[TeamEffect, ...]:
                 sums[period in closed] += amount
         if any(sums.values()):
             found.append(
-                TeamEffect(team, names.get(team, team), sums[False], sums[True])
+                TeamEffect(
+                    team=team,
+                    name=names.get(team, team),
+                    open=sums[False],
+                    corrections=sums[True],
+                )
             )
     return tuple(sorted(found, key=lambda e: (-abs(e.difference), e.name)))
 
@@ -252,7 +258,7 @@ def _months(amounts: Amounts, closed: frozenset[str]) -> tuple[MonthEffect, ...]
     for (period, _), amount in amounts.items():
         sums[period] = sums.get(period, Decimal(0)) + amount
     return tuple(
-        MonthEffect(period, period in closed, amount)
+        MonthEffect(period=period, is_closed=period in closed, difference=amount)
         for period, amount in sorted(sums.items())
     )
 

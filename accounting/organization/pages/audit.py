@@ -17,6 +17,7 @@ from accounting.kit.pages.permissions import (
     page,
     visitor_of,
 )
+from accounting.kit.serializers.declared import serializer_of
 from accounting.organization.pages.audit_text import (
     SHOWN_LINES,
     group_of,
@@ -25,15 +26,12 @@ from accounting.organization.pages.audit_text import (
 )
 from accounting.organization.pages.audit_words import kind_label
 from accounting.organization.reads.audit_entries import (
+    AUDIT_COLUMNS,
     AuditFilter,
     AuditRow,
     audit_rows,
     head,
     kinds,
-)
-from accounting.organization.serializers.audit import (
-    AUDIT_COLUMNS,
-    AuditSerializer,
 )
 
 CHUNK = 200  # lines read at a time: about one page of groups
@@ -48,7 +46,7 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     audit_filter, note = _filter_of(visitor, query)
     if "csv" in query:
         every = replace(audit_filter, before=None)
-        rows = AuditSerializer.each(audit_rows(every))
+        rows = serializer_of(AuditRow).each(audit_rows(every))
         return csv_streamed("audit-log", AUDIT_COLUMNS, rows)
     found, older = _groups(audit_filter, size_of(query.dict()))
     names = names_now()

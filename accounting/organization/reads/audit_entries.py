@@ -5,16 +5,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import connection
 from django.db.models import Q, QuerySet
 
+from accounting.kit import texts
 from accounting.kit.models.audit import AuditLink
 from accounting.kit.reads.paging import (
     Key,
     Seek,
 )
+from accounting.kit.rows import column, columns_of, listed
 from accounting.organization.reads.chain_checks import history_tables
 
 CHUNK = 1_000  # links read at a time
@@ -23,34 +25,34 @@ _NEVER_SHOWN = frozenset({"body", "before", "pin", "plan"})
 _LEASE = "lease_until"  # how long a worker has its work: not a change by a person
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Audit")
 class AuditRow:
-    """One change of one row.
+    """One change of one row by a person.
 
     Attributes:
-        id: its position in the chain.
         what: the kind of object, such as `quotatarget`.
         before, after: the columns that differ; all columns if it was created or deleted.
-        by_worker: a worker carried it out for the actor.
-        requested_by: who requested it, if not the actor.
         row: all columns except long ones, after the change.
     """
 
-    id: int
-    at: datetime
-    actor: str
+    id: int = column("position in the audit chain")
+    at: Annotated[datetime, texts.iso_ms] = column()
+    actor: str = column("who decided it; `system` without a person")
+    action: str = column("insert, update or delete")
+    what: str = column()
+    object_id: int | None = column(name="object")
+    reason: str = column()
+    request_id: str = column()
+    address: str = column()
+    before: Mapping[str, Any | None] = column()
+    after: Mapping[str, Any | None] = column()
+    by_worker: bool = column("a worker carried it out for the actor", default=False)
+    requested_by: str = column("who requested it, if not the actor", default="")
     user: int | None
-    action: str
-    what: str
-    object_id: int | None
-    reason: str
-    request_id: str
-    address: str
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
-    by_worker: bool = False
-    requested_by: str = ""
     row: Mapping[str, Any] = field(default_factory=dict)
+
+
+AUDIT_COLUMNS = tuple(one.name for one in columns_of(AuditRow))  # of a CSV file
 
 
 @dataclass(frozen=True, slots=True)

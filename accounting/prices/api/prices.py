@@ -23,6 +23,7 @@ from accounting.kit.api.schema import (
     lists,
     takes,
 )
+from accounting.kit.serializers.declared import serializer_of
 from accounting.months.tasks.price_effect import (
     NewRate,
     PriceEffect,
@@ -34,6 +35,7 @@ from accounting.prices.actions.prices import (
 )
 from accounting.prices.models.price import PriceKind
 from accounting.prices.reads.price_book import (
+    PriceRow,
     price_key,
     price_rows,
 )
@@ -49,7 +51,6 @@ from accounting.prices.serializers.prices import (
     PricePreviewBodySerializer,
     PricePreviewSerializer,
     PriceSavedSerializer,
-    PriceSerializer,
 )
 
 AMOUNTS = ("rate_per_gpu_hour", "cost_per_gpu_hour")
@@ -60,11 +61,11 @@ class PricesView(RowsView):
 
     subject = "prices"
 
-    @lists(PriceSerializer)
+    @lists(serializer_of(PriceRow))
     def get(self, request: Request) -> Response:
         """Every price."""
         read = partial(price_rows, scope_of(request.user))
-        return self.keyset_page(request, read, price_key, PriceSerializer)
+        return self.keyset_page(request, read, price_key, serializer_of(PriceRow))
 
     @takes(PriceBodySerializer, PriceSavedSerializer, 409)
     def post(self, request: Request) -> Response:
@@ -84,7 +85,7 @@ class PricesView(RowsView):
         except PriceOverlapError as error:
             raise ConflictError(str(error)) from error
         row = next(r for r in price_rows(scope_of(actor)) if r.id == price.pk)
-        saved = PriceSerializer.one(row) | {"warnings": warnings}
+        saved = serializer_of(PriceRow).one(row) | {"warnings": warnings}
         return Response(saved, status=status.HTTP_201_CREATED)
 
 

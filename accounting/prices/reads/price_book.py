@@ -1,7 +1,5 @@
 """The prices of the price book as rows."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 
 from accounting.access.scope import Scope
@@ -11,33 +9,31 @@ from accounting.kit.reads.paging import (
     Seek,
     seek_rows,
 )
+from accounting.kit.rows import OffsetInstant, column, listed
 from accounting.prices.models.price import (
     PriceKind,
     UnitPrice,
 )
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Price")
 class PriceRow:
-    """One price. Only finance and admins see what a GPU costs, and the contract.
+    """A price; only finance and admins see what a GPU costs."""
 
-    `rate_per_gpu_hour` is None for a cost, `cost_per_gpu_hour` for a rate.
-    """
-
-    id: int
-    kind: str
-    price_list: str
-    model: str
-    profile: str
-    lifecycle: str
-    cluster: str
-    tier: str
-    currency: str
-    rate_per_gpu_hour: Decimal | None
-    cost_per_gpu_hour: Decimal | None
-    valid_from: datetime
-    valid_to: datetime | None
-    source_note: str
+    id: int = column()
+    kind: str = column("`rate` or `cost`")
+    price_list: str = column()
+    model: str = column()
+    profile: str = column()
+    lifecycle: str = column()
+    cluster: str = column()
+    tier: str = column()
+    currency: str = column()
+    rate_per_gpu_hour: Decimal | None = column("null for a cost")
+    cost_per_gpu_hour: Decimal | None = column("null for a rate")
+    valid_from: OffsetInstant = column()
+    valid_to: OffsetInstant | None = column()
+    source_note: str = column("where it is from; only for finance and admins")
 
     @property
     def only_for(self) -> tuple[str, ...]:
@@ -60,20 +56,24 @@ def price_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[PriceRow]:
         rows = rows.filter(kind=PriceKind.RATE)
     return [
         PriceRow(
-            row.pk,
-            row.kind,
-            row.price_list.name if row.price_list else "",
-            row.model,
-            row.profile,
-            row.lifecycle,
-            row.cluster.name if row.cluster else "",
-            row.tier,
-            row.currency,
-            row.rate_per_gpu_hour if row.kind == PriceKind.RATE else None,
-            row.rate_per_gpu_hour if row.kind == PriceKind.COST else None,
-            row.valid_from,
-            row.valid_to,
-            row.source_note if scope.is_finance else "",
+            id=row.pk,
+            kind=row.kind,
+            price_list=row.price_list.name if row.price_list else "",
+            model=row.model,
+            profile=row.profile,
+            lifecycle=row.lifecycle,
+            cluster=row.cluster.name if row.cluster else "",
+            tier=row.tier,
+            currency=row.currency,
+            rate_per_gpu_hour=row.rate_per_gpu_hour
+            if row.kind == PriceKind.RATE
+            else None,
+            cost_per_gpu_hour=row.rate_per_gpu_hour
+            if row.kind == PriceKind.COST
+            else None,
+            valid_from=row.valid_from,
+            valid_to=row.valid_to,
+            source_note=row.source_note if scope.is_finance else "",
         )
         for row in seek_rows(rows, ("model", "valid_from", "pk"), seek)
     ]

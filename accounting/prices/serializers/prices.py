@@ -7,9 +7,9 @@ from rest_framework import serializers
 
 from accounting.access.reads.billing_settings import billing_at
 from accounting.kit.reads.dimensions import LIFECYCLES
+from accounting.kit.serializers.declared import serializer_of
 from accounting.kit.serializers.row import (
     GpuHoursField,
-    IsoField,
     MoneyField,
     RowSerializer,
     TextOrNullField,
@@ -20,6 +20,7 @@ from accounting.metering.rules.units.mig_profiles import (
     normal,
 )
 from accounting.metering.sources.catalogue import normal_model
+from accounting.months.tasks.price_effect import MonthEffect, TeamEffect
 from accounting.organization.serializers.directory import InstantField
 from accounting.prices.actions.prices import (
     PriceError,
@@ -30,29 +31,9 @@ from accounting.prices.models.price import (
     PriceKind,
     PriceList,
 )
+from accounting.prices.reads.price_book import PriceRow
 
 SET_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26
-
-
-class PriceSerializer(RowSerializer):
-    """A price; only finance and admins see what a GPU costs."""
-
-    id = serializers.IntegerField()
-    kind = serializers.CharField(help_text="`rate` or `cost`")
-    price_list = serializers.CharField(allow_blank=True)
-    model = serializers.CharField()
-    profile = serializers.CharField(allow_blank=True)
-    lifecycle = serializers.CharField(allow_blank=True)
-    cluster = serializers.CharField(allow_blank=True)
-    tier = serializers.CharField(allow_blank=True)
-    currency = serializers.CharField()
-    rate_per_gpu_hour = MoneyField(allow_null=True, help_text="null for a cost")
-    cost_per_gpu_hour = MoneyField(allow_null=True, help_text="null for a rate")
-    valid_from = IsoField()
-    valid_to = IsoField(allow_null=True)
-    source_note = serializers.CharField(
-        allow_blank=True, help_text="where it is from; only for finance and admins"
-    )
 
 
 class PriceWarningSerializer(RowSerializer):
@@ -65,26 +46,10 @@ class PriceWarningSerializer(RowSerializer):
     detail = serializers.CharField()
 
 
-class PriceSavedSerializer(PriceSerializer):
+class PriceSavedSerializer(serializer_of(PriceRow)):  # type: ignore[misc]
     """A price that was added."""
 
     warnings = PriceWarningSerializer(many=True)
-
-
-class TeamEffectSerializer(RowSerializer):
-    """What a new price changes for a team, in the billing currency."""
-
-    team = serializers.CharField(help_text="slug, `unmapped` or `platform`")
-    open = MoneyField(help_text="in months that are not closed")
-    corrections = MoneyField(help_text="of closed months")
-
-
-class MonthEffectSerializer(RowSerializer):
-    """What a new price changes in a month, in the billing currency."""
-
-    period = serializers.CharField(help_text="YYYY-MM")
-    is_closed = serializers.BooleanField()
-    difference = MoneyField()
 
 
 class PriceEffectSerializer(RowSerializer):
@@ -103,8 +68,8 @@ class PriceEffectSerializer(RowSerializer):
     unconverted_gpu_hours = GpuHoursField(
         source="unconverted_ms", help_text="time that gets a price without a conversion"
     )
-    teams = TeamEffectSerializer(many=True)
-    months = MonthEffectSerializer(many=True)
+    teams = serializer_of(TeamEffect)(many=True)
+    months = serializer_of(MonthEffect)(many=True)
 
 
 class PricePreviewSerializer(PriceEffectSerializer):

@@ -19,6 +19,7 @@ from accounting.kit.api.rows import (
 )
 from accounting.kit.api.schema import lists
 from accounting.kit.reads.selection import check_word
+from accounting.kit.serializers.declared import serializer_of
 from scheduler_view.changes.actions import change_sets as actions
 from scheduler_view.changes.actions import joining
 from scheduler_view.changes.api.change_requests import (
@@ -38,6 +39,7 @@ from scheduler_view.changes.api.schema import (
     makes,
     reads_one,
 )
+from scheduler_view.changes.reads.change_row import ChangeRow
 from scheduler_view.changes.reads.change_sets import (
     change_key,
     changes_of,
@@ -46,7 +48,6 @@ from scheduler_view.changes.reads.change_sets import (
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.serializers import (
     ChangeBodySerializer,
-    ChangeRowSerializer,
     JoinBodySerializer,
     NewChangeBodySerializer,
 )
@@ -59,7 +60,7 @@ class ChangesView(RowsView):
     subject = "change-sets"
     parameters = ("cluster", "team", "state")
 
-    @lists(ChangeRowSerializer, parameters, values={"state": states()})
+    @lists(serializer_of(ChangeRow), parameters, values={"state": states()})
     def get(self, request: Request) -> Response:
         """List change sets, newest first. Team members see those of their teams."""
         filters = self.selection(request).filters
@@ -73,7 +74,7 @@ class ChangesView(RowsView):
             teams=filters.get("team"),
             state=state,
         )
-        return self.keyset_page(request, read, change_key, ChangeRowSerializer)
+        return self.keyset_page(request, read, change_key, serializer_of(ChangeRow))
 
     @makes(NewChangeBodySerializer)
     def post(self, request: Request) -> Response:

@@ -18,6 +18,7 @@ from accounting.kit.pages.permissions import (
     signed_in,
     visitor_of,
 )
+from accounting.kit.serializers.declared import serializer_of
 from scheduler_view.changes.models import (
     ChangeState,
     StepState,
@@ -42,7 +43,6 @@ from scheduler_view.changes.reads.drafts import asked_before
 from scheduler_view.changes.reads.waiting_approvals import pending_rows
 from scheduler_view.changes.rules.edit import stored_edit
 from scheduler_view.changes.rules.steps import Action
-from scheduler_view.changes.serializers import ChangeRowSerializer
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 COLUMNS = (
@@ -123,7 +123,8 @@ def change_list(request: HttpRequest) -> HttpResponse:
     )
     if "csv" in query:
         lines = [
-            [row[name] for name in COLUMNS] for row in ChangeRowSerializer.each(rows)
+            [row[name] for name in COLUMNS]
+            for row in serializer_of(ChangeRow).each(rows)
         ]
         return csv_answer("quota-changes", COLUMNS, lines)
     chosen = {name: query.get(name, "") for name in ("cluster", "state", "team")}

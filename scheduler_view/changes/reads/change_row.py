@@ -5,25 +5,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from accounting.kit.rows import column, listed, member
 from scheduler_view.changes.models import StepState, is_token_wait
 
 UNDER_WAY = ("draft", "planned", "approved", "scheduled", "applying")
 """States of change sets that may still have an effect."""
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Overlap")
 class OverlappingChange:
     """Another change set in progress that changes the same objects.
 
     Attributes:
         state_label: its state, for people.
-        objects: what both change: `the quota of vision`, `tier high`, `ClusterQueue large`.
     """
 
-    id: int
-    author: str
-    state_label: str
-    objects: tuple[str, ...]
+    id: int = column()
+    author: str = column()
+    state_label: str = column(name="state")
+    objects: tuple[str, ...] = column("what both change")
 
     @property
     def number(self) -> str:
@@ -67,68 +67,94 @@ class StepRow:
         return f"{self.kind} {place}{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@listed("ChangeRow")
 class ChangeRow:
-    """One change set. `steps` is empty in a list; the counts are always set.
+    """One change set in a list.
 
     Attributes:
         title: a summary, such as `Forecasting: 24 → 30 GPUs`.
-        is_partial: it also changes other teams. The row has only the edits, objects and
-            sentences about the person's teams; its reason and its error, which may mention
-            others, are left out.
         overlaps: others in progress that change the same objects; empty in a list.
     """
 
-    id: int
+    id: int = column()
+
+    @member("summary: `Vision: 24 → 30 GPUs`", name="title")
+    def name(self) -> str:
+        """Its title, and the title of the change set that it undoes."""
+        return f"Undo of CS-{self.undoes}: {self.title}" if self.undoes else self.title
+
+    cluster: str = column()
+    state: str = column()
+    version: int = column("the ETag; pass it as If-Match")
+    author: str = column()
+    reason: str = column()
+    summary: str = column()
+    error: str = column()
+
+    @member()
+    def is_planning(self) -> bool:
+        """A plan is requested and not computed yet."""
+        return self.plan_wanted_at is not None
+
+    needs_second: bool = column()
+    approved_by: str = column()
+    made_at: datetime = column()
+    planned_at: datetime | None = column()
+    plan_expires_at: datetime | None = column()
+    approved_at: datetime | None = column()
+    starts_at: datetime | None = column()
+    ends_at: datetime | None = column()
+    applied_at: datetime | None = column()
+    retry_at: datetime | None = column()
+    ended_by: str = column("person who declined or discarded it")
+    ended_at: datetime | None = column()
+    ended_reason: str = column()
+    undoes: int | None = column()
+    undone_by: int | None = column()
+
+    @member()
+    def steps_applied(self) -> int:
+        """Objects that were written."""
+        return self.counts.get(StepState.APPLIED, 0)
+
+    @member()
+    def steps_unchanged(self) -> int:
+        """Objects that matched the desired state."""
+        return self.counts.get(StepState.UNCHANGED, 0)
+
+    @member()
+    def steps_refused(self) -> int:
+        """Objects that the cluster refused."""
+        return self.counts.get(StepState.REFUSED, 0)
+
+    @member()
+    def steps_open(self) -> int:
+        """Objects that wait, or whose outcome is not known yet."""
+        return self.counts.get(StepState.WAITING, 0) + self.counts.get(
+            StepState.SENT, 0
+        )
+
+    is_partial: bool = column(
+        "true if the change affects other teams: only the lines of your teams are shown, "
+        "without the reason",
+        default=False,
+    )
     title: str
-    cluster: str
-    state: str
     state_label: str
-    version: int
-    author: str
-    reason: str
     edits: Sequence[Mapping[str, Any]]
-    summary: str
     effects: Sequence[Mapping[str, Any]]
     warnings: Sequence[Mapping[str, Any]]
-    error: str
-    ended_by: str
-    ended_at: datetime | None
-    ended_reason: str
     plan_wanted_at: datetime | None
     apply_wanted_at: datetime | None
     forced: Sequence[str]
-    needs_second: bool
-    approved_by: str
-    made_at: datetime
-    planned_at: datetime | None
-    plan_expires_at: datetime | None
-    approved_at: datetime | None
-    starts_at: datetime | None
-    ends_at: datetime | None
-    applied_at: datetime | None
-    retry_at: datetime | None
-    undoes: int | None
-    undone_by: int | None
     counts: Mapping[str, int]
     steps: tuple[StepRow, ...] = ()
-    is_partial: bool = False
     overlaps: Sequence[OverlappingChange] = ()
 
     @property
     def number(self) -> str:
         """Its displayed number."""
         return f"CS-{self.id}"
-
-    @property
-    def name(self) -> str:
-        """Its title, and the title of the change set that it undoes."""
-        return f"Undo of CS-{self.undoes}: {self.title}" if self.undoes else self.title
-
-    @property
-    def is_planning(self) -> bool:
-        """A plan is requested and not computed yet."""
-        return self.plan_wanted_at is not None
 
     @property
     def waits_for_token(self) -> bool:
@@ -144,25 +170,3 @@ class ChangeRow:
     def is_blocked(self) -> bool:
         """One of its objects cannot be changed."""
         return bool(self.blocked)
-
-    @property
-    def steps_applied(self) -> int:
-        """Objects that were written."""
-        return self.counts.get(StepState.APPLIED, 0)
-
-    @property
-    def steps_unchanged(self) -> int:
-        """Objects that matched the desired state."""
-        return self.counts.get(StepState.UNCHANGED, 0)
-
-    @property
-    def steps_refused(self) -> int:
-        """Objects that the cluster refused."""
-        return self.counts.get(StepState.REFUSED, 0)
-
-    @property
-    def steps_open(self) -> int:
-        """Objects that wait, or whose outcome is not known yet."""
-        return self.counts.get(StepState.WAITING, 0) + self.counts.get(
-            StepState.SENT, 0
-        )

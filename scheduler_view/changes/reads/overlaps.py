@@ -40,7 +40,12 @@ def overlaps_of(
         if shared:
             label = other.get_state_display().lower()
             found.append(
-                OverlappingChange(other.pk, other.author_name, label, tuple(shared))
+                OverlappingChange(
+                    id=other.pk,
+                    author=other.author_name,
+                    state_label=label,
+                    objects=tuple(shared),
+                )
             )
     return tuple(found)
 

@@ -5,7 +5,7 @@ person may not read, only the team, the tier and the amounts are shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -14,7 +14,7 @@ from accounting.access.reads.teams import known_teams
 from accounting.access.scope import Scope
 from accounting.core.read_once import read_together
 from accounting.core.unmapped import UNMAPPED
-from accounting.kit.rows import TextOrNull, column, listed
+from accounting.kit.rows import TextOrNull, column, listed, member
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
 from scheduler_view.clusters.models import (
@@ -25,6 +25,7 @@ from scheduler_view.clusters.models import (
 from scheduler_view.quotas.reads.namespaces import owners
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.reads.holder_costs import hourly_costs
+from scheduler_view.waits.rules.cause import PreemptionOutcome, Stage, WaitCause
 from scheduler_view.waits.rules.details import details_of
 
 LONGEST_GAP = timedelta(minutes=11)  # of two observations, as for pools (S16)
@@ -75,81 +76,85 @@ class HolderRow:
     number: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Report")
 class Report:
-    """The words of one object or event.
+    """The words of one object or event."""
 
-    Attributes:
-        about: such as `Pod/lab/train-0`, `Event/Pod lab/train-0 NotTriggerScaleUp`.
-    """
-
-    about: str
-    text: str
-    at: datetime | None
+    about: str = column("such as `Pod/lab/train-0`")
+    text: str = column()
+    at: datetime | None = column()
 
 
-@dataclass(frozen=True, slots=True)
+@listed("WaitingUnitRow")
 class WaitingUnitRow:
-    """One work unit that waits.
+    """One work unit that waits, as last explained.
 
     Attributes:
-        team: slug; `unmapped` if the namespace has no team.
         kind, name: such as Job, Deployment or Pod.
-        requested: units of one pod by resource; empty if not known.
         since: when it was created; None if unknown.
-        cause_since: when it was first observed to wait for this.
-        holders: pods of which all must end, for each node or quota; best first.
         cluster_queue: that keeps it back; empty if none does, or it is not known.
         cohort: whose queues have what it lacks; empty if that is its own queue.
         let_in: what that queue, or that cohort, let in and holds GPUs: work, not pods.
         facts: names and numbers that belong to the cause, for `wording` and `details`.
         free: GPUs that are free, where one constraint of it excludes them.
-        lower: pods of lower priority that alone hold enough for it (S11).
-        starts_if: changes of which each is enough.
-        not_enough: changes that remove something, with what then remains.
-        message: of the scheduler or the API server.
-        reports: what every object or event says that supports the cause; the message is the first.
         seen_at: as of when.
         number: of its page; None before its wait was recorded.
-        is_from_metrics: the objects are not observed; `holders` and `starts_if` are not known.
     """
 
-    cluster: str
-    team: str
-    namespace: str
-    kind: str
-    name: str
-    requested: Mapping[str, int]
-    pods_wanted: int
-    pods_bound: int
-    pods_waiting: int
-    priority_class: str
-    since: datetime | None
-    stage: str
-    cause: str
-    cause_since: datetime
-    contributing: list[str]
-    overlays: list[str]
-    preemption: str
-    holders: list[list[HolderRow]]
-    starts_if: list[Change]
-    not_enough: list[Change]
-    message: str
-    seen_at: datetime | None = None
+    cluster: str = column()
+    team: str = column("`unmapped` for usage without a team")
+    namespace: str = column()
+    kind: str = column("Job, Deployment, PodGroup, Pod, ...")
+    name: str = column()
+    requested: Mapping[str, int] = column("units of one pod by resource")
+    pods_wanted: int = column()
+    pods_bound: int = column("pods on a node")
+    pods_waiting: int = column("those that were not made included")
+    priority_class: str = column()
+    since: datetime | None = column()
+    stage: str = column(choices=[one.value for one in Stage])
+    cause: str = column(choices=[one.value for one in WaitCause])
+
+    @member("names and numbers that belong to the cause, as sentences")
+    def details(self) -> list[str]:
+        """What belongs to the cause in sentences, with instants in UTC."""
+        return details_of(self.cause, self.facts, _in_utc)
+
+    cause_since: datetime = column("when it was first observed to wait for this cause")
+    contributing: list[str] = column("other causes, on other nodes or pods")
+    overlays: list[str] = column()
+    preemption: str = column(choices=[one.value for one in PreemptionOutcome])
+    holders: list[list[HolderRow]] = column(
+        "sets of pods; if all pods of one set end, a waiting pod fits"
+    )
+    starts_if: list[Change] = column(
+        "changes of which each is enough, as tried on the observed objects"
+    )
+    not_enough: list[Change] = column(
+        "changes that are not enough alone, with what `remains` after each"
+    )
+    message: str = column("message of the scheduler or the API server")
+    reports: Sequence[Report] = column(
+        "all words that support the cause; `message` is the first", default=()
+    )
+    seen_at: datetime | None = column(default=None)
+    is_from_metrics: bool = column(
+        "explained from kube-state-metrics alone: `holders`, `starts_if` and `preemption`"
+        " are not known, and `other` is any cause that metrics do not show",
+        name="from_metrics",
+        default=False,
+    )
+    lower: Sequence[HolderRow] = column(
+        "pods of lower priority that alone hold enough (`priority_inversion`)",
+        name="lower_holders",
+        default=(),
+    )
     number: int | None = None
-    is_from_metrics: bool = False
-    lower: Sequence[HolderRow] = ()
     free: Sequence[Change] = ()
     cluster_queue: str = ""
     cohort: str = ""
     let_in: Sequence[HolderRow] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
-    reports: Sequence[Report] = ()
-
-    @property
-    def details(self) -> list[str]:
-        """What belongs to the cause in sentences, with instants in UTC."""
-        return details_of(self.cause, self.facts, _in_utc)
 
     @property
     def queue_values(self) -> list[Change]:
@@ -315,7 +320,9 @@ class _Reader:
             lower=[self._holder(held) for held in content.get("inverted", ())],
             reports=[
                 Report(
-                    said.get("object", ""), said["text"], _instant(said.get("at_ms"))
+                    about=said.get("object", ""),
+                    text=said["text"],
+                    at=_instant(said.get("at_ms")),
                 )
                 for said in content["evidence"]
             ],

@@ -1,12 +1,11 @@
 """The scrape jobs of kube-state of every cluster, and which of them count (rules.md N40)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 
 from accounting.access.rights import DATA_ISSUES
 from accounting.access.scope import Scope
 from accounting.core.interval import to_instant
+from accounting.kit.rows import Moment, column, listed, member
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.data_health.known_kube_state_jobs import (
     KnownJobs,
@@ -19,34 +18,37 @@ from accounting.metering.rules.inventory.kube_state.jobs import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@listed("KubeStateJob")
 class KubeStateJobRow:
-    """One job that sent kube-state-metrics of a cluster.
+    """A scrape job that sent kube-state-metrics of a cluster.
 
     Attributes:
-        job: empty for samples without a job.
-        role: at its last sample: leads, shard, took_over or other; all except other count.
-        is_accepted: by a person, or the setup file.
-        is_listed: in `jobs` of a source.
-        is_applied: False until the windows of a change of these two are due again.
         first_sample, last_sample: of all its samples.
-        shares: an object that both it and the leading jobs show, such as `node n1`.
     """
 
-    cluster: str
-    job: str
-    role: str
-    is_accepted: bool
-    is_listed: bool
-    is_applied: bool
-    first_sample: datetime
-    last_sample: datetime
-    shares: str
+    cluster: str = column()
+    job: str = column("empty for samples without a job")
+    role: str = column(
+        "role at its last sample; samples with role `other` are ignored",
+        choices=[role.name.lower() for role in JobRole],
+    )
 
-    @property
+    @member("whether its last sample is used")
     def counts(self) -> bool:
         """True if its last sample counts."""
         return self.role != JobRole.OTHER.name.lower()
+
+    is_accepted: bool = column(
+        "accepted by a person or in the setup file", name="accepted"
+    )
+    is_listed: bool = column("listed in `jobs` of a source", name="listed")
+    is_applied: bool = column(
+        "false until the windows affected by the last change are due again",
+        name="applied",
+    )
+    first_sample: Moment = column()
+    last_sample: Moment = column()
+    shares: str = column("an object that the leading jobs also report")
 
 
 def kube_state_job_rows(
