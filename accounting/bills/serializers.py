@@ -1,13 +1,13 @@
 """Bills of providers: rows of lists, and what an import found."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from rest_framework import serializers
 
 from accounting.bills.actions.import_bill import ReadBill
+from accounting.kit.rows import TextOrNull, column, derived, listed
 from accounting.kit.serializers.row import (
     GpuHoursField,
     MoneyField,
@@ -18,34 +18,26 @@ from accounting.kit.serializers.row import (
 _CONVERTED = "in the billing currency; null without a conversion"
 
 
-@dataclass(frozen=True, slots=True)
+@listed("BillWord")
 class BillWord:
-    """Rows of one bill of a file with one word."""
+    """Rows of a bill with one word: what they are of, or why they are of nothing."""
 
+    month = derived(str, "bill.month")
+    provider = derived(TextOrNull, "bill.provider")
+    account = derived(str, "bill.account")
+    revision = derived(int, "bill.revision")
+    word: str = column()
+    rows: int = column()
+    cost: Decimal | None = column("null for rows that are left out")
+    currency = derived(str, "bill.currency")
     bill: ReadBill
-    word: str
-    rows: int
-    cost: Decimal | None
 
 
 def word_rows(bills: Iterable[ReadBill]) -> Iterator[BillWord]:
     """The rows of each bill by word, in the order of their number."""
     for bill in bills:
         for word, rows in bill.rows.most_common():
-            yield BillWord(bill, word, rows, bill.cost.get(word))
-
-
-class BillWordSerializer(RowSerializer):
-    """Rows of a bill with one word: what they are of, or why they are of nothing."""
-
-    month = serializers.CharField(source="bill.month")
-    provider = TextOrNullField(source="bill.provider")
-    account = serializers.CharField(source="bill.account")
-    revision = serializers.IntegerField(source="bill.revision")
-    word = serializers.CharField()
-    rows = serializers.IntegerField()
-    cost = MoneyField(allow_null=True, help_text="null for rows that are left out")
-    currency = serializers.CharField(source="bill.currency")
+            yield BillWord(bill=bill, word=word, rows=rows, cost=bill.cost.get(word))
 
 
 class BillFinalSerializer(serializers.Serializer[Any]):

@@ -14,7 +14,7 @@ from accounting.bills.actions.import_bill import (
 )
 from accounting.bills.rules.columns import BillFileError
 from accounting.bills.serializers import (
-    BillWordSerializer,
+    BillWord,
     word_rows,
 )
 from accounting.kit.audit import SYSTEM
@@ -25,6 +25,7 @@ from accounting.kit.commands.output import (
     until_closed,
     write_rows,
 )
+from accounting.kit.serializers.declared import serializer_of
 
 
 class Command(BaseCommand):
@@ -72,7 +73,9 @@ class Command(BaseCommand):
             self._refuse(path, str(error))
         with until_closed():
             rows = word_rows(found.bills)
-            write_rows(BillWordSerializer.each(rows), options["format"], self.stdout)
+            write_rows(
+                serializer_of(BillWord).each(rows), options["format"], self.stdout
+            )
         for fault in found.faults:
             self.stderr.write(f"line {fault.line}: {fault.word}: {fault.message}")
         self.stderr.write(_summary(found, is_check=options["check"]))

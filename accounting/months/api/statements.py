@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from accounting.access.scope import scope_of
 from accounting.kit.api.rows import JSON_ONLY
 from accounting.kit.reads.paging import Seek
+from accounting.kit.serializers.declared import serializer_of
 from accounting.months.api.booked import (
     BookedView,
     booking_named,
@@ -29,7 +30,6 @@ from accounting.months.reads.statement_list import (
 from accounting.months.reads.statements import statement_row
 from accounting.months.serializers.statements import (
     StatementDocumentSerializer,
-    StatementSerializer,
     statement_document,
 )
 
@@ -42,7 +42,7 @@ class StatementsView(BookedView):
     subject = "statements"
     parameters: tuple[str, ...] = ("period", *_FILTERS)
 
-    @versioned_list(StatementSerializer, parameters)
+    @versioned_list(serializer_of(ListedStatement), parameters)
     def get(self, request: Request) -> Response:
         """List the statements of a month: of all teams, or of those that one leads."""
         return self._listed(request, self.booking(request))
@@ -59,7 +59,11 @@ class StatementsView(BookedView):
             request,
             booking.hash,
             lambda: self.pinned_page(
-                request, booking.snapshot, read, statement_key, StatementSerializer
+                request,
+                booking.snapshot,
+                read,
+                statement_key,
+                serializer_of(ListedStatement),
             ),
         )
 
@@ -69,7 +73,7 @@ class PeriodStatementsView(StatementsView):
 
     parameters = _FILTERS
 
-    @versioned_list(StatementSerializer, parameters, "period_statements")
+    @versioned_list(serializer_of(ListedStatement), parameters, "period_statements")
     def get(self, request: Request, period: str) -> Response:
         """List the statements of a month: of all teams, or of those that one leads."""
         return self._listed(request, self.booking(request, period))

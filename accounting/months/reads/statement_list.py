@@ -1,17 +1,19 @@
 """Statements as REST lists them, by team (money.md M33, M47)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated
 
 from accounting.core.efficiency import StateTimes
 from accounting.core.money import Money
+from accounting.kit import texts
 from accounting.kit.reads.paging import (
     ALL_ROWS,
     Key,
     Seek,
     seek_rows,
 )
+from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed, member
 from accounting.months.models.period import (
     PeriodRevision,
     Statement,
@@ -24,37 +26,49 @@ from accounting.months.reads.payers import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@listed("Statement")
 class ListedStatement:
-    """What one team, `unmapped` or `platform` pays for a period.
+    """What one team pays for a month.
 
     Attributes:
-        number: of a closed one; "" while it is running.
         payer: the names of the team; of a closed month those of its close.
-        own, entries, corrections: sum to `total`; `rounding` is payable - total.
-        before: payable of the month before, if that is closed.
     """
 
-    booking: Booking
-    number: str
-    team: str
-    payer: Payer
-    own: Decimal
-    entries: Decimal
-    corrections: Decimal
-    total: Decimal
-    rounding: Decimal
-    payable: Money
-    before: Money | None
-    busy_ms: int
-    idle_ms: int
-    unknown_ms: int
-    without_money_ms: int
+    number: TextOrNull = column("null until the month is closed")
+    period = derived(str, "booking.period")
+    revision = derived(int, "booking.revision")
+    closed = derived(bool, "booking.is_closed")
+    team: str = column("slug, `unmapped` or `platform`")
+    name = derived(
+        str, "payer.name", "of the team, in a closed month that of its close"
+    )
+    department = derived(TextOrNull, "payer.department")
+    cost_center = derived(TextOrNull, "payer.cost_centre")
+    currency = derived(str, "booking.currency")
+    method = derived(str, "booking.method")
+    own: Decimal = column("of this month's time")
+    entries: Decimal = column("credits and adjustments")
+    corrections: Decimal = column("of earlier, closed months")
+    total: Decimal = column("own + entries + corrections")
+    rounding: Decimal = column("payable - total")
+    payable: Annotated[Money, texts.payable] = column()
+    before: Annotated[Money, texts.payable] | None = column(
+        "of the month before, if closed", name="payable_before"
+    )
 
-    @property
-    def held_ms(self) -> int:
+    @member(name="held_gpu_hours")
+    def held_ms(self) -> GpuHours:
         """Time that its pods held GPUs."""
         return StateTimes(self.busy_ms, self.idle_ms, self.unknown_ms).allocated_ms
+
+    busy_ms: GpuHours = column(name="busy_gpu_hours")
+    idle_ms: GpuHours = column(name="idle_gpu_hours")
+    unknown_ms: GpuHours = column(name="unknown_gpu_hours")
+    without_money_ms: GpuHours = column(
+        "time without a price, in no amount", name="without_money_gpu_hours"
+    )
+    booking: Booking
+    payer: Payer
 
 
 def listed_statements(

@@ -6,12 +6,9 @@ from typing import Any
 from rest_framework import serializers
 
 from accounting.kit import texts
+from accounting.kit.serializers.declared import serializer_of
 from accounting.kit.serializers.row import (
-    GpuHoursField,
     Members,
-    MoneyField,
-    PayableField,
-    RowSerializer,
     TextOrNullField,
 )
 from accounting.months.reads.statement_document import (
@@ -19,6 +16,7 @@ from accounting.months.reads.statement_document import (
     Item,
     StatementDocument,
 )
+from accounting.months.reads.statement_list import ListedStatement
 
 LABELS = {
     "usage": ("model", "tier"),
@@ -32,40 +30,6 @@ LABELS = {
 """What the labels of an item are, by the part of the statement."""
 _NAMES = ("model", "tier", "state", "day", "number", "kind", "corrects", "cause")
 _CAUSE = {words: cause for cause, words in CAUSES.items()}
-
-
-class StatementSerializer(RowSerializer):
-    """What one team pays for a month."""
-
-    number = TextOrNullField(help_text="null until the month is closed")
-    period = serializers.CharField(source="booking.period")
-    revision = serializers.IntegerField(source="booking.revision")
-    closed = serializers.BooleanField(source="booking.is_closed")
-    team = serializers.CharField(help_text="slug, `unmapped` or `platform`")
-    name = serializers.CharField(
-        source="payer.name",
-        help_text="of the team, in a closed month that of its close",
-    )
-    department = TextOrNullField(source="payer.department")
-    cost_center = TextOrNullField(source="payer.cost_centre")
-    currency = serializers.CharField(source="booking.currency")
-    method = serializers.CharField(source="booking.method")
-    own = MoneyField(help_text="of this month's time")
-    entries = MoneyField(help_text="credits and adjustments")
-    corrections = MoneyField(help_text="of earlier, closed months")
-    total = MoneyField(help_text="own + entries + corrections")
-    rounding = MoneyField(help_text="payable - total")
-    payable = PayableField()
-    payable_before = PayableField(
-        source="before", allow_null=True, help_text="of the month before, if closed"
-    )
-    held_gpu_hours = GpuHoursField(source="held_ms")
-    busy_gpu_hours = GpuHoursField(source="busy_ms")
-    idle_gpu_hours = GpuHoursField(source="idle_ms")
-    unknown_gpu_hours = GpuHoursField(source="unknown_ms")
-    without_money_gpu_hours = GpuHoursField(
-        source="without_money_ms", help_text="time without a price, in no amount"
-    )
 
 
 class StatementItemSerializer(serializers.Serializer[Any]):
@@ -112,7 +76,7 @@ class StatementRestSerializer(serializers.Serializer[Any]):
     charge = serializers.CharField()
 
 
-class StatementDocumentSerializer(StatementSerializer):
+class StatementDocumentSerializer(serializer_of(ListedStatement)):  # type: ignore[misc]
     """A statement with its rows, its method and its corrections."""
 
     timezone = serializers.CharField(source="booking.timezone")

@@ -16,7 +16,7 @@ from accounting.access.models.teams import Team
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.reads.selection import stored_period
-from accounting.kit.rows import column, listed
+from accounting.kit.rows import GpuHours, TextOrNull, column, listed, member
 from accounting.months.tasks import (
     compute,
     own_lines,
@@ -112,26 +112,43 @@ class MonthEffect:
         return first_day(self.period)
 
 
-@dataclass(frozen=True, slots=True)
+@listed("PriceEffect")
 class PriceEffect:
-    """The effect of a rate on stored hours, with the platform's part.
+    """What a new price would change; amounts are in minor units of the billing currency.
 
     Attributes:
-        days: billing days with an amount that changes.
         teams: the largest difference first.
         months: those that change, in their order.
-        corrected_in: the month that takes the corrections; "" without any.
-        newly_priced_ms: held time that gets an amount, less time that loses it.
-        unconverted_ms: time that gets a price without a conversion (M16).
         raw: the exact differences in currency-milliseconds, by month and team.
     """
 
-    days: int = 0
-    teams: tuple[TeamEffect, ...] = ()
-    months: tuple[MonthEffect, ...] = ()
-    corrected_in: str = ""
-    newly_priced_ms: int = 0
-    unconverted_ms: int = 0
+    days: int = column("billing days that change", default=0)
+
+    @member()
+    def total(self) -> Decimal:
+        """Over all teams and the platform."""
+        return sum((team.difference for team in self.teams), Decimal(0))
+
+    @member("of closed months")
+    def corrections(self) -> Decimal:
+        """Of closed months, over all teams and the platform."""
+        return sum((team.corrections for team in self.teams), Decimal(0))
+
+    corrected_in: TextOrNull = column(
+        "the month that takes the corrections; null without any", default=""
+    )
+    newly_priced_ms: GpuHours = column(
+        "held time that gets an amount, less time that loses it",
+        name="newly_priced_gpu_hours",
+        default=0,
+    )
+    unconverted_ms: GpuHours = column(
+        "time that gets a price without a conversion",
+        name="unconverted_gpu_hours",
+        default=0,
+    )
+    teams: tuple[TeamEffect, ...] = column(default=())
+    months: tuple[MonthEffect, ...] = column(default=())
     raw: Mapping[tuple[str, str], Decimal] | None = None
 
     @property
@@ -145,19 +162,9 @@ class PriceEffect:
         return first_day(self.corrected_in) if self.corrected_in else None
 
     @property
-    def total(self) -> Decimal:
-        """Over all teams and the platform."""
-        return sum((team.difference for team in self.teams), Decimal(0))
-
-    @property
     def open(self) -> Decimal:
         """Of months that are not closed, over all teams and the platform."""
         return self.total - self.corrections
-
-    @property
-    def corrections(self) -> Decimal:
-        """Of closed months, over all teams and the platform."""
-        return sum((team.corrections for team in self.teams), Decimal(0))
 
 
 def price_effect(new: NewRate, places: int) -> PriceEffect:

@@ -47,7 +47,6 @@ from accounting.prices.rules.price_doubts import DatedPrice
 from accounting.prices.rules.price_placing import PriceMeetsError
 from accounting.prices.serializers.prices import (
     PriceBodySerializer,
-    PriceEffectSerializer,
     PricePreviewBodySerializer,
     PricePreviewSerializer,
     PriceSavedSerializer,
@@ -106,7 +105,7 @@ class PricePreviewView(RowsView):
         except PriceMeetsError as error:
             raise ConflictError(str(error)) from error
         more = {"currency": currency, "warnings": _warnings(values)}
-        return Response(PriceEffectSerializer.one(effect) | more)
+        return Response(serializer_of(PriceEffect).one(effect) | more)
 
 
 def _terms(values: dict[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,7 @@ from accounting.access.reads.billing_settings import billing_at
 from accounting.kit.reads.dimensions import LIFECYCLES
 from accounting.kit.serializers.declared import serializer_of
 from accounting.kit.serializers.row import (
-    GpuHoursField,
-    MoneyField,
     RowSerializer,
-    TextOrNullField,
 )
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.rules.units.mig_profiles import (
@@ -20,7 +17,7 @@ from accounting.metering.rules.units.mig_profiles import (
     normal,
 )
 from accounting.metering.sources.catalogue import normal_model
-from accounting.months.tasks.price_effect import MonthEffect, TeamEffect
+from accounting.months.tasks.price_effect import PriceEffect
 from accounting.organization.serializers.directory import InstantField
 from accounting.prices.actions.prices import (
     PriceError,
@@ -52,27 +49,7 @@ class PriceSavedSerializer(serializer_of(PriceRow)):  # type: ignore[misc]
     warnings = PriceWarningSerializer(many=True)
 
 
-class PriceEffectSerializer(RowSerializer):
-    """What a new price would change; amounts are in minor units of the billing currency."""
-
-    days = serializers.IntegerField(help_text="billing days that change")
-    total = MoneyField()
-    corrections = MoneyField(help_text="of closed months")
-    corrected_in = TextOrNullField(
-        help_text="the month that takes the corrections; null without any"
-    )
-    newly_priced_gpu_hours = GpuHoursField(
-        source="newly_priced_ms",
-        help_text="held time that gets an amount, less time that loses it",
-    )
-    unconverted_gpu_hours = GpuHoursField(
-        source="unconverted_ms", help_text="time that gets a price without a conversion"
-    )
-    teams = serializer_of(TeamEffect)(many=True)
-    months = serializer_of(MonthEffect)(many=True)
-
-
-class PricePreviewSerializer(PriceEffectSerializer):
+class PricePreviewSerializer(serializer_of(PriceEffect)):  # type: ignore[misc]
     """The answer of a preview."""
 
     currency = serializers.CharField()
