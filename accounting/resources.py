@@ -3,7 +3,6 @@
 from accounting.budgets.resource import BUDGETS
 from accounting.fleet.resource import CLUSTERS
 from accounting.months.resource import CONTESTS
-from accounting.prices.resource.conversions import CONVERSIONS
-from accounting.prices.resource.price_lists import PRICE_LISTS
+from accounting.prices.resource import CONVERSIONS, PRICE_LISTS
 
 RESOURCES = (BUDGETS, CLUSTERS, CONTESTS, CONVERSIONS, PRICE_LISTS)

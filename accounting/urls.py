@@ -30,6 +30,7 @@ from accounting.organization.pages import (
     audit,
 )
 from accounting.prices.pages import (
+    conversions,
     price_drafts,
     price_form,
     price_import,
@@ -59,6 +60,8 @@ urlpatterns = [
         name="price-list-change",
     ),
     path("prices/new", price_form.price_add, name="price-add"),
+    path("conversion-rates", conversions.rates, name="conversion-rates"),
+    path("conversion-rates/new", conversions.rate_add, name="conversion-rates-add"),
     path("months", months.month_list, name="months"),
     path("months/<slug:period>", months.month, name="month"),
     path("months/<slug:period>/book", months.month_book, name="month-book"),

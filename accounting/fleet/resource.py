@@ -11,6 +11,6 @@ CLUSTERS = Resource(
     "clusters",
     ClusterRow,
     SIGNED_IN,
-    lambda scope, filters: cluster_rows(scope),
+    cluster_rows,
     "List clusters.",
 )

@@ -86,6 +86,8 @@ PAGES = {
     "/prices/drafts/1000": "Price list of fin",
     "/prices/lists/new": "Add a price list",
     "/prices/lists/1000": "Change a price list",
+    "/conversion-rates": "Conversion rates",
+    "/conversion-rates/new": "Set a conversion rate",
     "/budgets": "Budgets",
     "/budgets/new": "Set a budget",
     "/budgets/1": "Vision",

@@ -53,7 +53,7 @@ def _list_view(resource: Resource) -> type[APIView]:
     @lists(row, resource.filters)
     def get(view: RowsView, request: Request) -> Response:
         filters = view.selection(request).filters
-        read: Any = partial(resource.read, scope_of(request.user), filters)
+        read: Any = partial(resource.rows, scope_of(request.user), filters)
         if resource.key is None:
             return view.listed(request, read(), row)
         return view.keyset_page(request, read, resource.key, row)

@@ -1,4 +1,4 @@
-"""The pages of verbs (`accounting/kit/resources`): a form on its own page, or a button."""
+"""The pages of a declared list (`accounting/kit/resources`): the list, and forms of its verbs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
 from accounting.kit.outcomes import RefusalCode, Refused
+from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import (
     FORM,
     page,
@@ -29,10 +30,44 @@ Wrong = Callable[[HttpRequest, Any, InputForm], HttpResponse]
 Start = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
 
 
+def list_page(
+    resource: Resource,
+    title: str,
+    columns: str,
+    *,
+    template: str = "components/list.html",
+) -> View:
+    """The page of a list, if a table of its rows says all; its verb "" has the page `NAME-add`.
+
+    Args:
+        resource: the list; the name of the page is that of the list.
+        title: of the page.
+        columns: of the table, as `list_table` takes them.
+        template: extends `components/list.html`, if cells are special.
+    """
+    made = next((verb for verb in resource.verbs if not verb.name), None)
+
+    @page(resource.right)
+    def view(request: HttpRequest) -> HttpResponse:
+        scope = visitor_of(request).scope
+        context = {
+            "list": resource,
+            "title": title,
+            "columns": columns,
+            "page": paged([*resource.rows(scope)], request.GET.dict()),
+            "add": made if made and made.right.allows(scope) else None,
+            "add_name": f"{resource.name}-add",
+        }
+        return render(request, template, context)
+
+    view.__doc__ = resource.about
+    return view
+
+
 def form_page(
     resource: Resource,
     verb: Verb,
-    template: str,
+    template: str = "components/form.html",
     *,
     to: str,
     form: type[InputForm] | None = None,
@@ -42,7 +77,7 @@ def form_page(
 
     Args:
         resource, verb: what is done.
-        template: gets `form`, `row` and `visitor`.
+        template: gets `form`, `row`, `title` and `visitor`.
         to: the name of the page after it: that of the list, or of the item.
         form: instead of the one that derives from the input.
         start: what the form shows first, by the item and the query.
@@ -53,7 +88,8 @@ def form_page(
     def view(request: HttpRequest, number: int | None = None) -> HttpResponse:
         row = _row(request, resource, number)
         initial = start(row, request.GET) if start else {}
-        found = made(request.POST or None, initial=initial)
+        given = request.POST if request.method == "POST" else None  # also an empty one
+        found = made(given, initial=initial)
         if request.method == "POST" and found.is_valid():
             try:
                 done = verb.do(number, found.given, request.user)
@@ -65,7 +101,13 @@ def form_page(
                 return (
                     redirect(to) if to == resource.name else redirect(to, done.number)
                 )
-        context = {"form": found, "row": row, "visitor": visitor_of(request)}
+        context = {
+            "form": found,
+            "row": row,
+            "visitor": visitor_of(request),
+            "title": verb.title,
+            "to": to,
+        }
         status = 422 if request.method == "POST" else 200
         return render(request, template, context, status=status)
 

@@ -10,6 +10,7 @@ from accounting.kit.outcomes import Done
 from accounting.kit.reads.paging import Key
 
 Filters = Mapping[str, Sequence[str]]
+NO_FILTERS: Filters = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Verb:
         right: who may; whether about this item, the action checks.
         about: what it does, for the OpenAPI document.
         done: what a page says after it; `{row}` is the item before it.
+        title: of the page with its form, and of the button to it; "" if that is by hand.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Verb:
     right: Right
     about: str
     done: str = ""
+    title: str = ""
 
     def do(self, number: int | None, given: Any, person: Any) -> Done:
         """Do it, for a page or REST.
@@ -52,10 +55,10 @@ class Resource:
         name: its address over REST, its name in `report` and in scopes of tokens.
         row: the declared row (`kit/rows.py`), or a serializer that is written by hand.
         right: who may read it; for others it is not there.
-        read: the rows that a scope may read, by filters; with `key` also by a `seek`.
+        read: the rows that a scope may read: by filters if it has some, by `seek` with a `key`.
         about: what the list is, for the OpenAPI document.
         about_item: what an item is, for the same; "" if items have no address.
-        item: one of them by its number, or None; for items and verbs.
+        item: one of them by its number, or None; without it, the row with this `id`.
         filters: names of the filters that it has.
         key: the position of a row, if pages are cut by the database.
         verbs: what people may do over REST; pages have these, and others.
@@ -74,4 +77,12 @@ class Resource:
 
     def found(self, scope: Scope, number: int) -> Any:
         """One row by its number, or None."""
-        return self.item and self.item(scope, number)
+        if self.item:
+            return self.item(scope, number)
+        return next((row for row in self.rows(scope) if row.id == number), None)
+
+    def rows(
+        self, scope: Scope, filters: Filters = NO_FILTERS, **seek: Any
+    ) -> Iterable[Any]:
+        """The rows that a scope may read."""
+        return self.read(scope, *((filters,) if self.filters else ()), **seek)

@@ -11,7 +11,7 @@ A cell that a filter cannot write is a `cell`, which has the `row`, and the `lin
 lines of the page have more than a row.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -128,7 +128,7 @@ class TableNode(Node):
         self,
         lines: FilterExpression,
         title: FilterExpression,
-        names: Sequence[tuple[str, FilterExpression | None]],
+        names: FilterExpression,
         options: Mapping[str, FilterExpression],
         cells: NodeList,
     ) -> None:
@@ -163,10 +163,11 @@ class TableNode(Node):
             for one in self.cells.get_nodes_by_type(CellNode)
             if isinstance(one, CellNode)
         }
+        asked = (one.partition("?") for one in self.names.resolve(context).split())
         return [
             cells.get(name) or declared[name]
-            for name, condition in self.names
-            if condition is None or condition.resolve(context, ignore_failures=True)
+            for name, _, when in asked
+            if not when or _is_true(context, when)
         ]
 
 
@@ -188,6 +189,13 @@ def _line(
     return f"<tr{opens}>{cells}</tr>"
 
 
+def _is_true(context: Context, name: str) -> bool:
+    try:
+        return bool(template.Variable(name).resolve(context))
+    except template.VariableDoesNotExist:
+        return False
+
+
 def _row_of(line: Any) -> Any:
     if isinstance(line, Mapping):
         return line.get("row", line)
@@ -203,14 +211,10 @@ def list_table(parser: Parser, token: Token) -> TableNode:
         raise TemplateSyntaxError("list_table takes lines, an id, columns, css=, href=")
     cells = parser.parse(("endlist_table",))
     parser.delete_first_token()
-    said = (one.partition("?") for one in names.strip("'\"").split())
     return TableNode(
         parser.compile_filter(lines),
         parser.compile_filter(title),
-        [
-            (name, parser.compile_filter(when) if when else None)
-            for name, _, when in said
-        ],
+        parser.compile_filter(names),
         options,
         cells,
     )

@@ -206,7 +206,7 @@ def _current(what: str, selection: Selection) -> Iterable[Mapping[str, Any]]:
             f"{what} are shown as of now and do not support --from and --to"
         )
     if resource:
-        rows = resource.read(EVERYTHING, selection.filters)
+        rows = resource.rows(EVERYTHING, selection.filters)
         return serializer_of(resource.row).each(rows)
     chosen = selection.filters.get("cluster", ())
     return QueueRowSerializer.each(

@@ -15,15 +15,16 @@ from accounting.prices.models.conversion import ConversionRate
 
 PLACES = Decimal("1E-10")
 LARGEST = Decimal(10) ** 10
+CODE = "ISO 4217, such as USD."
 
 
 @body("ConversionRateBody")
 class SetConversion:
     """A rate to add; the rate of a known day is corrected."""
 
-    from_currency: str = value(size=(1, 3))
-    to_currency: str = value(size=(1, 3))
-    on: date = value()
+    from_currency: str = value(size=(1, 3), page={"label": "From", "help_text": CODE})
+    to_currency: str = value(size=(1, 3), page={"label": "To", "help_text": CODE})
+    on: date = value(page={"label": "First day"})
     rate: Decimal = value(size=(20, 10))
     reason: str = reason()
 

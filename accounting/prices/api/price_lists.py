@@ -15,10 +15,8 @@ from accounting.kit.api.schema import takes
 from accounting.kit.serializers.declared import serializer_of
 from accounting.prices.actions.price_lists import change_price_list
 from accounting.prices.models.price import PriceList
-from accounting.prices.reads.price_lists import (
-    PriceListRow,
-    price_list_row,
-)
+from accounting.prices.reads.price_lists import PriceListRow
+from accounting.prices.resource import PRICE_LISTS
 from accounting.prices.serializers.price_lists import PriceListChangeSerializer
 
 
@@ -44,7 +42,7 @@ class PriceListView(RowsView):
                 actor=actor,
                 reason=values["reason"],
             )
-            row = price_list_row(scope_of(actor), number)
+            row = PRICE_LISTS.found(scope_of(actor), number)
             return Response(serializer_of(PriceListRow).one(row))
 
         return answered_once(request, make)

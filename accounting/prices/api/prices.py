@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from django.utils import timezone
-from rest_framework import status
+from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -48,11 +48,18 @@ from accounting.prices.rules.price_placing import PriceMeetsError
 from accounting.prices.serializers.prices import (
     PriceBodySerializer,
     PricePreviewBodySerializer,
-    PricePreviewSerializer,
     PriceSavedSerializer,
+    PriceWarningSerializer,
 )
 
 AMOUNTS = ("rate_per_gpu_hour", "cost_per_gpu_hour")
+
+
+class PricePreviewSerializer(serializer_of(PriceEffect)):  # type: ignore[misc]
+    """The answer of a preview."""
+
+    currency = serializers.CharField()
+    warnings = PriceWarningSerializer(many=True)
 
 
 class PricesView(RowsView):

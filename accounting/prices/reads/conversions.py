@@ -21,9 +21,11 @@ class ConversionRow:
     """A unit of a currency in another one, from a day on."""
 
     id: int = column()
-    from_currency: str = column()
-    to_currency: str = column()
-    on: date = column("first billing day; applies for at most 31 days after it")
+    from_currency: str = column(head="From")
+    to_currency: str = column(head="To")
+    on: date = column(
+        "first billing day; applies for at most 31 days after it", head="First day"
+    )
     rate: Annotated[Decimal, plain] = column(
         "units of `to_currency` for one of `from_currency`"
     )
@@ -32,11 +34,6 @@ class ConversionRow:
 def conversion_key(row: ConversionRow) -> Key:
     """The position of a rate in `conversion_rows`."""
     return row.from_currency, row.to_currency, row.on.isoformat(), row.id
-
-
-def conversion_row(scope: Scope, number: int) -> ConversionRow | None:
-    """One rate; None if it may not be read."""
-    return next((row for row in conversion_rows(scope) if row.id == number), None)
 
 
 def conversion_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[ConversionRow]:

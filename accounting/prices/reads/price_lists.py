@@ -51,8 +51,3 @@ def price_list_rows(scope: Scope, seek: Seek = ALL_ROWS) -> list[PriceListRow]:
         )
         for row in seek_rows(rows, ("kind", "name", "pk"), seek)
     ]
-
-
-def price_list_row(scope: Scope, number: int) -> PriceListRow | None:
-    """One of `price_list_rows`; None if it is not among them."""
-    return next((row for row in price_list_rows(scope) if row.id == number), None)

@@ -17,7 +17,6 @@ from accounting.metering.rules.units.mig_profiles import (
     normal,
 )
 from accounting.metering.sources.catalogue import normal_model
-from accounting.months.tasks.price_effect import PriceEffect
 from accounting.organization.serializers.directory import InstantField
 from accounting.prices.actions.prices import (
     PriceError,
@@ -46,13 +45,6 @@ class PriceWarningSerializer(RowSerializer):
 class PriceSavedSerializer(serializer_of(PriceRow)):  # type: ignore[misc]
     """A price that was added."""
 
-    warnings = PriceWarningSerializer(many=True)
-
-
-class PricePreviewSerializer(serializer_of(PriceEffect)):  # type: ignore[misc]
-    """The answer of a preview."""
-
-    currency = serializers.CharField()
     warnings = PriceWarningSerializer(many=True)
 
 

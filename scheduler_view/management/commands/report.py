@@ -78,7 +78,7 @@ class Command(report.Command):
         refuse_others(selection, resource.filters, what)
         if what == "quotas":
             self._name_others()
-        rows = resource.read(EVERYTHING, selection.filters)
+        rows = resource.rows(EVERYTHING, selection.filters)
         found = serializer_of(resource.row).each(rows)
         if what == "limits" and options["format"] == "table":
             return ({name: one[name] for name in IN_TABLES} for one in found)

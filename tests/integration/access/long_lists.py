@@ -46,6 +46,7 @@ from accounting.months.models.contest import (
 )
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
+from accounting.prices.models.conversion import ConversionRate
 from accounting.prices.models.price import (
     PriceList,
     UnitPrice,
@@ -215,6 +216,12 @@ def _prices(rows: int) -> None:
                 currency="EUR",
                 rate_per_gpu_hour=Decimal("0.50"),
                 valid_from=OPENED,
+            )
+            ConversionRate.objects.create(
+                from_currency="CHF",
+                to_currency="EUR",
+                on=OPENED.date() - timedelta(days=n),
+                rate=Decimal("1.07"),
             )
     with act("ana", "Costs of the year."):
         for n in range(rows):

@@ -142,6 +142,10 @@ PAGES: dict[str, Route] = {
     "bills/<int:number>": Route("/bills/99999", MISSING),
     "bills/<int:number>/match": posted("/bills/99999/match", MISSING),
     "bills/<int:number>/final": posted("/bills/99999/final", MISSING),
+    "conversion-rates": Route("/conversion-rates", ALL),
+    "conversion-rates/new": Route(
+        "/conversion-rates/new", FINANCE, (403, 403, 403, 422, 422)
+    ),
     "budgets": Route("/budgets", LEAD_PAGES),
     "budgets/new": Route("/budgets/new", FINANCE, (403, 403, 403, 422, 422)),
     "budgets/<int:number>": Route("/budgets/99999", (403, 403, 404, 404, 404)),

@@ -44,6 +44,7 @@ LISTS = {
     "/gpus": ("mia", LEAD, "fin", "ana"),
     "/gpus?view=timeline": ("mia", LEAD, "fin", "ana"),
     "/prices": ("mia", LEAD, "fin", "ana"),
+    "/conversion-rates": ("mia", LEAD, "fin", "ana"),
     "/audit?rows=25": ("fin", "ana"),
     "/quotas?rows=50": ("mia", LEAD, "fin", "ana"),
     "/quotas/limits": ("mia", LEAD, "fin", "ana"),

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -17,20 +16,15 @@ from accounting.budgets.actions.budgets import (
     create_budget,
 )
 from accounting.kit.audit import SYSTEM
+from accounting.kit.resources.resource import Resource
+from accounting.kit.serializers.declared import body_of
 from accounting.months.actions.contests import (
     AnswerContest,
     answer_contest,
     open_contest,
 )
 from accounting.months.tasks.running import book_running
-from accounting.prices.actions.conversions import (
-    SetConversion,
-    set_conversion_rate,
-)
-from accounting.prices.actions.price_lists import (
-    CreatePriceList,
-    create_price_list,
-)
+from accounting.prices.resource import CONVERSIONS, PRICE_LISTS
 from scheduler_view.resources import RESOURCES as SCHEDULING
 from tests.integration.resources.scheduling_samples import store_scheduling
 from tests.story import Story
@@ -86,49 +80,42 @@ def _answered(story: Story) -> int:
     return number
 
 
-def _rates(story: Story) -> int:
-    del story
-    number = 0
-    for code in ("USD", "CHF"):
-        given = SetConversion(
-            from_currency=code,
-            to_currency="EUR",
-            on=date(2026, 11, 2),
-            rate=Decimal("0.92"),
-            reason=REASON,
-        )
-        number = set_conversion_rate(given, SYSTEM).number
-    return number
+def made(
+    resource: Resource, body: Mapping[str, Any], *others: Mapping[str, Any]
+) -> Callable[[Story], int]:
+    """What its verb of the list makes of a body, changed by each of `others`."""
+
+    def make(story: Story) -> int:
+        del story
+        [verb] = [one for one in resource.verbs if not one.name]
+        assert verb.takes
+        number = 0
+        for other in others:
+            given = body_of(verb.takes)(data={**body, **other})
+            given.is_valid(raise_exception=True)
+            number = verb.do(None, verb.takes(**given.validated_data), SYSTEM).number
+        return number
+
+    return make
 
 
-def _price_lists(story: Story) -> int:
-    del story
-    number = 0
-    for name in ("Contract", "Vendor"):
-        given = CreatePriceList(kind="rate", name=name, currency="EUR", reason=REASON)
-        number = create_price_list(given, SYSTEM).number
-    return number
-
-
+RATE = {
+    "from_currency": "GBP",
+    "to_currency": "EUR",
+    "on": "2026-11-02",
+    "rate": "1.15",
+    "reason": REASON,
+}
+LIST = {"kind": "rate", "name": "New", "currency": "EUR", "reason": REASON}
 SAMPLES = {
     "clusters": Sample(lambda story: story.cluster.pk),
     "conversion-rates": Sample(
-        _rates,
-        bodies={
-            "": {
-                "from_currency": "GBP",
-                "to_currency": "EUR",
-                "on": "2026-11-02",
-                "rate": "1.15",
-                "reason": REASON,
-            }
-        },
+        made(CONVERSIONS, RATE, {"from_currency": "USD"}, {"from_currency": "CHF"}),
+        bodies={"": RATE},
     ),
     "price-lists": Sample(
-        _price_lists,
-        bodies={
-            "": {"kind": "rate", "name": "New", "currency": "EUR", "reason": REASON}
-        },
+        made(PRICE_LISTS, LIST, {"name": "Contract"}, {"name": "Vendor"}),
+        bodies={"": LIST},
         may={"": "ana"},
     ),
     "budgets": Sample(
