@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.db.models import Case, Q, When
+from django.db import connection
 
 from accounting.access.models.people import OrganizationRole
 from accounting.access.scope import Scope
@@ -20,6 +20,19 @@ _UNANSWERED = (
     ChangeState.APPROVED,
     ChangeState.EXPIRED,
 )
+
+# Text, because every page of an administrator asks it: to build it takes longer than to answer it.
+_WAITING = """
+    SELECT c.id, r.is_request
+    FROM scheduler_view_changeset c LEFT JOIN accounting_person p ON p.user_id = c.author_id
+    CROSS JOIN LATERAL (
+        SELECT c.state = ANY(%(unanswered)s) AND c.apply_wanted_at IS NULL AND c.undoes_id IS NULL
+               AND c.author_id IS NOT NULL AND p.role IS DISTINCT FROM %(admin)s AS is_request
+    ) r
+    WHERE r.is_request OR (
+        c.state = %(planned)s AND c.needs_second AND c.plan_expires_at > %(at)s
+        AND c.author_name <> %(user)s)
+"""
 
 
 def pending_count(scope: Scope, user: str, at: datetime) -> int:
@@ -44,18 +57,14 @@ def _pending(user: str, at: datetime) -> list[int]:
     A request whose plan expired still waits: it is neither applied nor declined. An author of edits
     cannot be the second person.
     """
-    is_request = (
-        Q(state__in=_UNANSWERED, apply_wanted_at__isnull=True, undoes__isnull=True)
-        & Q(author__isnull=False)
-        & ~Q(author__person__role=OrganizationRole.ADMIN)
-    )
-    needs_second = Q(
-        state=ChangeState.PLANNED, needs_second=True, plan_expires_at__gt=at
-    ) & ~Q(author_name=user)
-    found = ChangeSet.objects.filter(is_request | needs_second)
-    waits = Case(When(is_request, then=True), default=False)
-    return [
-        pk
-        for pk, is_asked in found.values_list("pk", waits)
-        if is_asked or user not in editors(pk)
-    ]
+    values = {
+        "unanswered": [one.value for one in _UNANSWERED],
+        "planned": ChangeState.PLANNED.value,
+        "admin": OrganizationRole.ADMIN.value,
+        "user": user,
+        "at": at,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING, values)
+        found = cursor.fetchall()
+    return [pk for pk, is_asked in found if is_asked or user not in editors(pk)]
