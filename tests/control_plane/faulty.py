@@ -45,8 +45,9 @@ class _Handler(socketserver.BaseRequestHandler):
         connection: socket.socket = self.request
         connection.settimeout(END_S)
         while request := connection.recv(65536):
-            line = request.split(b"\r\n", 1)[0].decode()
-            if not line.endswith("HTTP/1.1"):
+            line = request.split(b"\r\n", 1)[0].decode(errors="replace")
+            is_hello = request.startswith(b"\x16")  # of TLS
+            if not is_hello and not line.endswith("HTTP/1.1"):
                 continue  # the body of the request before
             self.server.seen.append(line)
             if self.server.is_reset:

@@ -15,6 +15,7 @@ from scheduler_view.clusters.client.errors import (
     InvalidServerResponse,
     NamespaceTerminating,
     NotFound,
+    NotReady,
     ServerError,
     Stale,
     TooManyRequests,
@@ -25,6 +26,7 @@ from scheduler_view.clusters.client.errors import (
 )
 
 LONGEST_WORDS = 1000  # shown characters of a response
+_NOT_READY = "not yet ready to handle request"  # how all admission plugins say it
 _OWNER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 _UID = re.compile(r"\buid\b", re.IGNORECASE)
 
@@ -97,6 +99,8 @@ def _typed(
         return _invalid(code, message, status)
     if code == HTTPStatus.FORBIDDEN and _has_cause(status, "NamespaceTerminating"):
         return NamespaceTerminating(message, code)
+    if code == HTTPStatus.FORBIDDEN and message.endswith(_NOT_READY):
+        return NotReady(message, code)
     kind = _PLAIN.get(code, ServerError if code >= 500 else InvalidServerResponse)
     return kind(message, code, retry_after_s)
 

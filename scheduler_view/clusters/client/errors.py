@@ -50,6 +50,12 @@ class NamespaceTerminating(Forbidden):
     """403: the namespace is being deleted; nothing can be created in it."""
 
 
+class NotReady(ClusterError):
+    """403 of admission that is not ready: the server started just now. Nothing was done."""
+
+    is_temporary = True
+
+
 class NotFound(ClusterError):
     """404: the object or its namespace does not exist.
 

@@ -1,5 +1,6 @@
 """Bytes to and from an API server: deadlines for everything, failures as typed errors."""
 
+import ssl
 import time
 from collections.abc import Iterator
 
@@ -23,6 +24,8 @@ from scheduler_view.clusters.client.errors import (
 
 CONNECT_TIMEOUT_S = 5.0
 CHUNK = 256 * 1024  # bytes read at most between two checks of the deadline
+# A server that is stopped or restarted ends a handshake, too, whatever its certificate.
+_CLOSED = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
 MOST_BYTES = 256 * 1024 * 1024  # of one response; a page of 500 objects has some MB
 
 
@@ -64,9 +67,10 @@ def late(timeout_s: float) -> Unreachable:
 
 def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
     """The typed error of a connection that failed."""
-    root = _root(error)
+    cause = _cause(error)
+    root = str(cause) or type(cause).__name__
     match error:
-        case SSLError():
+        case SSLError() if not isinstance(cause, _CLOSED):
             return TlsFailure(f"the TLS connection failed: {root}")
         case NameResolutionError():
             found = Unreachable(f"unknown host: {root}", "name")
@@ -77,7 +81,7 @@ def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
             found = Unreachable(f"no connection within {seconds:g} s", "refused")
         case ReadTimeoutError() | TimeoutError():
             found = late(timeout_s)
-        case ProtocolError() | ConnectionError():
+        case ProtocolError() | ConnectionError() | SSLError():
             found = Unreachable(f"the connection was closed: {root}", "reset")
         case OSError():
             return TlsFailure(f"a credentials file cannot be read: {error}")
@@ -86,12 +90,12 @@ def failure(error: HTTPError | OSError, timeout_s: float) -> ClusterError:
     return found
 
 
-def _root(error: BaseException) -> str:
-    """The root cause of an error of these libraries, as a short text."""
+def _cause(error: BaseException) -> BaseException:
+    """The root cause of an error of these libraries."""
     for _ in range(10):
         inner = (getattr(error, "reason", None), *error.args, error.__cause__)
         deeper = next((e for e in inner if isinstance(e, BaseException)), None)
         if deeper is None:
             break
         error = deeper
-    return str(error) or type(error).__name__
+    return error

@@ -50,6 +50,14 @@ def test_a_field_conflict_names_the_manager_and_the_field() -> None:
             errors.NamespaceTerminating,
         ),
         (
+            403,
+            status(
+                403,
+                'resourcequotas "gpu" is forbidden: not yet ready to handle request',
+            ),
+            errors.NotReady,
+        ),
+        (
             409,
             status(409, "the object has been modified; please apply"),
             errors.Stale,

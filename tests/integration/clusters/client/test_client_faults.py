@@ -3,6 +3,8 @@
 Whatever happens, a call ends within its deadline and says what is known of its outcome.
 """
 
+import socket
+import threading
 import time
 from pathlib import Path
 
@@ -90,6 +92,25 @@ def test_half_an_answer_is_none() -> None:
         pytest.raises(Unreachable),
     ):
         client.get(QUOTA, "a", "b")
+
+
+def test_a_server_that_stops_while_tls_begins_is_tried_again() -> None:
+    """It is killed or restarted; nothing is wrong with its certificate."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        stopping = threading.Thread(target=_stop_at_hello, args=(listener,))
+        stopping.start()
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        with door_to(url, 5) as client, pytest.raises(Unreachable) as caught:
+            client.apply(quota("a", {GPU_KEY: "1"}))
+        stopping.join()
+    assert caught.value.how == "reset"
+    assert caught.value.is_temporary
+
+
+def _stop_at_hello(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        assert connection.recv(65536).startswith(b"\x16"), "the hello of TLS"
 
 
 def test_nobody_listens() -> None:
