@@ -7,7 +7,7 @@ from accounting.bills import api as bills
 from accounting.budgets import api as anomalies
 from accounting.explain import api as explanation
 from accounting.exports import api as exports
-from accounting.fleet import api as reads
+from accounting.fleet import api as fleet
 from accounting.health.api import IssuesView
 from accounting.kit.api import (
     documents,
@@ -15,6 +15,7 @@ from accounting.kit.api import (
 )
 from accounting.kit.api.declared import views_of
 from accounting.kit.api.rows import NotThereView
+from accounting.metering import api as kube_state
 from accounting.months.api import (
     adjustments,
     charges,
@@ -25,13 +26,14 @@ from accounting.months.api import (
     periods,
     statements,
 )
-from accounting.organization import api as writes
+from accounting.organization import api as organization
 from accounting.prices.api import (
     price_import,
     price_lists,
     prices,
 )
 from accounting.resources import RESOURCES
+from accounting.usage import api as usage
 
 
 def _name(address: str) -> str:
@@ -44,20 +46,20 @@ urlpatterns = [
     path(address, login_not_required(view), name=_name(address))
     for address, view in (
         ("", index.IndexView.as_view()),
-        ("usage", reads.UsageView.as_view()),
+        ("usage", usage.UsageView.as_view()),
         ("explanation", explanation.ExplanationView.as_view()),
-        ("ledger", reads.LedgerView.as_view()),
-        ("holds", reads.HoldsView.as_view()),
-        ("gpus", reads.GpusView.as_view()),
-        ("gpu-holders", reads.GpuHoldersView.as_view()),
-        ("gpu-steps", reads.GpuStepsView.as_view()),
-        ("teams", writes.TeamsView.as_view()),
-        ("bindings", writes.BindingsView.as_view()),
+        ("ledger", usage.LedgerView.as_view()),
+        ("holds", usage.HoldsView.as_view()),
+        ("gpus", fleet.GpusView.as_view()),
+        ("gpu-holders", fleet.GpuHoldersView.as_view()),
+        ("gpu-steps", fleet.GpuStepsView.as_view()),
+        ("teams", organization.TeamsView.as_view()),
+        ("bindings", organization.BindingsView.as_view()),
         ("prices", prices.PricesView.as_view()),
         ("prices/preview", prices.PricePreviewView.as_view()),
         ("prices/import", price_import.PriceImportView.as_view()),
         ("price-lists/<int:number>", price_lists.PriceListView.as_view()),
-        ("kube-state-jobs", writes.KubeStateJobsView.as_view()),
+        ("kube-state-jobs", kube_state.KubeStateJobsView.as_view()),
         ("bills", bills.BillsView.as_view()),
         ("bills/<int:number>", bills.BillView.as_view()),
         ("bills/<int:number>/variance", bills.BillVarianceView.as_view()),
@@ -98,7 +100,7 @@ urlpatterns = [
         ),
         ("charges", charges.ChargesView.as_view()),
         ("corrections", charges.CorrectionsView.as_view()),
-        ("audit", reads.AuditView.as_view()),
+        ("audit", organization.AuditView.as_view()),
         ("data-issues", IssuesView.as_view()),
         ("schema", documents.SchemaView.as_view()),
         ("docs", documents.DocsView.as_view()),

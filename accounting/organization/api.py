@@ -1,33 +1,45 @@
-"""Teams, bindings and jobs of kube-state: lists that admins may change."""
+"""Teams and bindings, which admins may change, and the audit log."""
 
 from functools import partial
 from typing import Any
 
+from django.http import HttpResponseBase
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access.rights import DATA_ISSUES
+from accounting.access.rights import (
+    AUDIT,
+)
 from accounting.access.scope import scope_of
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
 from accounting.kit.api.rows import (
+    CsvRenderer,
     RowsView,
     admin_of,
 )
 from accounting.kit.api.schema import (
+    PERIOD,
     lists,
     takes,
 )
-from accounting.kit.serializers.declared import serializer_of
-from accounting.metering.actions.kube_state_jobs import accept
-from accounting.metering.reads.data_health.kube_state_jobs import (
-    KubeStateJobRow,
-    kube_state_job_rows,
+from accounting.kit.reads.selection import (
+    SelectionError,
+    check_word,
 )
-from accounting.metering.serializers.data_health import KubeStateJobBodySerializer
+from accounting.kit.serializers.declared import serializer_of
 from accounting.organization.actions.bindings import add_binding
 from accounting.organization.actions.teams import save_team
+from accounting.organization.reads.audit_entries import (
+    AUDIT_COLUMNS,
+    AuditFilter,
+    AuditRow,
+    audit_key,
+    audit_page,
+    audit_rows,
+    kinds,
+)
 from accounting.organization.reads.directory import (
     BindingRow,
     TeamRow,
@@ -110,36 +122,35 @@ class BindingsView(RowsView):
         )
 
 
-class KubeStateJobsView(RowsView):
-    """Scrape jobs of kube-state, and which of them count."""
+class AuditView(RowsView):
+    """Audit log."""
 
-    subject = "kube-state-jobs"
-    right = DATA_ISSUES
-    parameters = ("cluster",)
+    subject = "audit"
+    right = AUDIT
+    parameters = (*PERIOD, "what", "actor", "object")
 
-    @lists(serializer_of(KubeStateJobRow), parameters)
-    def get(self, request: Request) -> Response:
-        """Every job that sent kube-state-metrics, for finance and admins."""
-        clusters = self.selection(request).filters.get("cluster", ())
-        rows = kube_state_job_rows(scope_of(request.user), clusters)
-        return self.listed(request, rows, serializer_of(KubeStateJobRow))
+    @lists(serializer_of(AuditRow), parameters)
+    def get(self, request: Request) -> HttpResponseBase:
+        """List changes, newest first. For finance and administrators. Cursors do not expire."""
+        audit_filter = self._filter(request)
+        if isinstance(request.accepted_renderer, CsvRenderer):
+            rows = serializer_of(AuditRow).each(audit_rows(audit_filter))
+            return self.streamed(request, rows, AUDIT_COLUMNS)
+        read = partial(audit_page, audit_filter)
+        return self.keyset_page(request, read, audit_key, serializer_of(AuditRow))
 
-    @takes(KubeStateJobBodySerializer, serializer_of(KubeStateJobRow))
-    def post(self, request: Request) -> Response:
-        """Accept a job, or withdraw the acceptance; the affected windows are recomputed."""
-        actor = admin_of(request)
-        values = checked(KubeStateJobBodySerializer, request)
-        return answered_once(request, lambda: self._accept(actor, values))
-
-    def _accept(self, actor: Any, values: dict[str, Any]) -> Response:
-        cluster, job = values["cluster"], values["job"]
-        accept(
-            cluster,
-            job,
-            is_accepted=values["accepted"],
-            actor=actor,
-            reason=values["reason"],
+    def _filter(self, request: Request) -> AuditFilter:
+        query = request.query_params
+        period = self.selection(request).period
+        what, about = query.get("what", ""), query.get("object", "")
+        if what:
+            check_word("what", what, kinds())
+        if about and not (about.isascii() and about.isdigit() and len(about) < 18):
+            raise SelectionError("object must be a number", parameter="object")
+        return AuditFilter(
+            what=what,
+            actor=query.get("actor", ""),
+            object_id=int(about) if about else None,
+            start=period.start if period else None,
+            end=period.end if period else None,
         )
-        rows = kube_state_job_rows(scope_of(actor), [cluster.name])
-        row = next(one for one in rows if one.job == job)
-        return Response(serializer_of(KubeStateJobRow).one(row))
