@@ -23,7 +23,7 @@ class QuotaObjects:
     Attributes:
         bodies: the objects, in the order of their names.
         unknown_tiers: that its quotas name and the cluster's tiers do not have: such a quota has no
-            object, because nobody knows the PriorityClasses that it counts.
+            object (`desired_quotas`).
     """
 
     bodies: Sequence[Mapping[str, Any]]
@@ -36,5 +36,5 @@ def quota_objects(cluster: Cluster, team: str) -> QuotaObjects:
     tiers = {row.name: tier_of(row) for row in Tier.objects.filter(cluster=cluster)}
     own = [target_of(row) for row in targets if row.team.slug == team]
     unknown = {one.tier for one in own if one.tier} - tiers.keys()
-    found = desired_quotas([one for one in own if one.tier not in unknown], tiers)
+    found = desired_quotas(own, tiers)
     return QuotaObjects([found[key] for key in sorted(found)], sorted(unknown))

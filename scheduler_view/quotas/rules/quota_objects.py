@@ -54,12 +54,12 @@ def desired_quotas(
     """Quota objects with the complete set of our keys, by object.
 
     A tier's quota counts the pods of all its versions, so that a new version does not bypass it.
-
-    Raises:
-        KeyError: a target names a tier that does not exist.
+    A quota of a tier that does not exist has no object: nobody knows the classes that it counts.
     """
     found: dict[ObjectKey, dict[str, Any]] = {}
     for target in targets:
+        if target.tier and target.tier not in tiers:
+            continue
         for namespace, gpus in target.split.items():
             key = quota_key_of(namespace, target.tier)
             if key not in found:

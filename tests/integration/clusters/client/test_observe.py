@@ -55,12 +55,13 @@ def cluster(world: World, db: None) -> Cluster:
     return Cluster.objects.create(name="east", kubernetes=world.settings)
 
 
-def want(cluster: Cluster, namespace: str, gpus: int) -> QuotaTarget:
+def want(cluster: Cluster, namespace: str, gpus: int, *, tier: str = "") -> QuotaTarget:
     team, _ = Team.objects.get_or_create(slug="a", defaults={"name": "A"})
     return QuotaTarget.objects.create(
         cluster=cluster,
         team=team,
         resource=RESOURCE,
+        tier=tier,
         gpus=gpus,
         split={namespace: gpus},
         version=1,
@@ -233,6 +234,15 @@ def test_objects_that_are_being_applied_are_left_alone_until_it_is_done(
     ChangeSet.objects.update(state=ChangeState.PARTLY_APPLIED)
     find_drift(cluster, (), timezone.now())
     assert drift_of(world).state == DriftState.DIFFERS
+
+
+def test_a_quota_of_a_tier_that_is_not_stored_hides_no_other(
+    world: World, cluster: Cluster
+) -> None:
+    want(cluster, world.name, 4)
+    want(cluster, world.name, 2, tier="gone")
+    [found] = find_drift(cluster, (), NOW())
+    assert (found.name, found.state) == ("gpu-ledger", DriftState.DIFFERS)
 
 
 def test_a_cluster_that_is_silent_keeps_what_was_seen(
