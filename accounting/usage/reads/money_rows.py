@@ -13,7 +13,7 @@ from accounting.usage.reads.booked import (
     LINE_FIELDS,
     BookedPart,
 )
-from accounting.usage.reads.relation.relation import Relation
+from accounting.usage.reads.relation.relation import ALL, Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,9 @@ def money_of(
     parts = []
     if only_money:
         where = f"{where} AND NOT b.is_booked"
-    if not (only_money and booked.is_all and (booked.rows or booked.sums)):
-        parts.append(
-            chosen.by_rate(keys, rates, summed, where, nothing, booked.condition)
-        )
+    if not (only_money and booked.is_all):
+        which = ALL if booked.is_all else booked.condition
+        parts.append(chosen.by_rate(keys, rates, summed, where, nothing, which))
     if booked.rows:
         parts.append(_summed_lines(by, columns, booked.rows))
     if booked.sums:

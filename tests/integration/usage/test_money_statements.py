@@ -37,6 +37,9 @@ CUT = Interval.of(
 BEFORE = Interval.of(
     datetime(2026, 10, 3, 3, tzinfo=UTC), datetime(2026, 10, 5, 9, tzinfo=UTC)
 )
+EMPTY = Interval.of(
+    datetime(2026, 10, 20, 9, tzinfo=UTC), datetime(2026, 10, 22, 15, tzinfo=UTC)
+)
 ASKED: dict[str, Callable[[Amounts], object]] = {
     "usage": lambda amounts: usage_rows(chosen(amounts), ("team",)),
     "family": lambda amounts: usage_rows(chosen(amounts), ("family",)),
@@ -80,3 +83,17 @@ def test_changes_of_closed_days_read_lines_only(books: Books) -> None:
     [sums] = [query["sql"] for query in asked if "charge_family_day" in query["sql"]]
     assert "line_hours" in sums
     assert "usage_" not in sums
+
+
+@pytest.mark.parametrize("by", [(), ("team",), ("family",), ("workload",)])
+def test_days_of_a_range_that_is_closed_are_not_looked_for(
+    books: Books, by: tuple[str, ...]
+) -> None:
+    """No row is compared with the days of closed months where all are closed."""
+    use(books)
+    close_period(OCTOBER)
+    with CaptureQueriesContext(connection) as asked:
+        assert usage_rows(chosen(Amounts.BOOKED), by)
+    [sums] = [query["sql"] for query in asked if "usage_hour" in query["sql"]]
+    assert "datemultirange" not in sums
+    assert usage_rows(Selection(EVERY, EMPTY), by) == []

@@ -54,6 +54,9 @@ from accounting.usage.reads.relation.stored_columns import (
     Column,
 )
 
+ALL = "true"
+"""A condition that needs no test of each row."""
+
 
 @dataclass(slots=True)
 class Relation:
@@ -115,40 +118,51 @@ class Relation:
             summed: columns of integers.
             where: a further condition.
             more: further columns, constant.
-            is_booked: of which rows the money is elsewhere: they have no rate and no currency, and
-                the column `is_booked` after the sums.
+            is_booked: of which rows the money is elsewhere, or `ALL`: they have no rate and no
+                currency, and the column `is_booked` after the sums.
         """
         keys = {key.name: key.sql for one in by for key in one.keys}
         if all(one.is_of_lines for one in by):  # lines have texts, and no references
             keys = {name: f"coalesce({sql}, '')" for name, sql in keys.items()}
         joins = lookups_of(by)
-        kept = {name: f"u.{name}" for name in rates} | {"currency": "u.currency"}
+        prices, money, flag = _prices(rates, is_booked)
         tables = " ".join((f"FROM ({self.body}) u", *self.filter_joins))
-        if is_booked:
+        if is_booked not in ("", ALL):
             tables += f" CROSS JOIN LATERAL (SELECT {is_booked} AS is_booked) b"
-            nothing = [*("NULL" for _ in rates), "''"]
-            kept = {
-                name: f"CASE WHEN b.is_booked THEN {none} ELSE {sql} END"
-                for (name, sql), none in zip(kept.items(), nothing, strict=True)
-            }
-            kept["is_booked"] = "b.is_booked"
         columns = dict.fromkeys(_COLUMN.findall(" ".join((*keys.values(), *joins))))
-        groups = {name: f"u.{name}" for name in columns} | kept
+        groups = {name: f"u.{name}" for name in columns} | prices
         inner = [f"{sql} AS {name}" for name, sql in groups.items()]
         sums = [f"sum(u.{name})::bigint AS {name}" for name in summed]
         outer = [f"{sql} AS {name}" for name, sql in keys.items()]
-        flag = ["u.is_booked"] if is_booked else []
-        money = [f"u.{name}" for name in (*rates, "currency", *summed)]
+        money += [f"u.{name}" for name in summed]
+        grouped = ", ".join(groups.values())
         return f"""
             SELECT {", ".join((*outer, *money, *flag, *more))} FROM (
                 SELECT {", ".join((*inner, *sums))} {tables}
                 WHERE {self.condition} AND {where}
-                GROUP BY {", ".join(groups.values())}
+                {f"GROUP BY {grouped}" if grouped else "HAVING count(*) > 0"}
             ) u {" ".join(joins)}
         """  # built from this project's own constants
 
 
 _COLUMN = re.compile(r"\bu\.(\w+)")
+
+
+def _prices(
+    rates: Sequence[str], is_booked: str
+) -> tuple[dict[str, str], list[str], list[str]]:
+    """What rows are summed by beside their key, and columns of the result: prices, `is_booked`."""
+    kept = {name: f"u.{name}" for name in (*rates, "currency")}
+    if not is_booked:
+        return kept, [*kept.values()], []
+    nothing = [*("NULL::numeric" for _ in rates), "''"]
+    if is_booked == ALL:
+        return {}, nothing, [ALL]
+    prices = {
+        name: f"CASE WHEN b.is_booked THEN {none} ELSE {sql} END"
+        for (name, sql), none in zip(kept.items(), nothing, strict=True)
+    }
+    return prices | {"is_booked": "b.is_booked"}, [*kept.values()], ["u.is_booked"]
 
 
 def relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
