@@ -16,7 +16,7 @@ from accounting.kit.reads.selection import (
     FIRST,
     LAST,
 )
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     LEAST,
     MOST,
 )

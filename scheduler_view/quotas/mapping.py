@@ -5,7 +5,7 @@ from scheduler_view.quotas.models import (
     Tier,
 )
 from scheduler_view.quotas.rules.quota_objects import DesiredQuota
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     TierSpec,
     TierState,
 )

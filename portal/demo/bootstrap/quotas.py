@@ -38,7 +38,7 @@ from scheduler_view.changes.rules.edit import (
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.reads.namespaces import namespaces_by_team
 from scheduler_view.quotas.rules.split import SplitRule
-from scheduler_view.quotas.rules.tiers.tier import TierSpec
+from scheduler_view.quotas.rules.tiers import TierSpec
 
 REASON = "Adopts the quotas and tiers in use since"  # and the day
 UNDER_WAY = (ChangeState.DRAFT, ChangeState.PLANNED, ChangeState.APPROVED)

@@ -50,7 +50,7 @@ from scheduler_view.clusters.rules.live_objects import (
 )
 from scheduler_view.clusters.rules.quantity import gpus_or_none
 from scheduler_view.clusters.rules.quota_key import resource_of as resource_of_key
-from scheduler_view.quotas.rules.tiers.tier import NEVER as NEVER_PREEMPTS
+from scheduler_view.quotas.rules.tiers import NEVER as NEVER_PREEMPTS
 
 EVENT_TTL_S = 3600  # how long an API server keeps an event
 FILE = "demo-objects.json"

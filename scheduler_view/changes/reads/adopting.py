@@ -29,7 +29,7 @@ from scheduler_view.quotas.rules.quota_objects import (
     quota_key_of,
 )
 from scheduler_view.quotas.rules.split import SplitRule
-from scheduler_view.quotas.rules.tiers.tier import NEVER
+from scheduler_view.quotas.rules.tiers import NEVER
 
 QuotaKey = tuple[str, str, str]  # team, resource, tier
 

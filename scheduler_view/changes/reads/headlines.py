@@ -19,7 +19,7 @@ from scheduler_view.changes.rules.headline import (
     title,
 )
 from scheduler_view.quotas.rules.split import SplitRule
-from scheduler_view.quotas.rules.tiers.tier import TierSpec
+from scheduler_view.quotas.rules.tiers import TierSpec
 
 Key = tuple[int, int, tuple[str, ...]]  # cluster, version, key of the edit
 

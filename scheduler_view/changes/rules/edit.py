@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from scheduler_view.quotas.rules.split import SplitRule
-from scheduler_view.quotas.rules.tiers.tier import TierSpec
+from scheduler_view.quotas.rules.tiers import TierSpec
 
 MOST_EDITS = 5_000  # of one change set; more than the teams of the largest fleet
 

@@ -31,7 +31,7 @@ from scheduler_view.clusters.rules.schedulers.queue_fields import (
     shown,
 )
 from scheduler_view.quotas.rules.split import SplitRule
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     TierSpec,
     tier_faults,
 )

@@ -28,7 +28,7 @@ from scheduler_view.quotas.rules.split import (
     SplitSpec,
     divide,
 )
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     TierState,
     default_faults,
     next_class,

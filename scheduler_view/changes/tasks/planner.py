@@ -71,7 +71,7 @@ from scheduler_view.quotas.rules.quota_objects import (
     quota_key_of,
 )
 from scheduler_view.quotas.rules.split import SplitRule
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     TierSpec,
     version_of,
 )

@@ -36,7 +36,7 @@ from scheduler_view.quotas.reads.tiers import (
     TierRow,
     tier_rows,
 )
-from scheduler_view.quotas.rules.tiers.tier import TEMPLATES
+from scheduler_view.quotas.rules.tiers import TEMPLATES
 
 COLUMNS = (
     "cluster",

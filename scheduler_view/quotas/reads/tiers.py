@@ -12,7 +12,7 @@ from scheduler_view.quotas.reads.desired import (
     tiers,
 )
 from scheduler_view.quotas.reads.resource_use import pods_by_class
-from scheduler_view.quotas.rules.tiers.tier import PREEMPTS
+from scheduler_view.quotas.rules.tiers import PREEMPTS
 
 
 @listed("TierRow")

@@ -12,7 +12,7 @@ from scheduler_view.clusters.rules.live_objects import (
 )
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import key_of
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     TierSpec,
     TierState,
 )

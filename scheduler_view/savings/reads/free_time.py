@@ -28,7 +28,7 @@ from scheduler_view.queues.models.memory import (
 from scheduler_view.queues.models.queues import PoolSample
 from scheduler_view.queues.rules.kept_nodes import KeepReason
 from scheduler_view.savings.rules.fragmentation import Beside
-from scheduler_view.savings.rules.free.free_time import (
+from scheduler_view.savings.rules.free_time import (
     KEPT_MS,
     BesideRange,
     KeptRange,

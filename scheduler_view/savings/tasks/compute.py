@@ -58,7 +58,7 @@ from scheduler_view.savings.rules.fragmentation import (
     FreeWindows,
     fragmented,
 )
-from scheduler_view.savings.rules.free.free_time import (
+from scheduler_view.savings.rules.free_time import (
     FreeWindow,
     NodeFree,
     free_findings,

@@ -17,7 +17,7 @@ from scheduler_view.changes.rules.headline import (
 )
 from scheduler_view.changes.rules.steps import Action
 from scheduler_view.quotas.rules.split import SplitRule
-from scheduler_view.quotas.rules.tiers.tier import TierSpec
+from scheduler_view.quotas.rules.tiers import TierSpec
 
 RESOURCE = "nvidia.com/gpu"
 NAMES = {"forecast": "Forecasting", "vision": "Vision"}

@@ -32,7 +32,7 @@ from scheduler_view.quotas.rules.quota_objects import (
     desired_quotas,
     quota_key_of,
 )
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     TierSpec,
     TierState,
 )

@@ -45,7 +45,7 @@ from scheduler_view.quotas.rules.split import (
     SplitSpec,
     divide,
 )
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     TierSpec,
     next_class,
     tier_faults,

@@ -20,7 +20,7 @@ from scheduler_view.savings.rules.fragmentation import (
     Beside,
     PodClass,
 )
-from scheduler_view.savings.rules.free.free_time import (
+from scheduler_view.savings.rules.free_time import (
     BesideRange,
     FreeWindow,
     KeptRange,

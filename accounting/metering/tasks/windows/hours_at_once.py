@@ -1,4 +1,7 @@
-"""How many hours of windows are computed together: by the size of a cluster, and its sources."""
+"""How many hours of windows are computed together: by the size of a cluster, and its sources.
+
+The most, unless an operator sets it, is `ingest_hours_at_once` of `portal/env.py`.
+"""
 
 from django.conf import settings
 from django.db import connection

@@ -12,7 +12,7 @@ from scheduler_view.quotas.reads.limits.limit_row import (
 )
 from scheduler_view.quotas.reads.limits.observed import ObservedLimits
 from scheduler_view.quotas.rules.quota_objects import class_key_of
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     PREEMPTS,
     TierSpec,
     tier_faults,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler_view.quotas.rules.tiers.tier import (
+from scheduler_view.quotas.rules.tiers import (
     TEMPLATES,
     TierSpec,
     default_faults,
