@@ -15,9 +15,7 @@ from accounting.prices.sql.charge_sql import (
     SUMMED_COLUMNS,
 )
 from accounting.prices.sql.price_sql import (
-    COST_PRICE,
-    LINE_PRICE,
-    OWN_PRICE,
+    PRICES,
 )
 
 _KEY = ", ".join(KEY_COLUMNS)
@@ -65,12 +63,10 @@ WITH piece AS (
     WHERE u.cluster_id = %(cluster)s AND {where}
 )
 SELECT {key},
-       coalesce(line.id, 0) AS price_id, coalesce(own.id, 0) AS gpu_price_id, {_SUMS},
-       max(line.rate) AS rate, max(paid.cost) AS cost, max(own.rate) AS gpu_rate,
-       max(paid.cost) AS gpu_cost, coalesce(max(line.currency), '') AS currency
-FROM c
-LEFT JOIN LATERAL ({LINE_PRICE}) line ON true
-LEFT JOIN LATERAL ({OWN_PRICE}) own ON true
-LEFT JOIN LATERAL ({COST_PRICE}) paid ON true
-GROUP BY {key}, line.id, own.id
+       coalesce((line).id, 0) AS price_id, coalesce((own).id, 0) AS gpu_price_id, {_SUMS},
+       max((line).rate_per_gpu_hour) AS rate, max((paid).rate_per_gpu_hour) AS cost,
+       max((own).rate_per_gpu_hour) AS gpu_rate, max((paid).rate_per_gpu_hour) AS gpu_cost,
+       coalesce(max((line).currency), '') AS currency
+FROM c CROSS JOIN LATERAL ({PRICES}) prices
+GROUP BY {key}, (line).id, (own).id
 """

@@ -31,9 +31,7 @@ from accounting.metering.sql.states_sql import (
     sums,
 )
 from accounting.prices.sql.price_sql import (
-    COST_PRICE,
-    LINE_PRICE,
-    OWN_PRICE,
+    PRICES,
 )
 
 KEY_COLUMNS = (
@@ -84,6 +82,10 @@ def unpriced_sum(milliseconds: str, priced: str = HAS_RATE) -> str:
     return f"coalesce(sum({milliseconds}) FILTER (WHERE NOT ({priced})), 0)::bigint"
 
 
+_IN_TIME = (
+    "window_start >= %(start)s AND window_start < %(end)s AND (%(gap)s::timestamptz IS NULL "
+    "OR window_start < %(gap)s OR window_start >= %(gap_end)s)"
+)
 _CUTS = """
     SELECT at FROM (
         SELECT valid_from AS at FROM accounting_unitprice
@@ -100,11 +102,13 @@ def parameters(
     end: datetime,
     gpu_ids: Sequence[int] | None = None,
     priced_model: str | None = None,
+    gap: tuple[datetime, datetime] | None = None,
 ) -> dict[str, Any]:
     """The parameters of `priced_facts` for [start, end), or for some GPUs there; one query.
 
     Windows between two cuts share every price, team, tier, lifecycle and billing day. Profiles are
-    distinguished for models with a price by profile, and for `priced_model`.
+    distinguished for models with a price by profile, and for `priced_model`. Windows in the gap
+    are left out: hours have them.
     """
     cuts = set(_cuts(start, end))
     with billing_remembered():
@@ -112,6 +116,8 @@ def parameters(
         while (at := midnight(day)) < end:
             cuts.add(at)
             day += timedelta(days=1)
+        if gap is not None:
+            cuts = {at for at in cuts if not gap[0] <= at < gap[1]} | {gap[1]}
         edges = [start, *sorted(cuts)]
         days = [billing_day(at) for at in edges]
     return {
@@ -122,6 +128,8 @@ def parameters(
         "cuts": edges,
         "days": days,
         "priced_model": priced_model,
+        "gap": gap[0] if gap else None,
+        "gap_end": gap[1] if gap else None,
     }
 
 
@@ -161,12 +169,10 @@ PROFILE = """CASE WHEN d.until < u.window_start + interval '5 minutes' THEN (
         LEFT JOIN accounting_podhold h ON h.pod_id = u.pod_id
         WHERE e.gpu_id = u.gpu_id AND e.instance = u.instance
           AND e.since < u.window_start + interval '5 minutes' AND e.until > u.window_start
-        ORDER BY (h.resource LIKE '%%/mig-' || replace(e.profile, '+', '.') || '%%')
-                     IS NOT TRUE,
+        ORDER BY (h.resource LIKE '%%/mig-' || replace(e.profile, '+', '.') || '%%') IS NOT TRUE,
                  (e.since > u.window_start)
                      <> coalesce(to_timestamp(h.bound_ms / 1000.0) > u.window_start, false),
-                 e.since
-        LIMIT 1)
+                 e.since LIMIT 1)
     ELSE coalesce(d.profile, '') END"""
 
 _STATE_PARTS = (
@@ -192,6 +198,7 @@ _KEPT = {  # the columns by which `gathered` groups, in addition to finer ones
     "cluster_id": "s.cluster_id",
     "hour_start": "s.hour_start",
     "at": "t.at",
+    "billing_on": "t.billing_on",
     "namespace_id": "coalesce(p.namespace_id, 0)",
     "team_id": "coalesce(a.team_id, 0)",
     "workload_id": "coalesce(p.workload_id, 0)",
@@ -201,8 +208,8 @@ _KEPT = {  # the columns by which `gathered` groups, in addition to finer ones
     "tier": "coalesce(a.tier, '')",
     "profile": "s.part_profile",
 }
-_LINE = """g.cluster_id, g.hour_start, t.billing_on, g.namespace_id, g.team_id,
-       g.workload_id, g.workload_type, g.model, g.lifecycle, g.tier"""
+_LINE_COLUMNS = ("cluster_id", "hour_start", *KEY_COLUMNS[:8])
+_LINE = ", ".join(f"g.{name}" for name in _LINE_COLUMNS)
 
 
 # Held instances. Most GPUs have none: joining their facts with profiles took a tenth of a rollup.
@@ -218,10 +225,8 @@ def _summed(
     SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
            width_bucket(window_start, %(cuts)s::timestamptz[]) AS cut,
            u.gpu_id, node_id, pod_id, {profile} AS part_profile, {sums_}
-    FROM {table} u {where}
-      AND (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
-      AND (%(gpus)s::int[] IS NULL OR u.gpu_id = ANY(%(gpus)s))
-      AND window_start >= %(start)s AND window_start < %(end)s
+    FROM {table} u {where} AND (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
+      AND (%(gpus)s::int[] IS NULL OR u.gpu_id = ANY(%(gpus)s)) AND {_IN_TIME}
     GROUP BY cluster_id, hour_start, cut, u.gpu_id, node_id, pod_id, part_profile"""
 
 
@@ -267,8 +272,8 @@ WITH piece AS MATERIALIZED (
     JOIN accounting_gpu g ON g.id = s.gpu_id
     LEFT JOIN node_life l ON l.node_id = s.node_id AND l.since <= t.at AND t.at < l.until
     LEFT JOIN accounting_pod p ON p.id = s.pod_id
-    LEFT JOIN accounting_podattribution a ON a.pod_id = s.pod_id
-        AND a.valid_from <= t.at AND t.at < a.valid_to
+    LEFT JOIN accounting_podattribution a
+        ON a.pod_id = s.pod_id AND a.valid_from <= t.at AND t.at < a.valid_to
     GROUP BY {", ".join(kept.values())}
 )"""
 
@@ -281,17 +286,14 @@ def with_prices(finer: tuple[str, ...] = ()) -> str:
     """
     names = [name for name, _ in _STATE_PARTS]
     again = [f"sum(s.{name})::bigint AS {name}" for name in names]
-    return f"""{_gathered("usage_window", _STATE_PARTS, again, finer, by_profile=True)}
-, combination AS (
-    SELECT DISTINCT cluster_id, at, model, lifecycle, tier, profile FROM gathered
-), priced AS MATERIALIZED (
-    SELECT c.*, line.id AS price_id, line.rate, paid.cost AS cost,
-           own.id AS gpu_price_id, own.rate AS gpu_rate, paid.cost AS gpu_cost,
-           line.currency, paid.currency AS cost_currency
-    FROM combination c
-    LEFT JOIN LATERAL ({LINE_PRICE}) line ON true
-    LEFT JOIN LATERAL ({OWN_PRICE}) own ON true
-    LEFT JOIN LATERAL ({COST_PRICE}) paid ON true
+    gathered = _gathered("usage_window", _STATE_PARTS, again, finer, by_profile=True)
+    return f"""{gathered}, priced AS MATERIALIZED (
+    SELECT c.*, (line).id AS price_id, (line).rate_per_gpu_hour AS rate,
+           (own).id AS gpu_price_id, (own).rate_per_gpu_hour AS gpu_rate,
+           (paid).rate_per_gpu_hour AS cost, (paid).rate_per_gpu_hour AS gpu_cost,
+           (line).currency, (paid).currency AS cost_currency
+    FROM (SELECT DISTINCT cluster_id, at, model, lifecycle, tier, profile FROM gathered) c
+    CROSS JOIN LATERAL ({PRICES}) prices
 )"""
 
 
@@ -302,18 +304,15 @@ def priced_facts(finer: tuple[str, ...] = ()) -> str:
         finer: further columns of `usage_window` to group by: gpu_id, node_id, pod_id.
     """
     outer = "".join(f", g.{name}" for name in finer)
+    rates = ", ".join(f"max(p.{name}) AS {name}" for name in RATE_COLUMNS[:4])
+    rest = SUMMED_COLUMNS[len(STATE_COLUMNS) :]
+    summed = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in rest)
     return f"""{with_prices(finer)}
 SELECT {_LINE}, coalesce(p.price_id, 0) AS price_id,
        coalesce(p.gpu_price_id, 0) AS gpu_price_id{outer},
        {sums("g")},
-       max(p.rate) AS rate, max(p.cost) AS cost, max(p.gpu_rate) AS gpu_rate,
-       max(p.gpu_cost) AS gpu_cost, coalesce(max(p.currency), '') AS currency,
-       sum(g.estimated_ms)::bigint AS estimated_ms,
-       sum(g.samples_expected)::bigint AS samples_expected,
-       sum(g.samples_used)::bigint AS samples_used
-FROM gathered g
-JOIN priced p USING (cluster_id, at, model, lifecycle, tier, profile)
-JOIN piece t USING (at)
+       {rates}, coalesce(max(p.currency), '') AS currency, {summed}
+FROM gathered g JOIN priced p USING (cluster_id, at, model, lifecycle, tier, profile)
 GROUP BY {_LINE}, coalesce(p.price_id, 0), coalesce(p.gpu_price_id, 0){outer}
 """
 
@@ -330,7 +329,6 @@ def hard_facts(finer: tuple[str, ...] = ()) -> str:
     return f"""{_gathered("intensity_window", parts, again, finer)}
 SELECT {_LINE}{outer}, {", ".join(again)}
 FROM gathered g
-JOIN piece t USING (at)
 GROUP BY {_LINE}{outer}
 """
 
@@ -346,5 +344,5 @@ def unpriced_facts(finer: tuple[str, ...] = ()) -> str:
 SELECT {", ".join(columns)} FROM usage_window
 WHERE (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
   AND (%(gpus)s::int[] IS NULL OR gpu_id = ANY(%(gpus)s))
-  AND window_start >= %(start)s AND window_start < %(end)s
+  AND {_IN_TIME}
 """

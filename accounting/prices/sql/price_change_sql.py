@@ -126,10 +126,9 @@ beyond its end), replaced (id of the price that it replaces, or NO_PRICE), since
 
 CHANGES_OF_FACTS = with_prices() + _changes(
     """
-    SELECT g.*, d.billing_on, coalesce(q.price_id, 0) AS price_id, q.rate,
+    SELECT g.*, coalesce(q.price_id, 0) AS price_id, q.rate,
            coalesce(q.gpu_price_id, 0) AS gpu_price_id, q.gpu_rate
-    FROM gathered g JOIN piece d USING (at)
-    JOIN priced q USING (cluster_id, at, model, lifecycle, tier, profile)
+    FROM gathered g JOIN priced q USING (cluster_id, at, model, lifecycle, tier, profile)
     WHERE g.model = %(model)s""",
     "s.profile",
 )

@@ -34,22 +34,35 @@ def specificity(price: str) -> str:
     return f"({count}, {', '.join(sets)})"
 
 
+_IS_VALID = "p.valid_from <= c.at AND (p.valid_to IS NULL OR p.valid_to > c.at)"
+
+
 def _best(kind: str, among: str = "true") -> str:
     return f"""
     SELECT p.id, p.rate_per_gpu_hour AS {kind}, p.currency
     FROM accounting_unitprice p
     WHERE {matches("p", "c")} AND p.kind = '{kind}' AND {among}
-      AND p.valid_from <= c.at AND (p.valid_to IS NULL OR p.valid_to > c.at)
+      AND {_IS_VALID}
     ORDER BY {specificity("p")} DESC
     LIMIT 1
 """
 
 
-LINE_PRICE = _best("rate")
-"""A SELECT of the price that is charged for the row `c`."""
+def _first(among: str) -> str:
+    return f"(array_agg(p ORDER BY {specificity('p')} DESC) FILTER (WHERE {among}))[1]"
 
-OWN_PRICE = _best("rate", "p.profile = '' AND p.tier = ''")
-"""A SELECT of the price of the whole GPU of the row `c`, for any holder of its parts."""
+
+PRICES = f"""
+    SELECT {_first("p.kind = 'rate'")} AS line,
+           {_first("p.kind = 'rate' AND p.profile = '' AND p.tier = ''")} AS own,
+           {_first("p.kind = 'cost'")} AS paid
+    FROM accounting_unitprice p WHERE {matches("p", "c")} AND {_IS_VALID}
+"""
+"""A SELECT of three prices of the row `c`, as rows of `accounting_unitprice` or NULL.
+
+`line` is charged; `own` is that of the whole GPU, for any holder of its parts; `paid` is what an
+hour of the GPU costs: by cluster and lifecycle only.
+"""
 
 SPOT_PRICE = _best("rate", "p.lifecycle = 'spot' AND p.currency = c.currency")
 """A SELECT of the price for spot nodes of the row `c`, in its currency."""
@@ -61,6 +74,3 @@ OWN_PRICE_WITHOUT = _best(
     "rate", "p.profile = '' AND p.tier = '' AND p.id <> c.without"
 )
 """The same as `OWN_PRICE`, without the price `c.without`."""
-
-COST_PRICE = _best("cost")
-"""A SELECT of what an hour of the GPU of the row `c` costs: by cluster and lifecycle only."""

@@ -121,14 +121,16 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
     names = [f"u.{name}" for name in columns]
     booked = booked_part(selection, by, is_held=False)
     rows = money_of(chosen, by, _COLUMNS, booked)
-    money = ", ".join(map(_money_columns, STATES))
+    money = ",\n".join(map(_money_columns, STATES))
+    samples = ", ".join(
+        f"sum(u.{name})::bigint AS {name}"
+        for name in ("samples_expected", "samples_used")
+    )
     query = f"""
         SELECT {"".join(f"{name}, " for name in names)} {CURRENCY}, {sums("u")}, {money},
                coalesce(sum({difference(held("u"))}), 0) AS difference,
-               sum(u.rest_booked) AS rest_booked,
-               array_agg(u.currency) FILTER (WHERE u.currency <> '') AS currencies,
-               sum(u.samples_expected)::bigint AS samples_expected,
-               sum(u.samples_used)::bigint AS samples_used
+               sum(u.rest_booked) AS rest_booked, {samples},
+               array_agg(u.currency) FILTER (WHERE u.currency <> '') AS currencies
         {rows}
         GROUP BY {", ".join(names) or "()"} HAVING count(*) > 0
         {f"ORDER BY {', '.join(columns)}" if columns else ""}
@@ -142,12 +144,13 @@ def _fetch(selection: Selection, by: Sequence[str]) -> list[dict[str, Any]]:
 def _money_columns(state: str) -> str:
     """Raw money of open days, charges of closed ones, and time without money."""
     time = f"u.{state}_ms"
-    return f"""{raw_sum(time, HAS_RATES)} AS {state}_money,
-        sum(u.{state}_booked) AS {state}_booked,
-        {unpriced_sum(time, f"({HAS_RATES}) OR u.is_booked")}
-            + sum(u.{state}_unpriced)::bigint AS {state}_unpriced,
-        sum(u.{state}_lines) > 0
-            OR coalesce(sum({time}) FILTER (WHERE {HAS_RATES}), 0) > 0 AS {state}_has_priced"""
+    unpriced = unpriced_sum(time, f"({HAS_RATES}) OR u.is_booked")
+    has_priced = f"coalesce(sum({time}) FILTER (WHERE {HAS_RATES}), 0) > 0"
+    return (
+        f"{raw_sum(time, HAS_RATES)} AS {state}_money, sum(u.{state}_booked) AS {state}_booked, "
+        f"{unpriced} + sum(u.{state}_unpriced)::bigint AS {state}_unpriced, "
+        f"sum(u.{state}_lines) > 0 OR {has_priced} AS {state}_has_priced"
+    )
 
 
 def _priced(found: list[dict[str, Any]], keys: Sequence[str]) -> list[LedgerRow]:

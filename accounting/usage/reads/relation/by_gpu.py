@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date
+from dataclasses import replace
+from datetime import date, datetime
 from typing import Any
 
 from accounting.core.interval import Interval
@@ -53,8 +54,8 @@ def rows_by_gpu(
     pieces = _answering(selection, by_hour=by_hour)
     check_rows(selection, pieces)
     found = [
-        _numbered(n, *_piece(piece, column, listed, ids))
-        for n, piece in enumerate(pieces)
+        _numbered(n, *_piece(piece, column, listed, ids, gap))
+        for n, (piece, gap) in enumerate(_with_ends_together(pieces))
     ]
     if not found:
         return f"SELECT {listed} FROM {column.name}_gpu_hour WHERE false", {}
@@ -135,13 +136,29 @@ def _complete_from(
     return max((day for day in since if day is not None), default=None)
 
 
+Gap = tuple[datetime, datetime]
+
+
+def _with_ends_together(pieces: Sequence[Piece]) -> list[tuple[Piece, Gap | None]]:
+    """Pieces with a gap in each: facts of both ends of a range are one, without what is between."""
+    facts = [piece for piece in pieces if piece.grain is Grain.FACTS]
+    found: list[tuple[Piece, Gap | None]] = [
+        (piece, None) for piece in pieces if piece.grain is not Grain.FACTS
+    ]
+    for first, last in zip(facts[::2], facts[1::2], strict=False):
+        both = replace(first, end=last.end)
+        found.append((both, (first.end, last.start)))
+    alone = facts[-1:] if len(facts) % 2 else []
+    return [*found, *((piece, None) for piece in alone)]
+
+
 def _piece(
-    piece: Piece, column: Column, listed: str, ids: list[int] | None
+    piece: Piece, column: Column, listed: str, ids: list[int] | None, gap: Gap | None
 ) -> tuple[str, dict[str, Any]]:
     """A SELECT of one piece, and its parameters."""
     if piece.grain is Grain.FACTS:
         facts = column.facts(GPU_COLUMNS)
-        values = parameters(None, piece.start, piece.end, ids)
+        values = parameters(None, piece.start, piece.end, ids, gap=gap)
         return f"SELECT {listed} FROM ({facts}) f", values
     where = f"billing_on >= %(first)s AND billing_on < %(after)s AND {_OF_GPUS}"
     values = {"first": piece.first, "after": piece.after, "gpus": ids}
