@@ -173,6 +173,20 @@ def test_what_a_readme_names_exists(package: str) -> None:
     assert faults(folder, (folder / "README.md").read_text()) == []
 
 
+@pytest.mark.parametrize("package", [name for name in packages() if name not in OTHERS])
+def test_a_readme_has_a_row_for_each_module(package: str) -> None:
+    folder = ROOT / package
+    text = (folder / "README.md").read_text()
+    named = {
+        name for line in text.splitlines() for name in _CODE.findall(_cells(line)[0])
+    }
+    modules = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    folders = {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
+    if package.endswith("/management"):
+        folders -= {"commands/"}  # its README lists commands
+    assert (modules | folders) - {"migrations/"} - named == set()
+
+
 def test_subjects_are_described_alike() -> None:
     """The table of docs/architecture.md, and the READMEs of the apps."""
     row = re.compile(r"^\| `([\w/]+?)/?` \| (.*) \|$", re.MULTILINE)
