@@ -16,16 +16,13 @@ from accounting.kit.audit import (
     Actor,
     act,
 )
+from accounting.kit.outcomes import RefusalCode, Refused
 from accounting.kit.wakeup import (
     WRITE_EXPORTS,
     wake_worker,
 )
 
 MOST_QUEUED = 20  # of one person: jobs are large, and workers have other work
-
-
-class ExportLimitError(ValueError):
-    """The person has too many jobs that are not finished."""
 
 
 def request_export(request: ExportRequest, *, actor: Actor, now: datetime) -> ExportJob:
@@ -38,7 +35,7 @@ def request_export(request: ExportRequest, *, actor: Actor, now: datetime) -> Ex
 
     Raises:
         BookingError, ExportError: as for `exports.tasks.request.prepare`.
-        ExportLimitError: 20 jobs of this person are waiting or running.
+        Refused: 20 jobs of this person are waiting or running.
     """
     prepare(request)
     person = None if isinstance(actor, str) else actor
@@ -47,8 +44,9 @@ def request_export(request: ExportRequest, *, actor: Actor, now: datetime) -> Ex
             requested_by=person.pk, state__in=("queued", "running")
         )
         if unfinished.count() >= MOST_QUEUED:
-            raise ExportLimitError(
-                f"{MOST_QUEUED} exports of yours are not finished: wait for one of them"
+            raise Refused(
+                f"{MOST_QUEUED} exports of yours are not finished: wait for one of them",
+                RefusalCode.CONFLICT,
             )
     with act(actor or SYSTEM, f"export {request.what} of {request.period}"):
         wake_worker(WRITE_EXPORTS)
@@ -68,7 +66,7 @@ def repeat_export(job: ExportJob, *, actor: Actor, now: datetime) -> ExportJob:
     """Request the file of a failed or expired job again, as a job of its own.
 
     Raises:
-        BookingError, ExportError, ExportLimitError: as for `request_export`.
+        BookingError, ExportError, Refused: as for `request_export`.
     """
     return request_export(request_of(job), actor=actor, now=now)
 

@@ -14,7 +14,6 @@ from rest_framework.response import Response
 from accounting.access.rights import BUDGETS
 from accounting.access.scope import scope_of
 from accounting.exports.actions import (
-    ExportLimitError,
     request_export,
 )
 from accounting.exports.models import (
@@ -95,8 +94,6 @@ class ExportsView(RowsView):
             job = request_export(asked, actor=user, now=timezone.now())
         except (BookingError, ExportError) as error:
             raise exceptions.ValidationError({"period": str(error)}) from error
-        except ExportLimitError as error:
-            raise RequestRefused(status.HTTP_409_CONFLICT, str(error)) from error
         return Response(
             serializer_of(ExportRow).one(export_row(job)),
             status.HTTP_201_CREATED,

@@ -12,7 +12,6 @@ from django.urls import reverse
 
 from accounting.access.rights import BUDGETS
 from accounting.exports.actions import (
-    ExportLimitError,
     cancel_export,
     repeat_export,
     request_export,
@@ -37,6 +36,7 @@ from accounting.exports.tasks.request import (
     ExportRequest,
     prepare,
 )
+from accounting.kit.outcomes import Refused
 from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import (
     FORM,
@@ -77,7 +77,7 @@ def export_list(request: HttpRequest) -> HttpResponse:
             if _is_sent_at_once(wanted) and not form.cleaned_data["background"]:
                 return redirect(file_url(wanted))
             request_export(wanted, actor=_actor(request), now=visitor.now)
-        except (BookingError, ExportError, ExportLimitError) as error:
+        except (BookingError, ExportError, Refused) as error:
             form.add_error(None, _sentence(error))
         else:
             messages.success(request, "The file is requested. A worker writes it soon.")
@@ -160,7 +160,7 @@ def export_repeat(request: HttpRequest, number: int) -> HttpResponse:
     job = _job(request, number)
     try:
         repeat_export(job, actor=_actor(request), now=visitor_of(request).now)
-    except (BookingError, ExportError, ExportLimitError) as error:
+    except (BookingError, ExportError, Refused) as error:
         messages.error(request, _sentence(error))
     else:
         messages.success(request, "The file is requested again.")

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 
 from accounting.kit.audit import act
+from accounting.kit.outcomes import RefusalCode, Refused
 from accounting.prices.actions.price_import import (
     ImportOptions,
     check_price_file,
@@ -21,10 +22,6 @@ from accounting.prices.rules.price_offers import (
     Offer,
     PriceFileError,
 )
-
-
-class DraftEndedError(Exception):
-    """The draft was saved or discarded already."""
 
 
 def prepare_draft(
@@ -69,7 +66,7 @@ def save_draft(
         seen: the digest of the check that the administrator saw.
 
     Raises:
-        DraftEndedError: it was saved or discarded meanwhile.
+        Refused: it was saved or discarded meanwhile.
         PriceFileError: as `import_price_file`.
     """
     with act(actor, reason, requested_by=draft.author.get_username()):
@@ -82,7 +79,7 @@ def discard_draft(draft: PriceDraft, *, actor: AbstractBaseUser, now: datetime) 
     """End a draft without saving.
 
     Raises:
-        DraftEndedError: it was saved or discarded already.
+        Refused: it was saved or discarded already.
     """
     with act(actor, f"Discarded the price list of {draft.author}"):
         _end(draft, DraftState.DISCARDED, actor, now)
@@ -95,4 +92,6 @@ def _end(
         state=state, ended_by_id=actor.pk, ended_at=now
     )
     if not changed:
-        raise DraftEndedError("This price list was saved or discarded already.")
+        raise Refused(
+            "this price list was saved or discarded already", RefusalCode.CONFLICT
+        )

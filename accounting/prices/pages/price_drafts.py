@@ -8,13 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.access import rights
+from accounting.kit.outcomes import Refused
 from accounting.kit.pages.permissions import (
     FORM,
     page,
     visitor_of,
 )
 from accounting.prices.actions.price_drafts import (
-    DraftEndedError,
     discard_draft,
     save_draft,
 )
@@ -49,8 +49,8 @@ def price_draft(request: HttpRequest, number: int) -> HttpResponse:
         if "discard" in request.POST:
             return _discarded(request, draft)
         return _saved(request, draft)
-    except DraftEndedError as error:
-        messages.warning(request, str(error))
+    except Refused as error:
+        messages.warning(request, error.sentence)
         return redirect("price-draft", draft.pk)
 
 

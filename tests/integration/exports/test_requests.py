@@ -15,7 +15,6 @@ from accounting.access.scope import (
 )
 from accounting.exports.actions import (
     MOST_QUEUED,
-    ExportLimitError,
     cancel_export,
     repeat_export,
     request_export,
@@ -39,6 +38,7 @@ from accounting.exports.tasks.request import (
     ExportError,
     ExportRequest,
 )
+from accounting.kit.outcomes import Refused
 from accounting.kit.reads.paging import Seek
 from accounting.kit.wakeup import WRITE_EXPORTS
 from accounting.tasks import write_exports
@@ -83,7 +83,7 @@ def test_a_person_may_have_only_so_many_unfinished(lines: int) -> None:
     person = get_user_model().objects.create(username="fin")
     for _ in range(MOST_QUEUED):
         request_export(FOCUS, actor=person, now=NOW)
-    with pytest.raises(ExportLimitError, match="wait for one of them"):
+    with pytest.raises(Refused, match="wait for one of them"):
         request_export(FOCUS, actor=person, now=NOW)
 
 
