@@ -71,7 +71,6 @@ urlpatterns = [
         ("periods/<slug:period>/checks", checks.PeriodChecksView.as_view()),
         ("periods/<slug:period>/bill-variance", bills.ClusterVarianceView.as_view()),
         ("periods/<slug:period>/methods", methods.PeriodMethodsView.as_view()),
-        ("methods", methods.MethodsView.as_view()),
         ("periods/<slug:period>/check", checks.PeriodCheckView.as_view()),
         (
             "periods/<slug:period>/statements",

@@ -1,9 +1,10 @@
-"""Contests of statements: leads contest and decide, finance answers (money.md M34).
+"""Contests of statements: leads contest and decide, finance answers (money.md M34); methods.
 
 A contest is opened on its statement: `accounting/months/api/contests.py` and the page of its form.
 """
 
 from accounting.access.rights import CONTESTS as READ
+from accounting.access.rights import PERIODS
 from accounting.access.scope import Scope
 from accounting.kit.resources.resource import (
     Filters,
@@ -16,6 +17,7 @@ from accounting.months.reads.contests import (
     contest_row,
     contest_rows,
 )
+from accounting.months.reads.method_text import DescribedMethod, described_methods
 
 ANSWER = Verb(
     "answer",
@@ -64,4 +66,13 @@ CONTESTS = Resource(
     about_item="One contest with all its steps.",
     filters=("team",),
     verbs=(ANSWER, ACCEPT, REOPEN, WITHDRAW),
+)
+
+METHODS = Resource(
+    "methods",
+    DescribedMethod,
+    PERIODS,
+    lambda scope: described_methods(),  # of everybody who may read
+    "List methods: who pays for held time, how the cost of GPUs that nobody held is divided,\n"
+    "and the sentences of statements. For finance and administrators.",
 )

@@ -9,16 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access.reads.billing_settings import billing_at
-from accounting.access.rights import PERIODS
-from accounting.kit.api.rows import RowsView
-from accounting.kit.api.schema import lists
 from accounting.kit.problems import RequestRefused
-from accounting.kit.serializers.declared import serializer_of
 from accounting.kit.serializers.row import Members
 from accounting.kit.texts import amount
 from accounting.months.api.periods import MonthView
 from accounting.months.api.schema import reads_one
-from accounting.months.reads.method_text import DescribedMethod, described_methods
 from accounting.months.rules.methods import METHODS
 from accounting.months.serializers.methods import MethodComparisonSerializer
 from accounting.months.tasks.method_comparison import (
@@ -27,19 +22,6 @@ from accounting.months.tasks.method_comparison import (
     compare_within,
     days_to_compare,
 )
-
-
-class MethodsView(RowsView):
-    """The methods that a month can have."""
-
-    subject = "methods"
-    right = PERIODS
-
-    @lists(serializer_of(DescribedMethod))
-    def get(self, request: Request) -> Response:
-        """List methods: who pays for held time, how the cost of GPUs that nobody held is divided,
-        and the sentences of statements. For finance and administrators."""
-        return self.listed(request, described_methods(), serializer_of(DescribedMethod))
 
 
 class PeriodMethodsView(MonthView):

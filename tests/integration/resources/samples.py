@@ -118,6 +118,7 @@ SAMPLES = {
         bodies={"": LIST},
         may={"": "ana"},
     ),
+    "methods": Sample(lambda story: 0),
     "budgets": Sample(
         _budgets,
         bodies={
