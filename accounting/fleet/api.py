@@ -11,6 +11,7 @@ from accounting.access.rights import (
 )
 from accounting.fleet.reads.fleet import (
     GPU_FILTERS,
+    PricedGpu,
     priced_gpus,
 )
 from accounting.fleet.reads.steps import (
@@ -23,10 +24,7 @@ from accounting.fleet.reads.timeline import (
     held_stretches,
     stretch_key,
 )
-from accounting.fleet.serializers import (
-    GpuHolderSerializer,
-    GpuRowSerializer,
-)
+from accounting.fleet.serializers import GpuHolderSerializer
 from accounting.kit.api.rows import (
     RowsView,
 )
@@ -47,12 +45,12 @@ class GpusView(RowsView):
     right = WHOLE_FLEET
     parameters = (*PERIOD, *GPU_FILTERS)
 
-    @lists(GpuRowSerializer, parameters)
+    @lists(serializer_of(PricedGpu), parameters)
     def get(self, request: Request) -> Response:
         """List GPUs that were present in the period, by default in the time for which
         five-minute data is kept. For finance and administrators."""
         selection = self.selection(request)
-        return self.listed(request, priced_gpus(selection), GpuRowSerializer)
+        return self.listed(request, priced_gpus(selection), serializer_of(PricedGpu))
 
 
 class GpuHoldersView(RowsView):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from django.db import connection
 
@@ -21,6 +22,7 @@ from accounting.kit.reads.selection import (
     refuse_others,
     stored_period,
 )
+from accounting.kit.rows import GpuHours, MsInstant, TextOrNull, derived, listed, member
 from accounting.metering.models.ledger import DataIssue
 from accounting.usage.reads.ledger import ledger_rows
 from accounting.usage.reads.relation.by_gpu import rows_by_gpu
@@ -201,10 +203,48 @@ class GpuMoney:
         return one.currency if one is not None else ""
 
 
-@dataclass(frozen=True, slots=True)
+@listed("GpuRow")
 class PricedGpu:
-    """A GPU and its money; None where nothing of it was there in the period."""
+    """One row of `gpus`: its current location and holder, and its use and charges in the period."""
 
+    cluster = derived(str, "row.cluster")
+    node = derived(str, "row.node")
+    gpu = derived(str, "row.uuid")
+    model = derived(str, "row.model")
+    driver = derived(TextOrNull, "row.driver")
+    is_present = derived(bool, "row.is_present")
+    first_seen = derived(MsInstant, "row.first_seen_ms")
+
+    @member("current holders: `namespace/pod`")
+    def holders(self) -> list[str]:
+        """The pods that hold it now."""
+        return [f"{one.namespace}/{one.pod}" for one in self.row.holders]
+
+    @member("teams of these holders")
+    def teams(self) -> list[str]:
+        """Distinct, sorted."""
+        return sorted({one.team for one in self.row.holders})
+
+    errors = derived(
+        tuple[str, ...], "row.errors", "errors reported in the period: `XID 79`, `ECC`"
+    )
+    wall_ms = derived(int | None, "row.ledger.wall_ms")
+    allocated_ms = derived(int | None, "row.ledger.held.allocated_ms")
+    busy_ms = derived(int | None, "row.ledger.milliseconds.busy")
+    idle_ms = derived(int | None, "row.ledger.milliseconds.idle")
+    unknown_ms = derived(int | None, "row.ledger.milliseconds.unknown")
+    allocated_share = derived(float | None, "row.allocated_share")
+    efficiency = derived(float | None, "row.busy_share")
+    charge = derived(Decimal | None, "money.earned", "charged to its holders")
+    capacity_cost = derived(
+        Decimal | None, "money.capacity", "full price of the GPU's time"
+    )
+    currency = derived(TextOrNull, "money.currency")
+    unpriced_gpu_hours = derived(
+        GpuHours | None,
+        "money.unpriced_ms",
+        "time without a price, not included in any amount",
+    )
     row: GpuRow
     money: GpuMoney | None
 
@@ -220,7 +260,7 @@ def priced_gpus(selection: Selection) -> list[PricedGpu]:
     chosen = replace(selection, period=period)
     ledger = {row.key["gpu"]: row for row in ledger_rows(chosen, ("gpu",))}
     return [
-        PricedGpu(row, money_of(row.ledger) if row.ledger else None)
+        PricedGpu(row=row, money=money_of(row.ledger) if row.ledger else None)
         for row in _rows(chosen, period, ledger)
     ]
 

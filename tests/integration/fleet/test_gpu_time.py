@@ -27,7 +27,6 @@ from accounting.fleet.reads.timeline import (
     held_stretches,
     presences,
 )
-from accounting.fleet.serializers import GpuRowSerializer
 from accounting.kit.reads.hidden import HiddenError
 from accounting.kit.reads.selection import (
     Selection,
@@ -108,7 +107,7 @@ def test_a_gpu_says_driver_errors_and_what_it_earned() -> None:
         assert abs(capacity.amount - expected) < Decimal("0.00001")
     assert one.busy_share == pytest.approx(0.7, abs=0.01)
     assert other.allocated_share == 0
-    fields = GpuRowSerializer.one(PricedGpu(one, money["GPU-a"]))
+    fields = serializer_of(PricedGpu).one(PricedGpu(row=one, money=money["GPU-a"]))
     assert fields["charge"] == f"{charged['GPU-a']:.6f}"
     assert fields["holders"] == ["robot-x/serve"]
     assert fields["allocated_ms"] == fields["busy_ms"] + fields["idle_ms"]
