@@ -11,7 +11,7 @@ from django.db import connection
 from accounting.core.efficiency import StateTimes
 from accounting.core.interval import to_ms
 from accounting.core.read_once import read_once, read_together
-from scheduler_view.quotas.rules.held_units import OPEN, HeldUnits, Level, level_of
+from scheduler_view.quotas.rules.held_units import OPEN, HeldLevel, HeldUnits, level_of
 
 LOOK_BACK = timedelta(days=30)
 
@@ -54,7 +54,7 @@ class Use:
     peak: int
     ask: Ask
     holds: Sequence[HeldUnits]
-    level: Level
+    level: HeldLevel
     until: datetime
     zone: str
 

@@ -38,7 +38,7 @@ class HeldUnits:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class HeldLevel:
     """Units held at once: `held[i]` from `at[i]` until the next instant, in milliseconds."""
 
     at: NDArray[np.int64]
@@ -65,7 +65,7 @@ class Level:
         return len(days)
 
 
-def level_of(holds: Iterable[HeldUnits]) -> Level:
+def level_of(holds: Iterable[HeldUnits]) -> HeldLevel:
     """What is held by all of them together; a hold that ends as another begins adds nothing."""
     found = [*holds]
     none = np.empty(0, np.int64)
@@ -88,4 +88,4 @@ def level_of(holds: Iterable[HeldUnits]) -> Level:
     at, held = at[order], np.cumsum(change[order])
     is_last = np.ones(len(at), bool)
     is_last[:-1] = at[1:] != at[:-1]
-    return Level(at[is_last], held[is_last])
+    return HeldLevel(at[is_last], held[is_last])
