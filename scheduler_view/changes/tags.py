@@ -1,40 +1,20 @@
 """Parts of the pages of quotas and change sets: bars, reasons, names of resources."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any, Protocol
 
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.timezone import localdate
 
-from accounting.kit.tags.units import clock
 from scheduler_view.changes.reads.headlines import titles_of
 from scheduler_view.clusters.rules.schedulers import adapter_of
 from scheduler_view.clusters.rules.wording import (
-    sentence,
     units,
 )
-from scheduler_view.queues.rules.start_wording import (
-    NO_ESTIMATE,
-    start_texts,
-)
-from scheduler_view.queues.rules.starts import ENDS_BY_ITSELF
 from scheduler_view.quotas.reads.quotas import (
     QuotaRow,
     ResourceRow,
-)
-from scheduler_view.waits.rules.cause import WaitCause
-from scheduler_view.waits.rules.number_wording import partial_text
-from scheduler_view.waits.rules.wording import (
-    cause_text,
-    change_text,
-    free_behind_text,
-    metric_cause_text,
-    overlay_text,
 )
 
 register = template.Library()
@@ -107,111 +87,6 @@ def action_message(action: str) -> str:
 def units_of(value: float) -> str:
     """`1,024`; with decimals for a fraction: `0.5`."""
     return f"{value:,.10g}" if isinstance(value, float) else f"{value:,}"
-
-
-@register.filter
-def wait_message(cause: str) -> str:
-    """Why work waits as a short text, shown with the server's message."""
-    return cause_text(cause)
-
-
-class _ExplainedRow(Protocol):
-    @property
-    def cause(self) -> str: ...
-    @property
-    def is_from_metrics(self) -> bool: ...
-
-
-@register.simple_tag
-def wait_cause(row: _ExplainedRow) -> SafeString | str:
-    """Why a unit waits, marked if it is from metrics alone."""
-    if not row.is_from_metrics:
-        return cause_text(row.cause)
-    text = metric_cause_text(row.cause)
-    return format_html('{} <span class="badge mute">From metrics</span>', text)
-
-
-class _StartingRow(_ExplainedRow, Protocol):
-    @property
-    def start_word(self) -> str: ...
-    @property
-    def start_like(self) -> int: ...
-    @property
-    def start_kept(self) -> int: ...
-    @property
-    def start_at(self) -> datetime | None: ...
-    @property
-    def low_at(self) -> datetime | None: ...
-    @property
-    def high_at(self) -> datetime | None: ...
-
-
-@register.simple_tag
-def wait_start(row: _StartingRow) -> SafeString:
-    """How soon a unit probably starts, or why that is not said; never a date.
-
-    A time of day only if its error is measured, and its whole range is today.
-    Not a template: a table has dozens, and each included template takes 30 microseconds.
-    """
-    range_ = row.start_at, row.low_at, row.high_at
-    today = localdate()
-    if all(at is not None and localdate(at) == today for at in range_):
-        shown = "about {} <span class='cell-sub'>between {} and {}</span>"
-        return format_html(shown, *(clock(at) for at in range_))
-    if row.cause == WaitCause.OTHER:  # nothing is known that could be changed
-        return format_html(_NOTHING, NO_ESTIMATE, "")
-    if row.cause not in ENDS_BY_ITSELF and not row.is_from_metrics:
-        return format_html(_NOTHING, "Not before this is changed", "")
-    text, why = start_texts(row.start_word, row.start_like, row.start_kept)
-    if text == NO_ESTIMATE:
-        return format_html(_NOTHING, text, _below(why))
-    return format_html("{}{}", text, _below(why))
-
-
-_NOTHING = '<span class="nodata">{}</span>{}'
-
-
-def _below(text: str) -> SafeString | str:
-    return format_html(' <span class="cell-sub">{}</span>', text) if text else ""
-
-
-@register.filter
-def wait_overlay(overlay: str, stage: str = "") -> str:
-    """What makes a wait worse, as a short text."""
-    return overlay_text(overlay, stage)
-
-
-@register.filter
-def wait_free(free: Mapping[str, Any]) -> str:
-    """GPUs that are free where one constraint of waiting work excludes them, as a sentence."""
-    return sentence(free_behind_text(free))
-
-
-@register.filter
-def wait_partial(partial: Mapping[str, Any]) -> str:
-    """A change that is not enough alone, with what then remains, as a sentence."""
-    return sentence(partial_text(partial))
-
-
-@register.filter
-def wait_changes(
-    changes: Sequence[Mapping[str, Any]], free: Sequence[Mapping[str, Any]] = ()
-) -> list[str]:
-    """Changes of which each is enough, as sentences; those with the same words once.
-
-    Pods of teams that the person may not read have no names: their number is added.
-
-    Args:
-        changes: those that were tried.
-        free: GPUs that a change opens: shown by `wait_free`, which says the change too.
-    """
-    opened = [change_text(one) for one in free]
-    texts = Counter(change_text(change) for change in changes)
-    return [
-        sentence(text if count == 1 else f"{text} (any of {count})")
-        for text, count in texts.items()
-        if text not in opened
-    ]
 
 
 @register.filter

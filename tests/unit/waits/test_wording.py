@@ -2,12 +2,8 @@
 
 import pytest
 
-from scheduler_view.changes.tags import (
-    wait_changes,
-    wait_free,
-    wait_partial,
-)
 from scheduler_view.waits.rules.wording import change_text
+from scheduler_view.waits.tags import wait_changes, wait_free, wait_partial
 
 
 @pytest.mark.parametrize(
