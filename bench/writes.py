@@ -166,7 +166,7 @@ def _repeat(count: int, what: str) -> Figure:
         held[:] = [claimed]
 
     def write() -> None:
-        """The write stage of `ingest.pipeline`: `ingest.facts.commit` of computed facts."""
+        """The write stage of `metering.tasks.pipeline`: `facts.commit` of computed facts."""
         results = [
             (
                 WindowResult(

@@ -9,7 +9,7 @@ from accounting.metering.models.cluster import Cluster
 class UnitWait(models.Model):
     """One work unit that waits; the row is deleted when it no longer does.
 
-    Written by `observation.explanations`, only if something changed. `content` is the part of a
+    Written by `waits.tasks.explanations`, only if something changed. `content` is the part of a
     `WaitExplanation` that is not in a column (`mapping.wait_content`).
     """
 
@@ -42,7 +42,7 @@ class UnitWait(models.Model):
 class WaitRecord(models.Model):
     """The instants of one unit's wait, from its first observation on (scheduling.md S3).
 
-    Written by `observation.wait_records`, only if something changed. `position`, `count` and the
+    Written by `queues.tasks.wait_records`, only if something changed. `position`, `count` and the
     three times are estimates while it waits, null after it, as `waits_since`: when it was created;
     of a service, which is older, when its pods that wait were. The times are null too before their
     error is measured. `start_word` says how soon it starts (`queues.rules.like_waits`), as

@@ -224,7 +224,7 @@ class PodHold(models.Model):
     )  # from then on only labels show it (N13)
     ended_by = models.CharField(max_length=9, blank=True, choices=EndedBy.choices)
     is_inferred = models.BooleanField(default=False)
-    label_counts = models.BinaryField(null=True)  # domain.tally, as mapping.py packs it
+    label_counts = models.BinaryField(null=True)  # as mapping.py packs them
     total_busy_ms = models.BigIntegerField(null=True)
     total_idle_ms = models.BigIntegerField(null=True)
     total_unknown_ms = models.BigIntegerField(null=True)

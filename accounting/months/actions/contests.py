@@ -113,7 +113,7 @@ def open_contest(
         reason: 10 to 200 characters.
         by: a lead of the team.
         of: statement, row or line.
-        key: of `queries.finance.contested`: "" of a statement, of a row, the id of a line.
+        key: of `months.reads.contested`: "" of a statement, of a row, the id of a line.
         revision: of the period; None for the latest.
         now: the time of the contest.
 

@@ -54,7 +54,7 @@ def charge_rows(
     """The charges of a booking, divided by fields, in their order.
 
     Args:
-        booking: from `queries.finance.lines`.
+        booking: from `months.reads.lines`.
         by: names of `DIMENSIONS`; none: one row.
         filters: accepted values by name; "" is a missing value.
 

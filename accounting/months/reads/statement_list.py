@@ -77,7 +77,7 @@ def listed_statements(
     """The statements of a booking, by team.
 
     Args:
-        booking: from `queries.finance.lines`.
+        booking: from `months.reads.lines`.
         teams: only theirs; None for all.
         seek: the rows of a page; a key is `statement_key` of a row.
     """

@@ -9,7 +9,7 @@ from scheduler_view.waits.models import WaitRecord
 class WaitStretch(models.Model):
     """Why one unit waited, unchanged from `since` to `until`.
 
-    Written by `observation.wait_stretches` at every observation: the newest row of a unit is
+    Written by `history.wait_stretches` at every observation: the newest row of a unit is
     extended, or ends where the values change. `lower_units` are the GPUs of pods of lower priority
     that together are enough for it (S12), null without such a set; `lower_pods` are their uids,
     `lower_since` is when the last of them got its node.
@@ -45,7 +45,7 @@ class WaitStretch(models.Model):
 class KeptNode(models.Model):
     """A node with GPUs that no pod held, and the pods that kept it, from `since` to `until`.
 
-    Written by `observation.kept_nodes` at every observation, as `WaitStretch`. `pods` is
+    Written by `history.kept_nodes` at every observation, as `WaitStretch`. `pods` is
     [[namespace/name, reason], ...], the first eight.
     """
 
@@ -72,7 +72,7 @@ class KeptNode(models.Model):
 class FreeCpuSample(models.Model):
     """The CPU that was free on a node with free GPUs, from `since` to `until`.
 
-    Written by `observation.free_cpu` at every observation, as `KeptNode`. `model` is that of its
+    Written by `history.free_cpu` at every observation, as `KeptNode`. `model` is that of its
     product label; empty without one.
     """
 

@@ -13,7 +13,7 @@ from scheduler_view.waits.models import WaitRecord
 class PoolSample(models.Model):
     """What waited and was free in one pool, unchanged from `since` to `until`.
 
-    Written by `observation.pool_samples` at every observation: the newest row is extended, or ends
+    Written by `history.pool_samples` at every observation: the newest row is extended, or ends
     where the values change. Columns as in `rules.depth.PoolDepth`.
     """
 
@@ -51,7 +51,7 @@ class PoolSample(models.Model):
 class StartEstimate(models.Model):
     """An estimate of a start, kept 60 s after its unit was made and then hourly (S19).
 
-    Written by `observation.start_estimates`; compared with `WaitRecord.bound_at`.
+    Written by `queues.tasks.start_estimates`; compared with `WaitRecord.bound_at`.
     """
 
     wait = models.ForeignKey(
@@ -78,7 +78,7 @@ class StartEstimate(models.Model):
 class WaitSummary(models.Model):
     """How long units of one tier waited that were bound in the last 28 days (S3).
 
-    Written by `observation.summaries`, at most every ten minutes. The parts are null if none of
+    Written by `queues.tasks.summaries`, at most every ten minutes. The parts are null if none of
     the units shows them.
     """
 
@@ -108,7 +108,7 @@ class WaitSummary(models.Model):
 class EstimateSummary(models.Model):
     """How far estimates of one pool were off whose units were bound in the last 28 days (S19).
 
-    Written by `observation.summaries`; only for pools with 20 estimates or more.
+    Written by `queues.tasks.summaries`; only for pools with 20 estimates or more.
     """
 
     cluster = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""One more entry of `queries/dimensions` is a dimension everywhere: nothing else lists it.
+"""One more entry of `kit.reads.dimensions` is a dimension everywhere: nothing else lists it.
 
 The product with that entry (`added_dimension`) runs as a process of its own, because entries
 are read when it starts.

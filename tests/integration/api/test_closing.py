@@ -2,7 +2,8 @@
 
 One story: 428 and 412 before a close, a refusal with each check, 202 and its progress, overrides
 and reopening by two people, a key that is used twice, rights by role and scope. Not here: what a
-close freezes (tests/integration/months), and the same on pages (views/test_months.py).
+close freezes (tests/integration/months), and the same on pages
+(tests/browser/months/test_months.py).
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Every entry of `queries/dimensions` works in REST, in files, in the command and on pages.
+"""Every entry of `kit.reads.dimensions` works in REST, in files, in the command and on pages.
 
 That one more entry is enough: `test_added_dimension`.
 """

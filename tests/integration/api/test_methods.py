@@ -1,6 +1,7 @@
 """Methods over REST, and what each team would pay by each of them (money.md M22 to M24).
 
-Not covered: the totals (booking/test_method_comparison.py), the page (views/test_methods.py).
+Not covered: the totals (tests/integration/months/test_method_comparison.py), the page
+(tests/integration/months/test_method_pages.py).
 """
 
 from collections.abc import Iterator

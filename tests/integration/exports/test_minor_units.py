@@ -2,7 +2,8 @@
 
 Aspects: charges by largest remainder, statements, entries, files of FOCUS, lines and statements,
 reports and the command, each to the last place of the currency.
-Not here: two places (`test_command.py`); random ledgers (`booking/test_random_worlds.py`).
+Not here: two places (`test_command.py`); random ledgers
+(`tests/integration/months/test_random_worlds.py`).
 """
 
 import csv

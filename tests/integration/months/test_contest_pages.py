@@ -1,6 +1,6 @@
 """Pages of contests: a lead contests a statement, finance answers, the lead decides (M34).
 
-Not covered: the rules of the steps (booking/test_contests.py).
+Not covered: the rules of the steps (tests/integration/months/test_contests.py).
 """
 
 import re

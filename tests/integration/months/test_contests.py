@@ -1,6 +1,6 @@
 """Contests of statements: who contests, who answers, and in which order (money.md M34).
 
-Not covered: pages (views/test_contests.py) and REST (api/test_contests.py).
+Not covered: pages (test_contest_pages.py) and REST (tests/integration/api/test_contests.py).
 """
 
 from dataclasses import replace

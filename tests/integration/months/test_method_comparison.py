@@ -1,6 +1,6 @@
 """Methods side by side: the same totals as bookings by each method, within limits (money.md M24).
 
-Not covered: the command (test_close_commands.py) and the page (views/test_methods.py).
+Not covered: the command (test_close_commands.py) and the page (test_method_pages.py).
 """
 
 from datetime import date

@@ -1,6 +1,6 @@
 """The page of methods side by side (money.md M24).
 
-Not covered: the totals (booking/test_method_comparison.py).
+Not covered: the totals (tests/integration/months/test_method_comparison.py).
 """
 
 from collections.abc import Iterator

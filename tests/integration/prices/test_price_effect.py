@@ -3,7 +3,7 @@
 Shown here: the preview is exactly what bookings then correct and what they book in open months,
 with conversions, a method that spreads and a change within an hour; a correction that ends
 earlier; several rates together; that nothing is stored. Random price books:
-`test_price_match.py`; the page: `views/test_price_pages.py`.
+`test_price_match.py`; the page: `tests/integration/prices/test_price_pages.py`.
 """
 
 from datetime import UTC, date, datetime, timedelta

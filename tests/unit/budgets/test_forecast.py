@@ -1,6 +1,6 @@
 """Forecast, range and past error of a period by hand, and what always holds (M36-M39).
 
-Not here: where the days come from (`integration/accounting/queries/test_finance_history.py`).
+Not here: where the days come from (`tests/integration/budgets/test_history.py`).
 """
 
 import json

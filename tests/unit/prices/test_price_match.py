@@ -1,4 +1,7 @@
-"""Which price applies, by hand; against the SQL: `rating/test_price_match.py` (N24, N26, N27)."""
+"""Which price applies, by hand (N24, N26, N27).
+
+Against the SQL: `tests/integration/prices/test_price_match.py`.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
