@@ -12,6 +12,7 @@ from accounting.months.reads.inputs import inputs_now
 from accounting.months.tasks.locking import hold_booking
 from accounting.months.tasks.periods import (
     first_day,
+    first_period,
     next_period,
     next_to_close,
     previous_period,
@@ -22,7 +23,7 @@ from accounting.months.tasks.running import book_running
 def book_changed(now: datetime) -> list[str]:
     """Book the months that are not closed, up to the current one, if something changed.
 
-    Before the first close these are the last two months.
+    Before the first close these are the last two months; no month before the ledger's first day.
 
     Returns:
         The months that were booked.
@@ -35,7 +36,7 @@ def book_changed(now: datetime) -> list[str]:
 def open_periods(now: datetime) -> list[str]:
     """Months that are open or settling, in order."""
     current = f"{billing_day(now):%Y-%m}"
-    period = next_to_close() or previous_period(current)
+    period = next_to_close() or max(previous_period(current), first_period() or "")
     found = []
     while period <= current:
         found.append(period)

@@ -9,6 +9,7 @@ from accounting.access.models.teams import Team
 from accounting.metering.models.usage import UsageDay
 from accounting.months.actions.entries import add_entry
 from accounting.months.models.period import PeriodRevision
+from accounting.months.reads.periods import period_rows
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.keep import (
     book_changed,
@@ -33,6 +34,7 @@ HOUR = 3_600_000
 @pytest.fixture(autouse=True)
 def used(days: Days) -> None:
     days.price(H100, "1")
+    days.use("vision", date(2026, 10, 1), HOUR)
     days.use("vision", date(2026, 11, 5), HOUR)
 
 
@@ -49,6 +51,14 @@ def running(period: str) -> dict[str, str]:
 def test_before_the_first_close_the_last_two_months_are_booked() -> None:
     assert booked() == ["2026-10", "2026-11"]
     assert running("2026-11") == {"platform": "0.00", "vision": "1.00"}
+
+
+def test_no_month_before_the_first_of_the_ledger_is_booked(days: Days) -> None:
+    """It has neither time nor entries, and pages would ask to close it next."""
+    days.forget()
+    days.use("vision", date(2026, 11, 5), HOUR)
+    assert booked() == ["2026-11"]
+    assert [row.name for row in period_rows(NOW)] == ["2026-11"]
 
 
 def test_months_are_those_of_the_billing_zone() -> None:
@@ -91,7 +101,7 @@ def test_late_usage_of_a_closed_month_is_corrected_in_the_open_one(days: Days) -
     assert booked() == ["2026-11"]
     open_ = PeriodRevision.objects.get(period="2026-11")
     assert open_.running_lines.filter(corrects="2026-10-r1").exists()
-    assert UsageDay.objects.count() == 2
+    assert UsageDay.objects.count() == 3
 
 
 def test_the_task_is_in_the_timetable() -> None:
