@@ -43,7 +43,7 @@ class ChangeSetActions:
 
     Attributes:
         message, tone: of its badge.
-        is_stale: its plan has expired, or can no longer be applied.
+        is_stale: its plan has expired.
         polls: its state may change without the person, so the page reloads.
     """
 
@@ -123,7 +123,7 @@ def standing(
     state, admin = change.state, scope.is_admin
     is_open = state in (ChangeState.PLANNED, ChangeState.APPROVED)
     waits = change.apply_wanted_at is not None
-    is_stale = is_open and not waits and is_expired(change.plan_expires_at, now)
+    is_stale = _is_stale(change, now)
     fresh = is_open and not is_stale and not waits and not change.is_blocked
     own = change.author == user and not change.is_partial
     # also `edit` and `leave-out`: an author may take all three or none
@@ -168,6 +168,16 @@ def standing(
     )
 
 
+def _is_stale(change: ChangeRow, now: datetime) -> bool:
+    """True if its plan has expired, whether or not a worker has noticed."""
+    is_open = change.state in (ChangeState.PLANNED, ChangeState.APPROVED)
+    return change.state == ChangeState.EXPIRED or (
+        is_open
+        and change.apply_wanted_at is None
+        and is_expired(change.plan_expires_at, now)
+    )
+
+
 def _approval(change: ChangeRow) -> Approval:
     return Approval(
         name=change.number,
@@ -196,7 +206,6 @@ def state_message(change: ChangeRow, *, is_stale: bool = False) -> str:
         else "Planned",
         ChangeState.APPROVED: "Starting" if change.apply_wanted_at else "Approved",
         ChangeState.PARTLY_APPLIED: "Partly applied",
-        ChangeState.EXPIRED: "Plan expired",
     }
     return found.get(ChangeState(change.state), change.state_label)
 
@@ -222,11 +231,7 @@ def states_of(
     """Each row with the text and the tone of its badge."""
     found = []
     for row in rows:
-        is_stale = (
-            row.state in (ChangeState.PLANNED, ChangeState.APPROVED)
-            and row.apply_wanted_at is None
-            and is_expired(row.plan_expires_at, now)
-        )
+        is_stale = _is_stale(row, now)
         tone = "mute" if is_stale else TONES[ChangeState(row.state)]
         if row.state == ChangeState.DRAFT and row.error and not row.is_planning:
             tone = "danger"

@@ -20,6 +20,7 @@ from accounting.access.models.people import (
 )
 from accounting.access.models.teams import Team
 from accounting.kit.models.audit import AuditLink
+from scheduler_view.changes.actions import due_work
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.models import QuotaTarget
@@ -208,10 +209,15 @@ def test_a_plan_that_grew_old_says_so(desk: Office, sign_in: SignIn) -> None:
         plan_expires_at=desk.now() - timedelta(seconds=1)
     )
     page = text(ana.get(f"/changes/{change.pk}"))
-    assert "Plan expired" in page
-    assert "Plan again" in page
-    assert "Apply 1" not in page
     assert "valid until" in text(act(ana, change, "apply"))
+    due_work.expire(desk.cluster.pk, desk.now())
+    noticed = text(ana.get(f"/changes/{change.pk}"))
+    for one in (page, noticed):
+        assert "Plan expired" in one
+        assert "The plan was valid until" in one
+        assert "The plan has expired. Plan again" in one
+        assert "Apply 1" not in one
+        assert "Available after the review" not in one
     assert desk.hard("vision-prod") == {f"requests.{RESOURCE}": "24"}
 
 
