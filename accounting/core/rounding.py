@@ -48,11 +48,24 @@ def largest_remainder(
 
 def half_even(value: Decimal | Fraction, places: int) -> Decimal:
     """Round to decimal places, half to even."""
-    quantum = Decimal(1).scaleb(-places)
     if isinstance(value, Decimal):
-        return value.quantize(quantum, ROUND_HALF_EVEN)
-    scaled = value * 10**places
-    return Decimal(round(scaled)) * quantum  # Fraction rounds half to even
+        return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
+    return quotient(value.numerator, value.denominator, places)
+
+
+def quotient(dividend: int, divisor: int, places: int) -> Decimal:
+    """The quotient of two integers, rounded to decimal places, half to even.
+
+    Args:
+        dividend: any.
+        divisor: positive. A page rounds thousands of amounts, and a fraction takes ten times as
+            long.
+        places: decimal places of the result.
+    """
+    whole, rest = divmod(dividend * 10**places, divisor)
+    if rest * 2 > divisor or (rest * 2 == divisor and whole % 2):
+        whole += 1
+    return Decimal(whole) * Decimal(1).scaleb(-places)
 
 
 def split_money(

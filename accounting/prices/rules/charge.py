@@ -16,7 +16,7 @@ from accounting.core.money import (
 )
 from accounting.core.rounding import (
     Key,
-    half_even,
+    quotient,
     split_money,
 )
 
@@ -33,7 +33,8 @@ def difference_of(held_ms: int, rate: Decimal, own_rate: Decimal) -> Fraction:
 
 def charge_of(raw: Fraction | Decimal, places: int = 6) -> Decimal:
     """One amount that belongs to no list, rounded half-even."""
-    return half_even(Fraction(raw) / HOUR_MS, places)
+    dividend, divisor = raw.as_integer_ratio()
+    return quotient(dividend, divisor * HOUR_MS, places)
 
 
 def split_charges(

@@ -10,8 +10,35 @@ from hypothesis import strategies as st
 from accounting.core.rounding import (
     half_even,
     largest_remainder,
+    quotient,
     split_money,
 )
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "rounded"),
+    [
+        (1, 8, "0.12"),
+        (3, 8, "0.38"),
+        (-1, 8, "-0.12"),
+        (-3, 8, "-0.38"),
+        (2, 3, "0.67"),
+    ],
+)
+def test_half_of_a_place_goes_to_the_even_one(
+    dividend: int, divisor: int, rounded: str
+) -> None:
+    assert str(quotient(dividend, divisor, 2)) == rounded
+
+
+@given(st.integers(), st.integers(min_value=1), st.integers(0, 6))
+def test_quotient_is_the_fraction_rounded(
+    dividend: int, divisor: int, places: int
+) -> None:
+    exact = Fraction(dividend, divisor)
+    with localcontext(prec=200):
+        told = Fraction(quotient(dividend, divisor, places))
+    assert told == round(exact, places)
 
 
 def test_the_largest_remainders_get_what_is_missing() -> None:
