@@ -2,12 +2,9 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from django.db.models import Exists, Max, OuterRef
+from django.db.models import Count, F, Max
 
-from accounting.metering.models.pod import (
-    PodHold,
-    Workload,
-)
+from accounting.metering.models.pod import PodHold
 from scheduler_view.savings.reads.recommendation_row import (
     RecommendationRow,
     families,
@@ -23,12 +20,12 @@ RUNS_AGAIN = LASTING | {"CronJob"}
 
 def last_ends(numbers: Collection[int]) -> dict[int, int]:
     """When the last hold of workloads ended, in ms; of those whose holds have all ended."""
-    holds = PodHold.objects.filter(pod__workload=OuterRef("pk"))
-    found = Workload.objects.filter(pk__in=numbers).filter(
-        Exists(holds), ~Exists(holds.filter(ended_ms=None))
+    holds = PodHold.objects.filter(pod__workload__in=numbers).values("pod__workload")
+    counted = holds.annotate(
+        last_ms=Max("ended_ms"), over=Count("ended_ms"), every=Count("pk")
     )
-    ends = found.annotate(last_ms=Max("pods__holds__ended_ms"))
-    return dict(ends.values_list("pk", "last_ms"))
+    ends = counted.filter(over=F("every")).order_by()
+    return dict(ends.values_list("pod__workload", "last_ms"))
 
 
 def work_that_is_over(
