@@ -45,8 +45,9 @@ _FOUND = """
     WHERE f.day >= %(first)s AND f.day < %(after)s AND f.ledger_ms > 0
       AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
       AND (%(teams)s::text[] IS NULL
-           OR (f.node_id IS NULL AND f.pool = ''
-               AND coalesce(t.slug, 'unmapped') = ANY(%(teams)s)))
+           OR (f.node_id IS NULL AND f.pool = '' AND (
+               f.team_id = ANY(ARRAY(SELECT id FROM accounting_team WHERE slug = ANY(%(teams)s)))
+               OR (t.id IS NULL AND 'unmapped' = ANY(%(teams)s)))))
     GROUP BY f.rule
 """
 

@@ -80,7 +80,8 @@ WITH finding AS (
     LEFT JOIN accounting_team t ON t.id = f.team_id
     WHERE f.rule <> %(in_use)s
       AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
-      AND (%(teams)s::bigint[] IS NULL OR coalesce(f.team_id, 0) = ANY(%(teams)s))
+      AND (%(teams)s::bigint[] IS NULL OR f.team_id = ANY(%(teams)s)
+           OR (f.team_id IS NULL AND 0 = ANY(%(teams)s)))
       AND (%(slugs)s::text[] IS NULL
            OR CASE WHEN f.node_id IS NULL AND f.pool = '' THEN coalesce(t.slug, 'unmapped') END
               = ANY(%(slugs)s))

@@ -19,7 +19,10 @@ from tests.story import Story
 
 pytestmark = pytest.mark.django_db
 TEAM = "lab-007"
-TABLES = ("usage_hour", "usage_day", "usage_family_day", "intensity_day")
+TABLES = (
+    *("usage_hour", "usage_day", "usage_family_day", "intensity_day"),
+    "scheduler_view_wastefinding",
+)
 LINES = ("charge_line", "running_line", "charge_family_day")
 PAGES = (
     f"/teams/{TEAM}",
