@@ -1,6 +1,7 @@
 """Change sets that wait for an administrator: requests of leads, and second approvals."""
 
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -57,7 +58,7 @@ def _pending(user: str, at: datetime) -> list[int]:
     A request whose plan expired still waits: it is neither applied nor declined. An author of edits
     cannot be the second person.
     """
-    values = {
+    values: dict[str, Any] = {
         "unanswered": [one.value for one in _UNANSWERED],
         "planned": ChangeState.PLANNED.value,
         "admin": OrganizationRole.ADMIN.value,
