@@ -63,15 +63,19 @@ class WorkloadLine:
 
 def workload_lines(rows: Sequence[UsageRow], teams: Teams) -> list[WorkloadLine]:
     """A line for each row by team and workload (and model, if requested)."""
+    named = {
+        slug: team_named(teams, slug) for slug in {row.key["team"] for row in rows}
+    }
+    urls = {slug: team_url(team) for slug, team in named.items()}
     lines = []
     for row in rows:
-        team = team_named(teams, row.key["team"])
+        team = named[row.key["team"]]
         lines.append(
             WorkloadLine(
                 team=team.name,
                 key=row.key["team"],
                 slot=team.slot,
-                url=team_url(team),
+                url=urls[row.key["team"]],
                 namespace=row.key["namespace"],
                 workload=row.key["workload"],
                 kind=row.key.get("workload_kind", ""),
