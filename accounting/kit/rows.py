@@ -84,7 +84,7 @@ class Derived(Generic[_Value]):
     def __get__(self, found: Any, owner: type) -> _Value:
         """The value of a row."""
         del owner
-        return self if found is None else self.read(found)  # type: ignore[return-value]
+        return self if found is None else self.read(found)  # type: ignore[return-value]  # of the class: itself
 
 
 def column(
@@ -107,7 +107,7 @@ def column(
 def derived(
     type_: Any,
     source: str,
-    help: str = "",  # noqa: A002
+    help: str = "",  # noqa: A002  # as the framework calls it
     *,
     name: str = "",
     choices: Choices | None = None,
@@ -123,12 +123,12 @@ def derived(
                 found = getattr(found, attribute)
         return found
 
-    said = RowColumn(name, type_, source, help, choices, **page)  # type: ignore[arg-type]
+    said = RowColumn(name, type_, source, help, choices, **page)  # type: ignore[arg-type]  # no bool
     return Derived(said, read)
 
 
 def member(
-    help: str = "",  # noqa: A002
+    help: str = "",  # noqa: A002  # as the framework calls it
     *,
     name: str = "",
     choices: Choices | None = None,
@@ -138,7 +138,7 @@ def member(
 
     def declare(read: Callable[[Any], _Value]) -> Derived[_Value]:
         type_ = get_type_hints(read, include_extras=True)["return"]
-        said = RowColumn(name, type_, "", help, choices, **page)  # type: ignore[arg-type]
+        said = RowColumn(name, type_, "", help, choices, **page)  # type: ignore[arg-type]  # no bool
         return Derived(said, read)
 
     return declare
@@ -161,7 +161,7 @@ def listed(component: str, *, detail: str = "") -> Callable[[_Row], _Row]:
         said = [*_said(cls)]  # before the dataclass takes its fields out of the class
         made: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
         made.component_, made.detail_, made.columns_ = component, detail, said
-        return made  # type: ignore[no-any-return]
+        return made  # type: ignore[no-any-return]  # the same class
 
     return declare
 

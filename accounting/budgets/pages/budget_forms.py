@@ -9,7 +9,7 @@ from accounting.budgets.actions.budgets import SetBudget
 from accounting.kit.resources.forms import form_of
 
 
-class BudgetForm(form_of(SetBudget, without=("team", "department"))):  # type: ignore[misc]
+class BudgetForm(form_of(SetBudget, without=("team", "department"))):  # type: ignore[misc]  # made at run time
     """A new budget; its team or department is chosen in one field."""
 
     of = forms.ChoiceField(label="Team or department")

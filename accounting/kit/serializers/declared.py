@@ -52,7 +52,10 @@ class WrittenField(serializers.CharField):
 
     def __init__(self, write: Callable[[Any], Any], **options: Any) -> None:
         super().__init__(**options)
-        self.to_representation = write  # type: ignore[method-assign,assignment]
+        self.write = write
+
+    def to_representation(self, value: Any) -> Any:
+        return self.write(value)
 
 
 def serializer_of(row_type: Any) -> type[RowSerializer]:

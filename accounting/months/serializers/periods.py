@@ -70,7 +70,7 @@ class PeriodChecksSerializer(serializers.Serializer[Any]):
     checks = CheckSerializer(many=True)
 
 
-class PeriodDocumentSerializer(serializer_of(PeriodRow)):  # type: ignore[misc]
+class PeriodDocumentSerializer(serializer_of(PeriodRow)):  # type: ignore[misc]  # made at run time
     """A month with its earlier revisions and its checks."""
 
     timezone = serializers.CharField(allow_null=True)

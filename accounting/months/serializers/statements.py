@@ -76,7 +76,7 @@ class StatementRestSerializer(serializers.Serializer[Any]):
     charge = serializers.CharField()
 
 
-class StatementDocumentSerializer(serializer_of(ListedStatement)):  # type: ignore[misc]
+class StatementDocumentSerializer(serializer_of(ListedStatement)):  # type: ignore[misc]  # made at run time
     """A statement with its rows, its method and its corrections."""
 
     timezone = serializers.CharField(source="booking.timezone")

@@ -84,7 +84,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
     chosen = {
         name: form.cleaned_data[name] for name in request.POST if name in form.fields
     }
-    set_preferences(actor=request.user, **chosen)  # type: ignore[arg-type]
+    set_preferences(actor=request.user, **chosen)  # type: ignore[arg-type]  # the gate lets nobody else in
     if "timezone" in chosen:
         messages.success(request, "Labels use this time zone from now on.")
         return redirect("account")
@@ -103,7 +103,7 @@ def password_change(request: HttpRequest) -> HttpResponse:
     form = PasswordForm(request.user, request.POST)
     if not form.is_valid():
         return _page(request, password_form=form)
-    with act(request.user, "own password"):  # type: ignore[arg-type]
+    with act(request.user, "own password"):  # type: ignore[arg-type]  # the gate lets nobody else in
         form.save()
         if form.cleaned_data["revokes_tokens"]:
             revoke_all(form.user)
@@ -129,7 +129,7 @@ def token_create(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             _, request.session[NEW_TOKEN] = create_token(
-                owner=request.user,  # type: ignore[arg-type]
+                owner=request.user,  # type: ignore[arg-type]  # the gate lets nobody else in
                 name=form.cleaned_data["name"],
                 scopes=form.cleaned_data["scopes"],
                 lifetime=timedelta(days=form.cleaned_data["days"]),
@@ -145,7 +145,7 @@ def token_create(request: HttpRequest) -> HttpResponse:
 def token_revoke(request: HttpRequest) -> HttpResponse:
     """Revoke one of the person's own tokens."""
     key = request.POST.get("token", "")
-    if revoke_token(owner=request.user, token_key=key):  # type: ignore[arg-type]
+    if revoke_token(owner=request.user, token_key=key):  # type: ignore[arg-type]  # the gate lets nobody else in
         messages.success(request, "The token is revoked.")
     else:
         messages.error(request, "You have no such token.")

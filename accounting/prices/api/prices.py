@@ -55,7 +55,7 @@ from accounting.prices.serializers.prices import (
 AMOUNTS = ("rate_per_gpu_hour", "cost_per_gpu_hour")
 
 
-class PricePreviewSerializer(serializer_of(PriceEffect)):  # type: ignore[misc]
+class PricePreviewSerializer(serializer_of(PriceEffect)):  # type: ignore[misc]  # made at run time
     """The answer of a preview."""
 
     currency = serializers.CharField()

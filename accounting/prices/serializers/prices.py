@@ -42,7 +42,7 @@ class PriceWarningSerializer(RowSerializer):
     detail = serializers.CharField()
 
 
-class PriceSavedSerializer(serializer_of(PriceRow)):  # type: ignore[misc]
+class PriceSavedSerializer(serializer_of(PriceRow)):  # type: ignore[misc]  # made at run time
     """A price that was added."""
 
     warnings = PriceWarningSerializer(many=True)
