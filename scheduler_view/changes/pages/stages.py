@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from accounting.access.scope import Scope
 from scheduler_view.changes.actions.ending import NOT_BEGUN
@@ -225,9 +226,15 @@ def is_slow(change: ChangeRow, now: datetime, patience_s: float = 30) -> bool:
     return since is not None and (now - since).total_seconds() > patience_s
 
 
-def states_of(
-    rows: Sequence[ChangeRow], now: datetime
-) -> list[tuple[ChangeRow, str, str]]:
+class ChangeLine(NamedTuple):
+    """A row of a table, with the text and the tone of its badge."""
+
+    row: ChangeRow
+    message: str
+    tone: str
+
+
+def states_of(rows: Sequence[ChangeRow], now: datetime) -> list[ChangeLine]:
     """Each row with the text and the tone of its badge."""
     found = []
     for row in rows:
@@ -235,5 +242,5 @@ def states_of(
         tone = "mute" if is_stale else TONES[ChangeState(row.state)]
         if row.state == ChangeState.DRAFT and row.error and not row.is_planning:
             tone = "danger"
-        found.append((row, state_message(row, is_stale=is_stale), tone))
+        found.append(ChangeLine(row, state_message(row, is_stale=is_stale), tone))
     return found

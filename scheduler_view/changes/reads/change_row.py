@@ -78,7 +78,7 @@ class ChangeRow:
 
     id: int = column()
 
-    @member("summary: `Vision: 24 → 30 GPUs`", name="title")
+    @member("summary: `Vision: 24 → 30 GPUs`", name="title", head="Change")
     def name(self) -> str:
         """Its title, and the title of the change set that it undoes."""
         return f"Undo of CS-{self.undoes}: {self.title}" if self.undoes else self.title
@@ -86,7 +86,7 @@ class ChangeRow:
     cluster: str = column()
     state: str = column()
     version: int = column("the ETag; pass it as If-Match")
-    author: str = column()
+    author: str = column(head="Requested by")
     reason: str = column()
     summary: str = column()
     error: str = column()
@@ -98,7 +98,7 @@ class ChangeRow:
 
     needs_second: bool = column()
     approved_by: str = column()
-    made_at: datetime = column()
+    made_at: datetime = column(head="When")
     planned_at: datetime | None = column()
     plan_expires_at: datetime | None = column()
     approved_at: datetime | None = column()
