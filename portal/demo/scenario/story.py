@@ -12,7 +12,7 @@ WEEK_S = WEEK_DAYS * DAY_S
 LOCAL_OFFSET_S = HOUR_S
 _EPOCH_WEEKDAY = 3  # 1 January 1970 was a Thursday
 FIRST_MONTH = 28 * DAY_S
-WHOLE_FLEET = 308  # GPUs of the full-size demo
+WHOLE_FLEET = 308  # the sum of `fleet.POOLS`: `gpus` is scaled by it
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def steps() -> list[AuditRow]:
 
 
 def who(row: AuditRow) -> tuple[str, str, bool, str]:
-    return row.after["state"], row.actor, row.by_worker, row.requested_by
+    return str(row.after["state"]), row.actor, row.by_worker, row.requested_by
 
 
 def test_each_step_names_who_did_it(both: Office) -> None:
