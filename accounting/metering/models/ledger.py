@@ -61,7 +61,12 @@ class IngestWindow(models.Model):
         indexes = [
             models.Index(
                 fields=["state", "next_attempt_at"], name="ingest_window_by_state"
-            )
+            ),
+            models.Index(
+                fields=["-read_at", "-window_start"],
+                condition=models.Q(read_at__isnull=False),
+                name="ingest_window_read_last",
+            ),
         ]
 
 
