@@ -9,10 +9,7 @@ from accounting.explain import api as explanation
 from accounting.exports import api as exports
 from accounting.fleet import api as fleet
 from accounting.health.api import IssuesView
-from accounting.kit.api import (
-    documents,
-    index,
-)
+from accounting.kit.api import documents, index
 from accounting.kit.api.declared import views_of
 from accounting.kit.api.rows import NotThereView
 from accounting.metering import api as kube_state
@@ -27,11 +24,7 @@ from accounting.months.api import (
     statements,
 )
 from accounting.organization import api as organization
-from accounting.prices.api import (
-    price_import,
-    price_lists,
-    prices,
-)
+from accounting.prices.api import price_import, price_lists, prices
 from accounting.resources import RESOURCES
 from accounting.usage import api as usage
 

@@ -11,12 +11,8 @@ class AccountingConfig(AppConfig):
         # Tables are there only now.
         from accounting.bills import tasks as bills  # noqa: PLC0415
         from accounting.kit.reads.known_names import KNOWN_NAMES  # noqa: PLC0415
-        from accounting.metering.reads.clusters import (  # noqa: PLC0415
-            cluster_names,
-        )
-        from accounting.months.tasks.checks.registered import (  # noqa: PLC0415
-            REGISTERED,
-        )
+        from accounting.metering.reads.clusters import cluster_names  # noqa: PLC0415
+        from accounting.months.tasks.checks.registered import REGISTERED  # noqa: PLC0415
 
         KNOWN_NAMES["cluster"] = cluster_names
         REGISTERED["bills"] = bills.causes

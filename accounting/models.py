@@ -7,26 +7,16 @@ from accounting.access.models.account import (
     SignInRecord,
 )
 from accounting.access.models.billing import Billing
-from accounting.access.models.labels import (
-    LabelPurpose,
-    LabelSpelling,
-)
+from accounting.access.models.labels import LabelPurpose, LabelSpelling
 from accounting.access.models.people import (
     Membership,
     OrganizationRole,
     Person,
     TeamRole,
 )
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-    Team,
-)
+from accounting.access.models.teams import Binding, BindingKind, Team
 from accounting.access.models.tokens import ApiToken
-from accounting.bills.models import (
-    Bill,
-    BillLine,
-)
+from accounting.bills.models import Bill, BillLine
 from accounting.budgets.models import (
     Budget,
     BudgetAlert,
@@ -35,10 +25,7 @@ from accounting.budgets.models import (
     BudgetVersion,
     ForecastRecord,
 )
-from accounting.exports.models import (
-    ExportJob,
-    ExportState,
-)
+from accounting.exports.models import ExportJob, ExportState
 from accounting.kit.models.audit import AuditLink
 from accounting.kit.models.idempotency import IdempotencyKey
 from accounting.metering.models.cluster import (
@@ -81,10 +68,7 @@ from accounting.metering.models.ledger import (
     RetiredHour,
     WindowState,
 )
-from accounting.metering.models.node_state import (
-    NodeState,
-    NodeStateRead,
-)
+from accounting.metering.models.node_state import NodeState, NodeStateRead
 from accounting.metering.models.pod import (
     EndedBy,
     Namespace,
@@ -96,10 +80,7 @@ from accounting.metering.models.pod import (
     ResourceClaim,
     Workload,
 )
-from accounting.metering.models.queue import (
-    QueuedJob,
-    QueueSample,
-)
+from accounting.metering.models.queue import QueuedJob, QueueSample
 from accounting.metering.models.usage import (
     FactFlag,
     UsageDay,
@@ -113,14 +94,8 @@ from accounting.months.models.charge import (
     LineHours,
     RunningLine,
 )
-from accounting.months.models.close import (
-    CloseOverride,
-    ReopenRequest,
-)
-from accounting.months.models.close_request import (
-    CloseRequest,
-    CloseRequestState,
-)
+from accounting.months.models.close import CloseOverride, ReopenRequest
+from accounting.months.models.close_request import CloseRequest, CloseRequestState
 from accounting.months.models.contest import (
     UNSETTLED,
     AnswerKind,
@@ -130,26 +105,12 @@ from accounting.months.models.contest import (
     ContestState,
     ContestStep,
 )
-from accounting.months.models.entry import (
-    Entry,
-    EntryKind,
-)
-from accounting.months.models.period import (
-    BillingPeriod,
-    PeriodRevision,
-    Statement,
-)
+from accounting.months.models.entry import Entry, EntryKind
+from accounting.months.models.period import BillingPeriod, PeriodRevision, Statement
 from accounting.months.models.team_quota import TeamQuota
 from accounting.prices.models.conversion import ConversionRate
-from accounting.prices.models.price import (
-    PriceKind,
-    PriceList,
-    UnitPrice,
-)
-from accounting.prices.models.price_draft import (
-    DraftState,
-    PriceDraft,
-)
+from accounting.prices.models.price import PriceKind, PriceList, UnitPrice
+from accounting.prices.models.price_draft import DraftState, PriceDraft
 
 __all__ = [
     "UNSETTLED",

@@ -10,25 +10,12 @@ from celery import shared_task
 
 from accounting.budgets.actions.budgets import fire_alerts
 from accounting.budgets.actions.forecasts import record_forecasts
-from accounting.exports.tasks.jobs import (
-    expire_jobs,
-    next_job,
-    run_job,
-)
-from accounting.exports.tasks.scheduled import (
-    queue_for_bucket,
-    write_scheduled,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    SourceKind,
-)
+from accounting.exports.tasks.jobs import expire_jobs, next_job, run_job
+from accounting.exports.tasks.scheduled import queue_for_bucket, write_scheduled
+from accounting.metering.models.cluster import Cluster, SourceKind
 from accounting.metering.tasks import live_sources
 from accounting.metering.tasks.facts import retention
-from accounting.months.actions.close_requests import (
-    next_close,
-    run_close,
-)
+from accounting.months.actions.close_requests import next_close, run_close
 from accounting.months.tasks.hours import divide_closed
 from accounting.months.tasks.keep import book_changed
 from accounting.organization.actions import sign_in_attempts

@@ -3,20 +3,11 @@
 from django.urls import path
 
 from accounting.bills.pages import bills
-from accounting.budgets.pages import (
-    anomalies,
-    budgets,
-)
+from accounting.budgets.pages import anomalies, budgets
 from accounting.explain import pages as explain
 from accounting.exports.pages import exports
-from accounting.fleet.pages import (
-    fleet,
-    gpu,
-)
-from accounting.metering.pages import (
-    clusters,
-    kube_state_jobs,
-)
+from accounting.fleet.pages import fleet, gpu
+from accounting.metering.pages import clusters, kube_state_jobs
 from accounting.months.pages import (
     charges,
     contests,
@@ -25,10 +16,7 @@ from accounting.months.pages import (
     months,
     statements,
 )
-from accounting.organization.pages import (
-    account,
-    audit,
-)
+from accounting.organization.pages import account, audit
 from accounting.prices.pages import (
     conversions,
     price_drafts,
@@ -37,10 +25,7 @@ from accounting.prices.pages import (
     price_lists,
     prices,
 )
-from accounting.teams.pages import (
-    attribution,
-    teams,
-)
+from accounting.teams.pages import attribution, teams
 
 urlpatterns = [
     path("teams", teams.team_list, name="teams"),

@@ -12,19 +12,10 @@ import statistics
 import time
 from collections.abc import Iterator, Sequence
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-)
-from accounting.metering.rules.attribution.attribute import (
-    attribute,
-    attribute_states,
-)
+from accounting.core.interval import WINDOW_MS, Interval
+from accounting.metering.rules.attribution.attribute import attribute, attribute_states
 from accounting.metering.rules.attribution.node_timeline import node_timelines
-from accounting.metering.rules.holds.derive import (
-    data_end_ms,
-    derive,
-)
+from accounting.metering.rules.holds.derive import data_end_ms, derive
 from accounting.metering.rules.inventory.merge.samples import observe
 from accounting.metering.rules.inventory.records import Inventory
 from accounting.metering.tasks.gc_pause import no_cycle_search

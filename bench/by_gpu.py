@@ -18,11 +18,7 @@ from accounting.kit.reads.selection import Selection
 from accounting.metering.sql.states_sql import STATE_COLUMNS
 from accounting.metering.tasks.facts import partitions
 from accounting.metering.tasks.facts.commit import mark_hours
-from accounting.prices.sql.charge_sql import (
-    GPU_COLUMNS,
-    parameters,
-    priced_facts,
-)
+from accounting.prices.sql.charge_sql import GPU_COLUMNS, parameters, priced_facts
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.tasks import gpu_rollup
 from accounting.usage.tasks.rollup import roll_up_dirty_hours

@@ -6,10 +6,7 @@ import numpy as np
 from django.db import connection
 
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.tasks.facts import (
-    partitions,
-    write_facts,
-)
+from accounting.metering.tasks.facts import partitions, write_facts
 
 START = datetime(2026, 10, 1, tzinfo=UTC)
 START_MS = int(START.timestamp() * 1000)

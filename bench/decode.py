@@ -7,10 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from accounting.core.interval import Interval
-from accounting.metering.sources.answers import (
-    CollectedSamples,
-    checked,
-)
+from accounting.metering.sources.answers import CollectedSamples, checked
 from bench.measure import Figure, interleaved, peak_rss, ratio
 
 SERIES, POINTS, STEP_S = 2000, 288, 30

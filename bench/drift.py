@@ -19,25 +19,13 @@ from bench import cluster as generated
 from bench.api_server import bench_world
 from bench.measure import Figure, interleaved
 from scheduler_view.changes.tasks.desired_state import desired_of
-from scheduler_view.changes.tasks.drift import (
-    desired_objects,
-    find_drift,
-)
-from scheduler_view.clusters.client.client import (
-    PAGE,
-    ClusterClient,
-)
+from scheduler_view.changes.tasks.drift import desired_objects, find_drift
+from scheduler_view.clusters.client.client import PAGE, ClusterClient
 from scheduler_view.clusters.models import Drift
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.tasks.observe import observe
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import World
 

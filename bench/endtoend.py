@@ -15,15 +15,8 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    Source,
-)
+from accounting.core.interval import WINDOW_MS, Interval
+from accounting.metering.models.cluster import Cluster, Gpu, Source
 from accounting.metering.models.pod import Pod
 from accounting.metering.models.usage import UsageWindow
 from accounting.metering.tasks import pipeline

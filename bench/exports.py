@@ -19,12 +19,7 @@ from accounting.exports.rules.focus.row import row_of
 from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.csv_rows import header
 from accounting.exports.tasks.files import write_file
-from accounting.exports.tasks.request import (
-    Export,
-    ExportRequest,
-    instant,
-    prepare,
-)
+from accounting.exports.tasks.request import Export, ExportRequest, instant, prepare
 from accounting.exports.tasks.rows_sql import copy_rows
 from accounting.months.models.charge import RunningLine
 from accounting.months.models.period import PeriodRevision

@@ -14,14 +14,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import override_settings
 
-from accounting.access.models.people import (
-    OrganizationRole,
-    Person,
-)
-from accounting.metering.models.ledger import (
-    IngestWindow,
-    WindowState,
-)
+from accounting.access.models.people import OrganizationRole, Person
+from accounting.metering.models.ledger import IngestWindow, WindowState
 from bench import by_gpu, cluster
 from bench.measure import Figure
 from portal.http.collector import tune_collector

@@ -13,10 +13,7 @@ from django.db import connection, transaction
 from accounting.core.interval import Interval
 from accounting.metering.tasks.facts import partitions
 from accounting.usage.tasks.gpu_rollup import roll_up_by_gpu
-from accounting.usage.tasks.rollup import (
-    roll_up_days,
-    roll_up_hours,
-)
+from accounting.usage.tasks.rollup import roll_up_days, roll_up_hours
 from bench import cluster
 from bench.measure import Figure
 

@@ -17,14 +17,8 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-)
+from accounting.core.interval import WINDOW_MS, Interval
+from accounting.metering.models.cluster import Cluster, Source
 from accounting.metering.tasks import live_sources
 from accounting.metering.tasks.windows import schedule
 from accounting.usage.tasks.catch_up import catch_up

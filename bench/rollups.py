@@ -10,11 +10,7 @@ from django.db import connection, transaction
 
 from accounting.core.interval import Interval
 from accounting.metering.tasks.facts import partitions
-from accounting.usage.tasks.rollup import (
-    HOUR,
-    roll_up_days,
-    roll_up_hours,
-)
+from accounting.usage.tasks.rollup import HOUR, roll_up_days, roll_up_hours
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio
 

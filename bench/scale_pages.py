@@ -22,16 +22,10 @@ from django.test import Client
 from django.test.utils import override_settings
 from django.urls import reverse
 
-from accounting.access.models.people import (
-    OrganizationRole,
-    Person,
-)
+from accounting.access.models.people import OrganizationRole, Person
 from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.files import write_file
-from accounting.exports.tasks.request import (
-    ExportRequest,
-    Format,
-)
+from accounting.exports.tasks.request import ExportRequest, Format
 from bench import scale
 from bench.gpu_pages import as_server
 from bench.measure import Figure, peak_rss

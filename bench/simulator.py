@@ -13,28 +13,13 @@ import time
 from collections.abc import Iterator
 
 from bench.measure import Figure
-from scheduler_view.what_if.rules.cluster import (
-    ReplayCluster,
-    ReplayNode,
-)
+from scheduler_view.what_if.rules.cluster import ReplayCluster, ReplayNode
 from scheduler_view.what_if.rules.fragments import popular_classes
-from scheduler_view.what_if.rules.openb import (
-    gpu_nodes,
-    pod_of,
-)
+from scheduler_view.what_if.rules.openb import gpu_nodes, pod_of
 from scheduler_view.what_if.rules.placer import Placer
-from scheduler_view.what_if.rules.policies.catalogue import (
-    POLICIES,
-    policy_of,
-)
-from scheduler_view.what_if.rules.request import (
-    ReplayPod,
-    ReplayRequest,
-)
-from scheduler_view.what_if.rules.saturation import (
-    inflated,
-    saturate,
-)
+from scheduler_view.what_if.rules.policies.catalogue import POLICIES, policy_of
+from scheduler_view.what_if.rules.request import ReplayPod, ReplayRequest
+from scheduler_view.what_if.rules.saturation import inflated, saturate
 from tests import shared_data
 from tests.oracle import placement
 from tests.oracle.placement import Loop

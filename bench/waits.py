@@ -28,10 +28,7 @@ from bench.waiting_cluster import (
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
 from scheduler_view.waits.rules.units import WorkUnit
-from scheduler_view.waits.rules.world.pods import (
-    PodObject,
-    pod_object,
-)
+from scheduler_view.waits.rules.world.pods import PodObject, pod_object
 from scheduler_view.waits.rules.world.world import read_world
 
 NODES, WAITING = 5_000, 10_000

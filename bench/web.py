@@ -57,15 +57,9 @@ def _served() -> Iterator[tuple[Web, str]]:
     from django.conf import settings
     from django.contrib.auth.models import User
 
-    from accounting.access.models.people import (
-        OrganizationRole,
-        Person,
-    )
+    from accounting.access.models.people import OrganizationRole, Person
     from accounting.organization.actions.tokens import create_token
-    from tests.integration.exports.bookings import (
-        book,
-        random_lines,
-    )
+    from tests.integration.exports.bookings import book, random_lines
 
     book(random_lines(31, LINES), period=PERIOD)
     user = User.objects.create_user("web", "web@example.com")

@@ -9,15 +9,9 @@ from django.db import connection
 
 from accounting.core.interval import Interval
 from accounting.metering.models.usage import UsageWindow
-from accounting.metering.tasks.facts import (
-    partitions,
-    write_facts,
-)
+from accounting.metering.tasks.facts import partitions, write_facts
 from accounting.metering.tasks.facts.commit import write_windows
-from accounting.metering.tasks.windows import (
-    leases,
-    schedule,
-)
+from accounting.metering.tasks.windows import leases, schedule
 from accounting.metering.tasks.windows.window_results import WindowResult
 from bench import cluster
 from bench.measure import Figure, interleaved, ratio

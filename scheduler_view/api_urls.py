@@ -4,10 +4,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
 from accounting.kit.api.declared import views_of
-from scheduler_view.changes.api import (
-    change_verbs,
-    changes,
-)
+from scheduler_view.changes.api import change_verbs, changes
 from scheduler_view.resources import RESOURCES
 from scheduler_view.savings import api as waste
 from scheduler_view.what_if.api import what_ifs

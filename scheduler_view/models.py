@@ -26,11 +26,7 @@ from scheduler_view.queues.models.queues import (
     StartEstimate,
     WaitSummary,
 )
-from scheduler_view.quotas.models import (
-    QueueTarget,
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QueueTarget, QuotaTarget, Tier
 from scheduler_view.savings.models import (
     HeldDay,
     RecommendationDecision,
@@ -39,10 +35,7 @@ from scheduler_view.savings.models import (
     WasteFinding,
 )
 from scheduler_view.waits.models import UnitWait, WaitRecord
-from scheduler_view.what_if.models import (
-    WhatIfRun,
-    WhatIfState,
-)
+from scheduler_view.what_if.models import WhatIfRun, WhatIfState
 
 __all__ = [
     "CAME_TO_NOTHING",

@@ -6,51 +6,20 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounting.access.rights import (
-    SIGNED_IN,
-    WHOLE_FLEET,
-)
+from accounting.access.rights import SIGNED_IN, WHOLE_FLEET
 from accounting.access.scope import Scope
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Seek,
-)
-from accounting.kit.resources.resource import (
-    Filters,
-    Resource,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Seek
+from accounting.kit.resources.resource import Filters, Resource
 from accounting.metering.serializers.queues import QueueRowSerializer
-from scheduler_view.queues.reads.pools import (
-    PoolRow,
-    pool_rows,
-)
-from scheduler_view.queues.reads.queued_units import (
-    QueuedUnitRow,
-    queued_rows,
-)
-from scheduler_view.queues.reads.wait_times import (
-    WaitTimeRow,
-    wait_time_rows,
-)
+from scheduler_view.queues.reads.pools import PoolRow, pool_rows
+from scheduler_view.queues.reads.queued_units import QueuedUnitRow, queued_rows
+from scheduler_view.queues.reads.wait_times import WaitTimeRow, wait_time_rows
 from scheduler_view.quotas.reads.limits.limit_row import LimitRow
 from scheduler_view.quotas.reads.limits.rows import limit_rows
-from scheduler_view.quotas.reads.queue_values import (
-    QueueValueRow,
-    value_rows,
-)
-from scheduler_view.quotas.reads.quotas import (
-    QuotaRow,
-    among,
-    quota_rows,
-)
-from scheduler_view.quotas.reads.tiers import (
-    TierRow,
-    tier_rows,
-)
-from scheduler_view.waits.reads.node_notes import (
-    NodeNoteRow,
-    node_note_rows,
-)
+from scheduler_view.quotas.reads.queue_values import QueueValueRow, value_rows
+from scheduler_view.quotas.reads.quotas import QuotaRow, among, quota_rows
+from scheduler_view.quotas.reads.tiers import TierRow, tier_rows
+from scheduler_view.waits.reads.node_notes import NodeNoteRow, node_note_rows
 from scheduler_view.waits.reads.preempted import (
     PreemptedRow,
     preempted_key,

@@ -24,10 +24,7 @@ from scheduler_view.queues.tasks.queues_from_metrics import (
 )
 from scheduler_view.quotas.reads.quota_shares import milli_gpus_of
 from scheduler_view.savings.tasks.compute import compute_due
-from scheduler_view.what_if.tasks.runs import (
-    next_run,
-    run,
-)
+from scheduler_view.what_if.tasks.runs import next_run, run
 
 log = structlog.get_logger(__name__)
 SOFT_S, HARD_S = 540, 600  # then the task is interrupted; later its process is killed

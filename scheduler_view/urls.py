@@ -2,23 +2,10 @@
 
 from django.urls import path
 
-from scheduler_view.changes.pages import (
-    changes,
-    settle,
-    verbs,
-)
+from scheduler_view.changes.pages import changes, settle, verbs
 from scheduler_view.queues import pages as queues
-from scheduler_view.quotas.pages import (
-    limits,
-    quota_file,
-    quotas,
-    team_quota,
-    tiers,
-)
-from scheduler_view.savings.pages import (
-    recommendations,
-    waste,
-)
+from scheduler_view.quotas.pages import limits, quota_file, quotas, team_quota, tiers
+from scheduler_view.savings.pages import recommendations, waste
 from scheduler_view.what_if.pages import what_if
 
 urlpatterns = [

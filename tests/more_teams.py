@@ -8,10 +8,7 @@ from datetime import date
 
 from django.db import connection
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.core.ledger_line import STATES
 from accounting.usage.tasks.rollup import roll_up_days
 from tests.story import Story

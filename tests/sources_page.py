@@ -13,10 +13,7 @@ from typing import Any
 
 from accounting.core.issue_catalogue import TEXTS
 from accounting.metering.rules.inventory.label_names import label_name
-from accounting.metering.rules.units.mig_profiles import (
-    known_models,
-    profiles_of,
-)
+from accounting.metering.rules.units.mig_profiles import known_models, profiles_of
 from accounting.metering.sources.catalogue import (
     CLOUDS,
     EXPORTER_METRICS,
@@ -28,10 +25,7 @@ from accounting.metering.sources.catalogue import (
     is_unknown_gpu_metric,
     metric_of,
 )
-from accounting.metering.sources.exposition import (
-    Parser,
-    limited_lines,
-)
+from accounting.metering.sources.exposition import Parser, limited_lines
 from tests import shared_data
 
 ROOT = Path(__file__).parents[1]

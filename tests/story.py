@@ -18,20 +18,9 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from accounting.access.models.billing import Billing
-from accounting.access.models.people import (
-    Membership,
-    Person,
-)
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-    to_ms,
-)
+from accounting.access.models.people import Membership, Person
+from accounting.access.models.teams import Binding, Team
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval, to_ms
 from accounting.core.ledger_line import STATES
 from accounting.metering.models.cluster import (
     Cluster,
@@ -41,10 +30,7 @@ from accounting.metering.models.cluster import (
     NodeFact,
     Source,
 )
-from accounting.metering.models.ledger import (
-    DataIssue,
-    IngestWindow,
-)
+from accounting.metering.models.ledger import DataIssue, IngestWindow
 from accounting.metering.models.pod import (
     Namespace,
     Pod,
@@ -55,10 +41,7 @@ from accounting.metering.models.pod import (
 from accounting.metering.tasks.facts import partitions
 from accounting.prices.models.price import UnitPrice
 from accounting.usage.tasks.gpu_rollup import roll_up_by_gpu
-from accounting.usage.tasks.rollup import (
-    roll_up_days,
-    roll_up_hours,
-)
+from accounting.usage.tasks.rollup import roll_up_days, roll_up_hours
 from scheduler_view.savings.tasks.compute import compute_due
 
 ZONE = ZoneInfo("Europe/Berlin")

@@ -22,10 +22,7 @@ from accounting.bills.actions.import_bill import (
     import_bill,
 )
 from accounting.bills.models import Bill
-from accounting.bills.reads.bill_variance import (
-    cluster_variance_rows,
-    variance_rows,
-)
+from accounting.bills.reads.bill_variance import cluster_variance_rows, variance_rows
 from accounting.bills.reads.bills import (
     BillRow,
     UnmatchedRow,
@@ -43,10 +40,7 @@ from accounting.bills.serializers import (
 from accounting.core.billing_calendar import months_later
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    ConflictError,
-    RowsView,
-)
+from accounting.kit.api.rows import ConflictError, RowsView
 from accounting.kit.api.schema import (
     KEY,
     READ_REFUSALS,
@@ -56,11 +50,7 @@ from accounting.kit.api.schema import (
     problems,
     takes,
 )
-from accounting.kit.parsers import (
-    FILE_PARSERS,
-    StrictJsonParser,
-    file_of,
-)
+from accounting.kit.parsers import FILE_PARSERS, StrictJsonParser, file_of
 from accounting.kit.reads.selection import check_word
 from accounting.kit.serializers.declared import serializer_of
 from accounting.months.api.booked import check_month

@@ -6,11 +6,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.months.rules.close_checks import Cause
-from accounting.months.tasks.periods import (
-    PeriodTerms,
-    first_day,
-    previous_period,
-)
+from accounting.months.tasks.periods import PeriodTerms, first_day, previous_period
 
 # Bills with lines on days of the month, as a bill of the next month has for corrections.
 _NOT_FINAL = """

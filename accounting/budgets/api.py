@@ -10,23 +10,11 @@ from rest_framework.response import Response
 
 from accounting.access.rights import BUDGETS
 from accounting.access.scope import scope_of
-from accounting.budgets.reads.anomalies import (
-    AnomalyRow,
-    anomaly_report,
-)
-from accounting.budgets.reads.history import (
-    LedgerTime,
-    ledger_time,
-)
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.budgets.reads.anomalies import AnomalyRow, anomaly_report
+from accounting.budgets.reads.history import LedgerTime, ledger_time
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.kit.api.rows import RowsView
-from accounting.kit.api.schema import (
-    PERIOD,
-    lists,
-)
+from accounting.kit.api.schema import PERIOD, lists
 from accounting.kit.reads.selection import (
     Selection,
     SelectionError,

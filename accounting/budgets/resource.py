@@ -6,17 +6,9 @@ from accounting.access.rights import BUDGETS as READ
 from accounting.access.rights import SET_BUDGETS
 from accounting.access.scope import Scope
 from accounting.budgets.actions import budgets as actions
-from accounting.budgets.reads.budgets import (
-    BudgetRow,
-    budget_row,
-    budget_rows,
-)
+from accounting.budgets.reads.budgets import BudgetRow, budget_row, budget_rows
 from accounting.budgets.reads.history import ledger_time
-from accounting.kit.resources.resource import (
-    Filters,
-    Resource,
-    Verb,
-)
+from accounting.kit.resources.resource import Filters, Resource, Verb
 
 
 def _read(scope: Scope, filters: Filters) -> list[BudgetRow]:

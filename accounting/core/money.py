@@ -5,11 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from accounting.core.rounding import (
-    Key,
-    half_even,
-    split_money,
-)
+from accounting.core.rounding import Key, half_even, split_money
 
 _PLACES = {
     code: places

@@ -9,10 +9,7 @@ from functools import cache
 
 from babel.numbers import get_currency_symbol
 
-from accounting.core.money import (
-    Money,
-    minor_places,
-)
+from accounting.core.money import Money, minor_places
 
 LOCALE = "en"  # numbers and money: $148,210.37
 MINUS = "\N{MINUS SIGN}"

@@ -7,24 +7,10 @@ from rest_framework.response import Response
 
 from accounting.access.rights import WHOLE_FLEET
 from accounting.access.scope import scope_of
-from accounting.explain.reads.explain import (
-    FIGURES,
-    explain,
-)
-from accounting.explain.serializers import (
-    ExplanationSerializer,
-    explanation_members,
-)
-from accounting.kit.api.rows import (
-    JSON_ONLY,
-    RowsView,
-)
-from accounting.kit.api.schema import (
-    PERIOD,
-    REPORT,
-    parameter_of,
-    reads,
-)
+from accounting.explain.reads.explain import FIGURES, explain
+from accounting.explain.serializers import ExplanationSerializer, explanation_members
+from accounting.kit.api.rows import JSON_ONLY, RowsView
+from accounting.kit.api.schema import PERIOD, REPORT, parameter_of, reads
 from accounting.kit.reads.dimensions import FILTERS
 from accounting.kit.reads.selection import check_word
 

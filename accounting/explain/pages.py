@@ -7,40 +7,17 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.access.reads.teams import (
-    UNMAPPED_TEAM,
-    TeamRef,
-    visible_teams,
-)
+from accounting.access.reads.teams import UNMAPPED_TEAM, TeamRef, visible_teams
 from accounting.core.interval import Interval
-from accounting.core.money import (
-    Money,
-    minor_places,
-)
-from accounting.explain.reads.explain import (
-    FIGURES,
-    explain,
-)
-from accounting.explain.reads.prices import (
-    PriceUsed,
-    amounts_of,
-    merged_closes,
-)
+from accounting.core.money import Money, minor_places
+from accounting.explain.reads.explain import FIGURES, explain
+from accounting.explain.reads.prices import PriceUsed, amounts_of, merged_closes
 from accounting.explain.reads.rules import RULES
-from accounting.kit.pages.filters import (
-    LABELS,
-    value_label,
-)
+from accounting.kit.pages.filters import LABELS, value_label
 from accounting.kit.pages.permissions import signed_in
 from accounting.kit.reads.dimensions import FILTERS
-from accounting.kit.reads.selection import (
-    SelectionError,
-    parse_time,
-)
-from accounting.organization.reads.directory import (
-    BindingRow,
-    binding_rows,
-)
+from accounting.kit.reads.selection import SelectionError, parse_time
+from accounting.organization.reads.directory import BindingRow, binding_rows
 from accounting.usage.pages.page_state import PageState
 
 KEYS = tuple(name for name in FILTERS if name not in (*LABELS, "cluster"))

@@ -5,19 +5,11 @@ from typing import Any
 from rest_framework import serializers
 
 from accounting.explain.reads.booked_amount import BookedAmount
-from accounting.explain.reads.explain import (
-    FIGURES,
-    Explanation,
-    StateUsed,
-)
+from accounting.explain.reads.explain import FIGURES, Explanation, StateUsed
 from accounting.explain.reads.prices import AmountRow, PriceUsed, amounts_of
 from accounting.explain.reads.rules import RULES
 from accounting.kit.serializers.declared import serializer_of
-from accounting.kit.serializers.row import (
-    Members,
-    RowSerializer,
-    TextOrNullField,
-)
+from accounting.kit.serializers.row import Members, RowSerializer, TextOrNullField
 
 
 class InputSerializer(serializers.Serializer[Any]):

@@ -3,24 +3,11 @@
 from datetime import datetime
 
 from accounting.exports.models import ExportJob
-from accounting.exports.tasks.jobs import (
-    request_of,
-    stop_job,
-)
-from accounting.exports.tasks.request import (
-    ExportRequest,
-    prepare,
-)
-from accounting.kit.audit import (
-    SYSTEM,
-    Actor,
-    act,
-)
+from accounting.exports.tasks.jobs import request_of, stop_job
+from accounting.exports.tasks.request import ExportRequest, prepare
+from accounting.kit.audit import SYSTEM, Actor, act
 from accounting.kit.outcomes import RefusalCode, Refused
-from accounting.kit.wakeup import (
-    WRITE_EXPORTS,
-    wake_worker,
-)
+from accounting.kit.wakeup import WRITE_EXPORTS, wake_worker
 
 MOST_QUEUED = 20  # of one person: jobs are large, and workers have other work
 

@@ -13,13 +13,8 @@ from rest_framework.response import Response
 
 from accounting.access.rights import BUDGETS
 from accounting.access.scope import scope_of
-from accounting.exports.actions import (
-    request_export,
-)
-from accounting.exports.models import (
-    ExportJob,
-    ExportState,
-)
+from accounting.exports.actions import request_export
+from accounting.exports.models import ExportJob, ExportState
 from accounting.exports.pages.export_files import job_answer
 from accounting.exports.reads import (
     ExportRow,
@@ -30,26 +25,14 @@ from accounting.exports.reads import (
 )
 from accounting.exports.serializers import ExportBodySerializer
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks.request import (
-    ExportError,
-    ExportRequest,
-    Format,
-)
+from accounting.exports.tasks.request import ExportError, ExportRequest, Format
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    JSON_ONLY,
-    Negotiation,
-    RowsView,
-)
+from accounting.kit.api.rows import JSON_ONLY, Negotiation, RowsView
 from accounting.kit.api.schema import lists
 from accounting.kit.problems import RequestRefused
 from accounting.kit.serializers.declared import serializer_of
-from accounting.months.api.schema import (
-    acts,
-    downloads,
-    reads_one,
-)
+from accounting.months.api.schema import acts, downloads, reads_one
 from accounting.months.reads.lines import BookingError
 from accounting.months.reads.payers import readable_payers
 

@@ -6,16 +6,8 @@ from django.db.models import QuerySet
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
-from accounting.exports.models import (
-    ExportJob,
-    ExportState,
-)
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.exports.models import ExportJob, ExportState
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.kit.rows import TextOrNull, column, listed
 
 UNFINISHED = frozenset({ExportState.QUEUED, ExportState.RUNNING})

@@ -5,36 +5,14 @@ from functools import partial
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access.rights import (
-    ONE_GPU,
-    WHOLE_FLEET,
-)
-from accounting.fleet.reads.fleet import (
-    GPU_FILTERS,
-    PricedGpu,
-    priced_gpus,
-)
-from accounting.fleet.reads.steps import (
-    STEPS,
-    GpuStep,
-    gpu_steps,
-)
-from accounting.fleet.reads.timeline import (
-    HOLDER_FILTERS,
-    held_stretches,
-    stretch_key,
-)
+from accounting.access.rights import ONE_GPU, WHOLE_FLEET
+from accounting.fleet.reads.fleet import GPU_FILTERS, PricedGpu, priced_gpus
+from accounting.fleet.reads.steps import STEPS, GpuStep, gpu_steps
+from accounting.fleet.reads.timeline import HOLDER_FILTERS, held_stretches, stretch_key
 from accounting.fleet.serializers import GpuHolderSerializer
-from accounting.kit.api.rows import (
-    RowsView,
-)
-from accounting.kit.api.schema import (
-    PERIOD,
-    lists,
-)
-from accounting.kit.reads.selection import (
-    check_word,
-)
+from accounting.kit.api.rows import RowsView
+from accounting.kit.api.schema import PERIOD, lists
+from accounting.kit.reads.selection import check_word
 from accounting.kit.serializers.declared import serializer_of
 
 

@@ -4,11 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.kit.serializers.row import (
-    MomentField,
-    NumberField,
-    RowSerializer,
-)
+from accounting.kit.serializers.row import MomentField, NumberField, RowSerializer
 
 
 class _InstanceField(serializers.IntegerField):

@@ -7,16 +7,9 @@ from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
 
 from accounting.access.models.teams import Team
-from accounting.core.billing_calendar import (
-    DAY,
-)
-from accounting.core.written_text import (
-    hidden_fault,
-)
-from accounting.kit.reads.selection import (
-    FIRST,
-    LAST,
-)
+from accounting.core.billing_calendar import DAY
+from accounting.core.written_text import hidden_fault
+from accounting.kit.reads.selection import FIRST, LAST
 
 HIDDEN = "hidden"  # the code of the error about characters that cannot be seen
 REASON = "Recorded in the audit log. 10 to 200 characters."

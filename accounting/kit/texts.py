@@ -6,15 +6,8 @@ Milliseconds, counts and ratios are numbers; GPU-hours and money are strings (ru
 from datetime import datetime
 from decimal import Decimal
 
-from accounting.core.interval import (
-    HOUR_MS,
-    to_instant,
-    to_ms,
-)
-from accounting.core.money import (
-    Money,
-    minor_places,
-)
+from accounting.core.interval import HOUR_MS, to_instant, to_ms
+from accounting.core.money import Money, minor_places
 from accounting.core.rounding import half_even
 
 

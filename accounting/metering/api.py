@@ -9,14 +9,8 @@ from accounting.access.rights import DATA_ISSUES
 from accounting.access.scope import scope_of
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    RowsView,
-    admin_of,
-)
-from accounting.kit.api.schema import (
-    lists,
-    takes,
-)
+from accounting.kit.api.rows import RowsView, admin_of
+from accounting.kit.api.schema import lists, takes
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.actions.kube_state_jobs import accept
 from accounting.metering.reads.data_health.kube_state_jobs import (

@@ -2,14 +2,9 @@
 
 from django import forms
 
-from accounting.core.billing_calendar import (
-    DAY,
-)
+from accounting.core.billing_calendar import DAY
 from accounting.kit.forms import REASON, AccessibleForm, between
-from accounting.kit.reads.selection import (
-    FIRST,
-    LAST,
-)
+from accounting.kit.reads.selection import FIRST, LAST
 
 
 class RetirementForm(AccessibleForm):

@@ -14,10 +14,7 @@ from accounting.metering.rules.holds.gpu_assignment import Place
 from accounting.metering.rules.holds.hold import Hold
 from accounting.metering.rules.holds.label_counts import Tally
 from accounting.metering.rules.inventory.records import PodRecord
-from accounting.metering.rules.samples.series import (
-    ScraperIdentity,
-    Times,
-)
+from accounting.metering.rules.samples.series import ScraperIdentity, Times
 from accounting.metering.rules.samples.shown_scales import ShownScale
 from accounting.metering.rules.units.geometry import GpuPart
 

@@ -6,17 +6,9 @@ A contest is opened on its statement: `accounting/months/api/contests.py` and th
 from accounting.access.rights import CONTESTS as READ
 from accounting.access.rights import PERIODS
 from accounting.access.scope import Scope
-from accounting.kit.resources.resource import (
-    Filters,
-    Resource,
-    Verb,
-)
+from accounting.kit.resources.resource import Filters, Resource, Verb
 from accounting.months.actions import contests as actions
-from accounting.months.reads.contests import (
-    ContestRow,
-    contest_row,
-    contest_rows,
-)
+from accounting.months.reads.contests import ContestRow, contest_row, contest_rows
 from accounting.months.reads.method_text import DescribedMethod, described_methods
 
 ANSWER = Verb(

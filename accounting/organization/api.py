@@ -8,26 +8,13 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access.rights import (
-    AUDIT,
-)
+from accounting.access.rights import AUDIT
 from accounting.access.scope import scope_of
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    CsvRenderer,
-    RowsView,
-    admin_of,
-)
-from accounting.kit.api.schema import (
-    PERIOD,
-    lists,
-    takes,
-)
-from accounting.kit.reads.selection import (
-    SelectionError,
-    check_word,
-)
+from accounting.kit.api.rows import CsvRenderer, RowsView, admin_of
+from accounting.kit.api.schema import PERIOD, lists, takes
+from accounting.kit.reads.selection import SelectionError, check_word
 from accounting.kit.serializers.declared import serializer_of
 from accounting.organization.actions.bindings import add_binding
 from accounting.organization.actions.teams import save_team

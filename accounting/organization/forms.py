@@ -3,9 +3,7 @@
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 
-from accounting.core.billing_calendar import (
-    time_zones,
-)
+from accounting.core.billing_calendar import time_zones
 from accounting.kit.forms import AccessibleForm
 from accounting.organization.actions.tokens import SCOPES
 

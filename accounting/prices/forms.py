@@ -6,19 +6,10 @@ from django import forms
 
 from accounting.kit.forms import REASON, AccessibleForm, DayField
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.rules.units.mig_profiles import (
-    fault_of,
-    normal,
-)
+from accounting.metering.rules.units.mig_profiles import fault_of, normal
 from accounting.metering.sources.catalogue import normal_model
-from accounting.prices.actions.prices import (
-    PriceError,
-    check_price_list,
-)
-from accounting.prices.models.price import (
-    PriceKind,
-    PriceList,
-)
+from accounting.prices.actions.prices import PriceError, check_price_list
+from accounting.prices.models.price import PriceKind, PriceList
 
 
 class PriceForm(AccessibleForm):

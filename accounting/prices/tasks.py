@@ -9,14 +9,8 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.prices.sql.charge_sql import (
-    KEY_COLUMNS,
-    RATE_COLUMNS,
-    SUMMED_COLUMNS,
-)
-from accounting.prices.sql.price_sql import (
-    PRICES,
-)
+from accounting.prices.sql.charge_sql import KEY_COLUMNS, RATE_COLUMNS, SUMMED_COLUMNS
+from accounting.prices.sql.price_sql import PRICES
 
 _KEY = ", ".join(KEY_COLUMNS)
 _WRITTEN = ", ".join((*SUMMED_COLUMNS, *RATE_COLUMNS))

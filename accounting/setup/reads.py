@@ -8,10 +8,7 @@ from django.db import connection
 
 from accounting.access.reads.reserved import reserved_teams
 from accounting.metering.reads.ledger_ends import newest
-from accounting.metering.sql.states_sql import (
-    held,
-    wall,
-)
+from accounting.metering.sql.states_sql import held, wall
 
 _QUERY = """
     SELECT

@@ -4,13 +4,8 @@ from typing import Any
 
 from django import forms
 
-from accounting.access.models.teams import (
-    BindingKind,
-    Team,
-)
-from accounting.core.written_text import (
-    glob_fault,
-)
+from accounting.access.models.teams import BindingKind, Team
+from accounting.core.written_text import glob_fault
 from accounting.kit.forms import REASON, AccessibleForm, DayField, TeamField
 
 

@@ -8,33 +8,12 @@ from django.http import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.access.rights import (
-    WHOLE_FLEET,
-)
-from accounting.kit.api.rows import (
-    CsvRenderer,
-    Row,
-    RowsView,
-)
-from accounting.kit.api.schema import (
-    PERIOD,
-    REPORT,
-    lists,
-)
-from accounting.kit.reads.selection import (
-    SelectionError,
-    check_word,
-)
-from accounting.usage.reads.holds import (
-    HOLD_FILTERS,
-    hold_key,
-    hold_rows,
-)
-from accounting.usage.reads.intensity import (
-    ONLY,
-    only_pointless,
-    with_intensity,
-)
+from accounting.access.rights import WHOLE_FLEET
+from accounting.kit.api.rows import CsvRenderer, Row, RowsView
+from accounting.kit.api.schema import PERIOD, REPORT, lists
+from accounting.kit.reads.selection import SelectionError, check_word
+from accounting.usage.reads.holds import HOLD_FILTERS, hold_key, hold_rows
+from accounting.usage.reads.intensity import ONLY, only_pointless, with_intensity
 from accounting.usage.reads.ledger import ledger_rows
 from accounting.usage.reads.usage import usage_stream
 from accounting.usage.serializers import (

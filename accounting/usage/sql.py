@@ -4,11 +4,7 @@ Rollups sum windows before they price them; these keep each window. Parameters: 
 `charge_sql.parameters`, for one cluster.
 """
 
-from accounting.prices.sql.charge_sql import (
-    ON_INSTANCE,
-    PROFILE,
-    with_prices,
-)
+from accounting.prices.sql.charge_sql import ON_INSTANCE, PROFILE, with_prices
 
 _RATED = f"""{with_prices(("gpu_id", "node_id", "pod_id"))}
 , rated AS MATERIALIZED (

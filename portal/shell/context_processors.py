@@ -9,10 +9,7 @@ from django.utils.functional import SimpleLazyObject
 
 from accounting.access.reads.teams import visible_teams
 from accounting.health.pages import chip_of
-from accounting.kit.pages.permissions import (
-    Visitor,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import Visitor, visitor_of
 from accounting.months.reads.waiting import waiting_counts
 from portal.shell.navigation import NAVIGATION, NavItem
 from scheduler_view.changes.reads.waiting_approvals import pending_count

@@ -6,12 +6,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 
 from accounting.access.scope import Scope
-from accounting.health.reads.freshness import (
-    RunRow,
-    gaps,
-    last_runs,
-    source_rows,
-)
+from accounting.health.reads.freshness import RunRow, gaps, last_runs, source_rows
 from accounting.kit.pages.downloads import csv_answer
 from accounting.usage.reads.coverage import DayCoverage
 

@@ -7,19 +7,9 @@ from typing import Any
 
 from django import forms
 
-from accounting.kit.forms import (
-    REASON,
-    AccessibleForm,
-    between,
-)
-from accounting.kit.reads.selection import (
-    FIRST,
-    LAST,
-)
-from scheduler_view.quotas.rules.tiers import (
-    LEAST,
-    MOST,
-)
+from accounting.kit.forms import REASON, AccessibleForm, between
+from accounting.kit.reads.selection import FIRST, LAST
+from scheduler_view.quotas.rules.tiers import LEAST, MOST
 
 Values = dict[str, Any]
 LONGEST_NUMBER = 7  # digits; `quantity.MOST_GPUS` has as many

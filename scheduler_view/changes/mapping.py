@@ -3,19 +3,10 @@
 from dataclasses import asdict
 
 from scheduler_view.changes.models import ChangeStep
-from scheduler_view.changes.rules.steps import (
-    Action,
-    PlanStep,
-)
+from scheduler_view.changes.rules.steps import Action, PlanStep
 from scheduler_view.clusters.rules.difference import FieldChange
-from scheduler_view.clusters.rules.former import (
-    as_stored,
-    from_stored,
-)
-from scheduler_view.clusters.rules.live_objects import (
-    Manifest,
-    Pin,
-)
+from scheduler_view.clusters.rules.former import as_stored, from_stored
+from scheduler_view.clusters.rules.live_objects import Manifest, Pin
 from scheduler_view.clusters.rules.object_key import ObjectKey
 
 

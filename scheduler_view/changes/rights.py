@@ -5,10 +5,7 @@ from typing import Any
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
-from scheduler_view.changes.rules.edit import (
-    QuotaEdit,
-    stored_edit,
-)
+from scheduler_view.changes.rules.edit import QuotaEdit, stored_edit
 
 OF_AUTHORS = frozenset({"edit", "leave-out", "discard"})
 """What leads may do with their own requests. Everything else affects the cluster, also a plan

@@ -5,17 +5,10 @@ from typing import Any
 from rest_framework import serializers
 
 from accounting.kit.serializers.declared import serializer_of
-from accounting.kit.serializers.row import (
-    Members,
-    RowSerializer,
-    SecondsField,
-)
+from accounting.kit.serializers.row import Members, RowSerializer, SecondsField
 from accounting.metering.models.cluster import Cluster
 from accounting.organization.serializers.directory import InstantField
-from scheduler_view.changes.actions.change_sets import (
-    LONGEST_REASON,
-    SHORTEST_REASON,
-)
+from scheduler_view.changes.actions.change_sets import LONGEST_REASON, SHORTEST_REASON
 from scheduler_view.changes.reads.change_row import ChangeRow, OverlappingChange
 
 _Base = serializers.Serializer[Any]

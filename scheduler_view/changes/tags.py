@@ -9,13 +9,8 @@ from django.utils.safestring import SafeString
 
 from scheduler_view.changes.reads.headlines import titles_of
 from scheduler_view.clusters.rules.schedulers import adapter_of
-from scheduler_view.clusters.rules.wording import (
-    units,
-)
-from scheduler_view.quotas.reads.quotas import (
-    QuotaRow,
-    ResourceRow,
-)
+from scheduler_view.clusters.rules.wording import units
+from scheduler_view.quotas.reads.quotas import QuotaRow, ResourceRow
 
 register = template.Library()
 

@@ -12,21 +12,11 @@ from django.shortcuts import redirect, render
 from accounting.access.reads.teams import visible_teams
 from accounting.access.rights import ADMINISTRATION
 from accounting.core.interval import to_ms
-from accounting.kit.charts.queues import (
-    LINES,
-    queue_over_time,
-)
-from accounting.kit.pages.permissions import (
-    posted,
-    signed_in,
-    visitor_of,
-)
+from accounting.kit.charts.queues import LINES, queue_over_time
+from accounting.kit.pages.permissions import posted, signed_in, visitor_of
 from accounting.kit.tags import units
 from accounting.metering.models.cluster import Cluster
-from accounting.usage.pages.figures import (
-    Chart,
-    Key,
-)
+from accounting.usage.pages.figures import Chart, Key
 from accounting.usage.pages.steps import hour_axis
 from scheduler_view.changes.actions.change_sets import ChangeRefused
 from scheduler_view.changes.rules.edit import EditsRefused
@@ -39,10 +29,7 @@ from scheduler_view.queues.reads.pools import (
     pool_key,
     pool_rows,
 )
-from scheduler_view.queues.reads.queued_units import (
-    queue_now,
-    queued_unit,
-)
+from scheduler_view.queues.reads.queued_units import queue_now, queued_unit
 from scheduler_view.queues.reads.reasons import MOST as MOST_REASONS
 from scheduler_view.queues.reads.reasons import reason_rows
 from scheduler_view.queues.reads.wait_times import wait_time_rows

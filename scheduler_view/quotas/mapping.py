@@ -1,14 +1,8 @@
 """Rows of desired quotas and tiers as values."""
 
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from scheduler_view.quotas.rules.quota_objects import DesiredQuota
-from scheduler_view.quotas.rules.tiers import (
-    TierSpec,
-    TierState,
-)
+from scheduler_view.quotas.rules.tiers import TierSpec, TierState
 
 
 def target_of(row: QuotaTarget) -> DesiredQuota:

@@ -7,15 +7,9 @@ from rest_framework.response import Response
 from accounting.access.rights import WASTE
 from accounting.access.scope import scope_of
 from accounting.kit.api.rows import RowsView
-from accounting.kit.api.schema import (
-    PERIOD,
-    lists,
-)
+from accounting.kit.api.schema import PERIOD, lists
 from accounting.kit.serializers.declared import serializer_of
-from scheduler_view.savings.reads.bridge import (
-    BridgeRow,
-    bridge_rows,
-)
+from scheduler_view.savings.reads.bridge import BridgeRow, bridge_rows
 from scheduler_view.savings.reads.measured_days import waste_days
 from scheduler_view.savings.reads.recommendation_row import RecommendationRow
 from scheduler_view.savings.reads.recommendations import recommendation_rows

@@ -5,14 +5,8 @@ from django.conf import settings
 from django.db import models
 
 from accounting.access.models.teams import Team
-from accounting.metering.models.cluster import (
-    Cluster,
-    Node,
-)
-from accounting.metering.models.pod import (
-    Pod,
-    Workload,
-)
+from accounting.metering.models.cluster import Cluster, Node
+from accounting.metering.models.pod import Pod, Workload
 from scheduler_view.savings.rules.finding import WasteRule
 
 

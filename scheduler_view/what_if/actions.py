@@ -4,19 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.kit.outcomes import RefusalCode, Refused
 from accounting.kit.wakeup import wake_worker
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.what_if.models import WhatIfRun
 from scheduler_view.what_if.tasks.request import read_request
-from scheduler_view.what_if.tasks.runs import (
-    UNFINISHED,
-    stop_run,
-)
+from scheduler_view.what_if.tasks.runs import UNFINISHED, stop_run
 
 COMPUTE = "scheduler_view.tasks.compute_what_ifs"
 MOST_QUEUED = 5  # of all people: a run keeps a worker busy

@@ -4,11 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.kit.serializers.row import (
-    NumberField,
-    RowSerializer,
-    SecondsField,
-)
+from accounting.kit.serializers.row import NumberField, RowSerializer, SecondsField
 from scheduler_view.what_if.rules.calibration import Trust
 
 

@@ -10,11 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from accounting.access.models.billing import Billing
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-    Team,
-)
+from accounting.access.models.teams import Binding, BindingKind, Team
 from accounting.metering.actions.resources import set_resources
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.clusters.client.access import AccessRole
@@ -23,11 +19,7 @@ from tests.control_plane.rbac import token_of
 from tests.control_plane.recorded_case import RecordedCase
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import world_of
-from tests.integration.changes.office import (
-    EPOCH,
-    REASON,
-    Office,
-)
+from tests.integration.changes.office import EPOCH, REASON, Office
 from tests.processes import wait_until
 
 

@@ -18,10 +18,7 @@ from accounting.metering.rules.holds.hold import Hold
 from tests.acceptance.given import data, expected_of, rows_of
 from tests.builders import HOUR_ZERO
 from tests.held_time import held_ms_by
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.traps.scene import KUBE, Shown
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]

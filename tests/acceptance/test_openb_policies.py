@@ -13,21 +13,11 @@ import pytest
 
 from scheduler_view.what_if.rules.cluster import ReplayCluster
 from scheduler_view.what_if.rules.fragments import popular_classes
-from scheduler_view.what_if.rules.openb import (
-    gpu_nodes,
-    pod_of,
-)
+from scheduler_view.what_if.rules.openb import gpu_nodes, pod_of
 from scheduler_view.what_if.rules.placer import Placer
-from scheduler_view.what_if.rules.policies.catalogue import (
-    POLICIES,
-    policy_of,
-)
+from scheduler_view.what_if.rules.policies.catalogue import POLICIES, policy_of
 from scheduler_view.what_if.rules.request import ReplayPod
-from scheduler_view.what_if.rules.saturation import (
-    drawn_order,
-    inflated,
-    saturate,
-)
+from scheduler_view.what_if.rules.saturation import drawn_order, inflated, saturate
 from tests.acceptance.given import data, expected_of, rows_of
 
 pytestmark = pytest.mark.integration

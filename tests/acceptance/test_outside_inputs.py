@@ -12,10 +12,7 @@ import pytest
 
 from accounting.prices.models.price import UnitPrice
 from tests.acceptance.given import data
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
 

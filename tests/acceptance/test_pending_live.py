@@ -31,10 +31,7 @@ from scheduler_view.clusters.client.kinds import (
 )
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.tasks.cluster_connection import connect_to
-from scheduler_view.queues.tasks.observe_queues import (
-    manifests_of,
-    read_objects,
-)
+from scheduler_view.queues.tasks.observe_queues import manifests_of, read_objects
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
 from scheduler_view.waits.rules.world.world import read_world

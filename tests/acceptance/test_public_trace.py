@@ -18,12 +18,7 @@ from accounting.metering.models.ledger import IngestWindow
 from tests.acceptance.given import data
 from tests.acceptance.trace import AWAY, STEP_S, utilization_of, write_trace
 from tests.budgets import size
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.support import clear, facts, report, run
 from tests.prometheus_server import make_history, serving
 
 pytestmark = [

@@ -12,18 +12,12 @@ from typing import Any
 
 import pytest
 
-from accounting.core.interval import (
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import Interval, to_ms
 from accounting.metering.rules.holds.hold import Hold
 from tests.acceptance.given import data, expected_of, rows_of
 from tests.acceptance.trace import utilization_of, write_trace
 from tests.held_time import held_ms_by
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
 

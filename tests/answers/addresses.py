@@ -21,10 +21,7 @@ from accounting.access.models.people import (
     TeamRole,
 )
 from accounting.access.models.teams import Team
-from accounting.kit.reads.dimensions import (
-    LEDGER_DIMENSIONS,
-    USAGE_DIMENSIONS,
-)
+from accounting.kit.reads.dimensions import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
 from accounting.metering.models.cluster import Gpu
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.charges import DIMENSIONS as CHARGE_DIMENSIONS

@@ -9,10 +9,7 @@ from django.utils import timezone
 
 from accounting.access.reads.billing_settings import midnight
 from accounting.bills.actions.import_bill import import_bill
-from accounting.bills.models import (
-    Bill,
-    BillLine,
-)
+from accounting.bills.models import Bill, BillLine
 from accounting.core.billing_calendar import months_later
 from accounting.core.interval import to_ms
 from accounting.kit.audit import SYSTEM

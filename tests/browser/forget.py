@@ -7,25 +7,12 @@ the audit chain is sealed again, because pages show whether it is intact.
 from django.db import connection, transaction
 from django.db.models import Model
 
-from accounting.budgets.models import (
-    Budget,
-    BudgetAlert,
-    BudgetVersion,
-)
-from accounting.months.models.close import (
-    CloseOverride,
-    ReopenRequest,
-)
+from accounting.budgets.models import Budget, BudgetAlert, BudgetVersion
+from accounting.months.models.close import CloseOverride, ReopenRequest
 from accounting.months.models.close_request import CloseRequest
-from accounting.months.models.contest import (
-    Contest,
-    ContestStep,
-)
+from accounting.months.models.contest import Contest, ContestStep
 from accounting.months.models.entry import Entry
-from accounting.months.models.period import (
-    PeriodRevision,
-    Statement,
-)
+from accounting.months.models.period import PeriodRevision, Statement
 
 SEAL = """
 DO $$

@@ -5,10 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from accounting.core.billing_calendar import (
-    DayRange,
-    months_later,
-)
+from accounting.core.billing_calendar import DayRange, months_later
 from accounting.kit.tags import units
 from tests.browser.conftest import SignIn
 from tests.story import ZONE, Story

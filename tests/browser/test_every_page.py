@@ -12,20 +12,10 @@ from playwright.sync_api import Browser
 from pytest_django import DjangoDbBlocker
 
 from accounting.access.models.teams import Team
-from accounting.budgets.actions.budgets import (
-    SetBudget,
-    create_budget,
-    fire_alerts,
-)
-from accounting.core.interval import (
-    HOUR_MS,
-    to_ms,
-)
+from accounting.budgets.actions.budgets import SetBudget, create_budget, fire_alerts
+from accounting.core.interval import HOUR_MS, to_ms
 from accounting.kit.audit import SYSTEM
-from accounting.metering.models.evidence import (
-    KubeJob,
-    KubeJobRun,
-)
+from accounting.metering.models.evidence import KubeJob, KubeJobRun
 from accounting.months.actions.contests import open_contest
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
@@ -34,10 +24,7 @@ from accounting.prices.models.price_draft import PriceDraft
 from tests.browser.bills import forget_bills, import_two
 from tests.browser.conftest import SignIn, turn_dark, wrong_in_both_themes
 from tests.browser.forget import forget_budgets, forget_contests, forget_months
-from tests.browser.waits.stored_waits import (
-    forget_waits,
-    store_waits,
-)
+from tests.browser.waits.stored_waits import forget_waits, store_waits
 from tests.integration.access.routes import FOUND, find_routes
 from tests.integration.access.routes import PAGES as ROUTES
 from tests.story import PASSWORD, Story

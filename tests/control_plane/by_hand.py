@@ -11,11 +11,7 @@ from typing import Any
 from scheduler_view.waits.rules.cause import QUEUES
 from tests.control_plane import node_changes, pod_edits, queue_changes
 from tests.control_plane.admin import RefusedByServer
-from tests.control_plane.device_changes import (
-    DEVICE_CHANGES,
-    has_claim,
-    shrink_claim,
-)
+from tests.control_plane.device_changes import DEVICE_CHANGES, has_claim, shrink_claim
 from tests.control_plane.first_remedy import retry
 from tests.control_plane.hands import Hands
 from tests.control_plane.recorded_case import Manifest, path_of

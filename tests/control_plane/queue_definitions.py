@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from scheduler_view.clusters.client.kinds import (
-    FRAMEWORKS,
-    KINDS,
-)
+from scheduler_view.clusters.client.kinds import FRAMEWORKS, KINDS
 from tests.control_plane.admin import Admin, RefusedByServer
 from tests.processes import wait_until
 

@@ -4,20 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scheduler_view.clusters.client.access import (
-    AccessRole,
-    ClusterAccess,
-)
-from scheduler_view.clusters.client.client import (
-    ClusterClient,
-    connect,
-)
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    OWNER,
-    OWNER_LABEL,
-    QUOTA,
-)
+from scheduler_view.clusters.client.access import AccessRole, ClusterAccess
+from scheduler_view.clusters.client.client import ClusterClient, connect
+from scheduler_view.clusters.rules.live_objects import CLASS, OWNER, OWNER_LABEL, QUOTA
 from tests.control_plane.admin import Admin
 from tests.control_plane.server import ADMIN, ControlPlane
 

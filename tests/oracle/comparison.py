@@ -14,16 +14,9 @@ from django.db import connection, transaction
 
 from accounting.core.interval import to_instant
 from accounting.kit.audit import SYSTEM
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-    SourceKind,
-)
+from accounting.metering.models.cluster import Cluster, Source, SourceKind
 from accounting.metering.tasks.pipeline import ingest_all
-from accounting.metering.tasks.retirement import (
-    retire,
-    work_off,
-)
+from accounting.metering.tasks.retirement import retire, work_off
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.integration.faults.support import unfinished
 from tests.oracle.ledger import STATES, Fact, Key, Ledger

@@ -5,20 +5,11 @@ from itertools import permutations
 
 import numpy as np
 
-from accounting.core.interval import (
-    Interval,
-    window_of,
-)
-from accounting.core.ledger_line import (
-    STATES,
-    LedgerLine,
-)
+from accounting.core.interval import Interval, window_of
+from accounting.core.ledger_line import STATES, LedgerLine
 from accounting.metering.rules.attribution.attribute import attribute
 from accounting.metering.rules.attribution.node_timeline import node_timelines
-from accounting.metering.rules.holds.derive import (
-    data_end_ms,
-    derive,
-)
+from accounting.metering.rules.holds.derive import data_end_ms, derive
 from accounting.metering.rules.inventory.kube_state.job_samples import (
     EVER,
     counting,
@@ -30,10 +21,7 @@ from accounting.metering.rules.inventory.merge.samples import observe
 from accounting.metering.rules.inventory.records import Inventory
 from accounting.metering.rules.samples.series import Reading
 from accounting.metering.sources.exposition import RawSeries
-from accounting.metering.sources.samples import (
-    SampleBatch,
-    build_reading,
-)
+from accounting.metering.sources.samples import SampleBatch, build_reading
 from tests.oracle.comparison import HoldRow, of_gpus
 from tests.oracle.ledger import Fact, Key
 from tests.oracle.samples import Sample

@@ -18,21 +18,12 @@ from django.core.management import call_command
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import WINDOW_MS, Interval, to_instant, to_ms
 from accounting.kit.failpoints import NAMES
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks.facts.commit import mark_hours
 from accounting.metering.tasks.pipeline import ingest_all
-from accounting.metering.tasks.windows import (
-    leases,
-    schedule,
-    window_results,
-)
+from accounting.metering.tasks.windows import leases, schedule, window_results
 from accounting.metering.tasks.windows.leases import WindowLeaseLostError
 from accounting.metering.tasks.windows.window_results import WindowResult
 from accounting.usage.tasks.rollup import roll_up_dirty_hours

@@ -10,17 +10,7 @@ from tests.oracle.ledger import Ledger
 from tests.oracle.samples import AMD_ENGINE, LIMIT, POWER, UTIL, UTIL_RATIO, Sample
 from tests.oracle.seats import ESTIMATED, INFERRED
 from tests.oracle.setup import Setup
-from tests.oracle.tiny import (
-    Labels,
-    every,
-    gpu,
-    held,
-    ms,
-    named,
-    node,
-    pod,
-    states,
-)
+from tests.oracle.tiny import Labels, every, gpu, held, ms, named, node, pod, states
 
 ALL = every(30, 0, 570)  # ten minutes; the data end at 600
 FIRST = every(30, 0, 270)  # the first window

@@ -2,20 +2,11 @@
 
 from collections.abc import Sequence
 
-from accounting.core.interval import (
-    Interval,
-    window_of,
-)
+from accounting.core.interval import Interval, window_of
 from accounting.core.ledger_line import LedgerLine
-from accounting.metering.rules.attribution.attribute import (
-    WindowLedger,
-    attribute,
-)
+from accounting.metering.rules.attribution.attribute import WindowLedger, attribute
 from accounting.metering.rules.attribution.node_timeline import node_timelines
-from accounting.metering.rules.holds.derive import (
-    data_end_ms,
-    derive,
-)
+from accounting.metering.rules.holds.derive import data_end_ms, derive
 from accounting.metering.rules.inventory.merge.samples import observe
 from accounting.metering.rules.inventory.records import Inventory
 from tests.oracle.domain import reading_of

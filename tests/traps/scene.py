@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.builders import HOUR_ZERO, MODEL, SETUP, STEP, Text, times
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 KUBE: dict[str, str] = {"job": "kube-state-metrics", "instance": "kube-state:8080"}
 START, HOUR = HOUR_ZERO, 3600  # seconds

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.traps.scene import (
     HOUR,
     HOUR_MS,

@@ -4,17 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.traps.scene import (
-    GPU,
-    HOUR,
-    START,
-    UTIL,
-    Pod,
-    Scene,
-    holds,
-    hours,
-    usage,
-)
+from tests.traps.scene import GPU, HOUR, START, UTIL, Pod, Scene, holds, hours, usage
 from tests.traps.shapes import mig_node, part
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.metering.rules.units.mig_profiles import (
-    Policy,
-    shape_of,
-    weights,
-)
+from accounting.metering.rules.units.mig_profiles import Policy, shape_of, weights
 from tests.traps.scene import Pod, Scene, holds
 from tests.traps.shapes import mig_node
 

@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from accounting.metering.models.ledger import IngestWindow
-from accounting.metering.rules.units.mig_profiles import (
-    Policy,
-    shape_of,
-    weights,
-)
+from accounting.metering.rules.units.mig_profiles import Policy, shape_of, weights
 from tests.builders import SETUP
 from tests.integration.metering.support import report
 from tests.traps.scene import HOUR_MS, PRODUCT, Pod, Rows, Scene, gpus, usage

@@ -5,16 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.metering.support import report
-from tests.traps.scene import (
-    HOUR,
-    MINUTE_MS,
-    START,
-    Pod,
-    Scene,
-    gpus,
-    holds,
-    states,
-)
+from tests.traps.scene import HOUR, MINUTE_MS, START, Pod, Scene, gpus, holds, states
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

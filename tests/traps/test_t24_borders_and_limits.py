@@ -8,31 +8,17 @@ import pytest
 import requests
 import yaml
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, Interval
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.tasks.pipeline import ingest_all
 from accounting.metering.tasks.windows import schedule
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import SETUP, STEP
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    serving,
-)
+from tests.integration.metering.sources.replay import Answer, Question, serving
 from tests.integration.metering.sources.source import let_time_pass
-from tests.integration.metering.sources.stand_in import (
-    StandIn,
-    answer_of,
-)
-from tests.integration.metering.support import (
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.sources.stand_in import StandIn, answer_of
+from tests.integration.metering.support import facts, report, run
 from tests.prometheus_server import prometheus
 from tests.traps.scene import ENGINE, HOUR, START, Pod, Scene, gpus, hours, usage
 

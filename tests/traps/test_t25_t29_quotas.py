@@ -12,32 +12,19 @@ from pathlib import Path
 import pytest
 
 from accounting.metering.models.cluster import Node
-from accounting.metering.models.pod import (
-    Namespace,
-    Pod,
-    PodHold,
-)
+from accounting.metering.models.pod import Namespace, Pod, PodHold
 from portal.demo.kube_api.server import serving
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
 from scheduler_view.changes.rules.edit import EditsRefused
-from scheduler_view.clusters.client.kinds import (
-    patched,
-    written,
-)
+from scheduler_view.clusters.client.kinds import patched, written
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 from scheduler_view.clusters.rules.schedulers.queue_fields import SentAs
 from tests.control_plane.admin import quota_path
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import GPU_KEY, simulated_world
 from tests.integration.changes.conftest import office_of
-from tests.integration.changes.office import (
-    Office,
-    quota,
-    said,
-    steps,
-    tier,
-)
+from tests.integration.changes.office import Office, quota, said, steps, tier
 
 pytestmark = pytest.mark.django_db
 RESOURCE = "nvidia.com/gpu"

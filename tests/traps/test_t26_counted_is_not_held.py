@@ -13,14 +13,8 @@ from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.clusters.models import Observation
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
-from scheduler_view.quotas.reads.quotas import (
-    QuotaRow,
-    quota_rows,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
+from scheduler_view.quotas.reads.quotas import QuotaRow, quota_rows
 from tests.builders import SETUP
 from tests.traps.scene import START, Pod, Scene
 

@@ -11,11 +11,7 @@ from typing import Any
 import pytest
 
 from accounting.access.models.teams import Team
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-    Preemption,
-)
+from scheduler_view.clusters.models import Observation, ObservationRun, Preemption
 from scheduler_view.clusters.tasks.preemptions import note_preemptions
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.waits.reads.preempted import preempted_rows

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from accounting.kit.commands.output import WRONG_USE
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.traps.scene import GPU, MINUTE_MS, START, Pod, Scene, holds
 
 pytestmark = pytest.mark.django_db(transaction=True)

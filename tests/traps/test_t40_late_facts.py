@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import SETUP
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.traps.scene import ENGINE, HOUR, HOUR_MS, START, Pod, Scene, usage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]

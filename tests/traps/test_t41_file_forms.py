@@ -10,10 +10,7 @@ from django.core.management import call_command
 
 from accounting.prices.models.price import UnitPrice
 from tests.builders import SETUP
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.traps.scene import HOUR_MS, Pod, Scene, usage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]

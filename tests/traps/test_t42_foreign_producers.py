@@ -15,10 +15,7 @@ from accounting.metering.sources.catalogue import (
     resembled_name,
 )
 from tests.builders import SETUP
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.traps.scene import ENGINE, HOUR, HOUR_MS, START, UTIL, Pod, Scene, usage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]

@@ -8,10 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounting.access.models.validity import validity
-from accounting.access.reserved_names import (
-    name_fault,
-    slug_fault,
-)
+from accounting.access.reserved_names import name_fault, slug_fault
 
 
 @pghistory.track()

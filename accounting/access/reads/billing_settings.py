@@ -12,11 +12,7 @@ from datetime import date, datetime
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from accounting.access.models.billing import (
-    DEFAULT_CURRENCY,
-    DEFAULT_TIMEZONE,
-    Billing,
-)
+from accounting.access.models.billing import DEFAULT_CURRENCY, DEFAULT_TIMEZONE, Billing
 from accounting.core import billing_calendar
 from accounting.core.read_once import read_once
 

@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from accounting.access.models.teams import Team
-from accounting.access.scope import (
-    Scope,
-    readable_teams,
-)
+from accounting.access.scope import Scope, readable_teams
 from accounting.core.read_once import read_once
 from accounting.core.unmapped import UNMAPPED
 

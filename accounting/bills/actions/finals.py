@@ -1,10 +1,7 @@
 """Marking bills as final: the provider has closed their billing period (money.md M43)."""
 
 from accounting.bills.models import Bill
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.kit.outcomes import RefusalCode, Refused
 
 

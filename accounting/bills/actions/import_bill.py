@@ -15,31 +15,15 @@ from psycopg.errors import QueryCanceled
 
 from accounting.access.reads.billing_settings import billing_at
 from accounting.bills.actions.finals import set_final
-from accounting.bills.actions.match_lines import (
-    match_again,
-    match_all,
-)
+from accounting.bills.actions.match_lines import match_again, match_all
 from accounting.bills.actions.read_file import Bounds
-from accounting.bills.actions.stage_rows import (
-    RowFault,
-    StagedBill,
-    stage_rows,
-)
+from accounting.bills.actions.stage_rows import RowFault, StagedBill, stage_rows
 from accounting.bills.models import Bill
 from accounting.bills.rules.columns import BillFileError
-from accounting.bills.rules.words import (
-    MATCHED,
-    UNMATCHED,
-)
+from accounting.bills.rules.words import MATCHED, UNMATCHED
 from accounting.core.interval import to_instant
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
-from accounting.kit.locks import (
-    lock,
-    try_lock,
-)
+from accounting.kit.audit import Actor, act
+from accounting.kit.locks import lock, try_lock
 from accounting.prices.sql.conversion_sql import fx
 
 _JOINED = """

@@ -6,20 +6,11 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access.reads.billing_settings import (
-    billing_day,
-    billing_remembered,
-)
+from accounting.access.reads.billing_settings import billing_day, billing_remembered
 from accounting.bills.models import Bill
-from accounting.bills.rules.match import (
-    Directory,
-    MachineSpan,
-)
+from accounting.bills.rules.match import Directory, MachineSpan
 from accounting.core.interval import to_instant
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks.bulk_copy import copying
 

@@ -15,23 +15,11 @@ from accounting.access.reads.billing_settings import (
     billing_remembered,
     midnight,
 )
-from accounting.bills.actions.read_file import (
-    Bounds,
-    NumberedRow,
-    rows_of,
-)
+from accounting.bills.actions.read_file import Bounds, NumberedRow, rows_of
 from accounting.bills.rules.columns import columns_of
-from accounting.bills.rules.rows import (
-    BilledRow,
-    BillKey,
-    RowError,
-    RowReader,
-)
+from accounting.bills.rules.rows import BilledRow, BillKey, RowError, RowReader
 from accounting.core.billing_calendar import DAY
-from accounting.core.interval import (
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import to_instant, to_ms
 from accounting.metering.tasks.bulk_copy import copying
 
 MOST_FAULTS = 50  # that are listed

@@ -8,15 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from accounting.bills.actions.import_bill import (
-    BillImport,
-    import_bill,
-)
+from accounting.bills.actions.import_bill import BillImport, import_bill
 from accounting.bills.rules.columns import BillFileError
-from accounting.bills.serializers import (
-    BillWord,
-    word_rows,
-)
+from accounting.bills.serializers import BillWord, word_rows
 from accounting.kit.audit import SYSTEM
 from accounting.kit.commands.output import (
     FINDING,

@@ -20,10 +20,7 @@ from accounting.bills.actions.import_bill import (
 )
 from accounting.bills.actions.match_lines import match_again
 from accounting.bills.models import Bill
-from accounting.bills.pages.bill_forms import (
-    BillFileForm,
-    FinalForm,
-)
+from accounting.bills.pages.bill_forms import BillFileForm, FinalForm
 from accounting.bills.reads.bill_variance import (
     VarianceRow,
     cluster_variance_rows,
@@ -39,23 +36,11 @@ from accounting.bills.reads.bills import (
     unmatched_rows,
 )
 from accounting.bills.rules.columns import BillFileError
-from accounting.bills.rules.words import (
-    LEFT_OUT,
-    MATCHED,
-    UNMATCHED,
-)
+from accounting.bills.rules.words import LEFT_OUT, MATCHED, UNMATCHED
 from accounting.core.billing_calendar import months_later
 from accounting.kit.outcomes import Refused
-from accounting.kit.pages.permissions import (
-    FORM,
-    page,
-    posted,
-    visitor_of,
-)
-from accounting.months.tasks.periods import (
-    PeriodError,
-    first_day,
-)
+from accounting.kit.pages.permissions import FORM, page, posted, visitor_of
+from accounting.months.tasks.periods import PeriodError, first_day
 
 STATES = {
     "estimated": ("mute", "Estimated"),

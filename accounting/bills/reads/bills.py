@@ -11,23 +11,10 @@ from django.db import connection
 
 from accounting.access.scope import Scope
 from accounting.bills.models import Bill
-from accounting.bills.reads.bill_variance import (
-    Variance,
-    total_variance,
-    variance_rows,
-)
-from accounting.bills.rules.words import (
-    LEFT_OUT,
-    MATCHED,
-    UNMATCHED,
-)
+from accounting.bills.reads.bill_variance import Variance, total_variance, variance_rows
+from accounting.bills.rules.words import LEFT_OUT, MATCHED, UNMATCHED
 from accounting.core.interval import HOUR_MS
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.kit.rows import TextOrNull, column, derived, listed, member
 from accounting.prices.sql import conversion_sql
 

@@ -9,10 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from accounting.bills.rules.columns import BillColumns
-from accounting.core.interval import (
-    DAY_MS,
-    to_ms,
-)
+from accounting.core.interval import DAY_MS, to_ms
 from accounting.core.rounding import largest_remainder
 
 PLACES = 16

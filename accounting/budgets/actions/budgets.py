@@ -17,17 +17,10 @@ from accounting.budgets.models import (
     BudgetUnit,
     BudgetVersion,
 )
-from accounting.budgets.reads.budgets import (
-    BudgetRow,
-    budget_row,
-    budget_rows,
-)
+from accounting.budgets.reads.budgets import BudgetRow, budget_row, budget_rows
 from accounting.budgets.reads.history import ledger_time
 from accounting.budgets.rules.budgets import period_of
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.kit.inputs import body, reason, value
 from accounting.kit.outcomes import Done, RefusalCode, Refused
 

@@ -5,10 +5,7 @@ from django.utils import timezone
 from accounting.access.models.teams import Team
 from accounting.budgets.models import ForecastRecord
 from accounting.budgets.reads.history import ledger_time
-from accounting.budgets.reads.outlook import (
-    history_of,
-    outlook,
-)
+from accounting.budgets.reads.outlook import history_of, outlook
 from accounting.budgets.rules.budgets import period_of
 
 RECORDED_DAYS = (10, 20)  # money.md M39

@@ -9,17 +9,11 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.budgets.pages.budget_lines import time_of
-from accounting.budgets.reads.anomalies import (
-    AnomalyRow,
-    anomaly_report,
-)
+from accounting.budgets.reads.anomalies import AnomalyRow, anomaly_report
 from accounting.core.billing_calendar import DAY
 from accounting.kit.pages.addresses import Choice
 from accounting.kit.pages.paging import paged
-from accounting.kit.pages.permissions import (
-    leads,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import leads, visitor_of
 from accounting.usage.pages.page_state import PageState
 
 

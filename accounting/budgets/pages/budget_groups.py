@@ -5,15 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from accounting.access.reads.teams import TeamRef
-from accounting.budgets.pages.budget_lines import (
-    BudgetLine,
-    budget_line,
-)
+from accounting.budgets.pages.budget_lines import BudgetLine, budget_line
 from accounting.budgets.reads.budgets import BudgetRow
-from accounting.kit.pages.paging import (
-    ListPage,
-    paged,
-)
+from accounting.kit.pages.paging import ListPage, paged
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,29 +14,13 @@ from accounting.budgets.reads.budgets import (
     budget_rows,
     month_outlook,
 )
-from accounting.budgets.reads.history import (
-    LedgerTime,
-    ledger_time_of,
-)
-from accounting.budgets.reads.outlook import (
-    ForecastRow,
-    Outlook,
-    PathDay,
-)
-from accounting.budgets.rules.budgets import (
-    Threshold,
-    pace,
-)
+from accounting.budgets.reads.history import LedgerTime, ledger_time_of
+from accounting.budgets.reads.outlook import ForecastRow, Outlook, PathDay
+from accounting.budgets.rules.budgets import Threshold, pace
 from accounting.core.money_text import currency_sign
 from accounting.health.pages import chip_of
-from accounting.kit.charts.bullets import (
-    Bullet,
-    bullet,
-)
-from accounting.kit.charts.burn_down import (
-    BurnDown,
-    burn_down,
-)
+from accounting.kit.charts.bullets import Bullet, bullet
+from accounting.kit.charts.burn_down import BurnDown, burn_down
 from accounting.kit.charts.plots import TimeAxis
 from accounting.kit.pages.permissions import visitor_of
 from accounting.kit.tags import units

@@ -7,18 +7,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    visible_teams,
-)
+from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.access.scope import Scope
 from accounting.budgets.pages.budget_forms import BudgetForm
 from accounting.budgets.pages.budget_groups import budget_groups
-from accounting.budgets.pages.budget_lines import (
-    budget_line,
-    burn_chart,
-    time_of,
-)
+from accounting.budgets.pages.budget_lines import budget_line, burn_chart, time_of
 from accounting.budgets.reads.budgets import (
     BudgetDetail,
     BudgetRow,
@@ -27,23 +20,11 @@ from accounting.budgets.reads.budgets import (
 )
 from accounting.budgets.reads.history import LedgerTime
 from accounting.budgets.reads.past_forecasts import past_forecasts
-from accounting.budgets.resource import (
-    BUDGETS,
-    CHANGE,
-    CREATE,
-    END,
-)
-from accounting.budgets.rules.budgets import (
-    PERCENT,
-    Threshold,
-    period_of,
-)
+from accounting.budgets.resource import BUDGETS, CHANGE, CREATE, END
+from accounting.budgets.rules.budgets import PERCENT, Threshold, period_of
 from accounting.core.billing_calendar import DAY
 from accounting.kit.pages.declared import form_page
-from accounting.kit.pages.permissions import (
-    leads,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import leads, visitor_of
 from accounting.kit.reads.selection import SelectionError
 
 LABELS = {

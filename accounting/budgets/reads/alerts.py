@@ -5,16 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from accounting.budgets.models import (
-    BudgetAlert,
-    BudgetVersion,
-)
+from accounting.budgets.models import BudgetAlert, BudgetVersion
 from accounting.budgets.reads.outlook import Outlook
-from accounting.budgets.rules.budgets import (
-    Threshold,
-    is_expected,
-    reached,
-)
+from accounting.budgets.rules.budgets import Threshold, is_expected, reached
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from accounting.access.reads.teams import (
-    UNMAPPED_TEAM,
-    TeamRef,
-)
-from accounting.access.scope import (
-    Scope,
-    readable_teams,
-)
+from accounting.access.reads.teams import UNMAPPED_TEAM, TeamRef
+from accounting.access.scope import Scope, readable_teams
 from accounting.budgets.reads.history import (
     History,
     LedgerTime,
@@ -21,21 +15,14 @@ from accounting.budgets.reads.history import (
     history,
     parts_of,
 )
-from accounting.budgets.rules.anomalies import (
-    DayCheck,
-    check_day,
-    driver,
-)
+from accounting.budgets.rules.anomalies import DayCheck, check_day, driver
 from accounting.budgets.rules.forecast import (
     MICROS,
     WINDOW_DAYS,
     NotEnoughHistory,
     units_of,
 )
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.kit.rows import TextOrNull, column, listed, member
 
 NO_PART: Part = ("", "", "")

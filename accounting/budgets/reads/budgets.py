@@ -11,21 +11,9 @@ from django.db.models import QuerySet
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
-from accounting.budgets.models import (
-    Budget,
-    BudgetMeasure,
-    BudgetUnit,
-    BudgetVersion,
-)
-from accounting.budgets.reads.alerts import (
-    AlertRow,
-    reached_now,
-    recorded,
-)
-from accounting.budgets.reads.history import (
-    History,
-    LedgerTime,
-)
+from accounting.budgets.models import Budget, BudgetMeasure, BudgetUnit, BudgetVersion
+from accounting.budgets.reads.alerts import AlertRow, reached_now, recorded
+from accounting.budgets.reads.history import History, LedgerTime
 from accounting.budgets.reads.outlook import (
     Outlook,
     PathDay,
@@ -34,15 +22,8 @@ from accounting.budgets.reads.outlook import (
     path,
     spent_by_day,
 )
-from accounting.budgets.rules.budgets import (
-    UNITS,
-    pace,
-    period_of,
-)
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.budgets.rules.budgets import UNITS, pace, period_of
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.rounding import half_even
 from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed, member
 

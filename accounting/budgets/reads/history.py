@@ -28,10 +28,7 @@ from accounting.budgets.reads.history_sql import (
     TOTALS,
 )
 from accounting.budgets.rules.forecast import micros_of
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.health.reads.freshness import freshness
 from accounting.prices.rules.charge import charge_of
 

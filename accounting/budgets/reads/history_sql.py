@@ -5,11 +5,7 @@ Parameters: first, after (dates), currency (of bills), teams (ids, or NULL for a
 
 from accounting.core.ledger_line import HELD_STATES
 from accounting.metering.sql.states_sql import held, sums
-from accounting.prices.sql.charge_sql import (
-    HAS_RATE,
-    raw_sum,
-    unpriced_sum,
-)
+from accounting.prices.sql.charge_sql import HAS_RATE, raw_sum, unpriced_sum
 from accounting.prices.sql.conversion_sql import fx
 
 

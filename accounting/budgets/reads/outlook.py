@@ -25,10 +25,7 @@ from accounting.budgets.rules.forecast import (
     shift_of,
     units_of,
 )
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.core.billing_calendar import DAY, DayRange
 
 READ_BACK = timedelta(days=63)
 """How far back the last complete day is looked for, with its window: ingestion may be behind."""

@@ -6,11 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
-from accounting.core.billing_calendar import (
-    DayRange,
-    unit_later,
-    unit_start,
-)
+from accounting.core.billing_calendar import DayRange, unit_later, unit_start
 
 UNITS = ("month", "quarter", "year")
 

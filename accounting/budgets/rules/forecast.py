@@ -12,10 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.interval import HOUR_MS
 
 MICROS = 10**6

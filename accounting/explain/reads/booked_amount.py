@@ -5,27 +5,10 @@ from dataclasses import replace
 from decimal import Decimal
 
 from accounting.core.interval import Interval
-from accounting.core.money import (
-    Money,
-    sum_money,
-    sums_by_currency,
-)
-from accounting.explain.reads.closed_days import (
-    ClosedDays,
-    Figure,
-    closed_days,
-)
-from accounting.explain.reads.prices import (
-    Amount,
-    PaidTime,
-    PriceUsed,
-    amounts_of,
-)
-from accounting.kit.reads.selection import (
-    FIRST,
-    LAST,
-    Selection,
-)
+from accounting.core.money import Money, sum_money, sums_by_currency
+from accounting.explain.reads.closed_days import ClosedDays, Figure, closed_days
+from accounting.explain.reads.prices import Amount, PaidTime, PriceUsed, amounts_of
+from accounting.kit.reads.selection import FIRST, LAST, Selection
 from accounting.kit.rows import OffsetInstant, column, listed
 from accounting.months.models.period import PeriodRevision
 from accounting.usage.reads.booked import booked_part

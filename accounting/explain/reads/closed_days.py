@@ -8,15 +8,9 @@ from enum import StrEnum
 
 from django.db import connection
 
-from accounting.core.money import (
-    Money,
-    minor_places,
-)
+from accounting.core.money import Money, minor_places
 from accounting.explain.reads.prices import Amount, PaidTime
-from accounting.kit.reads.selection import (
-    Amounts,
-    Selection,
-)
+from accounting.kit.reads.selection import Amounts, Selection
 from accounting.kit.rows import OffsetInstant, column, listed
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.inputs import inputs_now

@@ -6,21 +6,11 @@ from operator import attrgetter
 
 from django.db import connection
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, Interval
 from accounting.core.ledger_line import STATES
 from accounting.core.money import Money
-from accounting.explain.reads.booked_amount import (
-    BookedAmount,
-    booked_amount,
-)
-from accounting.explain.reads.formulas import (
-    exactly,
-    formula_of,
-    hours,
-)
+from accounting.explain.reads.booked_amount import BookedAmount, booked_amount
+from accounting.explain.reads.formulas import exactly, formula_of, hours
 from accounting.explain.reads.prices import (
     ALL_TIME,
     HELD_TIME,
@@ -31,25 +21,15 @@ from accounting.explain.reads.prices import (
     prices_used,
 )
 from accounting.explain.reads.rules import scale_rule
-from accounting.kit.reads.selection import (
-    Selection,
-    SelectionError,
-    stored_period,
-)
+from accounting.kit.reads.selection import Selection, SelectionError, stored_period
 from accounting.kit.rows import column, listed
 from accounting.metering.models.usage import UtilizationMetric
 from accounting.metering.reads.share_policies import policies_in
 from accounting.metering.rules.samples.sample_counts import samples_note
 from accounting.usage.reads.ledger import ledger_total
 from accounting.usage.reads.relation.relation import relation
-from accounting.usage.reads.usage import (
-    usage_rows,
-    usage_total,
-)
-from accounting.usage.rules.rows import (
-    LedgerRow,
-    UsageRow,
-)
+from accounting.usage.reads.usage import usage_rows, usage_total
+from accounting.usage.rules.rows import LedgerRow, UsageRow
 from accounting.usage.rules.totals import state_amounts
 
 WITHOUT_SAMPLES = (

@@ -7,10 +7,7 @@ from accounting.core.interval import HOUR_MS
 from accounting.core.money import Money
 from accounting.core.rounding import half_even
 from accounting.explain.reads.booked_amount import BookedAmount
-from accounting.explain.reads.prices import (
-    PriceUsed,
-    amounts_of,
-)
+from accounting.explain.reads.prices import PriceUsed, amounts_of
 from accounting.usage.rules.rows import UsageRow
 
 

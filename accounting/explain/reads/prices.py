@@ -13,27 +13,13 @@ from typing import Annotated, Any
 
 from django.db import connection
 
-from accounting.core.money import (
-    Money,
-    amount_of,
-    sum_money,
-    sums_by_currency,
-)
+from accounting.core.money import Money, amount_of, sum_money, sums_by_currency
 from accounting.kit.reads.selection import Selection
 from accounting.kit.rows import GpuHours, OffsetInstant, TextOrNull, column, listed
-from accounting.metering.sql.states_sql import (
-    held,
-    wall,
-)
+from accounting.metering.sql.states_sql import held, wall
 from accounting.prices.rules.charge import price_amounts
-from accounting.usage.reads.booked import (
-    BookedPart,
-    booked_part,
-)
-from accounting.usage.reads.relation.relation import (
-    Relation,
-    relation,
-)
+from accounting.usage.reads.booked import BookedPart, booked_part
+from accounting.usage.reads.relation.relation import Relation, relation
 
 
 @listed("Amount")

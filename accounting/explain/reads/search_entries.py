@@ -9,14 +9,8 @@ from accounting.access.models.people import TeamRole
 from accounting.access.scope import Scope
 from accounting.core.money import Money
 from accounting.core.money_text import money_text
-from accounting.explain.reads.search import (
-    MOST,
-    Hit,
-)
-from accounting.months.models.entry import (
-    Entry,
-    EntryKind,
-)
+from accounting.explain.reads.search import MOST, Hit
+from accounting.months.models.entry import Entry, EntryKind
 from accounting.months.models.period import Statement
 
 _ENTRY = re.compile(r"E-?(\d{1,9})", re.IGNORECASE)

@@ -9,21 +9,10 @@ from django.core.management.base import BaseCommand
 
 from accounting.exports.rules.focus.columns import PROFILES
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks.files import (
-    WrittenFile,
-    write_file,
-)
-from accounting.exports.tasks.request import (
-    ExportError,
-    ExportRequest,
-    Format,
-)
+from accounting.exports.tasks.files import WrittenFile, write_file
+from accounting.exports.tasks.request import ExportError, ExportRequest, Format
 from accounting.exports.tasks.stream import stream
-from accounting.kit.commands.output import (
-    HIDDEN,
-    WRONG_USE,
-    until_closed,
-)
+from accounting.kit.commands.output import HIDDEN, WRONG_USE, until_closed
 from accounting.months.reads.lines import BookingError
 from accounting.months.tasks.periods import PeriodError
 from accounting.months.tasks.running import book_running

@@ -7,15 +7,9 @@ from pathlib import Path
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.http.response import StreamingHttpResponse
 
-from accounting.exports.models import (
-    ExportJob,
-    ExportState,
-)
+from accounting.exports.models import ExportJob, ExportState
 from accounting.exports.tasks.jobs import path_of
-from accounting.exports.tasks.request import (
-    CONTENT_TYPES,
-    Format,
-)
+from accounting.exports.tasks.request import CONTENT_TYPES, Format
 from accounting.exports.tasks.stream import ExportStream
 from accounting.kit.pages.etags import is_known
 

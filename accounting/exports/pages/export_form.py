@@ -8,11 +8,7 @@ from django import forms
 from accounting.exports.reads import ExportRow
 from accounting.exports.rules.focus.columns import PROFILES
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks.request import (
-    ExportRequest,
-    Format,
-    installed_formats,
-)
+from accounting.exports.tasks.request import ExportRequest, Format, installed_formats
 from accounting.kit.forms import AccessibleForm
 from accounting.kit.tags.pages import revision_title
 from accounting.months.reads.lines import RevisionName

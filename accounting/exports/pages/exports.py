@@ -11,24 +11,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounting.access.rights import BUDGETS
-from accounting.exports.actions import (
-    cancel_export,
-    repeat_export,
-    request_export,
-)
-from accounting.exports.models import (
-    ExportJob,
-    ExportState,
-)
+from accounting.exports.actions import cancel_export, repeat_export, request_export
+from accounting.exports.models import ExportJob, ExportState
 from accounting.exports.pages.export_files import job_answer
-from accounting.exports.pages.export_form import (
-    ExportForm,
-    label_of,
-)
-from accounting.exports.reads import (
-    export_job,
-    export_rows,
-)
+from accounting.exports.pages.export_form import ExportForm, label_of
+from accounting.exports.reads import export_job, export_rows
 from accounting.exports.tasks.bucket import bucket_of_settings
 from accounting.exports.tasks.request import (
     MOST_STREAMED,
@@ -46,10 +33,7 @@ from accounting.kit.pages.permissions import (
     posted,
     visitor_of,
 )
-from accounting.months.reads.lines import (
-    BookingError,
-    revision_names,
-)
+from accounting.months.reads.lines import BookingError, revision_names
 from accounting.months.reads.payers import readable_payers
 
 STATES = {

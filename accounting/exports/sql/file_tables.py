@@ -8,15 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from accounting.core.charge_lines import FIELDS
-from accounting.exports.rules.column_types import (
-    CellType,
-    FileColumn,
-    decimal_column,
-)
-from accounting.exports.rules.focus.columns import (
-    PROFILES,
-    FocusProfile,
-)
+from accounting.exports.rules.column_types import CellType, FileColumn, decimal_column
+from accounting.exports.rules.focus.columns import PROFILES, FocusProfile
 from accounting.exports.sql.focus_cells import CELLS as FOCUS_CELLS
 from accounting.exports.sql.focus_cells import DERIVED as FOCUS_COLUMNS
 from accounting.metering.sql.states_sql import held

@@ -96,10 +96,7 @@ def _connected(bucket: Bucket) -> Iterator[Any]:
     try:  # here, because the web process has no use for it
         import boto3  # noqa: PLC0415  # see above
         from botocore.config import Config  # noqa: PLC0415  # see above
-        from botocore.exceptions import (  # noqa: PLC0415  # see above
-            BotoCoreError,
-            ClientError,
-        )
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # see above
     except ModuleNotFoundError as error:
         raise BucketError(
             "a bucket needs boto3: install GPU Ledger with the extra 's3'"

@@ -12,14 +12,8 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks.parallel import (
-    exported_snapshot,
-    in_order,
-)
-from accounting.exports.tasks.request import (
-    Export,
-    LineGroup,
-)
+from accounting.exports.tasks.parallel import exported_snapshot, in_order
+from accounting.exports.tasks.request import Export, LineGroup
 from accounting.exports.tasks.rows_sql import copy_rows
 
 PART_BYTES = 262_144  # passed on at once

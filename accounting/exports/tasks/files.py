@@ -10,15 +10,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from accounting.exports.tasks.csv_rows import (
-    csv_parts_quickly,
-    snapshot,
-)
-from accounting.exports.tasks.metadata import (
-    metadata_name,
-    metadata_of,
-    metadata_text,
-)
+from accounting.exports.tasks.csv_rows import csv_parts_quickly, snapshot
+from accounting.exports.tasks.metadata import metadata_name, metadata_of, metadata_text
 from accounting.exports.tasks.request import (
     Export,
     ExportError,

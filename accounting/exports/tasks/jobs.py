@@ -17,27 +17,16 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F, Q
 
-from accounting.exports.models import (
-    ExportJob,
-    ExportState,
-)
+from accounting.exports.models import ExportJob, ExportState
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks.bucket import (
-    BucketError,
-    bucket_of_settings,
-    send_file,
-)
+from accounting.exports.tasks.bucket import BucketError, bucket_of_settings, send_file
 from accounting.exports.tasks.files import (
     WriteProgress,
     WrittenFile,
     remove_parts,
     write_file,
 )
-from accounting.exports.tasks.request import (
-    ExportError,
-    ExportRequest,
-    Format,
-)
+from accounting.exports.tasks.request import ExportError, ExportRequest, Format
 from accounting.kit.failpoints import reach
 from accounting.kit.reads.database_clock import database_now
 from accounting.months.reads.lines import BookingError

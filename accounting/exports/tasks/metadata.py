@@ -6,14 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
-from accounting.exports.rules.focus.metadata import (
-    definition_of,
-    schema_of,
-)
-from accounting.exports.tasks.request import (
-    Export,
-    instant,
-)
+from accounting.exports.rules.focus.metadata import definition_of, schema_of
+from accounting.exports.tasks.request import Export, instant
 
 
 def metadata_name(name: str) -> str:

@@ -6,16 +6,10 @@ Needs the extra `parquet`.
 from collections.abc import Iterator
 from typing import Any
 
-from accounting.exports.rules.column_types import (
-    CellType,
-    FileColumn,
-)
+from accounting.exports.rules.column_types import CellType, FileColumn
 from accounting.exports.tasks.csv_rows import csv_parts
 from accounting.exports.tasks.part_files import WrittenParts
-from accounting.exports.tasks.request import (
-    Export,
-    ExportError,
-)
+from accounting.exports.tasks.request import Export, ExportError
 
 try:
     import pyarrow as pa

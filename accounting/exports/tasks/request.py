@@ -13,26 +13,12 @@ from django.db import connection
 
 from accounting.exports.rules.focus.columns import PROFILES
 from accounting.exports.rules.focus.row import FocusContext
-from accounting.exports.sql.file_tables import (
-    ExportTable,
-    What,
-    table_of,
-)
-from accounting.exports.tasks.days import (
-    DayBounds,
-    day_bounds,
-)
+from accounting.exports.sql.file_tables import ExportTable, What, table_of
+from accounting.exports.tasks.days import DayBounds, day_bounds
 from accounting.exports.tasks.rows_sql import group_totals
 from accounting.months.models.period import Statement
-from accounting.months.reads.lines import (
-    Booking,
-    booked_days,
-    booking_of,
-)
-from accounting.months.reads.payers import (
-    Payer,
-    payers_of_booking,
-)
+from accounting.months.reads.lines import Booking, booked_days, booking_of
+from accounting.months.reads.payers import Payer, payers_of_booking
 
 MOST_STREAMED = 1_000_000  # rows that are sent while they are read; more need a worker
 

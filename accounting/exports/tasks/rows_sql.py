@@ -1,13 +1,7 @@
 """The rows of a file as SQL for COPY, in the order of the close hash (money.md M29, M45)."""
 
-from accounting.exports.rules.column_types import (
-    CellType,
-    FileColumn,
-)
-from accounting.exports.sql.file_tables import (
-    ExportTable,
-    What,
-)
+from accounting.exports.rules.column_types import CellType, FileColumn
+from accounting.exports.sql.file_tables import ExportTable, What
 from accounting.months.reads.lines import Booking
 from accounting.months.sql.line_text_sql import line_text
 

@@ -12,28 +12,14 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from accounting.exports.models import (
-    ExportJob,
-    ExportState,
-)
+from accounting.exports.models import ExportJob, ExportState
 from accounting.exports.rules.focus.columns import PROFILES
 from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.bucket import bucket_of_settings
-from accounting.exports.tasks.files import (
-    WrittenFile,
-    write_file,
-)
+from accounting.exports.tasks.files import WrittenFile, write_file
 from accounting.exports.tasks.metadata import metadata_name
-from accounting.exports.tasks.request import (
-    ExportError,
-    ExportRequest,
-    Format,
-    prepare,
-)
-from accounting.kit.audit import (
-    SYSTEM,
-    act,
-)
+from accounting.exports.tasks.request import ExportError, ExportRequest, Format, prepare
+from accounting.kit.audit import SYSTEM, act
 from accounting.kit.reads.database_clock import database_now
 from accounting.months.tasks.periods import closed_revisions
 

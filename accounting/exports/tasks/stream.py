@@ -2,10 +2,7 @@
 
 from collections.abc import Iterator
 
-from accounting.exports.tasks.csv_rows import (
-    csv_parts,
-    snapshot,
-)
+from accounting.exports.tasks.csv_rows import csv_parts, snapshot
 from accounting.exports.tasks.request import (
     CONTENT_TYPES,
     Export,

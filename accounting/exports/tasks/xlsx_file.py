@@ -14,19 +14,10 @@ from decimal import Decimal
 from itertools import chain, islice
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from accounting.exports.rules.column_types import (
-    CellType,
-    FileColumn,
-)
+from accounting.exports.rules.column_types import CellType, FileColumn
 from accounting.exports.tasks.csv_rows import csv_parts
-from accounting.exports.tasks.part_files import (
-    ReadableParts,
-    WrittenParts,
-)
-from accounting.exports.tasks.request import (
-    Export,
-    ExportError,
-)
+from accounting.exports.tasks.part_files import ReadableParts, WrittenParts
+from accounting.exports.tasks.request import Export, ExportError
 
 try:
     import xlsxwriter

@@ -9,56 +9,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.access.reads.teams import visible_teams
-from accounting.core.interval import (
-    DAY_MS,
-    Interval,
-)
+from accounting.core.interval import DAY_MS, Interval
 from accounting.core.money import amount_of
 from accounting.fleet.pages.free_gpus import free_table
-from accounting.fleet.pages.gpu_line import (
-    GpuLine,
-    Teams,
-    held_text,
-    line_of,
-)
-from accounting.fleet.pages.holders import (
-    Timeline,
-    timeline,
-)
-from accounting.fleet.reads.fleet import (
-    GpuMoney,
-    gpu_money,
-    gpu_rows,
-)
-from accounting.fleet.reads.fleet_count import (
-    fleet_count,
-    node_offers,
-)
-from accounting.fleet.reads.holders import (
-    gpus_held_by,
-    held_in,
-    holders_now,
-)
-from accounting.fleet.reads.timeline import (
-    held_stretches,
-    presences,
-)
+from accounting.fleet.pages.gpu_line import GpuLine, Teams, held_text, line_of
+from accounting.fleet.pages.holders import Timeline, timeline
+from accounting.fleet.reads.fleet import GpuMoney, gpu_money, gpu_rows
+from accounting.fleet.reads.fleet_count import fleet_count, node_offers
+from accounting.fleet.reads.holders import gpus_held_by, held_in, holders_now
+from accounting.fleet.reads.timeline import held_stretches, presences
 from accounting.kit.pages.filters import facets
-from accounting.kit.pages.paging import (
-    ListPage,
-    page_of,
-    paged,
-)
+from accounting.kit.pages.paging import ListPage, page_of, paged
 from accounting.kit.pages.permissions import signed_in
 from accounting.kit.reads.selection import Selection
 from accounting.kit.texts import instant
 from accounting.usage.pages import tables
 from accounting.usage.pages.page_state import PageState
-from accounting.usage.pages.spans import (
-    DAY,
-    HOUR,
-    SpanState,
-)
+from accounting.usage.pages.spans import DAY, HOUR, SpanState
 from accounting.usage.pages.splits import choices
 from accounting.usage.reads.usage import usage_rows
 

@@ -9,36 +9,18 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    team_named,
-    visible_teams,
-)
+from accounting.access.reads.teams import TeamRef, team_named, visible_teams
 from accounting.access.rights import ONE_GPU
-from accounting.core.interval import (
-    DAY_MS,
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import DAY_MS, HOUR_MS, WINDOW_MS, Interval
 from accounting.core.money import minor_places
 from accounting.core.unmapped import UNMAPPED
 from accounting.fleet.pages import small_charts, timelines
 from accounting.fleet.pages.gpu_line import line_of
 from accounting.fleet.pages.gpu_money import earnings
-from accounting.fleet.pages.lanes import (
-    GpuTime,
-    lanes_of_gpu,
-)
+from accounting.fleet.pages.lanes import GpuTime, lanes_of_gpu
 from accounting.fleet.reads.fleet import gpu_rows
-from accounting.fleet.reads.gpu_events import (
-    GpuEvent,
-    gpu_events,
-)
-from accounting.fleet.reads.steps import (
-    GpuStep,
-    gpu_steps,
-)
+from accounting.fleet.reads.gpu_events import GpuEvent, gpu_events
+from accounting.fleet.reads.steps import GpuStep, gpu_steps
 from accounting.fleet.reads.timeline import (
     HeldStretch,
     held_stretches,
@@ -48,23 +30,13 @@ from accounting.fleet.reads.timeline import (
 from accounting.kit.pages.permissions import page
 from accounting.kit.reads.selection import Selection
 from accounting.kit.texts import instant
-from accounting.metering.rules.intensity.summary import (
-    NOT_OBSERVED,
-    together,
-)
+from accounting.metering.rules.intensity.summary import NOT_OBSERVED, together
 from accounting.metering.rules.samples.sample_counts import samples_note
 from accounting.usage.pages import shapes
-from accounting.usage.pages.spans import (
-    DAY,
-    THREE_DAYS,
-    SpanState,
-)
+from accounting.usage.pages.spans import DAY, THREE_DAYS, SpanState
 from accounting.usage.reads.intensity import with_intensity
 from accounting.usage.reads.ledger import ledger_rows
-from accounting.usage.reads.usage import (
-    usage_rows,
-    usage_total,
-)
+from accounting.usage.reads.usage import usage_rows, usage_total
 from accounting.usage.rules.rows import UsageRow
 
 FINE_MS = DAY_MS  # up to this length measures are drawn by window, above by hour

@@ -6,14 +6,8 @@ from functools import lru_cache
 
 from django.urls import reverse
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    team_named,
-)
-from accounting.fleet.reads.fleet import (
-    GpuMoney,
-    GpuRow,
-)
+from accounting.access.reads.teams import TeamRef, team_named
+from accounting.fleet.reads.fleet import GpuMoney, GpuRow
 from accounting.fleet.reads.holders import GpuHolder
 from accounting.kit.charts import grids
 

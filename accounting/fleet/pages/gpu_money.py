@@ -4,29 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    team_named,
-)
-from accounting.core.ledger_line import (
-    HELD_STATES,
-    PLATFORM_STATES,
-)
-from accounting.core.money import (
-    Money,
-    amount_of,
-    split_list,
-    sum_money,
-)
+from accounting.access.reads.teams import TeamRef, team_named
+from accounting.core.ledger_line import HELD_STATES, PLATFORM_STATES
+from accounting.core.money import Money, amount_of, split_list, sum_money
 from accounting.usage.pages.tables import team_url
-from accounting.usage.rules.rows import (
-    LedgerRow,
-    UsageRow,
-)
-from accounting.usage.rules.totals import (
-    state_amounts,
-    total_of,
-)
+from accounting.usage.rules.rows import LedgerRow, UsageRow
+from accounting.usage.rules.totals import state_amounts, total_of
 
 
 @dataclass(frozen=True, slots=True)

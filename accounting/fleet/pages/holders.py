@@ -5,30 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from accounting.access.reads.teams import (
-    UNMAPPED_TEAM,
-    TeamRef,
-    team_named,
-)
-from accounting.core.efficiency import (
-    StateTimes,
-    sum_times,
-)
+from accounting.access.reads.teams import UNMAPPED_TEAM, TeamRef, team_named
+from accounting.core.efficiency import StateTimes, sum_times
 from accounting.core.interval import Interval
-from accounting.fleet.reads.timeline import (
-    HeldStretch,
-    PresenceInterval,
-)
+from accounting.fleet.reads.timeline import HeldStretch, PresenceInterval
 from accounting.kit.charts import lanes
-from accounting.kit.charts.lanes import (
-    Bar,
-    LaneSpan,
-    Tick,
-)
-from accounting.kit.charts.plots import (
-    NAMED_SERIES,
-    OTHER_SLOT,
-)
+from accounting.kit.charts.lanes import Bar, LaneSpan, Tick
+from accounting.kit.charts.plots import NAMED_SERIES, OTHER_SLOT
 from accounting.kit.tags import units
 from accounting.usage.pages.figures import Key
 from accounting.usage.pages.page_state import PageState

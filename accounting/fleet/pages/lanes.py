@@ -17,15 +17,9 @@ from accounting.fleet.pages.holders import (
     named_teams,
 )
 from accounting.fleet.reads.gpu_events import GpuEvent
-from accounting.fleet.reads.timeline import (
-    HeldStretch,
-    PresenceInterval,
-)
+from accounting.fleet.reads.timeline import HeldStretch, PresenceInterval
 from accounting.kit.charts import lanes
-from accounting.kit.charts.lanes import (
-    LaneSpan,
-    Tick,
-)
+from accounting.kit.charts.lanes import LaneSpan, Tick
 from accounting.kit.tags import units
 from accounting.usage.pages.figures import Key
 from accounting.usage.pages.page_state import PageState

@@ -7,10 +7,7 @@ from datetime import datetime, timedelta
 from accounting.core.interval import Interval
 from accounting.fleet.reads.steps import GpuStep
 from accounting.kit.charts.lanes import ticks
-from accounting.kit.charts.measures import (
-    MeasureLine,
-    measure_over_time,
-)
+from accounting.kit.charts.measures import MeasureLine, measure_over_time
 from accounting.kit.tags.units import NO_DATA
 from accounting.usage.pages.figures import Chart
 from accounting.usage.pages.page_state import PageState

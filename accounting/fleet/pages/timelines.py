@@ -5,21 +5,11 @@ from datetime import datetime
 
 from accounting.core.ledger_line import STATES
 from accounting.fleet.reads.steps import GpuStep
-from accounting.kit.charts import (
-    bars,
-    plots,
-)
+from accounting.kit.charts import bars, plots
 from accounting.kit.tags import units
-from accounting.usage.pages.figures import (
-    Chart,
-    Key,
-)
+from accounting.usage.pages.figures import Chart, Key
 from accounting.usage.pages.page_state import PageState
-from accounting.usage.pages.steps import (
-    ChartStep,
-    axis_of,
-    hour_axis,
-)
+from accounting.usage.pages.steps import ChartStep, axis_of, hour_axis
 from accounting.usage.rules.rows import UsageRow
 
 HELD = {"Busy": "busy", "Idle": "idle", "No data": "unknown"}

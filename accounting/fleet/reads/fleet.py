@@ -12,16 +12,9 @@ from accounting.core.ledger_line import STATES
 from accounting.core.money import Money
 from accounting.fleet.reads.drivers import drivers
 from accounting.fleet.reads.gpu_events import HARDWARE_ERRORS
-from accounting.fleet.reads.holders import (
-    GpuHolder,
-    holders_now,
-)
+from accounting.fleet.reads.holders import GpuHolder, holders_now
 from accounting.kit.reads.hidden import HiddenError
-from accounting.kit.reads.selection import (
-    Selection,
-    refuse_others,
-    stored_period,
-)
+from accounting.kit.reads.selection import Selection, refuse_others, stored_period
 from accounting.kit.rows import GpuHours, MsInstant, TextOrNull, derived, listed, member
 from accounting.metering.models.ledger import DataIssue
 from accounting.usage.reads.ledger import ledger_rows

@@ -14,15 +14,8 @@ from accounting.fleet.reads.node_facts import alike_nodes
 from accounting.metering.models.cluster import NodeFact
 from accounting.metering.reads.clusters import clusters_named
 from accounting.metering.reads.resources import added_resources
-from accounting.metering.rules.units.gpu_units import (
-    WHOLE,
-    NodeFacts,
-    unit_of,
-)
-from accounting.metering.rules.units.resources import (
-    kubernetes_resource,
-    sanitised,
-)
+from accounting.metering.rules.units.gpu_units import WHOLE, NodeFacts, unit_of
+from accounting.metering.rules.units.resources import kubernetes_resource, sanitised
 
 
 @dataclass(frozen=True, slots=True)

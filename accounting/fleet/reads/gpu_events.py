@@ -7,18 +7,12 @@ from itertools import pairwise
 
 from django.db.models import Q
 
-from accounting.core.interval import (
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import to_instant, to_ms
 from accounting.core.issue_catalogue import text_of
 from accounting.fleet.reads.drivers import driver_of
 from accounting.kit.reads.hidden import HiddenError
 from accounting.kit.reads.selection import Selection
-from accounting.metering.models.cluster import (
-    GpuPresence,
-    NodeFact,
-)
+from accounting.metering.models.cluster import GpuPresence, NodeFact
 from accounting.metering.models.ledger import DataIssue
 
 MOST = 100

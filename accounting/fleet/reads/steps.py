@@ -6,15 +6,8 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.core.efficiency import (
-    StateTimes,
-    times_of,
-)
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.efficiency import StateTimes, times_of
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.core.ledger_line import STATES
 from accounting.kit.reads.hidden import HiddenError
 from accounting.kit.reads.selection import (
@@ -24,10 +17,7 @@ from accounting.kit.reads.selection import (
     stored_period,
 )
 from accounting.kit.rows import Moment, column, derived, listed
-from accounting.metering.rules.intensity.summary import (
-    NOT_OBSERVED,
-    Intensity,
-)
+from accounting.metering.rules.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.metering.sql.states_sql import sums
 from accounting.prices.sql.charge_sql import over
 

@@ -11,21 +11,10 @@ from accounting.core.efficiency import StateTimes
 from accounting.core.interval import Interval
 from accounting.core.ledger_line import HELD_STATES
 from accounting.kit.reads.hidden import HiddenError
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-)
-from accounting.kit.reads.selection import (
-    Selection,
-    refuse_others,
-    stored_period,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek
+from accounting.kit.reads.selection import Selection, refuse_others, stored_period
 from accounting.metering.models.cluster import GpuGeometry
-from accounting.metering.sql.states_sql import (
-    sums,
-    wall,
-)
+from accounting.metering.sql.states_sql import sums, wall
 
 
 @dataclass(frozen=True, slots=True)

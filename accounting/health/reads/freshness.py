@@ -9,10 +9,7 @@ from accounting.access.scope import Scope
 from accounting.core.efficiency import StateTimes
 from accounting.core.interval import WINDOW_MS
 from accounting.metering.models.cluster import Source
-from accounting.metering.models.ledger import (
-    IngestWindow,
-    WindowState,
-)
+from accounting.metering.models.ledger import IngestWindow, WindowState
 
 LATE = timedelta(minutes=15)  # product rule: warning from here on
 VERY_LATE = timedelta(minutes=60)  # product rule: danger from here on

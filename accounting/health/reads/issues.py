@@ -8,21 +8,11 @@ from typing import Annotated
 from django.db import connection
 
 from accounting.core.issue_catalogue import text_of
-from accounting.kit.reads.selection import (
-    Selection,
-    check_word,
-    refuse_others,
-)
+from accounting.kit.reads.selection import Selection, check_word, refuse_others
 from accounting.kit.rows import column, listed, member
 from accounting.metering.models.ledger import DataIssue
-from accounting.metering.sql.states_sql import (
-    held,
-    wall,
-)
-from accounting.prices.rules.charge import (
-    charge_of,
-    raw_of,
-)
+from accounting.metering.sql.states_sql import held, wall
+from accounting.prices.rules.charge import charge_of, raw_of
 from accounting.prices.sql.charge_sql import raw
 
 

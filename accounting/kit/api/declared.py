@@ -13,19 +13,9 @@ from rest_framework.views import APIView
 from accounting.access.scope import scope_of
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    JSON_ONLY,
-    RowsView,
-)
-from accounting.kit.api.schema import (
-    lists,
-    reads,
-    takes,
-)
-from accounting.kit.resources.resource import (
-    Resource,
-    Verb,
-)
+from accounting.kit.api.rows import JSON_ONLY, RowsView
+from accounting.kit.api.schema import lists, reads, takes
+from accounting.kit.resources.resource import Resource, Verb
 from accounting.kit.serializers.declared import (
     body_of,
     item_serializer_of,

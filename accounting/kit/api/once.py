@@ -8,12 +8,7 @@ from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounting.kit.once import (
-    LONGEST_KEY,
-    KeyReused,
-    digest_of,
-    once,
-)
+from accounting.kit.once import LONGEST_KEY, KeyReused, digest_of, once
 from accounting.kit.problems import RequestRefused
 
 _KEPT = ("ETag", "Location")  # headers of an answer that a repetition gets, too

@@ -16,22 +16,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounting.access.reads.teams import visible_teams
-from accounting.access.rights import (
-    SIGNED_IN,
-    Right,
-)
-from accounting.access.scope import (
-    Scope,
-    scope_of,
-)
+from accounting.access.rights import SIGNED_IN, Right
+from accounting.access.scope import Scope, scope_of
 from accounting.kit.api.schema import MANY
 from accounting.kit.api.tokens import BearerAuthentication
 from accounting.kit.pages.permissions import shared_reads
 from accounting.kit.reads.dimensions import FILTERS
-from accounting.kit.reads.file_names import (
-    file_name,
-    period_part,
-)
+from accounting.kit.reads.file_names import file_name, period_part
 from accounting.kit.reads.known_names import KNOWN_NAMES
 from accounting.kit.reads.paging import (
     ALL_ROWS,
@@ -49,10 +40,7 @@ from accounting.kit.reads.selection import (
     check_word,
     parse_selection,
 )
-from accounting.kit.serializers.csv_text import (
-    csv_lines,
-    csv_stream,
-)
+from accounting.kit.serializers.csv_text import csv_lines, csv_stream
 from accounting.kit.serializers.row import RowSerializer
 
 Row = dict[str, Any]

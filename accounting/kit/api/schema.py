@@ -18,14 +18,8 @@ from rest_framework.serializers import Serializer
 from accounting.kit.api.tokens import BearerAuthentication
 from accounting.kit.once import LONGEST_KEY
 from accounting.kit.problems import MEDIA_TYPE
-from accounting.kit.reads.dimensions import (
-    BY_NAME,
-    FILTERS,
-)
-from accounting.kit.reads.paging import (
-    LARGEST,
-    LIMIT,
-)
+from accounting.kit.reads.dimensions import BY_NAME, FILTERS
+from accounting.kit.reads.paging import LARGEST, LIMIT
 from accounting.kit.reads.selection import Amounts
 from accounting.kit.serializers.problem import ProblemSerializer
 

@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounting.kit.charts.plots import (
-    Figure,
-    axis,
-    layout,
-)
+from accounting.kit.charts.plots import Figure, axis, layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from accounting.kit.charts.bars import (
-    WORD_CLASS,
-    Number,
-)
+from accounting.kit.charts.bars import WORD_CLASS, Number
 
 Figure = dict[str, Any]
 

@@ -18,11 +18,7 @@ from accounting.core.billing_calendar import (
     preset_range,
     unit_of,
 )
-from accounting.kit.pages.filters import (
-    LABELS,
-    MENU,
-    Values,
-)
+from accounting.kit.pages.filters import LABELS, MENU, Values
 
 SPAN_KEY = "over"  # the newest hours, on pages that use them by default
 RANGE_KEYS = ("range", "from", "to", "words", "first", "last", SPAN_KEY)

@@ -10,20 +10,9 @@ from django.shortcuts import redirect, render
 
 from accounting.kit.outcomes import RefusalCode, Refused
 from accounting.kit.pages.paging import paged
-from accounting.kit.pages.permissions import (
-    FORM,
-    page,
-    posted,
-    visitor_of,
-)
-from accounting.kit.resources.forms import (
-    InputForm,
-    form_of,
-)
-from accounting.kit.resources.resource import (
-    Resource,
-    Verb,
-)
+from accounting.kit.pages.permissions import FORM, page, posted, visitor_of
+from accounting.kit.resources.forms import InputForm, form_of
+from accounting.kit.resources.resource import Resource, Verb
 
 View = Callable[..., HttpResponseBase]
 Wrong = Callable[[HttpRequest, Any, InputForm], HttpResponse]

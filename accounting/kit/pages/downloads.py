@@ -9,10 +9,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.timezone import localdate
 
 from accounting.kit.reads.file_names import file_name
-from accounting.kit.serializers.csv_text import (
-    csv_lines,
-    csv_stream,
-)
+from accounting.kit.serializers.csv_text import csv_lines, csv_stream
 
 
 def csv_answer(

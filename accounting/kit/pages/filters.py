@@ -9,15 +9,8 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    team_named,
-)
-from accounting.kit.reads.dimensions import (
-    BY_NAME,
-    PageUse,
-    of_pages,
-)
+from accounting.access.reads.teams import TeamRef, team_named
+from accounting.kit.reads.dimensions import BY_NAME, PageUse, of_pages
 
 Values = Mapping[str, tuple[str, ...]]
 

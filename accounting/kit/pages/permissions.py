@@ -9,12 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.http import (
-    Http404,
-    HttpRequest,
-    HttpResponseBase,
-    HttpResponseNotAllowed,
-)
+from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
@@ -26,11 +21,7 @@ from accounting.access.reads.billing_settings import (
     billing_remembered,
 )
 from accounting.access.rights import Right
-from accounting.access.scope import (
-    Scope,
-    person_of,
-    scope_with,
-)
+from accounting.access.scope import Scope, person_of, scope_with
 from accounting.core.read_once import reading
 from accounting.kit.reads.selection import SelectionError
 

@@ -8,21 +8,10 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access.reads.billing_settings import (
-    billing_day,
-    midnight,
-)
+from accounting.access.reads.billing_settings import billing_day, midnight
 from accounting.access.scope import Scope
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-    to_instant,
-)
-from accounting.kit.reads.dimensions import (
-    BY_NAME,
-    FILTERS,
-)
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
+from accounting.kit.reads.dimensions import BY_NAME, FILTERS
 
 # that a report may read: 8,192 GPUs for 120 days by day, 5 days by hour, 10 hours by window
 MOST_ROWS = 1_000_000

@@ -9,10 +9,7 @@ from typing import Any, Union, get_args, get_origin
 
 from django import forms
 
-from accounting.kit.forms import (
-    AccessibleForm,
-    DayField,
-)
+from accounting.kit.forms import AccessibleForm, DayField
 from accounting.kit.inputs import Value, values_of
 from accounting.kit.outcomes import Refused
 

@@ -14,10 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from accounting.core.charge_lines import NAMES
-from accounting.kit.tags.units import (
-    NO_DATA,
-    NO_PRICE,
-)
+from accounting.kit.tags.units import NO_DATA, NO_PRICE
 
 register = template.Library()
 

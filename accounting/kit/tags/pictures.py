@@ -11,15 +11,9 @@ from typing import Any
 from babel.dates import format_datetime
 from django import template
 
-from accounting.kit.reads.file_names import (
-    file_name,
-    period_part,
-)
+from accounting.kit.reads.file_names import file_name, period_part
 from accounting.kit.tags.pages import lower_first
-from accounting.kit.tags.units import (
-    DATES,
-    days,
-)
+from accounting.kit.tags.units import DATES, days
 
 register = template.Library()
 

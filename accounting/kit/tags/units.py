@@ -17,21 +17,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from accounting.core.billing_calendar import DayRange
-from accounting.core.interval import (
-    DAY_MS,
-    HOUR_MS,
-    to_instant,
-)
-from accounting.core.money import (
-    Money,
-    minor_places,
-)
-from accounting.core.money_text import (
-    MINUS,
-    amount_text,
-    currency_sign,
-    number_text,
-)
+from accounting.core.interval import DAY_MS, HOUR_MS, to_instant
+from accounting.core.money import Money, minor_places
+from accounting.core.money_text import MINUS, amount_text, currency_sign, number_text
 
 register = template.Library()
 

@@ -12,17 +12,8 @@ from django.core.management.base import BaseCommand
 
 from accounting.access.reads.billing_settings import billing_remembered
 from accounting.access.scope import EVERYTHING
-from accounting.health.reads.issues import (
-    OPEN,
-    IssueRow,
-    issue_rows,
-)
-from accounting.kit.commands.output import (
-    HIDDEN,
-    WRONG_USE,
-    until_closed,
-    write_rows,
-)
+from accounting.health.reads.issues import OPEN, IssueRow, issue_rows
+from accounting.kit.commands.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.kit.reads.dimensions import FILTERS
 from accounting.kit.reads.selection import (
     Amounts,
@@ -40,11 +31,7 @@ from accounting.months.commands.charges import charge_report
 from accounting.months.commands.corrections import correction_report
 from accounting.resources import RESOURCES
 from accounting.usage.reads.holds import hold_rows
-from accounting.usage.reads.intensity import (
-    ONLY,
-    only_pointless,
-    with_intensity,
-)
+from accounting.usage.reads.intensity import ONLY, only_pointless, with_intensity
 from accounting.usage.reads.ledger import ledger_rows
 from accounting.usage.reads.usage import usage_stream
 from accounting.usage.serializers import (

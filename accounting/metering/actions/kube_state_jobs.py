@@ -8,10 +8,7 @@ from collections.abc import Iterable
 
 from django.core.exceptions import ValidationError
 
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.data_health.known_kube_state_jobs import known_jobs
 

@@ -3,18 +3,9 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
-from accounting.core.interval import (
-    FAR_MS,
-    Interval,
-)
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
-from accounting.metering.models.cluster import (
-    AddedResource,
-    Cluster,
-)
+from accounting.core.interval import FAR_MS, Interval
+from accounting.kit.audit import Actor, act
+from accounting.metering.models.cluster import AddedResource, Cluster
 from accounting.metering.reads.resources import added_resources
 from accounting.metering.tasks.windows import schedule
 

@@ -4,17 +4,10 @@ import re
 from collections.abc import Sequence
 
 from accounting.access.scope import EVERYTHING
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import WINDOW_MS, Interval, to_ms
 from accounting.kit.commands.arguments import WrongUse
 from accounting.kit.reads.database_clock import database_now
-from accounting.kit.reads.selection import (
-    SelectionError,
-    parse_selection,
-)
+from accounting.kit.reads.selection import SelectionError, parse_selection
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
 

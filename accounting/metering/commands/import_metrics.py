@@ -11,18 +11,11 @@ from accounting.access.scope import EVERYTHING
 from accounting.health.reads.issues import issue_rows
 from accounting.kit.audit import SYSTEM
 from accounting.kit.commands.arguments import WrongUse
-from accounting.kit.commands.output import (
-    FINDING,
-    HIDDEN,
-    INTERRUPTED,
-    WRONG_USE,
-)
+from accounting.kit.commands.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.kit.commands.progress import Progress
 from accounting.kit.outcomes import Refused
 from accounting.kit.reads.selection import Selection
-from accounting.metering.commands.arguments import (
-    interval_of,
-)
+from accounting.metering.commands.arguments import interval_of
 from accounting.metering.commands.interval import interval_line
 from accounting.metering.sources.openmetrics import FileError
 from accounting.usage.reads.usage import usage_total

@@ -10,35 +10,18 @@ from django.core.management.base import BaseCommand
 from django.db import InterfaceError, OperationalError, connection
 
 from accounting.core.interval import Interval
-from accounting.kit.audit import (
-    SYSTEM,
-    act,
-)
+from accounting.kit.audit import SYSTEM, act
 from accounting.kit.commands.arguments import WrongUse
-from accounting.kit.commands.output import (
-    FINDING,
-    HIDDEN,
-    INTERRUPTED,
-    WRONG_USE,
-)
+from accounting.kit.commands.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
 from accounting.kit.commands.progress import Progress
 from accounting.kit.outcomes import Refused
-from accounting.metering.commands.arguments import (
-    clusters_named,
-    ended_range,
-)
+from accounting.metering.commands.arguments import clusters_named, ended_range
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks import live_sources
-from accounting.metering.tasks.new_clusters import (
-    confirm,
-    refuse_shared_gpus,
-)
+from accounting.metering.tasks.new_clusters import confirm, refuse_shared_gpus
 from accounting.metering.tasks.windows import schedule
 from accounting.metering.tasks.windows.backlog import backlog
-from accounting.usage.tasks.catch_up import (
-    CaughtUp,
-    catch_up,
-)
+from accounting.usage.tasks.catch_up import CaughtUp, catch_up
 from accounting.usage.tasks.expired_hours import widened
 
 ROUND_S = 30

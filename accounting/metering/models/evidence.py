@@ -7,11 +7,7 @@ such an array of the step of each of these samples (rules.md N4).
 
 from django.db import models
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    Node,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, Node
 
 
 class Scraper(models.Model):

@@ -5,10 +5,7 @@ Redis only wake workers.
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-)
+from accounting.metering.models.cluster import Cluster, Source
 
 
 class WindowState(models.TextChoices):

@@ -6,10 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounting.access.models.teams import Team
-from accounting.metering.models.cluster import (
-    Cluster,
-    Node,
-)
+from accounting.metering.models.cluster import Cluster, Node
 from accounting.metering.rules.inventory.families import family_of
 
 

@@ -6,17 +6,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.kit.pages.permissions import (
-    admin_form,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import admin_form, visitor_of
 from accounting.kit.reads.selection import SelectionError
 from accounting.metering.forms import RetirementForm
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.tasks.retirement import (
-    RetirementError,
-    retire,
-)
+from accounting.metering.tasks.retirement import RetirementError, retire
 from accounting.usage.reads.retirement_effect import RetirementEffect, retirement_effect
 
 

@@ -4,10 +4,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.kit.pages.permissions import (
-    admin_form,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import admin_form, visitor_of
 from accounting.metering.actions.kube_state_jobs import accept
 from accounting.metering.forms import KubeStateJobForm
 from accounting.metering.models.cluster import Cluster

@@ -2,10 +2,7 @@
 
 from collections.abc import Sequence
 
-from accounting.core.read_once import (
-    read_once,
-    together,
-)
+from accounting.core.read_once import read_once, together
 from accounting.metering.models.cluster import Cluster
 
 

@@ -5,15 +5,8 @@ from datetime import datetime
 from django.db.models.functions import Now
 
 from accounting.core.interval import to_ms
-from accounting.kit.reads.selection import (
-    FIRST,
-    LAST,
-    Selection,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    SharePolicy,
-)
+from accounting.kit.reads.selection import FIRST, LAST, Selection
+from accounting.metering.models.cluster import Cluster, SharePolicy
 from accounting.metering.rules.units.mig_profiles import Policy
 from accounting.metering.rules.units.share_policy import Policies
 

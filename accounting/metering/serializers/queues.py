@@ -5,10 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from accounting.kit import texts
-from accounting.kit.serializers.row import (
-    NumberField,
-    RowSerializer,
-)
+from accounting.kit.serializers.row import NumberField, RowSerializer
 
 
 class _SampledField(serializers.DateTimeField):

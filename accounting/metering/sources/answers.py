@@ -11,10 +11,7 @@ import msgspec
 import numpy as np
 
 from accounting.core.interval import Interval
-from accounting.metering.sources.errors import (
-    InvalidSourceResponse,
-    TooMuch,
-)
+from accounting.metering.sources.errors import InvalidSourceResponse, TooMuch
 from accounting.metering.sources.exposition import RawSeries
 from accounting.metering.sources.samples import SampleBatch
 

@@ -14,10 +14,7 @@ from decimal import Decimal
 from itertools import chain
 from typing import TypeVar
 
-from accounting.metering.sources.text_limits import (
-    Fault,
-    TextLimits,
-)
+from accounting.metering.sources.text_limits import Fault, TextLimits
 
 MAX_KNOWN = 100_000  # numbers that are cached (about 15 MB)
 MAX_LINE = 1_048_576  # bytes; enough for several labels of 64 KiB

@@ -8,11 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.metering.sources.samples import (
-    SampleBatch,
-    in_order,
-    meaning_of,
-)
+from accounting.metering.sources.samples import SampleBatch, in_order, meaning_of
 
 
 class Sampler(NamedTuple):

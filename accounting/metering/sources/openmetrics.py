@@ -25,10 +25,7 @@ from accounting.metering.sources.exposition import (
     RawSeries,
     limited_lines,
 )
-from accounting.metering.sources.samples import (
-    SampleBatch,
-    UnknownNames,
-)
+from accounting.metering.sources.samples import SampleBatch, UnknownNames
 from accounting.metering.sources.text_limits import MOST_SERIES
 
 CHUNK = 1 << 20  # bytes read at a time

@@ -24,10 +24,7 @@ from tenacity import (
 )
 from urllib3 import Retry
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, Interval
 from accounting.metering.rules.samples.series import Reading
 from accounting.metering.sources.answers import (
     Answer,
@@ -50,14 +47,8 @@ from accounting.metering.sources.errors import (
     TooMuch,
     Unavailable,
 )
-from accounting.metering.sources.http import (
-    HttpAccess,
-    fetch,
-)
-from accounting.metering.sources.samples import (
-    UnknownNames,
-    build_reading,
-)
+from accounting.metering.sources.http import HttpAccess, fetch
+from accounting.metering.sources.samples import UnknownNames, build_reading
 
 ATTEMPTS = 4
 LONGEST_WAIT_S = 8.0

@@ -8,24 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from accounting.metering.sources.catalogue import is_kept
-from accounting.metering.sources.errors import (
-    InvalidSourceResponse,
-    SourceError,
-)
+from accounting.metering.sources.errors import InvalidSourceResponse, SourceError
 from accounting.metering.sources.exposition import (
     ExpositionError,
     Parser,
     RawSeries,
     limited_lines,
 )
-from accounting.metering.sources.http import (
-    HttpAccess,
-    fetch,
-)
-from accounting.metering.sources.samples import (
-    SampleBatch,
-    UnknownNames,
-)
+from accounting.metering.sources.http import HttpAccess, fetch
+from accounting.metering.sources.samples import SampleBatch, UnknownNames
 
 FUTURE_MS = 600_000  # the tolerance for future samples, as in Prometheus
 PARALLEL = 16  # targets read at a time

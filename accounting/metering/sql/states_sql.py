@@ -6,11 +6,7 @@ All queries over facts or rollups use these texts; a test finds copies.
 
 from collections.abc import Sequence
 
-from accounting.core.ledger_line import (
-    HELD_STATES,
-    PLATFORM_STATES,
-    STATES,
-)
+from accounting.core.ledger_line import HELD_STATES, PLATFORM_STATES, STATES
 
 STATE_COLUMNS = tuple(f"{state}_ms" for state in STATES)
 

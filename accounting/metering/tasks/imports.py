@@ -12,53 +12,23 @@ from django.db import transaction
 from django.db.models import DateTimeField, Max, Min, Value
 from django.db.models.functions import Greatest, Now
 
-from accounting.core.interval import (
-    DAY_MS,
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-    to_instant,
-)
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.core.interval import DAY_MS, HOUR_MS, WINDOW_MS, Interval, to_instant
+from accounting.kit.audit import Actor, act
 from accounting.kit.failpoints import reach
 from accounting.kit.locks import lock
 from accounting.kit.reads.database_clock import database_now
 from accounting.kit.work_folders import work_folder
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-    SourceKind,
-)
-from accounting.metering.models.ledger import (
-    BufferBlock,
-    IngestWindow,
-)
+from accounting.metering.models.cluster import Cluster, Source, SourceKind
+from accounting.metering.models.ledger import BufferBlock, IngestWindow
 from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
-from accounting.metering.sources.intervals import (
-    Intervals,
-    Sampler,
-)
-from accounting.metering.sources.openmetrics import (
-    FileError,
-    Spool,
-    spool,
-)
+from accounting.metering.sources.intervals import Intervals, Sampler
+from accounting.metering.sources.openmetrics import FileError, Spool, spool
 from accounting.metering.sources.samples import UnknownNames
 from accounting.metering.tasks import unknown_metrics
 from accounting.metering.tasks.data_issues import record
 from accounting.metering.tasks.data_issues.of_sources import UNKNOWN_METRIC
-from accounting.metering.tasks.merge_buffered import (
-    PART_HOURS,
-    PART_SAMPLES,
-    fold,
-)
-from accounting.metering.tasks.new_clusters import (
-    confirm,
-    refuse_known_gpus,
-)
+from accounting.metering.tasks.merge_buffered import PART_HOURS, PART_SAMPLES, fold
+from accounting.metering.tasks.new_clusters import confirm, refuse_known_gpus
 from accounting.metering.tasks.reading import scrape_buffer
 from accounting.metering.tasks.reading.cluster_reader import reader_of
 from accounting.metering.tasks.windows import schedule

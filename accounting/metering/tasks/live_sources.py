@@ -16,37 +16,18 @@ from accounting.core.interval import (
     to_ms,
 )
 from accounting.kit.reads.database_clock import database_now
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-    SourceKind,
-)
-from accounting.metering.models.ledger import (
-    BufferBlock,
-    IngestWindow,
-)
+from accounting.metering.models.cluster import Cluster, Source, SourceKind
+from accounting.metering.models.ledger import BufferBlock, IngestWindow
 from accounting.metering.sources.scrape import scrape
-from accounting.metering.tasks.data_issues import (
-    checks,
-    record,
-)
-from accounting.metering.tasks.data_issues.events import (
-    SamplesLate,
-    SourceScraped,
-)
+from accounting.metering.tasks.data_issues import checks, record
+from accounting.metering.tasks.data_issues.events import SamplesLate, SourceScraped
 from accounting.metering.tasks.data_issues.of_sources import PASSING
-from accounting.metering.tasks.imports import (
-    REACH_AHEAD_MS,
-    REACH_BACK_MS,
-)
+from accounting.metering.tasks.imports import REACH_AHEAD_MS, REACH_BACK_MS
 from accounting.metering.tasks.reading import scrape_buffer
 from accounting.metering.tasks.reading.cluster_reader import access_of
 from accounting.metering.tasks.reading.scrape_targets import targets_of
 from accounting.metering.tasks.unknown_metrics import record_unknown
-from accounting.metering.tasks.windows import (
-    leases,
-    schedule,
-)
+from accounting.metering.tasks.windows import leases, schedule
 
 Clock = Callable[[], int]  # milliseconds since 1970
 

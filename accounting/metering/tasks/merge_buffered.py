@@ -5,20 +5,13 @@ from collections.abc import Callable, Mapping
 from django.db import transaction
 from django.db.models import Min
 
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.sources.errors import SourceError
 from accounting.metering.tasks.evidence.observe import observe_period
 from accounting.metering.tasks.reading import scrape_buffer
-from accounting.metering.tasks.reading.cluster_reader import (
-    folding_of,
-    reader_of,
-)
+from accounting.metering.tasks.reading.cluster_reader import folding_of, reader_of
 
 PART_HOURS = 24  # hours merged together at most
 PART_SAMPLES = 1_000_000  # samples merged together at most; about 100 MB of memory

@@ -13,15 +13,9 @@ from django.db import connection
 
 from accounting.core.interval import Interval
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.node_state import (
-    NodeState,
-    NodeStateRead,
-)
+from accounting.metering.models.node_state import NodeState, NodeStateRead
 from accounting.metering.reads.resources import added_resources
-from accounting.metering.rules.inventory.node_states import (
-    ScrapedNode,
-    newest_states,
-)
+from accounting.metering.rules.inventory.node_states import ScrapedNode, newest_states
 from accounting.metering.rules.samples.series import Reading
 from accounting.metering.rules.units.resources import sanitised
 

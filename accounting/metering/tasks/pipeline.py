@@ -18,51 +18,27 @@ from accounting.kit.failpoints import reach
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.data_health.retirement import retired_ms
-from accounting.metering.rules.attribution.attribute import (
-    WindowLedger,
-    attribute,
-)
-from accounting.metering.rules.attribution.metric_names import (
-    Spellings,
-    spellings,
-)
+from accounting.metering.rules.attribution.attribute import WindowLedger, attribute
+from accounting.metering.rules.attribution.metric_names import Spellings, spellings
 from accounting.metering.rules.attribution.node_timeline import node_timelines
 from accounting.metering.rules.inventory.merge.places import placed
-from accounting.metering.rules.samples.series import (
-    Reading,
-    content_hash,
-)
+from accounting.metering.rules.samples.series import Reading, content_hash
 from accounting.metering.sources.errors import SourceError
 from accounting.metering.tasks import retirement
 from accounting.metering.tasks.data_issues import checks
-from accounting.metering.tasks.data_issues.events import (
-    SourceFailed,
-    WindowsComputed,
-)
+from accounting.metering.tasks.data_issues.events import SourceFailed, WindowsComputed
 from accounting.metering.tasks.evidence.ids import Ids
 from accounting.metering.tasks.evidence.load import shown_nodes
-from accounting.metering.tasks.evidence.observe import (
-    State,
-    observe_period,
-)
+from accounting.metering.tasks.evidence.observe import State, observe_period
 from accounting.metering.tasks.facts import write_facts
 from accounting.metering.tasks.facts.commit import write_windows
 from accounting.metering.tasks.gc_pause import no_cycle_search
 from accounting.metering.tasks.kube_state_jobs.changes import bring_about
-from accounting.metering.tasks.reading.cluster_reader import (
-    ClusterReader,
-    reader_of,
-)
+from accounting.metering.tasks.reading.cluster_reader import ClusterReader, reader_of
 from accounting.metering.tasks.unknown_metrics import look_for_unknown
-from accounting.metering.tasks.windows import (
-    leases,
-    window_results,
-)
+from accounting.metering.tasks.windows import leases, window_results
 from accounting.metering.tasks.windows.hours_at_once import hours_at_once
-from accounting.metering.tasks.windows.leases import (
-    WindowLease,
-    WindowLeaseLostError,
-)
+from accounting.metering.tasks.windows.leases import WindowLease, WindowLeaseLostError
 from accounting.metering.tasks.windows.window_results import WindowResult
 
 MOST_ROUNDS = 20  # one or two follow late findings of a backfill; more find nothing new

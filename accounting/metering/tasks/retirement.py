@@ -23,28 +23,14 @@ from accounting.core.interval import (
     to_ms,
     window_of,
 )
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.kit.failpoints import reach
 from accounting.kit.reads.database_clock import database_now
-from accounting.metering.models.cluster import (
-    Cluster,
-    GpuPresence,
-)
+from accounting.metering.models.cluster import Cluster, GpuPresence
 from accounting.metering.models.ledger import PendingRetirement
 from accounting.metering.models.pod import PodHold
-from accounting.metering.reads.data_health.retirement import (
-    retired_ms,
-    stored,
-)
-from accounting.metering.tasks.retirement_steps import (
-    bring_back,
-    cut,
-    empty,
-    reopen,
-)
+from accounting.metering.reads.data_health.retirement import retired_ms, stored
+from accounting.metering.tasks.retirement_steps import bring_back, cut, empty, reopen
 from accounting.metering.tasks.windows import schedule
 
 Progress = Callable[[int, int], None]  # days done, total

@@ -9,12 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-    to_instant,
-)
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
 from accounting.core.issue_catalogue import OF_WINDOWS
 from accounting.kit.locks import lock
 from accounting.kit.reads.database_clock import database_now
@@ -22,10 +17,7 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.pod import PodHold
 from accounting.metering.rules.holds.retirement import RETIRED
 from accounting.metering.tasks.evidence.observe import derive_again
-from accounting.metering.tasks.facts import (
-    partitions,
-    retention,
-)
+from accounting.metering.tasks.facts import partitions, retention
 from accounting.metering.tasks.facts.reasons import FACTS
 from accounting.metering.tasks.windows import schedule
 

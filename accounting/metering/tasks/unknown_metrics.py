@@ -9,19 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 import structlog
 
-from accounting.core.interval import (
-    DAY_MS,
-    HOUR_MS,
-    Interval,
-    to_instant,
-)
+from accounting.core.interval import DAY_MS, HOUR_MS, Interval, to_instant
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.data_health.unmeasured import unmeasured_ms
 from accounting.metering.sources.errors import SourceError
-from accounting.metering.tasks.data_issues import (
-    checks,
-    record,
-)
+from accounting.metering.tasks.data_issues import checks, record
 from accounting.metering.tasks.data_issues.events import NamesShown
 from accounting.metering.tasks.data_issues.of_sources import UNKNOWN_METRIC
 from accounting.metering.tasks.reading.cluster_reader import ClusterReader

@@ -13,34 +13,18 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 
-from accounting.kit.audit import (
-    SYSTEM,
-    act,
-)
+from accounting.kit.audit import SYSTEM, act
 from accounting.kit.failpoints import reach
 from accounting.kit.reads.database_clock import database_now
 from accounting.kit.wakeup import wake_worker
-from accounting.months.actions.periods import (
-    CloseRefused,
-    check_right,
-    close,
-)
-from accounting.months.models.close_request import (
-    CloseRequest,
-    CloseRequestState,
-)
+from accounting.months.actions.periods import CloseRefused, check_right, close
+from accounting.months.models.close_request import CloseRequest, CloseRequestState
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.close_requests import LIFETIME
-from accounting.months.reads.lines import (
-    booking_of,
-    content_of,
-)
+from accounting.months.reads.lines import booking_of, content_of
 from accounting.months.reads.revisions import next_revision
 from accounting.months.tasks.checks.of_close import early_checks
-from accounting.months.tasks.periods import (
-    PeriodError,
-    first_day,
-)
+from accounting.months.tasks.periods import PeriodError, first_day
 from accounting.months.tasks.running import book_running
 
 log = structlog.get_logger(__name__)

@@ -11,23 +11,13 @@ from typing import cast
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.access.scope import scope_of
 from accounting.kit.audit import act
 from accounting.kit.inputs import body, reason, value
 from accounting.kit.outcomes import Done, RefusalCode, Refused
-from accounting.months.actions.entries import (
-    add_entry,
-    check_seen,
-)
-from accounting.months.actions.periods import (
-    NotAllowed,
-    check_right,
-    reason_of,
-)
+from accounting.months.actions.entries import add_entry, check_seen
+from accounting.months.actions.periods import NotAllowed, check_right, reason_of
 from accounting.months.models.contest import (
     UNSETTLED,
     AnswerKind,
@@ -36,10 +26,7 @@ from accounting.months.models.contest import (
     ContestState,
     ContestStep,
 )
-from accounting.months.models.entry import (
-    Entry,
-    EntryKind,
-)
+from accounting.months.models.entry import Entry, EntryKind
 from accounting.months.reads.contested import subject_of
 from accounting.months.reads.lines import booking_of
 from accounting.months.reads.statements import statement_row

@@ -9,26 +9,12 @@ from django.db import connection
 from accounting.access.models.teams import Team
 from accounting.core.money import Money
 from accounting.kit.audit import act
-from accounting.kit.once import (
-    LONGEST_KEY,
-    KeyReused,
-    digest_of,
-    once,
-)
+from accounting.kit.once import LONGEST_KEY, KeyReused, digest_of, once
 from accounting.kit.preview import Preview
 from accounting.kit.reads.database_clock import database_now
-from accounting.kit.wakeup import (
-    BOOK_PERIODS,
-    wake_worker,
-)
-from accounting.months.actions.periods import (
-    check_right,
-    reason_of,
-)
-from accounting.months.models.entry import (
-    Entry,
-    EntryKind,
-)
+from accounting.kit.wakeup import BOOK_PERIODS, wake_worker
+from accounting.months.actions.periods import check_right, reason_of
+from accounting.months.models.entry import Entry, EntryKind
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.entry_effect import entry_effect
 from accounting.months.tasks.locking import hold_booking

@@ -8,35 +8,19 @@ from django.contrib.auth.models import AbstractBaseUser
 from accounting.access.rights import PERIODS
 from accounting.access.scope import scope_of
 from accounting.core.written_text import hidden_fault
-from accounting.kit.audit import (
-    SYSTEM,
-    Actor,
-    act,
-)
+from accounting.kit.audit import SYSTEM, Actor, act
 from accounting.kit.outcomes import RefusalCode
-from accounting.months.models.close import (
-    CloseOverride,
-    ReopenRequest,
-)
-from accounting.months.models.period import (
-    BillingPeriod,
-    PeriodRevision,
-)
+from accounting.months.models.close import CloseOverride, ReopenRequest
+from accounting.months.models.period import BillingPeriod, PeriodRevision
 from accounting.months.rules.close_checks import (
     CONFIRM_WITHIN,
     REASON_LENGTHS,
     RULES,
     CloseCheck,
 )
-from accounting.months.rules.methods import (
-    Method,
-    MethodError,
-)
+from accounting.months.rules.methods import Method, MethodError
 from accounting.months.tasks.checks import of_close as close_checks
-from accounting.months.tasks.close import (
-    close_period,
-    reopen_period,
-)
+from accounting.months.tasks.close import close_period, reopen_period
 from accounting.months.tasks.locking import hold_booking
 from accounting.months.tasks.periods import (
     PeriodError,

@@ -16,15 +16,8 @@ from accounting.months.actions.entries import add_entry
 from accounting.months.api.booked import check_month
 from accounting.months.api.closing import done
 from accounting.months.api.schema import acts
-from accounting.months.reads.entries import (
-    entry_key,
-    entry_rows,
-    with_state,
-)
-from accounting.months.serializers.entries import (
-    EntryBodySerializer,
-    EntrySerializer,
-)
+from accounting.months.reads.entries import entry_key, entry_rows, with_state
+from accounting.months.serializers.entries import EntryBodySerializer, EntrySerializer
 
 
 class AdjustmentsView(RowsView):

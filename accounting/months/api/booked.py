@@ -12,16 +12,9 @@ from rest_framework.response import Response
 
 from accounting.access.rights import BUDGETS
 from accounting.access.scope import scope_of
-from accounting.kit.api.rows import (
-    CsvRenderer,
-    RowsView,
-)
+from accounting.kit.api.rows import CsvRenderer, RowsView
 from accounting.kit.pages.etags import is_known
-from accounting.kit.reads.paging import (
-    Key,
-    Seek,
-    StaleError,
-)
+from accounting.kit.reads.paging import Key, Seek, StaleError
 from accounting.kit.reads.selection import SelectionError
 from accounting.kit.serializers.row import RowSerializer
 from accounting.months.reads.lines import (
@@ -30,10 +23,7 @@ from accounting.months.reads.lines import (
     booking_of,
     latest_booking,
 )
-from accounting.months.reads.payers import (
-    readable_payers,
-    slugs_of,
-)
+from accounting.months.reads.payers import readable_payers, slugs_of
 
 _MONTH = re.compile(r"(19[7-9][0-9]|[2-8][0-9]{3})-(0[1-9]|1[0-2])")
 

@@ -26,11 +26,7 @@ from accounting.months.reads.charge_list import (
     charge_key,
     listed_charges,
 )
-from accounting.months.reads.charges import (
-    DIMENSIONS,
-    ChargeError,
-    ChargeRow,
-)
+from accounting.months.reads.charges import DIMENSIONS, ChargeError, ChargeRow
 from accounting.months.reads.corrections import (
     CorrectionRow,
     correction_key,

@@ -10,20 +10,9 @@ from rest_framework.response import Response
 from accounting.kit.api.once import answered_once
 from accounting.kit.serializers.row import Members
 from accounting.months.api.closing import done
-from accounting.months.api.periods import (
-    MonthView,
-    checks_of,
-    members_of,
-    version_of,
-)
-from accounting.months.api.schema import (
-    acts,
-    reads_one,
-)
-from accounting.months.reads.periods import (
-    PeriodRow,
-    PeriodState,
-)
+from accounting.months.api.periods import MonthView, checks_of, members_of, version_of
+from accounting.months.api.schema import acts, reads_one
+from accounting.months.reads.periods import PeriodRow, PeriodState
 from accounting.months.serializers.periods import PeriodChecksSerializer
 from accounting.months.tasks.checks.of_close import run_checks
 from accounting.months.tasks.running import book_running

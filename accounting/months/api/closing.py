@@ -13,25 +13,11 @@ from accounting.kit.api.once import answered_once
 from accounting.kit.api.schema import lists
 from accounting.kit.problems import RequestRefused
 from accounting.months.actions import periods as actions
-from accounting.months.actions.close_requests import (
-    is_closed,
-    request_close,
-)
+from accounting.months.actions.close_requests import is_closed, request_close
 from accounting.months.actions.entries import EntryAmountError
-from accounting.months.api.periods import (
-    MonthView,
-    booking_or_none,
-    version_of,
-)
-from accounting.months.api.schema import (
-    acts,
-    acts_on_version,
-    reads_one,
-)
-from accounting.months.models.close import (
-    CloseOverride,
-    ReopenRequest,
-)
+from accounting.months.api.periods import MonthView, booking_or_none, version_of
+from accounting.months.api.schema import acts, acts_on_version, reads_one
+from accounting.months.models.close import CloseOverride, ReopenRequest
 from accounting.months.reads.close_requests import close_progress
 from accounting.months.reads.lines import content_of
 from accounting.months.serializers.periods import (

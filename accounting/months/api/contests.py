@@ -12,20 +12,14 @@ from accounting.access.rights import CONTESTS
 from accounting.access.scope import scope_of
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    JSON_ONLY,
-    RowsView,
-)
+from accounting.kit.api.rows import JSON_ONLY, RowsView
 from accounting.kit.api.schema import takes
 from accounting.kit.serializers.declared import item_serializer_of
 from accounting.months.actions.contests import open_contest
 from accounting.months.api.booked import check_month
 from accounting.months.models.contest import Contested
 from accounting.months.reads.contested import row_key
-from accounting.months.reads.contests import (
-    ContestRow,
-    contest_row,
-)
+from accounting.months.reads.contests import ContestRow, contest_row
 from accounting.months.reads.lines import BookingError
 from accounting.months.serializers.contests import ContestBodySerializer
 

@@ -9,21 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access.rights import PERIODS
-from accounting.kit.api.rows import (
-    JSON_ONLY,
-    RowsView,
-)
+from accounting.kit.api.rows import JSON_ONLY, RowsView
 from accounting.kit.api.schema import lists
 from accounting.kit.pages.etags import is_known
 from accounting.kit.serializers.declared import serializer_of
 from accounting.months.api.booked import check_month
 from accounting.months.api.schema import reads_one
-from accounting.months.reads.lines import (
-    Booking,
-    BookingError,
-    booking_of,
-    content_of,
-)
+from accounting.months.reads.lines import Booking, BookingError, booking_of, content_of
 from accounting.months.reads.periods import (
     PeriodRow,
     PeriodState,

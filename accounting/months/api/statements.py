@@ -8,14 +8,8 @@ from accounting.access.scope import scope_of
 from accounting.kit.api.rows import JSON_ONLY
 from accounting.kit.reads.paging import Seek
 from accounting.kit.serializers.declared import serializer_of
-from accounting.months.api.booked import (
-    BookedView,
-    booking_named,
-)
-from accounting.months.api.schema import (
-    reads_one,
-    versioned_list,
-)
+from accounting.months.api.booked import BookedView, booking_named
+from accounting.months.api.schema import reads_one, versioned_list
 from accounting.months.reads.entries import waiting_of_statements
 from accounting.months.reads.lines import Booking
 from accounting.months.reads.method_text import method_sentences

@@ -3,20 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from accounting.kit.reads.selection import (
-    Selection,
-    SelectionError,
-    refuse_others,
-)
-from accounting.months.reads.charges import (
-    DIMENSIONS,
-    ChargeError,
-    charge_rows,
-)
-from accounting.months.reads.lines import (
-    BookingError,
-    booking_of,
-)
+from accounting.kit.reads.selection import Selection, SelectionError, refuse_others
+from accounting.months.reads.charges import DIMENSIONS, ChargeError, charge_rows
+from accounting.months.reads.lines import BookingError, booking_of
 from accounting.months.serializers.charges import ChargeRowSerializer
 from accounting.months.tasks.periods import PeriodError
 from accounting.months.tasks.running import book_running

@@ -9,23 +9,12 @@ from django.core.management.base import BaseCommand
 
 from accounting.kit.audit import SYSTEM
 from accounting.kit.commands.arguments import WrongUse
-from accounting.kit.commands.output import (
-    DONE,
-    FINDING,
-    HIDDEN,
-    WRONG_USE,
-)
+from accounting.kit.commands.output import DONE, FINDING, HIDDEN, WRONG_USE
 from accounting.months.actions import periods
-from accounting.months.rules.close_checks import (
-    RULES,
-    CloseCheck,
-)
+from accounting.months.rules.close_checks import RULES, CloseCheck
 from accounting.months.tasks.checks.of_close import run_checks
 from accounting.months.tasks.periods import PeriodError
-from accounting.organization.commands.people import (
-    two_people,
-    user_named,
-)
+from accounting.organization.commands.people import two_people, user_named
 
 
 class Command(BaseCommand):

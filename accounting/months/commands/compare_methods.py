@@ -9,12 +9,7 @@ from django.core.management.base import BaseCommand
 
 from accounting.core.billing_calendar import DayRange
 from accounting.kit.commands.arguments import WrongUse
-from accounting.kit.commands.output import (
-    HIDDEN,
-    WRONG_USE,
-    until_closed,
-    write_rows,
-)
+from accounting.kit.commands.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.months.rules.methods import METHODS
 from accounting.months.tasks.method_comparison import compare
 

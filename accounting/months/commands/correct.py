@@ -7,12 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from accounting.kit.commands.output import (
-    HIDDEN,
-    WRONG_USE,
-    until_closed,
-    write_rows,
-)
+from accounting.kit.commands.output import HIDDEN, WRONG_USE, until_closed, write_rows
 from accounting.months.commands.corrections import booked_corrections
 from accounting.months.reads.lines import booking_of
 from accounting.months.tasks.periods import next_to_close

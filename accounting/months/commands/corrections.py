@@ -3,17 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from accounting.core.decimal_text import plain
-from accounting.kit.reads.selection import (
-    Selection,
-    SelectionError,
-    refuse_others,
-)
+from accounting.kit.reads.selection import Selection, SelectionError, refuse_others
 from accounting.months.reads.corrections import correction_rows
-from accounting.months.reads.lines import (
-    Booking,
-    BookingError,
-    booking_of,
-)
+from accounting.months.reads.lines import Booking, BookingError, booking_of
 from accounting.months.tasks.periods import PeriodError
 from accounting.months.tasks.running import book_running
 

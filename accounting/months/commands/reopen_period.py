@@ -7,10 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.kit.commands.arguments import WrongUse
-from accounting.kit.commands.output import (
-    HIDDEN,
-    WRONG_USE,
-)
+from accounting.kit.commands.output import HIDDEN, WRONG_USE
 from accounting.months.actions import periods
 from accounting.months.tasks.periods import PeriodError
 from accounting.organization.commands.people import two_people

@@ -7,29 +7,11 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.kit.commands.arguments import WrongUse
-from accounting.kit.commands.output import (
-    HIDDEN,
-    WRONG_USE,
-    until_closed,
-    write_rows,
-)
-from accounting.months.commands.statement_rows import (
-    notes,
-    statement_table,
-)
-from accounting.months.models.period import (
-    PeriodRevision,
-    Statement,
-)
-from accounting.months.reads.lines import (
-    Booking,
-    BookingError,
-    booking_of,
-)
-from accounting.months.tasks.periods import (
-    PeriodError,
-    previous_period,
-)
+from accounting.kit.commands.output import HIDDEN, WRONG_USE, until_closed, write_rows
+from accounting.months.commands.statement_rows import notes, statement_table
+from accounting.months.models.period import PeriodRevision, Statement
+from accounting.months.reads.lines import Booking, BookingError, booking_of
+from accounting.months.tasks.periods import PeriodError, previous_period
 from accounting.months.tasks.running import book_running
 
 

@@ -5,14 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from accounting.core.interval import HOUR_MS
-from accounting.months.models.period import (
-    PeriodRevision,
-    Statement,
-)
-from accounting.months.reads.charges import (
-    ChargeRow,
-    charge_rows,
-)
+from accounting.months.models.period import PeriodRevision, Statement
+from accounting.months.reads.charges import ChargeRow, charge_rows
 from accounting.months.reads.corrections import correction_rows
 from accounting.months.reads.lines import Booking
 

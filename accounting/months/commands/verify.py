@@ -12,27 +12,16 @@ from django.db import connection, transaction
 
 from accounting.access.reads.reserved import reserved_teams
 from accounting.access.scope import EVERYTHING
-from accounting.kit.commands.output import (
-    FINDING,
-    HIDDEN,
-    WRONG_USE,
-)
+from accounting.kit.commands.output import FINDING, HIDDEN, WRONG_USE
 from accounting.kit.reads.selection import (
     SelectionError,
     parse_selection,
     stored_period,
 )
 from accounting.months.reads.invariants.verify import verdicts
-from accounting.months.tasks.periods import (
-    PeriodError,
-    first_day,
-)
+from accounting.months.tasks.periods import PeriodError, first_day
 from accounting.months.tasks.verify import closed_verdicts
-from accounting.organization.reads.audit_entries import (
-    Head,
-    has_head,
-    head,
-)
+from accounting.organization.reads.audit_entries import Head, has_head, head
 
 
 class Command(BaseCommand):

@@ -10,10 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.core.charge_lines import (
-    KIND_TITLES,
-    PLATFORM,
-)
+from accounting.core.charge_lines import KIND_TITLES, PLATFORM
 from accounting.core.money import minor_places
 from accounting.core.rounding import split_money
 from accounting.exports.pages.export_files import stream_answer
@@ -26,24 +23,14 @@ from accounting.exports.tasks.request import (
 )
 from accounting.exports.tasks.stream import stream
 from accounting.kit.pages.paging import paged
-from accounting.kit.pages.permissions import (
-    leads,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import leads, visitor_of
 from accounting.kit.reads.selection import SelectionError
 from accounting.kit.tags.pages import revision_title
 from accounting.kit.tags.units import day
 from accounting.months.models.period import PeriodRevision
-from accounting.months.reads.charges import (
-    ChargeRow,
-    charge_rows,
-)
+from accounting.months.reads.charges import ChargeRow, charge_rows
 from accounting.months.reads.entries import waiting_of_statements
-from accounting.months.reads.lines import (
-    Booking,
-    BookingError,
-    booking_of,
-)
+from accounting.months.reads.lines import Booking, BookingError, booking_of
 from accounting.months.reads.payers import (
     Payer,
     payer_of,

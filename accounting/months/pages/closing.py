@@ -6,15 +6,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.months.reads.close_requests import (
-    CloseProgress,
-    close_progress,
-)
+from accounting.months.reads.close_requests import CloseProgress, close_progress
 from accounting.months.reads.periods import PeriodRow
-from accounting.months.rules.close_checks import (
-    CloseCheck,
-    Level,
-)
+from accounting.months.rules.close_checks import CloseCheck, Level
 
 CLOSING = "closing"  # the id of the part, which htmx names when it reads it again
 CLOSING_STATE = ("warn", "Closing")

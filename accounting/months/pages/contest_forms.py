@@ -11,10 +11,7 @@ from accounting.core.money import Money
 from accounting.kit.forms import REASON
 from accounting.kit.tags.units import money
 from accounting.months.actions.contests import AnswerContest
-from accounting.months.models.contest import (
-    AnswerKind,
-    Contested,
-)
+from accounting.months.models.contest import AnswerKind, Contested
 from accounting.months.models.entry import EntryKind
 from accounting.months.pages.period_forms import (
     CHARGE,

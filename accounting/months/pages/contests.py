@@ -16,50 +16,21 @@ from accounting.access.rights import PERIODS
 from accounting.kit.outcomes import Refused
 from accounting.kit.pages.declared import button
 from accounting.kit.pages.paging import paged
-from accounting.kit.pages.permissions import (
-    FORM,
-    Visitor,
-    page,
-    posted,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import FORM, Visitor, page, posted, visitor_of
 from accounting.kit.reads.selection import SelectionError
 from accounting.kit.resources.forms import form_of
-from accounting.months.actions.contests import (
-    answer_contest,
-    open_contest,
-)
+from accounting.months.actions.contests import answer_contest, open_contest
 from accounting.months.actions.entries import PreviewChanged
 from accounting.months.models.contest import ContestState
-from accounting.months.pages.contest_forms import (
-    ContestForm,
-    answer_form,
-    answer_of,
-)
-from accounting.months.pages.period_forms import (
-    EntryAmountForm,
-    PeriodReasonForm,
-)
+from accounting.months.pages.contest_forms import ContestForm, answer_form, answer_of
+from accounting.months.pages.period_forms import EntryAmountForm, PeriodReasonForm
 from accounting.months.reads.contested import subjects
-from accounting.months.reads.contests import (
-    ContestRow,
-    contest_row,
-    contest_rows,
-)
+from accounting.months.reads.contests import ContestRow, contest_row, contest_rows
 from accounting.months.reads.entry_effect import EntryEffect
-from accounting.months.reads.lines import (
-    Booking,
-    BookingError,
-    booking_of,
-)
+from accounting.months.reads.lines import Booking, BookingError, booking_of
 from accounting.months.reads.statement_document import document
 from accounting.months.reads.statements import statement_row
-from accounting.months.resource import (
-    ACCEPT,
-    CONTESTS,
-    REOPEN,
-    WITHDRAW,
-)
+from accounting.months.resource import ACCEPT, CONTESTS, REOPEN, WITHDRAW
 from accounting.months.rules.contest_words import ANSWERS, TONES
 from accounting.months.tasks.periods import PeriodError
 

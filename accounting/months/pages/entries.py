@@ -8,11 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounting.access.rights import PERIODS
-from accounting.kit.pages.permissions import (
-    FORM,
-    page,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import FORM, page, visitor_of
 from accounting.kit.preview import Preview
 from accounting.months.actions.entries import add_previewed_entry
 from accounting.months.models.entry import Entry

@@ -11,10 +11,7 @@ from accounting.access.rights import PERIODS
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.money import Money
 from accounting.core.unmapped import UNMAPPED
-from accounting.kit.pages.permissions import (
-    page,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import page, visitor_of
 from accounting.months.reads.method_text import method_sentences
 from accounting.months.reads.periods import period_row
 from accounting.months.rules.methods import METHODS

@@ -4,10 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from accounting.core.billing_calendar import months_later
-from accounting.months.reads.month_totals import (
-    MonthTotals,
-    month_totals,
-)
+from accounting.months.reads.month_totals import MonthTotals, month_totals
 from accounting.usage.pages.page_state import PageState
 
 

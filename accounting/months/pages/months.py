@@ -8,12 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounting.access.rights import PERIODS
-from accounting.kit.pages.permissions import (
-    Visitor,
-    page,
-    posted,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import Visitor, page, posted, visitor_of
 from accounting.months.actions import periods as actions
 from accounting.months.actions.close_requests import request_close
 from accounting.months.models.close import ReopenRequest
@@ -37,11 +32,7 @@ from accounting.months.pages.statement_parts import statement_page
 from accounting.months.reads.close_requests import close_progress
 from accounting.months.reads.contests import contest_rows
 from accounting.months.reads.entries import waiting_entries
-from accounting.months.reads.lines import (
-    Booking,
-    BookingError,
-    booking_of,
-)
+from accounting.months.reads.lines import Booking, BookingError, booking_of
 from accounting.months.reads.periods import (
     PeriodRow,
     PeriodState,
@@ -52,17 +43,10 @@ from accounting.months.reads.periods import (
 from accounting.months.reads.statement_table import statement_table
 from accounting.months.reads.statements import statement_rows
 from accounting.months.reads.waiting import confirmations_for
-from accounting.months.rules.close_checks import (
-    CONFIRM_WITHIN,
-    Level,
-)
+from accounting.months.rules.close_checks import CONFIRM_WITHIN, Level
 from accounting.months.rules.methods import METHODS
 from accounting.months.tasks.checks.of_close import shown_checks
-from accounting.months.tasks.periods import (
-    PeriodError,
-    next_to_close,
-    previous_period,
-)
+from accounting.months.tasks.periods import PeriodError, next_to_close, previous_period
 from accounting.months.tasks.running import book_running
 
 STATES = {

@@ -7,22 +7,14 @@ from django import forms
 
 from accounting.access.models.teams import Team
 from accounting.core.money import Money
-from accounting.kit.forms import (
-    REASON,
-    AccessibleForm,
-    DayField,
-    TeamField,
-)
+from accounting.kit.forms import REASON, AccessibleForm, DayField, TeamField
 from accounting.months.actions.entries import (
     EntryAmountError,
     PreviewChanged,
     check_entry,
 )
 from accounting.months.models.entry import EntryKind
-from accounting.months.reads.entry_effect import (
-    EntryEffect,
-    entry_effect,
-)
+from accounting.months.reads.entry_effect import EntryEffect, entry_effect
 from accounting.months.rules.close_checks import RULES
 from accounting.months.rules.methods import METHODS
 from accounting.months.tasks.periods import PeriodError

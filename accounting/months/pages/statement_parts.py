@@ -4,15 +4,9 @@ from collections.abc import Mapping
 
 from accounting.core.charge_lines import NAMES
 from accounting.core.money import amount_of
-from accounting.kit.pages.paging import (
-    ListPage,
-    paged,
-)
+from accounting.kit.pages.paging import ListPage, paged
 from accounting.months.reads.statement_table import StatementTable
-from accounting.usage.pages.tables import (
-    Sorter,
-    ordered,
-)
+from accounting.usage.pages.tables import Sorter, ordered
 
 COLUMNS: dict[str, Sorter] = {  # of a row and its cells
     "team": lambda one: one[0].name.casefold(),

@@ -12,28 +12,15 @@ from accounting.access.scope import Scope
 from accounting.core.billing_calendar import months_later
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.unmapped import UNMAPPED
-from accounting.kit.pages.permissions import (
-    leads,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import leads, visitor_of
 from accounting.months.reads.contests import contests_of
 from accounting.months.reads.entries import waiting_of_statements
-from accounting.months.reads.lines import (
-    Booking,
-    BookingError,
-    booking_of,
-)
+from accounting.months.reads.lines import Booking, BookingError, booking_of
 from accounting.months.reads.method_text import method_sentences
-from accounting.months.reads.periods import (
-    data_since,
-    overrides_of,
-)
+from accounting.months.reads.periods import data_since, overrides_of
 from accounting.months.reads.statement_document import document
 from accounting.months.reads.statement_table import parts_table
-from accounting.months.reads.statements import (
-    StatementRow,
-    statement_row,
-)
+from accounting.months.reads.statements import StatementRow, statement_row
 from accounting.months.rules.contest_words import TONES
 from accounting.months.tasks.periods import previous_period
 

@@ -8,25 +8,15 @@ from typing import Any
 from django.db import connection
 from psycopg import sql
 
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-)
-from accounting.months.models.charge import (
-    ChargeLine,
-    RunningLine,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek
+from accounting.months.models.charge import ChargeLine, RunningLine
 from accounting.months.reads.charges import (
     DIMENSIONS,
     ChargeError,
     ChargeRow,
     column_of,
 )
-from accounting.months.reads.lines import (
-    Booking,
-    bookings_between,
-)
+from accounting.months.reads.lines import Booking, bookings_between
 
 _READ = (*DIMENSIONS.values(), "ms", "charge")
 NOT_OF_DAYS = ("credit", "adjustment", "rounding")

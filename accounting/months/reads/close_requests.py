@@ -7,14 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from accounting.kit.reads.database_clock import database_now
-from accounting.months.models.close_request import (
-    CloseRequest,
-    CloseRequestState,
-)
-from accounting.months.reads.revisions import (
-    in_effect,
-    next_revision,
-)
+from accounting.months.models.close_request import CloseRequest, CloseRequestState
+from accounting.months.reads.revisions import in_effect, next_revision
 
 LIFETIME = timedelta(hours=1)
 """A request that no worker has closed by then expires: later, facts may be others."""

@@ -7,10 +7,7 @@ from datetime import date
 from decimal import Decimal
 
 from accounting.core.charge_lines import KIND_TITLES
-from accounting.months.models.charge import (
-    ChargeLine,
-    RunningLine,
-)
+from accounting.months.models.charge import ChargeLine, RunningLine
 from accounting.months.models.contest import Contested
 from accounting.months.reads.lines import Booking
 from accounting.months.reads.statement_document import (

@@ -10,11 +10,7 @@ from psycopg import sql
 
 from accounting.core.charge_lines import KEY_FIELDS
 from accounting.core.decimal_text import plain
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek
 from accounting.kit.rows import GpuHours, column, listed
 from accounting.months.reads.lines import Booking
 from accounting.months.sql.line_text_sql import key_text

@@ -9,17 +9,9 @@ from django.db.models.query import QuerySet
 
 from accounting.core.billing_calendar import months_later
 from accounting.core.charge_lines import PLATFORM
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.months.models.charge import RunningLine
-from accounting.months.models.entry import (
-    Entry,
-    EntryKind,
-)
+from accounting.months.models.entry import Entry, EntryKind
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.lines import Booking
 

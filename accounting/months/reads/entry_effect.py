@@ -6,18 +6,11 @@ from decimal import Decimal
 
 from accounting.access.models.teams import Team
 from accounting.core.charge_lines import NAMES, PLATFORM
-from accounting.core.money import (
-    Money,
-    minor_places,
-)
+from accounting.core.money import Money, minor_places
 from accounting.core.rounding import half_even
 from accounting.months.models.period import Statement
 from accounting.months.reads.entries import waiting_entries
-from accounting.months.reads.lines import (
-    Booking,
-    BookingError,
-    booking_of,
-)
+from accounting.months.reads.lines import Booking, BookingError, booking_of
 
 NONE = Decimal(0)
 

@@ -10,19 +10,9 @@ from hashlib import sha256
 
 from django.conf import settings
 
-from accounting.months.models.charge import (
-    ChargeLine,
-    RunningLine,
-)
-from accounting.months.models.period import (
-    PeriodRevision,
-    Statement,
-)
-from accounting.months.reads.revisions import (
-    in_effect,
-    revisions,
-    revisions_of,
-)
+from accounting.months.models.charge import ChargeLine, RunningLine
+from accounting.months.models.period import PeriodRevision, Statement
+from accounting.months.reads.revisions import in_effect, revisions, revisions_of
 
 
 class BookingError(ValueError):

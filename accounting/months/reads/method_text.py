@@ -1,12 +1,7 @@
 """A method in five sentences, as every statement prints it (money.md M22-M24, M33)."""
 
 from accounting.kit.rows import column, listed
-from accounting.months.rules.methods import (
-    METHODS,
-    Base,
-    Method,
-    Spread,
-)
+from accounting.months.rules.methods import METHODS, Base, Method, Spread
 
 _PAID = {
     Base.ALLOCATION: "A team pays for the time its pods held GPUs: used, not used and unknown.",

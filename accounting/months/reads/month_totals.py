@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.core.charge_lines import PLATFORM
-from accounting.core.money import (
-    NOTHING,
-    Money,
-)
+from accounting.core.money import NOTHING, Money
 from accounting.months.models.period import Statement
 
 

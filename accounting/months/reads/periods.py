@@ -9,26 +9,16 @@ from typing import Annotated, Any
 from django.db import connection
 from django.db.models import Q, Sum
 
-from accounting.access.reads.billing_settings import (
-    billing_day,
-    midnight,
-)
+from accounting.access.reads.billing_settings import billing_day, midnight
 from accounting.core.billing_calendar import months_later
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.money import Money
 from accounting.kit import texts
 from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed
 from accounting.metering.reads.ledger_ends import first_billing_day
-from accounting.months.models.period import (
-    BillingPeriod,
-    PeriodRevision,
-    Statement,
-)
+from accounting.months.models.period import BillingPeriod, PeriodRevision, Statement
 from accounting.months.reads.lines import Booking
-from accounting.months.reads.revisions import (
-    reopened,
-    revisions,
-)
+from accounting.months.reads.revisions import reopened, revisions
 from accounting.months.rules.methods import DEFAULT_METHOD
 
 

@@ -14,20 +14,10 @@ from typing import Any
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.decimal_text import plain
 from accounting.core.ledger_line import HELD_STATES
-from accounting.core.money import (
-    NOTHING,
-    Money,
-    split_list,
-)
-from accounting.months.reads.charges import (
-    ChargeRow,
-    charge_rows,
-)
+from accounting.core.money import NOTHING, Money, split_list
+from accounting.months.reads.charges import ChargeRow, charge_rows
 from accounting.months.reads.corrections import correction_rows
-from accounting.months.reads.entries import (
-    EntryNote,
-    entry_notes,
-)
+from accounting.months.reads.entries import EntryNote, entry_notes
 from accounting.months.reads.lines import Booking
 from accounting.months.reads.statements import StatementRow
 

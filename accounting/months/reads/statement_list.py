@@ -7,23 +7,11 @@ from typing import Annotated
 from accounting.core.efficiency import StateTimes
 from accounting.core.money import Money
 from accounting.kit import texts
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed, member
-from accounting.months.models.period import (
-    PeriodRevision,
-    Statement,
-)
+from accounting.months.models.period import PeriodRevision, Statement
 from accounting.months.reads.lines import Booking
-from accounting.months.reads.payers import (
-    Payer,
-    payer_of,
-    payers_of_booking,
-)
+from accounting.months.reads.payers import Payer, payer_of, payers_of_booking
 
 
 @listed("Statement")

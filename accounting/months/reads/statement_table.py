@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounting.core.charge_lines import PLATFORM
-from accounting.core.money import (
-    NOTHING,
-    Money,
-)
+from accounting.core.money import NOTHING, Money
 from accounting.months.reads.statement_document import Item
 from accounting.months.reads.statements import StatementRow
 

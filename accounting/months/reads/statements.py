@@ -11,11 +11,7 @@ from accounting.core.efficiency import StateTimes
 from accounting.core.money import Money
 from accounting.months.models.period import Statement
 from accounting.months.reads.lines import Booking
-from accounting.months.reads.payers import (
-    Payer,
-    payer_of,
-    payers_of_booking,
-)
+from accounting.months.reads.payers import Payer, payer_of, payers_of_booking
 
 
 @dataclass(frozen=True, slots=True)

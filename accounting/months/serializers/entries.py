@@ -8,11 +8,7 @@ from rest_framework import serializers
 from accounting.access.models.teams import Team
 from accounting.core.charge_lines import PLATFORM
 from accounting.kit import texts
-from accounting.kit.serializers.row import (
-    MoneyField,
-    RowSerializer,
-    SecondsField,
-)
+from accounting.kit.serializers.row import MoneyField, RowSerializer, SecondsField
 
 FIRST_YEAR, LAST_YEAR = 1970, 8999
 

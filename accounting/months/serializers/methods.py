@@ -4,9 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.kit.serializers.row import (
-    MoneyField,
-)
+from accounting.kit.serializers.row import MoneyField
 
 
 class MethodTotalSerializer(serializers.Serializer[Any]):

@@ -7,15 +7,8 @@ from rest_framework import serializers
 
 from accounting.kit import texts
 from accounting.kit.serializers.declared import serializer_of
-from accounting.kit.serializers.row import (
-    Members,
-    TextOrNullField,
-)
-from accounting.months.reads.statement_document import (
-    CAUSES,
-    Item,
-    StatementDocument,
-)
+from accounting.kit.serializers.row import Members, TextOrNullField
+from accounting.months.reads.statement_document import CAUSES, Item, StatementDocument
 from accounting.months.reads.statement_list import ListedStatement
 
 LABELS = {

@@ -9,15 +9,9 @@ from django.db import transaction
 from accounting.kit.failpoints import reach
 from accounting.months.models.charge import RunningLine
 from accounting.months.models.period import PeriodRevision
-from accounting.months.tasks import (
-    compute,
-    store,
-)
+from accounting.months.tasks import compute, store
 from accounting.months.tasks.hours import divide_at_close
-from accounting.months.tasks.locking import (
-    hold_booking,
-    hold_usage,
-)
+from accounting.months.tasks.locking import hold_booking, hold_usage
 from accounting.months.tasks.payers import payers_of
 from accounting.months.tasks.periods import (
     PeriodError,

@@ -6,12 +6,7 @@ before: never of the order of rows or of earlier computations.
 
 from django.db import connection
 
-from accounting.months.tasks import (
-    corrections,
-    entries,
-    own_lines,
-    statements,
-)
+from accounting.months.tasks import corrections, entries, own_lines, statements
 from accounting.months.tasks.periods import PeriodTerms
 
 _TABLES = """

@@ -9,16 +9,10 @@ from typing import Any
 from django.db import connection
 
 from accounting.core.charge_lines import KEY_FIELDS
-from accounting.metering.sql.largest_remainder_sql import (
-    half_even,
-    largest_remainder,
-)
+from accounting.metering.sql.largest_remainder_sql import half_even, largest_remainder
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks import own_lines
-from accounting.months.tasks.periods import (
-    PeriodTerms,
-    closed_revisions,
-)
+from accounting.months.tasks.periods import PeriodTerms, closed_revisions
 
 NOW = "now "  # marks lines of a closed period computed today, until they are compared
 OWN_KINDS = "('usage', 'platform', 'difference', 'spread')"

@@ -12,10 +12,7 @@ from accounting.months.models.charge import LineHours
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks.locking import hold_booking
 from accounting.months.tasks.periods import closed_revisions
-from accounting.prices.sql.line_hours_sql import (
-    IS_LATER,
-    line_hours,
-)
+from accounting.prices.sql.line_hours_sql import IS_LATER, line_hours
 
 AT_CLOSE = 100_000
 """Most lines that a close divides itself, in seconds; usage cannot be written meanwhile."""

@@ -10,23 +10,11 @@ from django.db import OperationalError, connection, transaction
 from psycopg.errors import QueryCanceled
 
 from accounting.access.reads.billing_settings import billing_day
-from accounting.core.billing_calendar import (
-    DayRange,
-    months_later,
-)
+from accounting.core.billing_calendar import DayRange, months_later
 from accounting.core.charge_lines import PLATFORM
 from accounting.metering.sql.largest_remainder_sql import half_even
-from accounting.months.rules.methods import (
-    METHODS,
-    Base,
-    Method,
-    Spread,
-)
-from accounting.months.tasks import (
-    compute,
-    entries,
-    own_lines,
-)
+from accounting.months.rules.methods import METHODS, Base, Method, Spread
+from accounting.months.tasks import compute, entries, own_lines
 from accounting.months.tasks.periods import PeriodTerms
 
 NOTHING = Decimal("0.000000")

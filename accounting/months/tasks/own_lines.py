@@ -4,24 +4,15 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access.reads.billing_settings import (
-    billing_remembered,
-    midnight,
-)
+from accounting.access.reads.billing_settings import billing_remembered, midnight
 from accounting.core.billing_calendar import DayRange
 from accounting.core.charge_lines import KEY_FIELDS
-from accounting.metering.sql.largest_remainder_sql import (
-    half_even,
-    row_shares,
-)
+from accounting.metering.sql.largest_remainder_sql import half_even, row_shares
 from accounting.months.rules.methods import Spread
 from accounting.months.sql.line_text_sql import key_text
 from accounting.months.sql.spread_sql import spread_lines
 from accounting.months.tasks.periods import PeriodTerms
-from accounting.prices.sql.line_sql import (
-    OWN_FIELDS,
-    OWN_LINES,
-)
+from accounting.prices.sql.line_sql import OWN_FIELDS, OWN_LINES
 
 MICRO_RAW = "3.6"  # currency-milliseconds in a millionth of the currency
 KEY_TEXTS = tuple(key_text("floored", name) for name in KEY_FIELDS)

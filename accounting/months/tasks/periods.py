@@ -3,23 +3,14 @@
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from accounting.access.reads.billing_settings import (
-    billing_at,
-    midnight,
-)
+from accounting.access.reads.billing_settings import billing_at, midnight
 from accounting.core.billing_calendar import months_later
 from accounting.core.money import minor_places
 from accounting.kit.outcomes import Refused
 from accounting.metering.reads.ledger_ends import first_billing_day
-from accounting.months.models.period import (
-    BillingPeriod,
-    PeriodRevision,
-)
+from accounting.months.models.period import BillingPeriod, PeriodRevision
 from accounting.months.reads.revisions import revisions
-from accounting.months.rules.methods import (
-    DEFAULT_METHOD,
-    Method,
-)
+from accounting.months.rules.methods import DEFAULT_METHOD, Method
 
 
 class PeriodError(Refused):

@@ -17,26 +17,17 @@ from accounting.core.charge_lines import PLATFORM
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.reads.selection import stored_period
 from accounting.kit.rows import GpuHours, TextOrNull, column, listed, member
-from accounting.months.tasks import (
-    compute,
-    own_lines,
-)
+from accounting.months.tasks import compute, own_lines
 from accounting.months.tasks.periods import (
     PeriodTerms,
     closed_revisions,
     first_day,
     next_to_close,
 )
-from accounting.prices.models.price import (
-    PriceKind,
-    UnitPrice,
-)
+from accounting.prices.models.price import PriceKind, UnitPrice
 from accounting.prices.rules.charge import split_charges
 from accounting.prices.rules.price_placing import place
-from accounting.prices.sql import (
-    line_sql,
-    price_change_sql,
-)
+from accounting.prices.sql import line_sql, price_change_sql
 from accounting.prices.sql.charge_sql import parameters
 
 HOUR = timedelta(hours=1)

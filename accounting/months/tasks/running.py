@@ -4,18 +4,11 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
-from accounting.kit.audit import (
-    SYSTEM,
-    Actor,
-    act,
-)
+from accounting.kit.audit import SYSTEM, Actor, act
 from accounting.months.models.charge import RunningLine
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.inputs import inputs_now
-from accounting.months.tasks import (
-    compute,
-    store,
-)
+from accounting.months.tasks import compute, store
 from accounting.months.tasks.checks.of_close import causes_to_store
 from accounting.months.tasks.hours import divide_running
 from accounting.months.tasks.locking import hold_booking

@@ -7,14 +7,8 @@ from django.db import connection
 
 from accounting.core.charge_lines import FIELDS
 from accounting.months.models.period import PeriodRevision
-from accounting.months.rules.close_hash import (
-    CloseHeader,
-    close_hash,
-)
-from accounting.months.sql.line_text_sql import (
-    line_id,
-    line_text,
-)
+from accounting.months.rules.close_hash import CloseHeader, close_hash
+from accounting.months.sql.line_text_sql import line_id, line_text
 
 _FIELDS = ", ".join(FIELDS)
 TEXTS_AT_ONCE = 20_000

@@ -4,14 +4,8 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.access.models.teams import Binding, Team
+from accounting.kit.audit import Actor, act
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks.evidence.workloads import resolve_pods
 

@@ -18,22 +18,13 @@ from accounting.access.models.people import (
     TeamRole,
 )
 from accounting.access.models.teams import Team
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.kit.locks import lock
 from accounting.kit.outcomes import Refused
 from accounting.organization.actions.sign_in_attempts import record
-from accounting.organization.actions.sign_outs import (
-    end_sessions,
-    password_links,
-)
+from accounting.organization.actions.sign_outs import end_sessions, password_links
 from accounting.organization.actions.tokens import revoke_all
-from accounting.organization.reads.people import (
-    administrators,
-    role_word,
-)
+from accounting.organization.reads.people import administrators, role_word
 
 ROLES = {
     "admin": OrganizationRole.ADMIN,

@@ -20,11 +20,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from accounting.access.models.account import (
-    SignInLimit,
-    SignInOutcome,
-    SignInRecord,
-)
+from accounting.access.models.account import SignInLimit, SignInOutcome, SignInRecord
 from accounting.kit.audit import act
 from accounting.kit.locks import lock
 from accounting.kit.reads.database_clock import database_now

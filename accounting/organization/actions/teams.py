@@ -3,15 +3,8 @@
 from django.core.exceptions import ValidationError
 
 from accounting.access.models.teams import Team
-from accounting.access.reserved_names import (
-    name_fault,
-    other_name,
-    slug_fault,
-)
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.access.reserved_names import name_fault, other_name, slug_fault
+from accounting.kit.audit import Actor, act
 from accounting.kit.outcomes import Refused
 
 COLOUR_SLOTS = 8  # product: at most eight colors that can be distinguished

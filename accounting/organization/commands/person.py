@@ -12,16 +12,9 @@ from django.urls import reverse
 
 from accounting.access.models.people import TeamRole
 from accounting.kit.audit import SYSTEM
-from accounting.kit.commands.output import (
-    WRONG_USE,
-    write_rows,
-)
+from accounting.kit.commands.output import WRONG_USE, write_rows
 from accounting.kit.outcomes import Refused
-from accounting.organization.actions.people import (
-    ROLES,
-    password_ticket,
-    save_person,
-)
+from accounting.organization.actions.people import ROLES, password_ticket, save_person
 from accounting.organization.reads.people import person_rows
 
 REASON = "manage.py person"

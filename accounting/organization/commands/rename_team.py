@@ -7,10 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from accounting.kit.audit import SYSTEM
-from accounting.kit.commands.output import (
-    HIDDEN,
-    WRONG_USE,
-)
+from accounting.kit.commands.output import HIDDEN, WRONG_USE
 from accounting.kit.outcomes import Refused
 from accounting.organization.actions.teams import rename_reserved
 

@@ -11,11 +11,7 @@ from django.shortcuts import redirect, render
 from accounting.access.rights import SIGNED_IN
 from accounting.kit.audit import act
 from accounting.kit.outcomes import Refused
-from accounting.kit.pages.permissions import (
-    posted,
-    signed_in,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import posted, signed_in, visitor_of
 from accounting.organization.actions.preferences import set_preferences
 from accounting.organization.actions.sign_in_attempts import (
     TooManyAttemptsError,
@@ -26,11 +22,7 @@ from accounting.organization.actions.tokens import (
     revoke_all,
     revoke_token,
 )
-from accounting.organization.forms import (
-    PasswordForm,
-    PreferencesForm,
-    TokenForm,
-)
+from accounting.organization.forms import PasswordForm, PreferencesForm, TokenForm
 from accounting.organization.reads.people import sign_ins_of
 from accounting.organization.reads.tokens import token_rows
 

@@ -12,11 +12,7 @@ from accounting.access.rights import AUDIT
 from accounting.core.billing_calendar import midnight
 from accounting.kit.pages.downloads import csv_streamed
 from accounting.kit.pages.paging import size_of
-from accounting.kit.pages.permissions import (
-    Visitor,
-    page,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import Visitor, page, visitor_of
 from accounting.kit.serializers.declared import serializer_of
 from accounting.organization.pages.audit_text import (
     SHOWN_LINES,

@@ -12,10 +12,7 @@ from django.db.models import Q, QuerySet
 
 from accounting.kit import texts
 from accounting.kit.models.audit import AuditLink
-from accounting.kit.reads.paging import (
-    Key,
-    Seek,
-)
+from accounting.kit.reads.paging import Key, Seek
 from accounting.kit.rows import column, columns_of, listed
 from accounting.organization.reads.chain_checks import history_tables
 

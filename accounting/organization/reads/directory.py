@@ -1,21 +1,9 @@
 """Teams, bindings, prices, clusters and namespaces without a team, as rows."""
 
-from accounting.access.models.people import (
-    Membership,
-    TeamRole,
-)
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-    Team,
-)
+from accounting.access.models.people import Membership, TeamRole
+from accounting.access.models.teams import Binding, BindingKind, Team
 from accounting.access.scope import Scope
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.kit.rows import OffsetInstant, column, listed
 
 

@@ -2,10 +2,7 @@
 
 from dataclasses import dataclass
 
-from accounting.access.models.people import (
-    Membership,
-    TeamRole,
-)
+from accounting.access.models.people import Membership, TeamRole
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from accounting.access.scope import Scope
-from accounting.metering.models.pod import (
-    NamespaceLabels,
-    Pod,
-)
+from accounting.metering.models.pod import NamespaceLabels, Pod
 
 NEWEST_PODS = 200  # pods that are read: enough for a hint, in one short query
 SHOWN = 8  # workloads, and labels of each kind

@@ -5,10 +5,7 @@ from datetime import datetime
 
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.account import (
-    SignInOutcome,
-    SignInRecord,
-)
+from accounting.access.models.account import SignInOutcome, SignInRecord
 from accounting.access.models.people import (
     Membership,
     OrganizationRole,

@@ -4,10 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounting.access.models.teams import (
-    BindingKind,
-    Team,
-)
+from accounting.access.models.teams import BindingKind, Team
 from accounting.access.reserved_names import (
     name_fault,
     other_name,
@@ -15,10 +12,7 @@ from accounting.access.reserved_names import (
     slug_fault,
 )
 from accounting.core.written_text import glob_fault
-from accounting.kit.reads.selection import (
-    SelectionError,
-    parse_instant,
-)
+from accounting.kit.reads.selection import SelectionError, parse_instant
 
 
 class TeamBodySerializer(serializers.Serializer[Any]):

@@ -5,10 +5,7 @@ from decimal import Decimal
 
 from babel.numbers import list_currencies
 
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.kit.inputs import body, reason, value
 from accounting.kit.outcomes import Done, Refused
 from accounting.prices.models.conversion import ConversionRate

@@ -2,17 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from accounting.prices.actions.prices import (
-    PriceError,
-    check_price_list,
-    default_list,
-)
+from accounting.prices.actions.prices import PriceError, check_price_list, default_list
 from accounting.prices.models.price import PriceList
-from accounting.prices.rules.price_offers import (
-    ChosenList,
-    Offer,
-    PriceFileError,
-)
+from accounting.prices.rules.price_offers import ChosenList, Offer, PriceFileError
 
 Lists = Mapping[tuple[str, str], PriceList]  # by kind and name
 

@@ -8,19 +8,11 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.db import models
 
 from accounting.kit.locks import lock
-from accounting.kit.once import (
-    LONGEST_KEY,
-    KeyReused,
-    digest_of,
-    once,
-)
+from accounting.kit.once import LONGEST_KEY, KeyReused, digest_of, once
 from accounting.kit.preview import Preview
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.sources.catalogue import normal_model
-from accounting.prices.actions.prices import (
-    PriceError,
-    set_unit_price,
-)
+from accounting.prices.actions.prices import PriceError, set_unit_price
 from accounting.prices.models.price import UnitPrice
 
 _BESIDE = ("reason", "source_note")  # may be corrected without another preview

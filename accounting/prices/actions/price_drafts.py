@@ -14,14 +14,8 @@ from accounting.prices.actions.price_import import (
     check_price_file,
     import_price_file,
 )
-from accounting.prices.models.price_draft import (
-    DraftState,
-    PriceDraft,
-)
-from accounting.prices.rules.price_offers import (
-    Offer,
-    PriceFileError,
-)
+from accounting.prices.models.price_draft import DraftState, PriceDraft
+from accounting.prices.rules.price_offers import Offer, PriceFileError
 
 
 def prepare_draft(

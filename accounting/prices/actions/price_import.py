@@ -11,30 +11,15 @@ from hashlib import sha256
 from babel.numbers import list_currencies
 from django.db import IntegrityError
 
-from accounting.access.reads.billing_settings import (
-    billing_at,
-    billing_remembered,
-)
-from accounting.core.interval import (
-    to_instant,
-    to_ms,
-)
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.access.reads.billing_settings import billing_at, billing_remembered
+from accounting.core.interval import to_instant, to_ms
+from accounting.kit.audit import Actor, act
 from accounting.kit.locks import lock
 from accounting.kit.reads.database_clock import database_now
 from accounting.kit.reads.dimensions import LIFECYCLES
 from accounting.kit.reads.selection import parse_instant
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-)
-from accounting.metering.rules.units.mig_profiles import (
-    fault_of,
-    normal,
-)
+from accounting.metering.models.cluster import Cluster, Gpu
+from accounting.metering.rules.units.mig_profiles import fault_of, normal
 from accounting.metering.sources.catalogue import normal_model
 from accounting.prices.actions.import_lists import (
     Lists,
@@ -43,15 +28,8 @@ from accounting.prices.actions.import_lists import (
     lists_known,
     lists_of,
 )
-from accounting.prices.actions.prices import (
-    BORDER_MS,
-    reprice,
-)
-from accounting.prices.models.price import (
-    PriceKind,
-    PriceList,
-    UnitPrice,
-)
+from accounting.prices.actions.prices import BORDER_MS, reprice
+from accounting.prices.models.price import PriceKind, PriceList, UnitPrice
 from accounting.prices.reads.price_doubts import price_doubts
 from accounting.prices.rules.model_spelling import Spelling
 from accounting.prices.rules.price_doubts import DatedPrice
@@ -61,17 +39,8 @@ from accounting.prices.rules.price_file import (
     columns_of,
     rows_of,
 )
-from accounting.prices.rules.price_import import (
-    PICKS,
-    Booked,
-    judge,
-)
-from accounting.prices.rules.price_offers import (
-    Offer,
-    PriceFileError,
-    Rules,
-    offers_of,
-)
+from accounting.prices.rules.price_import import PICKS, Booked, judge
+from accounting.prices.rules.price_offers import Offer, PriceFileError, Rules, offers_of
 
 Sets = tuple[str, ...]
 LONGEST = {"tier": 253, "source_note": 500}

@@ -4,18 +4,12 @@ from babel.numbers import list_currencies
 
 from accounting.access.reads.billing_settings import billing_at
 from accounting.core.written_text import hidden_fault
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.kit.inputs import body, reason, value
 from accounting.kit.locks import lock
 from accounting.kit.outcomes import Done, RefusalCode, Refused
 from accounting.kit.reads.database_clock import database_now
-from accounting.prices.models.price import (
-    PriceKind,
-    PriceList,
-)
+from accounting.prices.models.price import PriceKind, PriceList
 
 
 @body("PriceListBody")

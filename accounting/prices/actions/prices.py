@@ -9,23 +9,13 @@ from django.db import connection
 
 from accounting.access.reads.billing_settings import billing_at
 from accounting.core.interval import to_ms
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.rules.units.mig_profiles import normal
 from accounting.metering.sources.catalogue import normal_model
-from accounting.prices.models.price import (
-    PriceKind,
-    PriceList,
-    UnitPrice,
-)
-from accounting.prices.rules.price_placing import (
-    PriceMeetsError,
-    place,
-)
+from accounting.prices.models.price import PriceKind, PriceList, UnitPrice
+from accounting.prices.rules.price_placing import PriceMeetsError, place
 
 BORDER_MS = 300_000  # windows are five minutes long
 

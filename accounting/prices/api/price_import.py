@@ -18,21 +18,10 @@ from accounting.access.rights import PREPARE_PRICES
 from accounting.access.scope import scope_of
 from accounting.kit.api.bodies import checked_values
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    ApiView,
-    admin_of,
-)
-from accounting.kit.api.schema import (
-    KEY,
-    RETRY_AFTER,
-    WRITE_REFUSALS,
-    problems,
-)
+from accounting.kit.api.rows import ApiView, admin_of
+from accounting.kit.api.schema import KEY, RETRY_AFTER, WRITE_REFUSALS, problems
 from accounting.kit.reads.selection import SelectionError
-from accounting.prices.actions.price_import import (
-    check_price_file,
-    import_price_file,
-)
+from accounting.prices.actions.price_import import check_price_file, import_price_file
 from accounting.prices.rules.price_import import WORDS
 from accounting.prices.rules.price_offers import PriceFileError
 from accounting.prices.serializers.price_import import (

@@ -7,10 +7,7 @@ from rest_framework.response import Response
 from accounting.access.scope import scope_of
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    RowsView,
-    admin_of,
-)
+from accounting.kit.api.rows import RowsView, admin_of
 from accounting.kit.api.schema import takes
 from accounting.kit.serializers.declared import serializer_of
 from accounting.prices.actions.price_lists import change_price_list

@@ -13,36 +13,14 @@ from accounting.access.scope import scope_of
 from accounting.core.money import minor_places
 from accounting.kit.api.bodies import checked
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    ConflictError,
-    RowsView,
-    admin_of,
-)
-from accounting.kit.api.schema import (
-    answers,
-    lists,
-    takes,
-)
+from accounting.kit.api.rows import ConflictError, RowsView, admin_of
+from accounting.kit.api.schema import answers, lists, takes
 from accounting.kit.serializers.declared import serializer_of
-from accounting.months.tasks.price_effect import (
-    NewRate,
-    PriceEffect,
-    price_effect,
-)
-from accounting.prices.actions.prices import (
-    PriceOverlapError,
-    set_unit_price,
-)
+from accounting.months.tasks.price_effect import NewRate, PriceEffect, price_effect
+from accounting.prices.actions.prices import PriceOverlapError, set_unit_price
 from accounting.prices.models.price import PriceKind
-from accounting.prices.reads.price_book import (
-    PriceRow,
-    price_key,
-    price_rows,
-)
-from accounting.prices.reads.price_doubts import (
-    booked_prices,
-    price_doubts,
-)
+from accounting.prices.reads.price_book import PriceRow, price_key, price_rows
+from accounting.prices.reads.price_doubts import booked_prices, price_doubts
 from accounting.prices.rules.price_doubts import DatedPrice
 from accounting.prices.rules.price_placing import PriceMeetsError
 from accounting.prices.serializers.prices import (

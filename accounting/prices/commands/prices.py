@@ -23,14 +23,8 @@ from accounting.prices.actions.price_import import (
     check_price_file,
     import_price_file,
 )
-from accounting.prices.rules.price_import import (
-    PICKS,
-    WORDS,
-)
-from accounting.prices.rules.price_offers import (
-    Offer,
-    PriceFileError,
-)
+from accounting.prices.rules.price_import import PICKS, WORDS
+from accounting.prices.rules.price_offers import Offer, PriceFileError
 from accounting.prices.serializers.price_import import OfferSerializer
 
 WANTED = ("taken", "same", "filtered")  # nothing that needs a decision

@@ -6,14 +6,8 @@ from typing import Any
 
 from accounting.core.money import minor_places
 from accounting.kit.pages.permissions import Visitor
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-)
-from accounting.months.tasks.price_effect import (
-    NewRate,
-    list_effect,
-)
+from accounting.metering.models.cluster import Cluster, Gpu
+from accounting.months.tasks.price_effect import NewRate, list_effect
 from accounting.prices.models.price import PriceKind
 from accounting.prices.rules.price_import import WORDS
 from accounting.prices.rules.price_offers import Offer

@@ -9,33 +9,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.access import rights
 from accounting.kit.outcomes import Refused
-from accounting.kit.pages.permissions import (
-    FORM,
-    page,
-    visitor_of,
-)
-from accounting.prices.actions.price_drafts import (
-    discard_draft,
-    save_draft,
-)
-from accounting.prices.actions.price_import import (
-    check_price_file,
-    digest_of,
-)
-from accounting.prices.models.price_draft import (
-    DraftState,
-    PriceDraft,
-)
+from accounting.kit.pages.permissions import FORM, page, visitor_of
+from accounting.prices.actions.price_drafts import discard_draft, save_draft
+from accounting.prices.actions.price_import import check_price_file, digest_of
+from accounting.prices.models.price_draft import DraftState, PriceDraft
 from accounting.prices.pages.price_check import check_context
-from accounting.prices.pages.price_forms import (
-    PriceDraftForm,
-    saved_text,
-    sentence_of,
-)
-from accounting.prices.rules.price_offers import (
-    Offer,
-    PriceFileError,
-)
+from accounting.prices.pages.price_forms import PriceDraftForm, saved_text, sentence_of
+from accounting.prices.rules.price_offers import Offer, PriceFileError
 from accounting.prices.serializers.price_import import import_options
 
 

@@ -13,38 +13,17 @@ from django.shortcuts import redirect, render
 from accounting.core.billing_calendar import midnight
 from accounting.core.money import minor_places
 from accounting.kit.forms import tomorrow
-from accounting.kit.pages.permissions import (
-    Visitor,
-    admin_form,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import Visitor, admin_form, visitor_of
 from accounting.kit.preview import Preview
-from accounting.months.tasks.price_effect import (
-    NewRate,
-    PriceEffect,
-    price_effect,
-)
-from accounting.prices.actions.previewed_prices import (
-    price_seen,
-    set_previewed_price,
-)
+from accounting.months.tasks.price_effect import NewRate, PriceEffect, price_effect
+from accounting.prices.actions.previewed_prices import price_seen, set_previewed_price
 from accounting.prices.actions.prices import PriceError
 from accounting.prices.forms import PriceForm
-from accounting.prices.models.price import (
-    PriceKind,
-    PriceList,
-    UnitPrice,
-)
+from accounting.prices.models.price import PriceKind, PriceList, UnitPrice
 from accounting.prices.pages.price_spelling import doubts_of
-from accounting.prices.reads.gpu_models import (
-    first_seen,
-    models_in_use,
-)
+from accounting.prices.reads.gpu_models import first_seen, models_in_use
 from accounting.prices.reads.price_book import price_rows
-from accounting.prices.reads.price_doubts import (
-    booked_prices,
-    price_doubts,
-)
+from accounting.prices.reads.price_doubts import booked_prices, price_doubts
 from accounting.prices.rules.price_doubts import DatedPrice
 from accounting.usage.pages.page_state import PageState
 from accounting.usage.reads.facets import values_held

@@ -5,14 +5,8 @@ from typing import Any
 
 from django import forms
 
-from accounting.kit.forms import (
-    REASON,
-    AccessibleForm,
-)
-from accounting.prices.models.price import (
-    PriceKind,
-    PriceList,
-)
+from accounting.kit.forms import REASON, AccessibleForm
+from accounting.prices.models.price import PriceKind, PriceList
 from accounting.prices.rules.price_import import PICKS
 from accounting.prices.rules.price_offers import Offer
 

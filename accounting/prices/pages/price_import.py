@@ -12,11 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounting.access import rights
-from accounting.kit.pages.permissions import (
-    FORM,
-    page,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import FORM, page, visitor_of
 from accounting.prices.actions.price_drafts import prepare_draft
 from accounting.prices.actions.price_import import (
     check_price_file,
@@ -31,14 +27,8 @@ from accounting.prices.pages.price_forms import (
     saved_text,
     sentence_of,
 )
-from accounting.prices.rules.price_offers import (
-    Offer,
-    PriceFileError,
-)
-from accounting.prices.serializers.price_import import (
-    import_options,
-    text_of,
-)
+from accounting.prices.rules.price_offers import Offer, PriceFileError
+from accounting.prices.serializers.price_import import import_options, text_of
 
 
 @page(rights.PREPARE_PRICES, FORM)

@@ -8,20 +8,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounting.kit.outcomes import Refused
-from accounting.kit.pages.permissions import (
-    admin_form,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import admin_form, visitor_of
 from accounting.prices.actions.price_lists import (
     CreatePriceList,
     change_price_list,
     create_price_list,
 )
 from accounting.prices.models.price import PriceList
-from accounting.prices.pages.price_forms import (
-    PriceListChangeForm,
-    PriceListForm,
-)
+from accounting.prices.pages.price_forms import PriceListChangeForm, PriceListForm
 
 
 @admin_form

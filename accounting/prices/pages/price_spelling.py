@@ -6,11 +6,7 @@ from typing import Any
 
 from accounting.core.billing_calendar import midnight
 from accounting.kit.pages.permissions import Visitor
-from accounting.prices.reads.gpu_models import (
-    ModelInUse,
-    first_seen,
-    unpriced_before,
-)
+from accounting.prices.reads.gpu_models import ModelInUse, first_seen, unpriced_before
 
 
 @dataclass(frozen=True, slots=True)

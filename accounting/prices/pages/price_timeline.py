@@ -7,10 +7,7 @@ from itertools import groupby
 
 from accounting.fleet.pages.holders import LaneRow
 from accounting.kit.charts import lanes
-from accounting.kit.charts.lanes import (
-    LaneSpan,
-    Tick,
-)
+from accounting.kit.charts.lanes import LaneSpan, Tick
 from accounting.kit.pages.permissions import Visitor
 from accounting.kit.tags import units
 from accounting.prices.reads.price_book import PriceRow

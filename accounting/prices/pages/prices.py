@@ -6,30 +6,13 @@ from datetime import datetime
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.kit.pages.paging import (
-    ListPage,
-    page_of,
-    paged,
-    size_of,
-)
-from accounting.kit.pages.permissions import (
-    signed_in,
-    visitor_of,
-)
+from accounting.kit.pages.paging import ListPage, page_of, paged, size_of
+from accounting.kit.pages.permissions import signed_in, visitor_of
 from accounting.prices.models.price import PriceKind
-from accounting.prices.models.price_draft import (
-    DraftState,
-    PriceDraft,
-)
+from accounting.prices.models.price_draft import DraftState, PriceDraft
 from accounting.prices.pages.price_timeline import price_timeline
-from accounting.prices.reads.gpu_models import (
-    first_seen_by_model,
-    models_in_use,
-)
-from accounting.prices.reads.price_book import (
-    PriceRow,
-    price_rows,
-)
+from accounting.prices.reads.gpu_models import first_seen_by_model, models_in_use
+from accounting.prices.reads.price_book import PriceRow, price_rows
 from accounting.prices.reads.price_lists import price_list_rows
 
 

@@ -6,12 +6,7 @@ from typing import Annotated
 
 from accounting.access.scope import Scope
 from accounting.core.decimal_text import plain
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.kit.rows import column, listed
 from accounting.prices.models.conversion import ConversionRate
 

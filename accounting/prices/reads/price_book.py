@@ -3,17 +3,9 @@
 from decimal import Decimal
 
 from accounting.access.scope import Scope
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.kit.rows import OffsetInstant, column, listed
-from accounting.prices.models.price import (
-    PriceKind,
-    UnitPrice,
-)
+from accounting.prices.models.price import PriceKind, UnitPrice
 
 
 @listed("Price")

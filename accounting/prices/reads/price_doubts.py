@@ -4,10 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from accounting.access.reads.billing_settings import (
-    billing_at,
-    billing_day,
-)
+from accounting.access.reads.billing_settings import billing_at, billing_day
 from accounting.prices.models.conversion import ConversionRate
 from accounting.prices.models.price import UnitPrice
 from accounting.prices.rules.conversion import conversion_of

@@ -3,17 +3,9 @@
 from django.db.models import Count
 
 from accounting.access.scope import Scope
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.kit.rows import column, listed
-from accounting.prices.models.price import (
-    PriceKind,
-    PriceList,
-)
+from accounting.prices.models.price import PriceKind, PriceList
 
 
 @listed("ListOfPrices")

@@ -9,16 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from accounting.core.interval import HOUR_MS
-from accounting.core.money import (
-    Cell,
-    Money,
-    split_list,
-)
-from accounting.core.rounding import (
-    Key,
-    quotient,
-    split_money,
-)
+from accounting.core.money import Cell, Money, split_list
+from accounting.core.rounding import Key, quotient, split_money
 
 
 def raw_of(milliseconds: int, rate: Decimal) -> Fraction:

@@ -10,10 +10,7 @@ from enum import StrEnum
 from itertools import product
 from typing import Any
 
-from accounting.prices.rules.price_match import (
-    PricedTime,
-    match_price,
-)
+from accounting.prices.rules.price_match import PricedTime, match_price
 
 MOST_TIMES = 10  # from the price before it
 Sets = tuple[Any, ...]

@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from accounting.prices.rules.price_offers import (
-    FIELDS,
-    PRICE,
-    Columns,
-    PriceFileError,
-)
+from accounting.prices.rules.price_offers import FIELDS, PRICE, Columns, PriceFileError
 
 MOST_ROWS = 1_000_000
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")

@@ -5,16 +5,9 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from accounting.kit.serializers.row import (
-    MomentField,
-    MoneyField,
-    RowSerializer,
-)
+from accounting.kit.serializers.row import MomentField, MoneyField, RowSerializer
 from accounting.prices.actions.price_import import ImportOptions
-from accounting.prices.rules.price_import import (
-    PICKS,
-    WORDS,
-)
+from accounting.prices.rules.price_import import PICKS, WORDS
 from accounting.prices.rules.price_offers import PriceFileError
 
 

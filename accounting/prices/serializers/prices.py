@@ -8,25 +8,13 @@ from rest_framework import serializers
 from accounting.access.reads.billing_settings import billing_at
 from accounting.kit.reads.dimensions import LIFECYCLES
 from accounting.kit.serializers.declared import serializer_of
-from accounting.kit.serializers.row import (
-    RowSerializer,
-)
+from accounting.kit.serializers.row import RowSerializer
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.rules.units.mig_profiles import (
-    fault_of,
-    normal,
-)
+from accounting.metering.rules.units.mig_profiles import fault_of, normal
 from accounting.metering.sources.catalogue import normal_model
 from accounting.organization.serializers.directory import InstantField
-from accounting.prices.actions.prices import (
-    PriceError,
-    check_price,
-    check_price_list,
-)
-from accounting.prices.models.price import (
-    PriceKind,
-    PriceList,
-)
+from accounting.prices.actions.prices import PriceError, check_price, check_price_list
+from accounting.prices.models.price import PriceKind, PriceList
 from accounting.prices.reads.price_book import PriceRow
 
 SET_LIFECYCLES = tuple(name for name in LIFECYCLES if name != "unknown")  # N26

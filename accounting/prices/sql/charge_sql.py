@@ -21,18 +21,9 @@ from accounting.access.reads.billing_settings import (
     midnight,
 )
 from accounting.core.read_once import read_once
-from accounting.metering.rules.intensity.measures import (
-    MEASURES,
-    PEAKS,
-)
-from accounting.metering.sql.states_sql import (
-    STATE_COLUMNS,
-    held,
-    sums,
-)
-from accounting.prices.sql.price_sql import (
-    PRICES,
-)
+from accounting.metering.rules.intensity.measures import MEASURES, PEAKS
+from accounting.metering.sql.states_sql import STATE_COLUMNS, held, sums
+from accounting.prices.sql.price_sql import PRICES
 
 KEY_COLUMNS = (
     "billing_on",

@@ -6,10 +6,7 @@ names instead of ids. Amounts are exact: milliseconds x rate x conversion.
 
 from collections.abc import Sequence
 
-from accounting.core.charge_lines import (
-    KEY_FIELDS,
-    PLATFORM,
-)
+from accounting.core.charge_lines import KEY_FIELDS, PLATFORM
 from accounting.core.ledger_line import STATES
 from accounting.core.unmapped import UNMAPPED
 from accounting.prices.sql import conversion_sql

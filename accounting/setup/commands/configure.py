@@ -10,26 +10,17 @@ from django.core.management.base import BaseCommand
 from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import billing_at
 from accounting.kit.audit import SYSTEM
-from accounting.kit.commands.output import (
-    HIDDEN,
-    WRONG_USE,
-)
+from accounting.kit.commands.output import HIDDEN, WRONG_USE
 from accounting.kit.commands.progress import Progress
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks.kube_state_jobs.changes import bring_about
 from accounting.metering.tasks.pipeline import ingest_all
-from accounting.metering.tasks.retirement import (
-    RetirementError,
-    work_off,
-)
+from accounting.metering.tasks.retirement import RetirementError, work_off
 from accounting.setup.tasks.apply import apply_configuration
 from accounting.setup.tasks.apply_accounts import AccountError
 from accounting.setup.tasks.schema import read_configuration
-from accounting.setup.tasks.yaml_lines import (
-    DocumentError,
-    decode,
-)
+from accounting.setup.tasks.yaml_lines import DocumentError, decode
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 
 

@@ -9,28 +9,12 @@ from django.contrib.auth import get_user_model
 from django.db import models
 
 from accounting.access.models.billing import DEFAULT_CURRENCY, Billing
-from accounting.access.models.labels import (
-    LabelPurpose,
-    LabelSpelling,
-)
-from accounting.access.models.people import (
-    Membership,
-    TeamRole,
-)
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
-from accounting.access.reads.billing_settings import (
-    billing_at,
-    billing_day,
-    midnight,
-)
+from accounting.access.models.labels import LabelPurpose, LabelSpelling
+from accounting.access.models.people import Membership, TeamRole
+from accounting.access.models.teams import Binding, Team
+from accounting.access.reads.billing_settings import billing_at, billing_day, midnight
 from accounting.core import billing_calendar
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.actions.kube_state_jobs import set_accepted
 from accounting.metering.actions.resources import set_resources
@@ -47,20 +31,10 @@ from accounting.organization.actions.bindings import rebind
 from accounting.organization.actions.teams import free_slot
 from accounting.setup.tasks.apply_accounts import account_of
 from accounting.setup.tasks.apply_budgets import set_budget
-from accounting.setup.tasks.apply_prices import (
-    set_conversions,
-    set_prices,
-)
+from accounting.setup.tasks.apply_prices import set_conversions, set_prices
 from accounting.setup.tasks.fields import LONG_AGO
-from accounting.setup.tasks.replaced_rows import (
-    ends_of,
-    replace_rows,
-)
-from accounting.setup.tasks.schema import (
-    BindingSpec,
-    Configuration,
-    TeamSpec,
-)
+from accounting.setup.tasks.replaced_rows import ends_of, replace_rows
+from accounting.setup.tasks.schema import BindingSpec, Configuration, TeamSpec
 from accounting.setup.tasks.schema_clusters import ClusterSpec
 
 

@@ -6,32 +6,14 @@ from typing import Any
 
 from accounting.kit.audit import Actor
 from accounting.metering.models.cluster import Cluster
-from accounting.prices.actions.conversions import (
-    SetConversion,
-    set_conversion_rate,
-)
-from accounting.prices.actions.prices import (
-    default_list,
-    reprice,
-)
+from accounting.prices.actions.conversions import SetConversion, set_conversion_rate
+from accounting.prices.actions.prices import default_list, reprice
 from accounting.prices.models.conversion import ConversionRate
-from accounting.prices.models.price import (
-    PriceKind,
-    UnitPrice,
-)
-from accounting.prices.reads.price_doubts import (
-    dated,
-    price_doubts,
-)
+from accounting.prices.models.price import PriceKind, UnitPrice
+from accounting.prices.reads.price_doubts import dated, price_doubts
 from accounting.prices.rules.price_doubts import DatedPrice
-from accounting.setup.tasks.replaced_rows import (
-    ends_of,
-    replace_rows,
-)
-from accounting.setup.tasks.schema import (
-    ConversionSpec,
-    PriceSpec,
-)
+from accounting.setup.tasks.replaced_rows import ends_of, replace_rows
+from accounting.setup.tasks.schema import ConversionSpec, PriceSpec
 
 
 def set_prices(

@@ -17,10 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from accounting.access.models.billing import (
-    DEFAULT_CURRENCY,
-    DEFAULT_TIMEZONE,
-)
+from accounting.access.models.billing import DEFAULT_CURRENCY, DEFAULT_TIMEZONE
 from accounting.access.models.teams import BindingKind
 from accounting.access.reserved_names import (
     name_fault,
@@ -32,14 +29,8 @@ from accounting.core.billing_calendar import time_zones
 from accounting.core.written_text import glob_fault
 from accounting.kit.reads.dimensions import LIFECYCLES
 from accounting.metering.rules.inventory.label_names import label_name
-from accounting.metering.rules.units.mig_profiles import (
-    fault_of,
-    normal,
-)
-from accounting.metering.rules.units.resources import (
-    is_counted,
-    sanitised,
-)
+from accounting.metering.rules.units.mig_profiles import fault_of, normal
+from accounting.metering.rules.units.resources import is_counted, sanitised
 from accounting.metering.sources.catalogue import normal_model
 from accounting.setup.tasks.fields import (
     LONG_AGO,

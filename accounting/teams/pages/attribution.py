@@ -11,37 +11,15 @@ from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-)
+from accounting.access.models.teams import Binding, BindingKind
 from accounting.access.reads.teams import visible_teams
 from accounting.core.billing_calendar import midnight
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import HOUR_MS, Interval, to_ms
 from accounting.core.unmapped import UNMAPPED
-from accounting.kit.forms import (
-    EndForm,
-    tomorrow,
-)
-from accounting.kit.pages.paging import (
-    page_of,
-    paged,
-    size_of,
-)
-from accounting.kit.pages.permissions import (
-    Visitor,
-    admin_form,
-    sees_all,
-    visitor_of,
-)
-from accounting.organization.actions.bindings import (
-    add_binding,
-    end_binding,
-)
+from accounting.kit.forms import EndForm, tomorrow
+from accounting.kit.pages.paging import page_of, paged, size_of
+from accounting.kit.pages.permissions import Visitor, admin_form, sees_all, visitor_of
+from accounting.organization.actions.bindings import add_binding, end_binding
 from accounting.organization.reads.directory import binding_rows
 from accounting.organization.reads.namespaces import namespace_hints
 from accounting.teams.forms import BindingForm

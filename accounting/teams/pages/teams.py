@@ -7,10 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    visible_teams,
-)
+from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.budgets.pages.budget_lines import month_card
 from accounting.core.money import minor_places
 from accounting.fleet.pages import timelines
@@ -21,12 +18,7 @@ from accounting.kit.pages.permissions import signed_in
 from accounting.months.pages.month_totals import shown_month
 from accounting.organization.reads.directory import binding_rows
 from accounting.organization.reads.members import member_rows
-from accounting.usage.pages import (
-    figures,
-    shapes,
-    tables,
-    team_tables,
-)
+from accounting.usage.pages import figures, shapes, tables, team_tables
 from accounting.usage.pages.columns import (
     HARD_COLUMNS,
     TEAM_COLUMNS,
@@ -35,15 +27,8 @@ from accounting.usage.pages.columns import (
 )
 from accounting.usage.pages.foreign_teams import leave_out_foreign
 from accounting.usage.pages.page_state import PageState
-from accounting.usage.pages.splits import (
-    choices,
-    filtering,
-    split_of,
-)
-from accounting.usage.pages.steps import (
-    FREQUENCY,
-    steps_of,
-)
+from accounting.usage.pages.splits import choices, filtering, split_of
+from accounting.usage.pages.steps import FREQUENCY, steps_of
 from accounting.usage.reads.breakdown import (
     breakdown,
     breakdown_of_largest,
@@ -54,19 +39,10 @@ from accounting.usage.reads.coverage import (
     day_coverage,
     missing_days,
 )
-from accounting.usage.reads.intensity import (
-    pointless_workloads,
-    with_intensity,
-)
-from accounting.usage.reads.pods import (
-    PodStretch,
-    pods_of_workload,
-)
+from accounting.usage.reads.intensity import pointless_workloads, with_intensity
+from accounting.usage.reads.pods import PodStretch, pods_of_workload
 from accounting.usage.reads.ranking import largest
-from accounting.usage.reads.series import (
-    use_by_step,
-    week_hours,
-)
+from accounting.usage.reads.series import use_by_step, week_hours
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.rows import UsageRow
 

@@ -7,24 +7,15 @@ from typing import Any
 
 from accounting.core.money import amount_of
 from accounting.core.money_text import currency_sign
-from accounting.kit.charts import (
-    bars,
-    plots,
-)
+from accounting.kit.charts import bars, plots
 from accounting.kit.charts.bars import Spark
 from accounting.kit.charts.plots import PlotSeries
 from accounting.kit.tags import units
 from accounting.usage.pages.page_state import PageState
-from accounting.usage.pages.steps import (
-    ChartStep,
-    axis_of,
-)
+from accounting.usage.pages.steps import ChartStep, axis_of
 from accounting.usage.reads.breakdown import Breakdown
 from accounting.usage.reads.series import step_key
-from accounting.usage.rules.rows import (
-    LedgerRow,
-    UsageRow,
-)
+from accounting.usage.rules.rows import LedgerRow, UsageRow
 from accounting.usage.rules.totals import total_of
 
 

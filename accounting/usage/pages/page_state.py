@@ -22,48 +22,19 @@ from accounting.core.billing_calendar import (
     compared_with,
     preset_range,
 )
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_ms,
-)
-from accounting.health.pages import (
-    FreshnessBadge,
-    chip_of,
-)
-from accounting.kit.pages.addresses import (
-    RANGE_KEYS,
-    Address,
-    Choice,
-)
-from accounting.kit.pages.filters import (
-    LABELS,
-    FilterChip,
-    read,
-    stored,
-    value_label,
-)
-from accounting.kit.pages.permissions import (
-    PageMoved,
-    Visitor,
-    visitor_of,
-)
-from accounting.kit.reads.selection import (
-    FIRST,
-    LAST,
-    MOST_ROWS,
-    Selection,
-)
+from accounting.core.interval import HOUR_MS, Interval, to_ms
+from accounting.health.pages import FreshnessBadge, chip_of
+from accounting.kit.pages.addresses import RANGE_KEYS, Address, Choice
+from accounting.kit.pages.filters import LABELS, FilterChip, read, stored, value_label
+from accounting.kit.pages.permissions import PageMoved, Visitor, visitor_of
+from accounting.kit.reads.selection import FIRST, LAST, MOST_ROWS, Selection
 from accounting.kit.tags import units
 from accounting.metering.reads.clusters import clusters_named
 from accounting.usage.reads.breakdown import Sides
 from accounting.usage.reads.coverage import data_share
 from accounting.usage.reads.series import STEPS
 from accounting.usage.rules.date_range_parts import RangeError
-from accounting.usage.rules.date_ranges import (
-    parse_words,
-    preset_named,
-)
+from accounting.usage.rules.date_ranges import parse_words, preset_named
 
 LONGEST_DAYS = 366 * 5
 HOURLY_DAYS, DAILY_DAYS = 7, 92  # up to this length charts have hours, and days

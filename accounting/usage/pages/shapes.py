@@ -4,21 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounting.core.money import Money
-from accounting.kit.charts import (
-    bars,
-    grids,
-)
+from accounting.kit.charts import bars, grids
 from accounting.kit.charts.bars import BarPart
 from accounting.kit.tags import units
-from accounting.usage.rules.hour_of_week import (
-    DAYS_OF_WEEK,
-    HOURS_OF_DAY,
-    WeekHour,
-)
-from accounting.usage.rules.rows import (
-    LedgerRow,
-    UsageRow,
-)
+from accounting.usage.rules.hour_of_week import DAYS_OF_WEEK, HOURS_OF_DAY, WeekHour
+from accounting.usage.rules.rows import LedgerRow, UsageRow
 from accounting.usage.rules.totals import ledger_groups
 
 

@@ -13,17 +13,8 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from accounting.core.billing_calendar import DayRange
-from accounting.core.interval import (
-    DAY_MS,
-    HOUR_MS,
-    Interval,
-    to_ms,
-)
-from accounting.kit.pages.addresses import (
-    RANGE_KEYS,
-    SPAN_KEY,
-    Choice,
-)
+from accounting.core.interval import DAY_MS, HOUR_MS, Interval, to_ms
+from accounting.kit.pages.addresses import RANGE_KEYS, SPAN_KEY, Choice
 from accounting.kit.reads.selection import stored_period
 from accounting.kit.tags import units
 from accounting.usage.pages.page_state import PageState

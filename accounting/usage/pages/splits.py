@@ -6,27 +6,14 @@ from dataclasses import dataclass
 from accounting.access.reads.teams import TeamRef
 from accounting.core.money import amount_of
 from accounting.kit.pages.addresses import Choice
-from accounting.kit.pages.filters import (
-    LABELS,
-    MENU,
-    facets,
-    value_label,
-    written,
-)
-from accounting.kit.reads.dimensions import (
-    PageUse,
-    of_pages,
-)
+from accounting.kit.pages.filters import LABELS, MENU, facets, value_label, written
+from accounting.kit.reads.dimensions import PageUse, of_pages
 from accounting.kit.reads.selection import Selection
 from accounting.usage.pages.page_state import PageState
 from accounting.usage.reads.facets import values_held
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.rows import UsageRow
-from accounting.usage.rules.totals import (
-    Rounding,
-    rounded_table,
-    total_of,
-)
+from accounting.usage.rules.totals import Rounding, rounded_table, total_of
 
 USUAL = "model"  # left out of the address
 SPLITS = {  # labels by value in the address

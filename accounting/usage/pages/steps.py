@@ -7,10 +7,7 @@ from datetime import date, datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.interval import Interval
 from accounting.kit.charts.plots import TimeAxis
 from accounting.kit.tags import units

@@ -6,18 +6,12 @@ from typing import Any
 
 from django.urls import reverse
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    team_named,
-)
+from accounting.access.reads.teams import TeamRef, team_named
 from accounting.core.money import amount_of
 from accounting.usage.reads.breakdown import Mover
 from accounting.usage.rules.comparison import Comparison
 from accounting.usage.rules.rows import UsageRow
-from accounting.usage.rules.totals import (
-    Rounding,
-    rounded_table,
-)
+from accounting.usage.rules.totals import Rounding, rounded_table
 
 Teams = Mapping[str, TeamRef]
 

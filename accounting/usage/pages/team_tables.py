@@ -6,39 +6,16 @@ from typing import Any
 
 from django.urls import reverse
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    team_named,
-)
+from accounting.access.reads.teams import TeamRef, team_named
 from accounting.core.money import amount_of
 from accounting.kit.charts.bars import BarPart
-from accounting.kit.pages.paging import (
-    ListPage,
-    paged,
-)
-from accounting.usage.pages.shapes import (
-    held_parts,
-    held_text,
-)
-from accounting.usage.pages.tables import (
-    Sorter,
-    Teams,
-    ordered,
-)
-from accounting.usage.reads.breakdown import (
-    Breakdown,
-    Sides,
-)
-from accounting.usage.rules.comparison import (
-    Comparison,
-    average_gpus,
-)
+from accounting.kit.pages.paging import ListPage, paged
+from accounting.usage.pages.shapes import held_parts, held_text
+from accounting.usage.pages.tables import Sorter, Teams, ordered
+from accounting.usage.reads.breakdown import Breakdown, Sides
+from accounting.usage.rules.comparison import Comparison, average_gpus
 from accounting.usage.rules.rows import UsageRow
-from accounting.usage.rules.totals import (
-    Rounding,
-    rounding_of,
-    total_of,
-)
+from accounting.usage.rules.totals import Rounding, rounding_of, total_of
 
 LISTED = 10  # teams on the overview; the list of teams has all
 NO_DEPARTMENT = "No department"

@@ -3,23 +3,13 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    team_named,
-    visible_teams,
-)
+from accounting.access.reads.teams import TeamRef, team_named, visible_teams
 from accounting.core.billing_calendar import DayRange
-from accounting.core.interval import (
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import Interval, to_ms
 from accounting.core.money import minor_places
 from accounting.kit.texts import instant
 from accounting.usage.pages.page_state import PageState
-from accounting.usage.pages.tables import (
-    WorkloadLine,
-    workload_lines,
-)
+from accounting.usage.pages.tables import WorkloadLine, workload_lines
 from accounting.usage.reads.ranking import largest
 from accounting.usage.reads.unobserved import (
     DataGap,

@@ -15,20 +15,9 @@ from accounting.access.reads.billing_settings import (
     billing_remembered,
     midnight,
 )
-from accounting.core.charge_lines import (
-    FIELDS,
-    PLATFORM,
-)
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_ms,
-)
-from accounting.kit.reads.dimensions import (
-    BY_NAME,
-    StoredIn,
-    named,
-)
+from accounting.core.charge_lines import FIELDS, PLATFORM
+from accounting.core.interval import HOUR_MS, Interval, to_ms
+from accounting.kit.reads.dimensions import BY_NAME, StoredIn, named
 from accounting.kit.reads.selection import (
     FIRST,
     LAST,
@@ -39,11 +28,7 @@ from accounting.kit.reads.selection import (
     is_on_hours,
 )
 from accounting.prices.sql.line_hours_sql import IS_LATER
-from accounting.usage.reads.closed_months import (
-    ClosedMonth,
-    closed_months,
-    days_of,
-)
+from accounting.usage.reads.closed_months import ClosedMonth, closed_months, days_of
 from accounting.usage.reads.relation.families import lines_with_family
 
 _CLOSED_DAY = "u.billing_on <@ %(b_closed)s::datemultirange"

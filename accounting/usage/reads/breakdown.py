@@ -9,15 +9,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from accounting.core.interval import Interval
-from accounting.core.money import (
-    Money,
-    amount_of,
-)
+from accounting.core.money import Money, amount_of
 from accounting.kit.reads.selection import Selection
-from accounting.usage.reads.series import (
-    STEPS,
-    step_key,
-)
+from accounting.usage.reads.series import STEPS, step_key
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.comparison import (
     COMPARABLE,
@@ -28,11 +22,7 @@ from accounting.usage.rules.comparison import (
     share,
 )
 from accounting.usage.rules.rows import UsageRow
-from accounting.usage.rules.totals import (
-    rounded,
-    rounded_each,
-    total_of,
-)
+from accounting.usage.rules.totals import rounded, rounded_each, total_of
 
 
 @dataclass(frozen=True, slots=True)

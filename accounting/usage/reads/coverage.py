@@ -7,11 +7,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from accounting.core.billing_calendar import DayRange
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import WINDOW_MS, Interval, to_ms
 from accounting.core.read_once import read_once
 
 # The window in which a cluster's live data began has a rest of what files have, and a part of

@@ -5,15 +5,8 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-)
-from accounting.kit.reads.selection import (
-    Selection,
-    refuse_others,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek
+from accounting.kit.reads.selection import Selection, refuse_others
 from accounting.usage.rules.rows import HoldRow
 
 _QUERY = """

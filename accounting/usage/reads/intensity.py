@@ -5,10 +5,7 @@ from dataclasses import fields, replace
 
 from django.db import connection
 
-from accounting.kit.reads.selection import (
-    Selection,
-    check_word,
-)
+from accounting.kit.reads.selection import Selection, check_word
 from accounting.metering.rules.intensity.summary import (
     NOT_OBSERVED,
     POINTLESS,
@@ -16,10 +13,7 @@ from accounting.metering.rules.intensity.summary import (
 )
 from accounting.prices.sql.charge_sql import over
 from accounting.usage.reads.relation.relation import hard_relation
-from accounting.usage.reads.usage import (
-    key_columns,
-    usage_rows,
-)
+from accounting.usage.reads.usage import key_columns, usage_rows
 from accounting.usage.rules.rows import UsageRow
 
 ONLY = ("pointless",)

@@ -8,21 +8,11 @@ from typing import Any
 from django.db import connection
 
 from accounting.core.ledger_line import STATES
-from accounting.core.money import (
-    NOTHING,
-    Money,
-)
+from accounting.core.money import NOTHING, Money
 from accounting.kit.reads.dimensions import LEDGER_DIMENSIONS
 from accounting.kit.reads.hidden import HiddenError
-from accounting.kit.reads.selection import (
-    Selection,
-    check_word,
-)
-from accounting.metering.sql.states_sql import (
-    STATE_COLUMNS,
-    held,
-    sums,
-)
+from accounting.kit.reads.selection import Selection, check_word
+from accounting.metering.sql.states_sql import STATE_COLUMNS, held, sums
 from accounting.prices.rules.charge import charge_list
 from accounting.prices.sql.charge_sql import (
     CURRENCY,
@@ -32,10 +22,7 @@ from accounting.prices.sql.charge_sql import (
     unpriced_sum,
 )
 from accounting.usage.reads.booked import booked_part
-from accounting.usage.reads.money_rows import (
-    MoneyColumns,
-    money_of,
-)
+from accounting.usage.reads.money_rows import MoneyColumns, money_of
 from accounting.usage.reads.relation.relation import relation
 from accounting.usage.reads.usage import key_columns
 from accounting.usage.rules.rows import LedgerRow

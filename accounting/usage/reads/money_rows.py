@@ -3,16 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from accounting.kit.reads.dimensions import (
-    DimensionKey,
-    keys_of,
-    named,
-)
+from accounting.kit.reads.dimensions import DimensionKey, keys_of, named
 from accounting.prices.sql.line_hours_sql import IS_TIME
-from accounting.usage.reads.booked import (
-    LINE_FIELDS,
-    BookedPart,
-)
+from accounting.usage.reads.booked import LINE_FIELDS, BookedPart
 from accounting.usage.reads.relation.relation import ALL, Relation
 
 

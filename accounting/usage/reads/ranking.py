@@ -9,15 +9,9 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, Interval
 from accounting.core.ledger_line import HELD_STATES as HELD
-from accounting.core.money import (
-    NOTHING,
-    Money,
-)
+from accounting.core.money import NOTHING, Money
 from accounting.kit.reads.selection import Selection
 from accounting.metering.reads.clusters import has_one_cluster
 from accounting.metering.sql.states_sql import held
@@ -25,17 +19,9 @@ from accounting.prices.rules.charge import charge_of
 from accounting.prices.sql.charge_sql import raw, raw_sum
 from accounting.usage.reads.booked import booked_part
 from accounting.usage.reads.breakdown import Mover
-from accounting.usage.reads.money_rows import (
-    MoneyColumns,
-    money_of,
-)
+from accounting.usage.reads.money_rows import MoneyColumns, money_of
 from accounting.usage.reads.relation.relation import relation
-from accounting.usage.reads.usage import (
-    BOOKED,
-    fetch_usage,
-    key_columns,
-    usage_row,
-)
+from accounting.usage.reads.usage import BOOKED, fetch_usage, key_columns, usage_row
 from accounting.usage.rules.comparison import change
 from accounting.usage.rules.rows import UsageRow
 from accounting.usage.rules.totals import rounded_each

@@ -7,24 +7,15 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from accounting.core.efficiency import StateTimes
-from accounting.core.interval import (
-    Interval,
-    to_instant,
-)
+from accounting.core.interval import Interval, to_instant
 from accounting.core.ledger_line import HELD_STATES
 from accounting.kit.reads.selection import Selection
 from accounting.metering.sql.states_sql import sums
 from accounting.usage.reads.coverage import hours_with_data
 from accounting.usage.reads.relation.relation import relation
 from accounting.usage.reads.usage import usage_rows
-from accounting.usage.rules.hour_of_week import (
-    WeekHour,
-    fold_week,
-)
-from accounting.usage.rules.rows import (
-    LedgerRow,
-    UsageRow,
-)
+from accounting.usage.rules.hour_of_week import WeekHour, fold_week
+from accounting.usage.rules.rows import LedgerRow, UsageRow
 from accounting.usage.rules.totals import total_of
 
 STEPS = {  # by step of a chart: its dimension

@@ -6,25 +6,13 @@ from datetime import date, datetime
 
 from django.db import connection
 
-from accounting.access.reads.billing_settings import (
-    billing_day,
-    midnight,
-)
+from accounting.access.reads.billing_settings import billing_day, midnight
 from accounting.access.scope import Scope
 from accounting.core.efficiency import StateTimes
-from accounting.core.interval import (
-    DAY_MS,
-    Interval,
-)
+from accounting.core.interval import DAY_MS, Interval
 from accounting.core.ledger_line import HELD_STATES
-from accounting.kit.reads.selection import (
-    Selection,
-    stored_period,
-)
-from accounting.metering.sql.states_sql import (
-    held,
-    sums,
-)
+from accounting.kit.reads.selection import Selection, stored_period
+from accounting.metering.sql.states_sql import held, sums
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.rows import UsageRow
 

@@ -6,32 +6,15 @@ from typing import Any
 from django.db import connection
 
 from accounting.core.ledger_line import HELD_STATES as HELD
-from accounting.core.money import (
-    NOTHING,
-    Money,
-)
+from accounting.core.money import NOTHING, Money
 from accounting.core.read_once import read_once
-from accounting.kit.reads.dimensions import (
-    USAGE_DIMENSIONS,
-    keys_of,
-)
-from accounting.kit.reads.selection import (
-    Selection,
-    check_word,
-)
+from accounting.kit.reads.dimensions import USAGE_DIMENSIONS, keys_of
+from accounting.kit.reads.selection import Selection, check_word
 from accounting.metering.sql.states_sql import sums
 from accounting.prices.rules.charge import charge_list
-from accounting.prices.sql.charge_sql import (
-    CURRENCY,
-    HAS_RATE,
-    raw_sum,
-    unpriced_sum,
-)
+from accounting.prices.sql.charge_sql import CURRENCY, HAS_RATE, raw_sum, unpriced_sum
 from accounting.usage.reads.booked import booked_part
-from accounting.usage.reads.money_rows import (
-    MoneyColumns,
-    money_of,
-)
+from accounting.usage.reads.money_rows import MoneyColumns, money_of
 from accounting.usage.reads.relation.relation import relation
 from accounting.usage.rules.rows import UsageRow
 

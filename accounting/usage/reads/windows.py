@@ -9,11 +9,7 @@ from typing import Any, NamedTuple
 from django.db import connection, transaction
 
 from accounting.prices.sql.charge_sql import parameters
-from accounting.usage.sql import (
-    FREE_WINDOWS,
-    FREE_WINDOWS_OF_NODES,
-    HELD_WINDOWS,
-)
+from accounting.usage.sql import FREE_WINDOWS, FREE_WINDOWS_OF_NODES, HELD_WINDOWS
 
 ROWS_AT_ONCE = 20_000
 

@@ -15,10 +15,7 @@ from accounting.core.billing_calendar import (
     unit_later,
     unit_start,
 )
-from accounting.usage.rules.date_range_parts import (
-    RangeError,
-    named_range,
-)
+from accounting.usage.rules.date_range_parts import RangeError, named_range
 
 EXAMPLES = "October, Q3, week 46, since Monday, last 3 weeks, or 2026-10-01..2026-10-31"
 SAME_AS = {  # other words for presets

@@ -6,11 +6,7 @@ from datetime import datetime
 from itertools import product
 from zoneinfo import ZoneInfo
 
-from accounting.core.efficiency import (
-    NO_TIME,
-    StateTimes,
-    sum_times,
-)
+from accounting.core.efficiency import NO_TIME, StateTimes, sum_times
 
 HOURS_OF_DAY = 24
 DAYS_OF_WEEK = 7

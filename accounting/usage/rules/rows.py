@@ -8,19 +8,10 @@ if none has; `unpriced_ms` is the time without a price (N26, decision 17).
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from accounting.core.efficiency import (
-    StateTimes,
-    times_of,
-)
+from accounting.core.efficiency import StateTimes, times_of
 from accounting.core.ledger_line import STATES
-from accounting.core.money import (
-    Money,
-    money_of_time,
-)
-from accounting.metering.rules.intensity.summary import (
-    NOT_OBSERVED,
-    Intensity,
-)
+from accounting.core.money import Money, money_of_time
+from accounting.metering.rules.intensity.summary import NOT_OBSERVED, Intensity
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,10 @@ from heapq import nlargest
 
 from accounting.core.efficiency import sum_times
 from accounting.core.ledger_line import STATES
-from accounting.core.money import (
-    NOTHING,
-    Money,
-    money_of_time,
-    split_list,
-)
+from accounting.core.money import NOTHING, Money, money_of_time, split_list
 from accounting.core.rounding import half_even
 from accounting.metering.rules.intensity.summary import together
-from accounting.usage.rules.rows import (
-    LedgerRow,
-    UsageRow,
-)
+from accounting.usage.rules.rows import LedgerRow, UsageRow
 
 
 def rounded(rows: Sequence[UsageRow], places: int) -> list[UsageRow]:

@@ -15,19 +15,10 @@ from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks.data_issues import checks
 from accounting.metering.tasks.data_issues.events import HoursRolledUp
-from accounting.metering.tasks.pipeline import (
-    Ingested,
-    ingest_all,
-)
-from accounting.metering.tasks.windows.backlog import (
-    Backlog,
-    backlog,
-)
+from accounting.metering.tasks.pipeline import Ingested, ingest_all
+from accounting.metering.tasks.windows.backlog import Backlog, backlog
 from accounting.metering.tasks.windows.leases import wait_for_locked
-from accounting.usage.tasks.rollup import (
-    roll_up_complete_hours,
-    roll_up_dirty_hours,
-)
+from accounting.usage.tasks.rollup import roll_up_complete_hours, roll_up_dirty_hours
 
 ROLL_UP_AFTER_S = 10.0  # how far reports and pages may be behind a long run
 ROLL_UP_SHARE = 0.05  # of the time of a long run, at most

@@ -13,14 +13,8 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.access.reads.billing_settings import (
-    billing_remembered,
-    midnight,
-)
-from accounting.core.interval import (
-    Interval,
-    hour_periods,
-)
+from accounting.access.reads.billing_settings import billing_remembered, midnight
+from accounting.core.interval import Interval, hour_periods
 from accounting.kit.failpoints import reach
 from accounting.kit.locks import lock
 from accounting.metering.sql.states_sql import STATE_COLUMNS

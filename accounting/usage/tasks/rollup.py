@@ -13,10 +13,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounting.access.reads.billing_settings import billing_remembered
-from accounting.core.interval import (
-    Interval,
-    hour_periods,
-)
+from accounting.core.interval import Interval, hour_periods
 from accounting.kit.failpoints import reach
 from accounting.kit.locks import lock
 from accounting.metering.models.ledger import DirtyHour
@@ -35,10 +32,7 @@ from accounting.prices.sql.charge_sql import (
     parameters,
     priced_facts,
 )
-from accounting.usage.tasks import (
-    expired_hours,
-    gpu_rollup,
-)
+from accounting.usage.tasks import expired_hours, gpu_rollup
 from accounting.usage.tasks.family_days import move_families
 
 HOUR = timedelta(hours=1)

@@ -10,10 +10,7 @@ from decimal import Decimal
 from django.contrib.auth import get_user_model
 
 from accounting.access.models.teams import Team
-from accounting.access.reads.billing_settings import (
-    billing_day,
-    midnight,
-)
+from accounting.access.reads.billing_settings import billing_day, midnight
 from accounting.access.scope import EVERYTHING
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.usage import UsageDay
@@ -31,11 +28,7 @@ from accounting.months.reads.statements import statement_row
 from accounting.months.rules.close_checks import SETTLED_HOURS
 from accounting.months.tasks.checks.of_close import run_checks
 from accounting.months.tasks.keep import book_changed
-from accounting.months.tasks.periods import (
-    PeriodTerms,
-    latest_closed,
-    previous_period,
-)
+from accounting.months.tasks.periods import PeriodTerms, latest_closed, previous_period
 from accounting.prices.actions.prices import set_unit_price
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from portal.demo.bootstrap import bill

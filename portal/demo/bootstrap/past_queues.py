@@ -16,14 +16,8 @@ from portal.demo.kube_api.users import User
 from portal.demo.scenario.edits import load
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.story import DAY_S, Story
-from scheduler_view.clusters.client.access import (
-    AccessRole,
-    access_of,
-)
-from scheduler_view.clusters.client.client import (
-    ClusterClient,
-    connect,
-)
+from scheduler_view.clusters.client.access import AccessRole, access_of
+from scheduler_view.clusters.client.client import ClusterClient, connect
 from scheduler_view.clusters.models import WAITS, ObservationRun
 from scheduler_view.clusters.tasks.preemptions import note_preemptions
 from scheduler_view.queues.tasks.observe_queues import observe_waits

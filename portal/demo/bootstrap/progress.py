@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from django.core.cache import cache
 from redis import RedisError
 
-from accounting.core.interval import (
-    DAY_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import DAY_MS, WINDOW_MS, Interval
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks.windows.backlog import backlog
 from portal.demo.bootstrap.setup import CLUSTER

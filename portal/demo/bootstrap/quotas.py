@@ -22,19 +22,9 @@ from portal.demo.scenario.organization import (
     scaled_limit,
 )
 from portal.demo.scenario.story import Story
-from scheduler_view.changes.actions import (
-    change_sets,
-    due_work,
-)
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-)
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    QuotaEdit,
-    TierEdit,
-)
+from scheduler_view.changes.actions import change_sets, due_work
+from scheduler_view.changes.models import ChangeSet, ChangeState
+from scheduler_view.changes.rules.edit import Edit, QuotaEdit, TierEdit
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.reads.namespaces import namespaces_by_team
 from scheduler_view.quotas.rules.split import SplitRule

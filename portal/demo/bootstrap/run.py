@@ -13,11 +13,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-    SourceKind,
-)
+from accounting.metering.models.cluster import Cluster, Source, SourceKind
 from portal.demo.bootstrap.load import days_text, load_next
 from portal.demo.bootstrap.past_queues import observe_past
 from portal.demo.bootstrap.ports import Ports, claim

@@ -18,10 +18,7 @@ from accounting.access.models.people import (
     TeamRole,
 )
 from accounting.access.models.teams import Team
-from accounting.kit.audit import (
-    SYSTEM,
-    act,
-)
+from accounting.kit.audit import SYSTEM, act
 from accounting.metering.models.cluster import Cluster
 from accounting.setup.tasks.apply import apply_configuration
 from accounting.setup.tasks.schema import read_configuration

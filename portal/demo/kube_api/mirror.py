@@ -38,16 +38,8 @@ from portal.demo.scenario.fleet import resource_of
 from portal.demo.scenario.organization import CLASSES, NAMESPACES, NEVER
 from portal.demo.scenario.pod import QuotaRefusal, Request, SimulatedPod
 from portal.demo.scenario.queues import CLUSTER_QUEUES
-from scheduler_view.clusters.client.kinds import (
-    EVENT,
-    NAMESPACE,
-    NODE,
-    POD,
-)
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.client.kinds import EVENT, NAMESPACE, NODE, POD
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.quantity import gpus_or_none
 from scheduler_view.clusters.rules.quota_key import resource_of as resource_of_key
 from scheduler_view.quotas.rules.tiers import NEVER as NEVER_PREEMPTS

@@ -11,13 +11,7 @@ from portal.demo.scenario.engine import PREEMPTION_S
 from portal.demo.scenario.fleet import NodeObject, resource_of
 from portal.demo.scenario.noise import uuid_of
 from portal.demo.scenario.pod import QuotaRefusal, Request, SimulatedPod
-from scheduler_view.clusters.client.kinds import (
-    EVENT,
-    KINDS,
-    NAMESPACE,
-    NODE,
-    POD,
-)
+from scheduler_view.clusters.client.kinds import EVENT, KINDS, NAMESPACE, NODE, POD
 
 POOL_LABEL = "example.com/pool"  # which nodes a pod's affinity names
 _MODEL_LABEL = "nvidia.com/gpu.product"

@@ -22,11 +22,7 @@ from portal.demo.scenario.queues import (
     QueueQuota,
     Queues,
 )
-from scheduler_view.clusters.client.kinds import (
-    JOB,
-    KINDS,
-    WORKLOAD,
-)
+from scheduler_view.clusters.client.kinds import JOB, KINDS, WORKLOAD
 
 CLUSTER_QUEUE, LOCAL_QUEUE = "ClusterQueue", "LocalQueue"
 KUEUE = KINDS[WORKLOAD].version

@@ -10,14 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from portal.demo.kube_api.refusals import StatusError, invalid
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
-from scheduler_view.clusters.rules.quantity import (
-    QuantityError,
-    parse_quantity,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
+from scheduler_view.clusters.rules.quantity import QuantityError, parse_quantity
 
 HIGHEST_VALUE = 1_000_000_000
 SYSTEM = "system-"

@@ -12,15 +12,8 @@ from portal.demo.kube_api import rules
 from portal.demo.kube_api.field_managers import apply, merge, now, update
 from portal.demo.kube_api.json_patch import json_patch
 from portal.demo.kube_api.refusals import StatusError, invalid, not_found, uid_mismatch
-from scheduler_view.clusters.client.kinds import (
-    KINDS,
-    NAMESPACE,
-    POD,
-)
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.client.kinds import KINDS, NAMESPACE, POD
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 
 HISTORY = 20_000  # events from which a watch can start; older ones are dropped
 

@@ -4,10 +4,7 @@ from dataclasses import dataclass
 
 from portal.demo.kube_api.refusals import StatusError
 from portal.demo.kube_api.target import AddressedObject
-from scheduler_view.clusters.client.kinds import (
-    KINDS,
-    ObjectKind,
-)
+from scheduler_view.clusters.client.kinds import KINDS, ObjectKind
 
 READS = frozenset({"get", "list", "watch"})
 

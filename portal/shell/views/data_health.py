@@ -8,11 +8,7 @@ from django.shortcuts import render
 
 from accounting.access.rights import DATA_ISSUES
 from accounting.core.billing_calendar import DayRange
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import HOUR_MS, Interval, to_ms
 from accounting.health.pages import chip_of
 from accounting.health.reads.freshness import (
     LATE,
@@ -23,21 +19,14 @@ from accounting.health.reads.freshness import (
 )
 from accounting.health.reads.issues import issue_rows
 from accounting.kit.charts import grids
-from accounting.kit.pages.permissions import (
-    sees_all,
-    signed_in,
-)
+from accounting.kit.pages.permissions import sees_all, signed_in
 from accounting.kit.reads.selection import Selection
 from accounting.metering.models.cluster import SourceKind
 from accounting.metering.reads.data_health.kube_state_jobs import kube_state_job_rows
 from accounting.months.reads.invariants.verify import verdicts
 from accounting.usage.pages.page_state import PageState
 from accounting.usage.pages.unobserved import unobserved
-from accounting.usage.reads.coverage import (
-    DayCoverage,
-    day_coverage,
-    missing_days,
-)
+from accounting.usage.reads.coverage import DayCoverage, day_coverage, missing_days
 from accounting.usage.reads.unobserved import held_by_day
 from portal.shell.data_health_csv import health_csv
 

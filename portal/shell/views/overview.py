@@ -7,15 +7,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    visible_teams,
-)
+from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.core.ledger_line import PLATFORM_STATES
-from accounting.core.money import (
-    Money,
-    minor_places,
-)
+from accounting.core.money import Money, minor_places
 from accounting.kit.charts.plots import NAMED_SERIES
 from accounting.kit.pages.downloads import csv_answer
 from accounting.kit.pages.filters import LABELS
@@ -23,44 +17,23 @@ from accounting.kit.pages.permissions import signed_in
 from accounting.kit.reads.dimensions import LEDGER_DIMENSIONS
 from accounting.kit.reads.file_names import period_part
 from accounting.months.pages.month_totals import shown_month
-from accounting.usage.pages import (
-    figures,
-    shapes,
-    tables,
-    team_tables,
-)
+from accounting.usage.pages import figures, shapes, tables, team_tables
 from accounting.usage.pages.foreign_teams import (
     foreign_note,
     foreign_teams,
     leave_out_foreign,
 )
 from accounting.usage.pages.page_state import PageState
-from accounting.usage.pages.splits import (
-    filtering,
-    split_of,
-)
-from accounting.usage.pages.steps import (
-    FREQUENCY,
-    ChartStep,
-    steps_of,
-)
-from accounting.usage.reads.breakdown import (
-    Breakdown,
-    breakdown,
-)
+from accounting.usage.pages.splits import filtering, split_of
+from accounting.usage.pages.steps import FREQUENCY, ChartStep, steps_of
+from accounting.usage.reads.breakdown import Breakdown, breakdown
 from accounting.usage.reads.coverage import (
     covered_length_ms,
     day_coverage,
     missing_days,
 )
-from accounting.usage.reads.ledger import (
-    ledger_days,
-    ledger_rows,
-)
-from accounting.usage.reads.ranking import (
-    largest,
-    moved_most,
-)
+from accounting.usage.reads.ledger import ledger_days, ledger_rows
+from accounting.usage.reads.ranking import largest, moved_most
 
 ALL = 1_000_000  # rows of a file
 

@@ -8,24 +8,11 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounting.access.scope import Scope
-from accounting.explain.reads.search import (
-    Hit,
-    find,
-)
-from accounting.explain.reads.search_entries import (
-    find_entry,
-    find_people,
-)
-from accounting.kit.pages.permissions import (
-    signed_in,
-    visitor_of,
-)
+from accounting.explain.reads.search import Hit, find
+from accounting.explain.reads.search_entries import find_entry, find_people
+from accounting.kit.pages.permissions import signed_in, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem
-from scheduler_view.queues.reads.search import (
-    find_change,
-    find_changes,
-    find_work,
-)
+from scheduler_view.queues.reads.search import find_change, find_changes, find_work
 
 _ICONS = {
     "team": "users",

@@ -4,10 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.kit.pages.permissions import admins
-from accounting.setup.reads import (
-    is_complete,
-    setup_steps,
-)
+from accounting.setup.reads import is_complete, setup_steps
 
 
 @admins

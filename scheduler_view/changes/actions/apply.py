@@ -42,10 +42,7 @@ from scheduler_view.changes.tasks.watch import look_at
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import ClusterError
-from scheduler_view.clusters.tasks.cluster_connection import (
-    Connect,
-    connect_to,
-)
+from scheduler_view.clusters.tasks.cluster_connection import Connect, connect_to
 
 PATIENCE = timedelta(minutes=15)  # without progress; then the rest is refused
 RETURN_PATIENCE = timedelta(days=1)  # for the return of a loan, which no person repeats

@@ -17,10 +17,7 @@ from django.db.models import F, Q
 
 from accounting.kit.locks import lock
 from scheduler_view.changes.actions.for_person import applying
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState
 from scheduler_view.changes.rules.edit import stored_edit
 from scheduler_view.changes.tasks.base_versions import lost_updates
 

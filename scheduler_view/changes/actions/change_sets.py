@@ -13,16 +13,9 @@ from django.core.exceptions import ValidationError
 from django.db.models import F
 
 from accounting.core.written_text import hidden_fault
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.models import (
-    CAME_TO_NOTHING,
-    ChangeSet,
-    ChangeState,
-)
+from scheduler_view.changes.models import CAME_TO_NOTHING, ChangeSet, ChangeState
 from scheduler_view.changes.reads.drafts import editors
 from scheduler_view.changes.rules.approval import (
     Approval,
@@ -30,12 +23,7 @@ from scheduler_view.changes.rules.approval import (
     is_expired,
     refusal_of_approval,
 )
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    QuotaEdit,
-    edit_fields,
-    stored_edit,
-)
+from scheduler_view.changes.rules.edit import Edit, QuotaEdit, edit_fields, stored_edit
 from scheduler_view.changes.tasks.base_versions import with_versions
 
 LONGEST_WAIT = timedelta(days=366)  # a later start is probably a mistake

@@ -9,34 +9,15 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import F, Q
 
-from accounting.kit.audit import (
-    SYSTEM,
-    act,
-)
-from scheduler_view.changes.actions.apply import (
-    Now,
-    apply,
-)
-from scheduler_view.changes.actions.apply_lease import (
-    PLAN_EXPIRED,
-    due,
-)
+from accounting.kit.audit import SYSTEM, act
+from scheduler_view.changes.actions.apply import Now, apply
+from scheduler_view.changes.actions.apply_lease import PLAN_EXPIRED, due
 from scheduler_view.changes.actions.for_person import applying
 from scheduler_view.changes.actions.internal_error import internal_error_message
-from scheduler_view.changes.actions.quota_loans import (
-    approve_return,
-    end_loans,
-    ended,
-)
+from scheduler_view.changes.actions.quota_loans import approve_return, end_loans, ended
 from scheduler_view.changes.actions.store_plan import plan
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-)
-from scheduler_view.clusters.tasks.cluster_connection import (
-    Connect,
-    connect_to,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState
+from scheduler_view.clusters.tasks.cluster_connection import Connect, connect_to
 
 PLAN_PATIENCE = timedelta(hours=1)  # then a missing plan is reported
 _READY = (ChangeState.APPROVED, ChangeState.SCHEDULED)

@@ -10,10 +10,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from accounting.kit.audit import (
-    Actor,
-    act,
-)
+from accounting.kit.audit import Actor, act
 from scheduler_view.changes.actions.change_sets import (
     OPEN,
     READY,
@@ -22,11 +19,7 @@ from scheduler_view.changes.actions.change_sets import (
     name_of,
     reason_fault,
 )
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-    StepState,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState, StepState
 from scheduler_view.clusters.rules.wording import few
 
 UNKNOWN = "It was sent, but no response arrived. Check the object. "

@@ -5,11 +5,7 @@ from collections.abc import Callable, Sequence
 
 from accounting.kit.audit import Actor
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.actions.apply import (
-    PATIENCE,
-    Now,
-    apply,
-)
+from scheduler_view.changes.actions.apply import PATIENCE, Now, apply
 from scheduler_view.changes.actions.change_sets import (
     ChangeRefused,
     Draft,
@@ -22,28 +18,14 @@ from scheduler_view.changes.actions.change_sets import (
 from scheduler_view.changes.actions.ending import discard
 from scheduler_view.changes.actions.joining import join
 from scheduler_view.changes.actions.store_plan import plan
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-)
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    same_request,
-    stored_edit,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState
+from scheduler_view.changes.rules.edit import Edit, same_request, stored_edit
 from scheduler_view.changes.rules.steps import is_empty
 from scheduler_view.changes.tasks.base_versions import with_versions
 from scheduler_view.changes.tasks.formers import formers_of
-from scheduler_view.changes.tasks.planner import (
-    Computed,
-    PlanRequest,
-    compute,
-)
+from scheduler_view.changes.tasks.planner import Computed, PlanRequest, compute
 from scheduler_view.clusters.client.access import AccessRole
-from scheduler_view.clusters.tasks.cluster_connection import (
-    Connect,
-    connect_to,
-)
+from scheduler_view.clusters.tasks.cluster_connection import Connect, connect_to
 
 LONGEST_PAUSE_S = 10.0  # between two attempts
 Say = Callable[[str], None]

@@ -26,14 +26,8 @@ from scheduler_view.changes.rules.edit import (
     stored_edit,
 )
 from scheduler_view.clusters.rules.object_key import ObjectKey
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
-from scheduler_view.quotas.rules.quota_objects import (
-    class_key_of,
-    quota_key_of,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
+from scheduler_view.quotas.rules.quota_objects import class_key_of, quota_key_of
 
 
 def join(

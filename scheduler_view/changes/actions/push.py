@@ -4,20 +4,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from accounting.kit.failpoints import reach
-from scheduler_view.changes.client.give_back import (
-    give_back,
-    is_recreated,
-)
+from scheduler_view.changes.client.give_back import give_back, is_recreated
 from scheduler_view.changes.client.queues import send_queue
-from scheduler_view.changes.rules.queue_steps import (
-    StalePatch,
-    is_done,
-)
-from scheduler_view.changes.rules.steps import (
-    Action,
-    PlanStep,
-    matches,
-)
+from scheduler_view.changes.rules.queue_steps import StalePatch, is_done
+from scheduler_view.changes.rules.steps import Action, PlanStep, matches
 from scheduler_view.changes.tasks.cluster_snapshot import get_or_none
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import (
@@ -31,15 +21,8 @@ from scheduler_view.clusters.client.errors import (
     WriteConflict,
 )
 from scheduler_view.clusters.client.kinds import NAMESPACE
-from scheduler_view.clusters.rules.former import (
-    is_given_back,
-    value_operations,
-)
-from scheduler_view.clusters.rules.live_objects import (
-    Manifest,
-    Pin,
-    pin_of,
-)
+from scheduler_view.clusters.rules.former import is_given_back, value_operations
+from scheduler_view.clusters.rules.live_objects import Manifest, Pin, pin_of
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 HOPELESS = (

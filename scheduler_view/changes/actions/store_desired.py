@@ -21,11 +21,7 @@ from scheduler_view.changes.tasks.base_versions import (
     lost_updates,
     teams_of,
 )
-from scheduler_view.quotas.models import (
-    QueueTarget,
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QueueTarget, QuotaTarget, Tier
 from scheduler_view.quotas.reads.quota_shares import milli_gpus_of
 
 

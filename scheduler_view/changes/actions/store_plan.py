@@ -8,21 +8,14 @@ from typing import Any
 import structlog
 from django.db.models import F
 
-from accounting.kit.audit import (
-    SYSTEM,
-    act,
-)
+from accounting.kit.audit import SYSTEM, act
 from accounting.kit.failpoints import reach
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.for_person import planning
 from scheduler_view.changes.actions.internal_error import internal_error_message
 from scheduler_view.changes.actions.quota_loans import is_return
 from scheduler_view.changes.mapping import step_row
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-    ChangeStep,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState, ChangeStep
 from scheduler_view.changes.rules.edit import (
     EditsRefused,
     QueueEdit,
@@ -34,11 +27,7 @@ from scheduler_view.changes.rules.edit import (
 from scheduler_view.changes.tasks.base_versions import lost_updates
 from scheduler_view.changes.tasks.formers import formers_of
 from scheduler_view.changes.tasks.plan_text import plan_text_of
-from scheduler_view.changes.tasks.planner import (
-    Computed,
-    PlanRequest,
-    compute,
-)
+from scheduler_view.changes.tasks.planner import Computed, PlanRequest, compute
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.errors import ClusterError
 from scheduler_view.clusters.reads.resources import added_names
@@ -46,10 +35,7 @@ from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import resource_of
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 from scheduler_view.clusters.rules.schedulers.queue_fields import number_of
-from scheduler_view.clusters.tasks.cluster_connection import (
-    Connect,
-    connect_to,
-)
+from scheduler_view.clusters.tasks.cluster_connection import Connect, connect_to
 
 LIMIT_KEY = "second_approver_above"  # of a cluster's `kubernetes` settings, in GPUs
 PLAN_VALID = timedelta(minutes=10)  # docs/quotas.md

@@ -8,10 +8,7 @@ from rest_framework.response import Response
 from accounting.kit.api.bodies import checked
 from scheduler_view.changes.actions import change_sets as actions
 from scheduler_view.changes.actions import ending
-from scheduler_view.changes.actions.joining import (
-    leave_out,
-    leave_out_blocked,
-)
+from scheduler_view.changes.actions.joining import leave_out, leave_out_blocked
 from scheduler_view.changes.api.change_requests import (
     answer,
     as_admin,
@@ -22,10 +19,7 @@ from scheduler_view.changes.api.change_requests import (
     version_of,
 )
 from scheduler_view.changes.api.changes import OneView
-from scheduler_view.changes.api.schema import (
-    acts,
-    makes,
-)
+from scheduler_view.changes.api.schema import acts, makes
 from scheduler_view.changes.serializers import (
     LeaveOutBodySerializer,
     NoBodySerializer,

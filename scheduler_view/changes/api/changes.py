@@ -13,10 +13,7 @@ from rest_framework.response import Response
 
 from accounting.access.scope import scope_of
 from accounting.kit.api.bodies import checked
-from accounting.kit.api.rows import (
-    ApiView,
-    RowsView,
-)
+from accounting.kit.api.rows import ApiView, RowsView
 from accounting.kit.api.schema import lists
 from accounting.kit.reads.selection import check_word
 from accounting.kit.serializers.declared import serializer_of
@@ -34,17 +31,9 @@ from scheduler_view.changes.api.change_requests import (
     version_of,
 )
 from scheduler_view.changes.api.errors import translated
-from scheduler_view.changes.api.schema import (
-    acts,
-    makes,
-    reads_one,
-)
+from scheduler_view.changes.api.schema import acts, makes, reads_one
 from scheduler_view.changes.reads.change_row import ChangeRow
-from scheduler_view.changes.reads.change_sets import (
-    change_key,
-    changes_of,
-    states,
-)
+from scheduler_view.changes.reads.change_sets import change_key, changes_of, states
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.serializers import (
     ChangeBodySerializer,

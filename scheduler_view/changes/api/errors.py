@@ -5,10 +5,7 @@ from typing import Any
 from rest_framework import exceptions
 
 from accounting.kit.once import KeyReused
-from scheduler_view.changes.actions.change_sets import (
-    ChangedMeanwhile,
-    ChangeRefused,
-)
+from scheduler_view.changes.actions.change_sets import ChangedMeanwhile, ChangeRefused
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 

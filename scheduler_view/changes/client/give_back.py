@@ -12,10 +12,7 @@ from scheduler_view.clusters.rules.former import (
     value_operations,
     whole_body,
 )
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    Manifest,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, Manifest
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 
 MANAGERS_TRIED = 5  # others write the status of the object at the same time

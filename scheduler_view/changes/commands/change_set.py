@@ -11,26 +11,15 @@ from django.utils import timezone
 
 from accounting.access.reads.billing_settings import billing_at
 from accounting.kit.audit import SYSTEM
-from accounting.kit.commands.output import (
-    FINDING,
-    WRONG_USE,
-    write_rows,
-)
+from accounting.kit.commands.output import FINDING, WRONG_USE, write_rows
 from accounting.metering.models.cluster import Cluster
-from accounting.setup.tasks.yaml_lines import (
-    DocumentError,
-    Fault,
-    decode,
-)
+from accounting.setup.tasks.yaml_lines import DocumentError, Fault, decode
 from scheduler_view.changes.actions.change_file import (
     ChangeFile,
     line_fault,
     read_change,
 )
-from scheduler_view.changes.actions.change_sets import (
-    ChangeRefused,
-    check_draft,
-)
+from scheduler_view.changes.actions.change_sets import ChangeRefused, check_draft
 from scheduler_view.changes.actions.foreground import (
     changes_nothing,
     compute_plan,
@@ -39,11 +28,7 @@ from scheduler_view.changes.actions.foreground import (
     make,
     take_back,
 )
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-    ChangeStep,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState, ChangeStep
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.changes.tasks.plan_text import plan_text_of

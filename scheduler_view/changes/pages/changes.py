@@ -9,36 +9,14 @@ from django.shortcuts import render
 
 from accounting.access.reads.teams import visible_teams
 from accounting.kit.pages.downloads import csv_answer
-from accounting.kit.pages.paging import (
-    page_of,
-    paged,
-)
-from accounting.kit.pages.permissions import (
-    Visitor,
-    signed_in,
-    visitor_of,
-)
+from accounting.kit.pages.paging import page_of, paged
+from accounting.kit.pages.permissions import Visitor, signed_in, visitor_of
 from accounting.kit.serializers.declared import serializer_of
-from scheduler_view.changes.models import (
-    ChangeState,
-    StepState,
-)
+from scheduler_view.changes.models import ChangeState, StepState
 from scheduler_view.changes.pages import diffs
-from scheduler_view.changes.pages.stages import (
-    is_slow,
-    stamp,
-    standing,
-    states_of,
-)
-from scheduler_view.changes.reads.change_row import (
-    ChangeRow,
-    StepRow,
-)
-from scheduler_view.changes.reads.change_sets import (
-    change_row,
-    change_rows,
-    states,
-)
+from scheduler_view.changes.pages.stages import is_slow, stamp, standing, states_of
+from scheduler_view.changes.reads.change_row import ChangeRow, StepRow
+from scheduler_view.changes.reads.change_sets import change_row, change_rows, states
 from scheduler_view.changes.reads.drafts import asked_before
 from scheduler_view.changes.reads.waiting_approvals import pending_rows
 from scheduler_view.changes.rules.edit import stored_edit

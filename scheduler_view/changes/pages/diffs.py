@@ -9,14 +9,8 @@ from typing import Any
 import yaml
 
 from scheduler_view.changes.reads.change_row import StepRow
-from scheduler_view.clusters.rules.former import (
-    from_stored,
-    whole_body,
-)
-from scheduler_view.clusters.rules.json_operations import (
-    at_path,
-    set_path,
-)
+from scheduler_view.clusters.rules.former import from_stored, whole_body
+from scheduler_view.clusters.rules.json_operations import at_path, set_path
 from scheduler_view.clusters.rules.live_objects import CLASS
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 

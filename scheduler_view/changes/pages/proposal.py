@@ -19,11 +19,7 @@ from scheduler_view.changes.actions.change_sets import (
 from scheduler_view.changes.actions.joining import join
 from scheduler_view.changes.forms import Asked
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    EditsRefused,
-    QuotaEdit,
-)
+from scheduler_view.changes.rules.edit import Edit, EditsRefused, QuotaEdit
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.clusters.reads.resources import added_names

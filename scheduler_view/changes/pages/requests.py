@@ -11,14 +11,8 @@ from django.shortcuts import get_object_or_404, redirect
 from accounting.access.reads.teams import TeamRef
 from accounting.kit.pages.permissions import visitor_of
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.forms import (
-    Asked,
-    RequestForm,
-)
-from scheduler_view.changes.pages.proposal import (
-    Unfit,
-    propose,
-)
+from scheduler_view.changes.forms import Asked, RequestForm
+from scheduler_view.changes.pages.proposal import Unfit, propose
 from scheduler_view.changes.reads.change_sets import change_row
 from scheduler_view.clusters.rules.wording import units
 from scheduler_view.quotas.reads.quotas import QuotaRow

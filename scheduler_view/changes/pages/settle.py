@@ -7,29 +7,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from accounting.access.rights import ADMINISTRATION
-from accounting.kit.pages.permissions import (
-    posted,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import posted, visitor_of
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.change_sets import LONGEST_REASON
 from scheduler_view.changes.forms import Asked
-from scheduler_view.changes.pages.proposal import (
-    Unfit,
-    propose,
-)
+from scheduler_view.changes.pages.proposal import Unfit, propose
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 from scheduler_view.quotas.models import QuotaTarget
-from scheduler_view.quotas.reads.queue_values import (
-    adopting_edits,
-    managed_edits,
-)
+from scheduler_view.quotas.reads.queue_values import adopting_edits, managed_edits
 from scheduler_view.quotas.reads.quotas import live_split
-from scheduler_view.quotas.reads.sync import (
-    sync_rows,
-    worst,
-)
+from scheduler_view.quotas.reads.sync import sync_rows, worst
 from scheduler_view.quotas.rules.quota_objects import quota_key_of
 from scheduler_view.quotas.rules.split import SplitRule
 

@@ -7,10 +7,7 @@ from typing import NamedTuple
 
 from accounting.access.scope import Scope
 from scheduler_view.changes.actions.ending import NOT_BEGUN
-from scheduler_view.changes.models import (
-    CAME_TO_NOTHING,
-    ChangeState,
-)
+from scheduler_view.changes.models import CAME_TO_NOTHING, ChangeState
 from scheduler_view.changes.reads.change_row import ChangeRow
 from scheduler_view.changes.reads.drafts import editors
 from scheduler_view.changes.rights import may_act

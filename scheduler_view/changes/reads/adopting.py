@@ -11,23 +11,14 @@ from typing import Any
 
 from scheduler_view.changes.reads.change_row import ChangeRow
 from scheduler_view.clusters.reads.last_observation import Manifest
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quantity import gpus_or_none
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
-from scheduler_view.quotas.reads.limits.limit_row import (
-    LimitRow,
-    edit_key,
-)
+from scheduler_view.quotas.reads.limits.limit_row import LimitRow, edit_key
 from scheduler_view.quotas.reads.limits.namespace_limits import tier_of_quota
 from scheduler_view.quotas.reads.limits.observed import ObservedLimits
-from scheduler_view.quotas.rules.quota_objects import (
-    class_key_of,
-    quota_key_of,
-)
+from scheduler_view.quotas.rules.quota_objects import class_key_of, quota_key_of
 from scheduler_view.quotas.rules.split import SplitRule
 from scheduler_view.quotas.rules.tiers import NEVER
 

@@ -8,28 +8,17 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
-from accounting.kit.reads.paging import (
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.kit.reads.paging import Key, Seek, seek_rows
 from scheduler_view.changes.models import (
     CAME_TO_NOTHING,
     ChangeSet,
     ChangeState,
     ChangeStep,
 )
-from scheduler_view.changes.reads.change_row import (
-    ChangeRow,
-    StepRow,
-)
+from scheduler_view.changes.reads.change_row import ChangeRow, StepRow
 from scheduler_view.changes.reads.headlines import moves_of
 from scheduler_view.changes.reads.overlaps import overlaps_of
-from scheduler_view.changes.rules.headline import (
-    Move,
-    summary,
-    title,
-)
+from scheduler_view.changes.rules.headline import Move, summary, title
 from scheduler_view.changes.rules.steps import Action
 
 

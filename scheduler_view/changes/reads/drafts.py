@@ -7,10 +7,7 @@ from typing import Any
 from django.apps import apps
 from django.db.models import QuerySet
 
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState
 from scheduler_view.changes.rules.edit import (
     Edit,
     edit_fields,

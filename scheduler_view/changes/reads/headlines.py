@@ -13,11 +13,7 @@ from scheduler_view.changes.rules.edit import (
     TierEdit,
     stored_edit,
 )
-from scheduler_view.changes.rules.headline import (
-    Move,
-    move_of,
-    title,
-)
+from scheduler_view.changes.rules.headline import Move, move_of, title
 from scheduler_view.quotas.rules.split import SplitRule
 from scheduler_view.quotas.rules.tiers import TierSpec
 

@@ -6,16 +6,8 @@ from typing import Any
 from django.db.models import Q
 
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.reads.change_row import (
-    UNDER_WAY,
-    OverlappingChange,
-)
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    QueueEdit,
-    TierEdit,
-    stored_edit,
-)
+from scheduler_view.changes.reads.change_row import UNDER_WAY, OverlappingChange
+from scheduler_view.changes.rules.edit import Edit, QueueEdit, TierEdit, stored_edit
 
 
 def overlaps_of(

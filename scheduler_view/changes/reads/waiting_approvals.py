@@ -7,10 +7,7 @@ from django.db import connection
 
 from accounting.access.models.people import OrganizationRole
 from accounting.access.scope import Scope
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState
 from scheduler_view.changes.reads.change_row import ChangeRow
 from scheduler_view.changes.reads.change_sets import rows_of
 from scheduler_view.changes.reads.drafts import editors

@@ -19,11 +19,7 @@ from scheduler_view.clusters.rules.live_objects import (
     is_ours,
 )
 from scheduler_view.clusters.rules.object_key import ObjectKey
-from scheduler_view.clusters.rules.quota_key import (
-    NONE_ADDED,
-    Added,
-    resource_of,
-)
+from scheduler_view.clusters.rules.quota_key import NONE_ADDED, Added, resource_of
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 from scheduler_view.clusters.rules.schedulers.queue_fields import Values
 

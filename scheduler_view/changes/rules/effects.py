@@ -8,17 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from scheduler_view.clusters.rules.wording import (
-    counted,
-    few,
-    units,
-    whose,
-)
-from scheduler_view.quotas.rules.spend import (
-    Spending,
-    UnitRates,
-    spend_text,
-)
+from scheduler_view.clusters.rules.wording import counted, few, units, whose
+from scheduler_view.quotas.rules.spend import Spending, UnitRates, spend_text
 
 
 class EffectCode(StrEnum):

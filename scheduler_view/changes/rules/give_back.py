@@ -7,21 +7,10 @@ person must select the object: the undo would overwrite it.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scheduler_view.clusters.rules.difference import (
-    FieldChange,
-    selector_text,
-)
-from scheduler_view.clusters.rules.former import (
-    Former,
-    leaves,
-)
+from scheduler_view.clusters.rules.difference import FieldChange, selector_text
+from scheduler_view.clusters.rules.former import Former, leaves
 from scheduler_view.clusters.rules.json_operations import at_path
-from scheduler_view.clusters.rules.live_objects import (
-    MANAGER,
-    Manifest,
-    Path,
-    owners,
-)
+from scheduler_view.clusters.rules.live_objects import MANAGER, Manifest, Path, owners
 
 SELECTOR = ("spec", "scopeSelector")
 _CONTAINERS = frozenset(

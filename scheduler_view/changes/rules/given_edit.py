@@ -15,10 +15,7 @@ from scheduler_view.changes.rules.edit import (
     QuotaEdit,
     TierEdit,
 )
-from scheduler_view.clusters.rules.quantity import (
-    QuantityError,
-    whole_gpus,
-)
+from scheduler_view.clusters.rules.quantity import QuantityError, whole_gpus
 from scheduler_view.clusters.rules.quota_key import (
     NONE_ADDED,
     Added,
@@ -26,15 +23,9 @@ from scheduler_view.clusters.rules.quota_key import (
     quota_key,
 )
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
-from scheduler_view.clusters.rules.schedulers.queue_fields import (
-    name_of,
-    shown,
-)
+from scheduler_view.clusters.rules.schedulers.queue_fields import name_of, shown
 from scheduler_view.quotas.rules.split import SplitRule
-from scheduler_view.quotas.rules.tiers import (
-    TierSpec,
-    tier_faults,
-)
+from scheduler_view.quotas.rules.tiers import TierSpec, tier_faults
 
 QUOTA_FIELDS = (
     "kind",

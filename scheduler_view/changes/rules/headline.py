@@ -8,17 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    QueueEdit,
-    QuotaEdit,
-    TierEdit,
-)
+from scheduler_view.changes.rules.edit import Edit, QueueEdit, QuotaEdit, TierEdit
 from scheduler_view.changes.rules.steps import Action
-from scheduler_view.clusters.rules.wording import (
-    counted,
-    units,
-)
+from scheduler_view.clusters.rules.wording import counted, units
 
 SPELLED = 2  # changes that a title spells out; more are counted
 

@@ -2,23 +2,11 @@
 
 from collections.abc import Collection, Mapping
 
-from scheduler_view.changes.rules.effects import (
-    Effect,
-    EffectCode,
-)
-from scheduler_view.changes.rules.steps import (
-    Action,
-    PlanStep,
-)
-from scheduler_view.changes.rules.warnings import (
-    PlanWarning,
-    WarningCode,
-)
+from scheduler_view.changes.rules.effects import Effect, EffectCode
+from scheduler_view.changes.rules.steps import Action, PlanStep
+from scheduler_view.changes.rules.warnings import PlanWarning, WarningCode
 from scheduler_view.clusters.rules.live_objects import Manifest
-from scheduler_view.clusters.rules.schedulers import (
-    QUEUE_FIELDS,
-    scheduler_of,
-)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS, scheduler_of
 from scheduler_view.clusters.rules.schedulers.kueue import PRIORITY
 from scheduler_view.clusters.rules.schedulers.queue_fields import (
     name_of,

@@ -15,15 +15,9 @@ from scheduler_view.changes.rules.give_back import (
     shared_since,
     written_since,
 )
-from scheduler_view.changes.rules.steps import (
-    Action,
-    PlanStep,
-)
+from scheduler_view.changes.rules.steps import Action, PlanStep
 from scheduler_view.clusters.rules.difference import FieldChange
-from scheduler_view.clusters.rules.former import (
-    Former,
-    is_given_back,
-)
+from scheduler_view.clusters.rules.former import Former, is_given_back
 from scheduler_view.clusters.rules.json_operations import (
     at_path,
     operation,

@@ -20,10 +20,7 @@ from scheduler_view.clusters.rules.difference import (
     live_fields,
     wanted_fields,
 )
-from scheduler_view.clusters.rules.former import (
-    Former,
-    is_given_back,
-)
+from scheduler_view.clusters.rules.former import Former, is_given_back
 from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     QUOTA,

@@ -5,11 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from scheduler_view.changes.rules.steps import (
-    Action,
-    Observed,
-    PlanStep,
-)
+from scheduler_view.changes.rules.steps import Action, Observed, PlanStep
 from scheduler_view.clusters.rules.live_objects import (
     CLASS,
     Manifest,

@@ -14,15 +14,8 @@ from scheduler_view.changes.rules.edit import (
     QuotaEdit,
     TierEdit,
 )
-from scheduler_view.changes.tasks.desired_state import (
-    DesiredState,
-    desired_of,
-)
-from scheduler_view.quotas.models import (
-    QueueTarget,
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.changes.tasks.desired_state import DesiredState, desired_of
+from scheduler_view.quotas.models import QueueTarget, QuotaTarget, Tier
 from scheduler_view.quotas.rules.split import SplitRule
 
 

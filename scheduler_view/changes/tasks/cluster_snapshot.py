@@ -4,36 +4,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    TierEdit,
-)
+from scheduler_view.changes.rules.edit import Edit, TierEdit
 from scheduler_view.changes.rules.steps import Observed
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.client.errors import (
-    ClusterError,
-    Forbidden,
-    NotFound,
-)
-from scheduler_view.clusters.client.kinds import (
-    LIMIT_RANGE,
-    NAMESPACE,
-    NODE,
-)
+from scheduler_view.clusters.client.errors import ClusterError, Forbidden, NotFound
+from scheduler_view.clusters.client.kinds import LIMIT_RANGE, NAMESPACE, NODE
 from scheduler_view.clusters.rules.json_operations import at_path
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-    Manifest,
-    is_ours,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA, Manifest, is_ours
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quantity import gpus_or_none
-from scheduler_view.clusters.rules.quota_key import (
-    NONE_ADDED,
-    Added,
-    resource_of,
-)
+from scheduler_view.clusters.rules.quota_key import NONE_ADDED, Added, resource_of
 
 FEW = 20  # namespaces that are read one by one; more of them are read as one list
 

@@ -12,27 +12,11 @@ from scheduler_view.changes.rules.edit import (
     QuotaEdit,
     TierEdit,
 )
-from scheduler_view.quotas.mapping import (
-    target_of,
-    tier_of,
-)
-from scheduler_view.quotas.models import (
-    QueueTarget,
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.mapping import target_of, tier_of
+from scheduler_view.quotas.models import QueueTarget, QuotaTarget, Tier
 from scheduler_view.quotas.rules.quota_objects import DesiredQuota
-from scheduler_view.quotas.rules.split import (
-    SplitRefused,
-    SplitRule,
-    SplitSpec,
-    divide,
-)
-from scheduler_view.quotas.rules.tiers import (
-    TierState,
-    default_faults,
-    next_class,
-)
+from scheduler_view.quotas.rules.split import SplitRefused, SplitRule, SplitSpec, divide
+from scheduler_view.quotas.rules.tiers import TierState, default_faults, next_class
 
 TargetKey = tuple[str, str, str]  # team, resource, tier
 QueueKey = tuple[str, str, str]  # kind, name, field

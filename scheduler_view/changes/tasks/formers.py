@@ -3,20 +3,10 @@
 from collections.abc import Collection, Iterable
 
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeStep,
-)
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    QueueEdit,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeStep
+from scheduler_view.changes.rules.edit import Edit, QueueEdit
 from scheduler_view.clusters.rules.former import without_us
-from scheduler_view.clusters.rules.live_objects import (
-    MANAGER,
-    Manifest,
-    entries,
-)
+from scheduler_view.clusters.rules.live_objects import MANAGER, Manifest, entries
 from scheduler_view.clusters.rules.object_key import ObjectKey
 
 _KEY = ("kind", "namespace", "name")

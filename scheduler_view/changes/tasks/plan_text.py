@@ -8,10 +8,7 @@ from typing import Any
 from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import billing_at
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.rules.edit import (
-    QuotaEdit,
-    TierEdit,
-)
+from scheduler_view.changes.rules.edit import QuotaEdit, TierEdit
 from scheduler_view.changes.rules.effects import (
     ClassFacts,
     Effect,
@@ -22,10 +19,7 @@ from scheduler_view.changes.rules.effects import (
     quota_effects,
     resource_effect,
 )
-from scheduler_view.changes.rules.headline import (
-    move_of,
-    summary,
-)
+from scheduler_view.changes.rules.headline import move_of, summary
 from scheduler_view.changes.rules.warnings import (
     PlanWarning,
     limit_range_warnings,
@@ -50,10 +44,7 @@ from scheduler_view.quotas.reads.resource_use import (
     pods_by_class,
     uses,
 )
-from scheduler_view.quotas.reads.supply import (
-    rates_of,
-    supply_of,
-)
+from scheduler_view.quotas.reads.supply import rates_of, supply_of
 from scheduler_view.quotas.rules.headroom import limited_by
 from scheduler_view.quotas.rules.quota_objects import (
     DesiredQuota,

@@ -12,12 +12,7 @@ from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.client.give_back import give_back
 from scheduler_view.changes.client.queues import send_queue
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    QueueEdit,
-    QuotaEdit,
-    TierEdit,
-)
+from scheduler_view.changes.rules.edit import Edit, QueueEdit, QuotaEdit, TierEdit
 from scheduler_view.changes.rules.steps import (
     Action,
     DesiredObject,
@@ -47,23 +42,13 @@ from scheduler_view.changes.tasks.queue_plans import (
     values_to_restore,
 )
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.client.errors import (
-    ClusterError,
-    FieldConflict,
-)
+from scheduler_view.clusters.client.errors import ClusterError, FieldConflict
 from scheduler_view.clusters.reads.resources import added_names
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    Manifest,
-    is_ours,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, Manifest, is_ours
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 from scheduler_view.quotas.reads.namespaces import namespaces_by_team
-from scheduler_view.quotas.reads.resource_use import (
-    Ask,
-    uses,
-)
+from scheduler_view.quotas.reads.resource_use import Ask, uses
 from scheduler_view.quotas.rules.quota_objects import (
     class_key_of,
     desired_class,
@@ -71,10 +56,7 @@ from scheduler_view.quotas.rules.quota_objects import (
     quota_key_of,
 )
 from scheduler_view.quotas.rules.split import SplitRule
-from scheduler_view.quotas.rules.tiers import (
-    TierSpec,
-    version_of,
-)
+from scheduler_view.quotas.rules.tiers import TierSpec, version_of
 
 AT_ONCE = 8  # parallel dry runs; the API server's own fairness limits more
 

@@ -3,12 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    EditFault,
-    EditsRefused,
-    QueueEdit,
-)
+from scheduler_view.changes.rules.edit import Edit, EditFault, EditsRefused, QueueEdit
 from scheduler_view.changes.rules.queue_steps import (
     DesiredQueue,
     faults_of,
@@ -16,18 +11,12 @@ from scheduler_view.changes.rules.queue_steps import (
     removed_step,
 )
 from scheduler_view.changes.rules.steps import PlanStep
-from scheduler_view.changes.tasks.desired_state import (
-    DesiredChange,
-    QueueKey,
-)
+from scheduler_view.changes.tasks.desired_state import DesiredChange, QueueKey
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import NotFound
 from scheduler_view.clusters.rules.live_objects import Manifest
 from scheduler_view.clusters.rules.object_key import ObjectKey
-from scheduler_view.clusters.rules.schedulers import (
-    QUEUE_FIELDS,
-    QUEUE_OBJECTS,
-)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS, QUEUE_OBJECTS
 
 Live = Mapping[ObjectKey, Manifest]
 

@@ -3,21 +3,11 @@
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.rules.edit import QueueEdit
 from scheduler_view.changes.rules.effects import Effect
-from scheduler_view.changes.rules.queue_effects import (
-    covered,
-    queue_effects,
-    twice,
-)
-from scheduler_view.changes.rules.warnings import (
-    PlanWarning,
-    WarningCode,
-)
+from scheduler_view.changes.rules.queue_effects import covered, queue_effects, twice
+from scheduler_view.changes.rules.warnings import PlanWarning, WarningCode
 from scheduler_view.changes.tasks.planner import Computed
 from scheduler_view.clusters.models import Observation
-from scheduler_view.clusters.rules.schedulers import (
-    QUEUE_FIELDS,
-    scheduler_of,
-)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS, scheduler_of
 from scheduler_view.clusters.rules.schedulers.kueue import CLUSTER_QUEUE
 from scheduler_view.quotas.reads.queue_borrowing import served
 from scheduler_view.quotas.reads.sync import live_quotas

@@ -15,18 +15,10 @@ from django.db import DatabaseError, connections
 
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.tasks.drift import find_drift
-from scheduler_view.clusters.client.access import (
-    AccessRole,
-)
+from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.client.errors import (
-    ClusterError,
-    WatchExpired,
-)
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.client.errors import ClusterError, WatchExpired
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 from scheduler_view.clusters.tasks.cluster_connection import (

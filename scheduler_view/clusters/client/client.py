@@ -13,21 +13,9 @@ import msgspec
 
 from scheduler_view.clusters.client import transport
 from scheduler_view.clusters.client.access import ClusterAccess
-from scheduler_view.clusters.client.answers import (
-    decode,
-    status_error,
-    wrong_answer,
-)
-from scheduler_view.clusters.client.errors import (
-    NotFound,
-    WatchExpired,
-)
-from scheduler_view.clusters.client.kinds import (
-    KINDS,
-    ObjectKind,
-    patched,
-    written,
-)
+from scheduler_view.clusters.client.answers import decode, status_error, wrong_answer
+from scheduler_view.clusters.client.errors import NotFound, WatchExpired
+from scheduler_view.clusters.client.kinds import KINDS, ObjectKind, patched, written
 from scheduler_view.clusters.client.live import (
     Listing,
     LiveObject,

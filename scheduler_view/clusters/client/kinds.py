@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.optional_kinds import (
     KARPENTER_KINDS,
     NODE_CLAIM,

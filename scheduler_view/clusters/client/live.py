@@ -9,11 +9,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from scheduler_view.clusters.rules.live_objects import (
-    Pin,
-    owners,
-    pin_of,
-)
+from scheduler_view.clusters.rules.live_objects import Pin, owners, pin_of
 from scheduler_view.clusters.rules.object_shapes import well_formed
 
 # after an even number of backslashes; after an odd one, it is not an escape

@@ -3,18 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from accounting.core.read_once import (
-    read_once,
-    read_together,
-)
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-)
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from accounting.core.read_once import read_once, read_together
+from scheduler_view.clusters.models import Observation, ObservationRun
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.schedulers import QUEUE_OBJECTS
 
 RANGE, NAMESPACE = "LimitRange", "Namespace"

@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.schedulers import queue_objects
 from scheduler_view.clusters.rules.shape import (
     AMOUNTS,

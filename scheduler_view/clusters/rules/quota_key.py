@@ -11,10 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accounting.metering.rules.units.resources import (
-    kubernetes_resource,
-    sanitised,
-)
+from accounting.metering.rules.units.resources import kubernetes_resource, sanitised
 
 REQUESTS, LIMITS = "requests.", "limits."
 DRA_SUFFIX = ".deviceclass.resource.k8s.io/devices"

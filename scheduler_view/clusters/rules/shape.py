@@ -11,10 +11,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from scheduler_view.clusters.rules.quantity import (
-    QuantityError,
-    parse_quantity,
-)
+from scheduler_view.clusters.rules.quantity import QuantityError, parse_quantity
 
 LARGEST = 10**30  # a quantity; Kubernetes itself stops at 2^63
 INT64 = 2**63

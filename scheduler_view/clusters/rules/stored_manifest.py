@@ -7,20 +7,10 @@ stored, because they may contain confidential data.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.object_shapes import well_formed
-from scheduler_view.clusters.rules.quota_key import (
-    NONE_ADDED,
-    Added,
-    resource_of,
-)
-from scheduler_view.clusters.rules.schedulers import (
-    QUEUE_OBJECTS,
-    queue_objects,
-)
+from scheduler_view.clusters.rules.quota_key import NONE_ADDED, Added, resource_of
+from scheduler_view.clusters.rules.schedulers import QUEUE_OBJECTS, queue_objects
 
 FAULTS = "faults"
 _META = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp")

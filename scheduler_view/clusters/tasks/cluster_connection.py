@@ -3,15 +3,8 @@
 from collections.abc import Callable
 
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.clusters.client.access import (
-    AccessRole,
-    access_of,
-    is_configured,
-)
-from scheduler_view.clusters.client.client import (
-    ClusterClient,
-    connect,
-)
+from scheduler_view.clusters.client.access import AccessRole, access_of, is_configured
+from scheduler_view.clusters.client.client import ClusterClient, connect
 
 Connect = Callable[[Cluster, AccessRole], ClusterClient]
 

@@ -16,40 +16,16 @@ from django.utils import timezone
 
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.client.errors import (
-    ClusterError,
-    Forbidden,
-    NotFound,
-)
-from scheduler_view.clusters.client.kinds import (
-    LIMIT_RANGE,
-    NAMESPACE,
-    NODE,
-    POD,
-)
-from scheduler_view.clusters.client.live import (
-    LiveObject,
-    WatchEvent,
-)
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-)
+from scheduler_view.clusters.client.errors import ClusterError, Forbidden, NotFound
+from scheduler_view.clusters.client.kinds import LIMIT_RANGE, NAMESPACE, NODE, POD
+from scheduler_view.clusters.client.live import LiveObject, WatchEvent
+from scheduler_view.clusters.models import Observation, ObservationRun
 from scheduler_view.clusters.reads.resources import added_names
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.object_key import ObjectKey
-from scheduler_view.clusters.rules.quota_key import (
-    NONE_ADDED,
-    Added,
-)
+from scheduler_view.clusters.rules.quota_key import NONE_ADDED, Added
 from scheduler_view.clusters.rules.schedulers import QUEUE_OBJECTS
-from scheduler_view.clusters.rules.stored_manifest import (
-    FAULTS,
-    kept,
-)
+from scheduler_view.clusters.rules.stored_manifest import FAULTS, kept
 
 log = structlog.get_logger(__name__)
 KINDS = (QUOTA, CLASS, NAMESPACE, LIMIT_RANGE, NODE, POD)  # the most important first

@@ -9,18 +9,9 @@ from django.utils.dateparse import parse_datetime
 
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.client.errors import (
-    ClusterError,
-    NotFound,
-)
-from scheduler_view.clusters.client.kinds import (
-    EVENT,
-    POD,
-)
-from scheduler_view.clusters.models import (
-    Observation,
-    Preemption,
-)
+from scheduler_view.clusters.client.errors import ClusterError, NotFound
+from scheduler_view.clusters.client.kinds import EVENT, POD
+from scheduler_view.clusters.models import Observation, Preemption
 from scheduler_view.clusters.tasks.observe import note_error
 
 REASON = "Preempted"

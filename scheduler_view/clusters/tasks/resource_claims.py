@@ -2,10 +2,7 @@
 
 from datetime import timedelta
 
-from accounting.core.interval import (
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import Interval, to_ms
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks.evidence.resource_claims import (
@@ -13,16 +10,8 @@ from accounting.metering.tasks.evidence.resource_claims import (
     observe_claims,
 )
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.client.errors import (
-    ClusterError,
-    NotFound,
-)
-from scheduler_view.clusters.client.kinds import (
-    CLAIM,
-    OLD_CLAIM,
-    OLD_SLICE,
-    SLICE,
-)
+from scheduler_view.clusters.client.errors import ClusterError, NotFound
+from scheduler_view.clusters.client.kinds import CLAIM, OLD_CLAIM, OLD_SLICE, SLICE
 from scheduler_view.clusters.rules.resource_claims import given
 
 REACH = timedelta(days=1)  # how long a claim that is new to us may have been held

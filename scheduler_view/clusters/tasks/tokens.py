@@ -10,16 +10,9 @@ from accounting.core.interval import to_ms
 from accounting.core.issue import Issue
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks.data_issues import record
-from scheduler_view.clusters.client.access import (
-    AccessRole,
-    access_of,
-    is_configured,
-)
+from scheduler_view.clusters.client.access import AccessRole, access_of, is_configured
 from scheduler_view.clusters.client.errors import NotConfigured
-from scheduler_view.clusters.client.tokens import (
-    Token,
-    token_of,
-)
+from scheduler_view.clusters.client.tokens import Token, token_of
 
 CODE = "cluster_token"
 WARN, URGE = timedelta(days=7), timedelta(days=1)

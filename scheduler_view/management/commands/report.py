@@ -6,26 +6,13 @@ from typing import Any
 from django.utils import timezone
 
 from accounting.access.scope import EVERYTHING
-from accounting.kit.reads.selection import (
-    Selection,
-    SelectionError,
-    refuse_others,
-)
+from accounting.kit.reads.selection import Selection, SelectionError, refuse_others
 from accounting.kit.serializers.declared import serializer_of
 from accounting.management.commands import report
-from scheduler_view.clusters.rules.wording import (
-    counted,
-    few,
-)
-from scheduler_view.quotas.reads.limits.rows import (
-    limit_rows,
-    unmanaged,
-)
+from scheduler_view.clusters.rules.wording import counted, few
+from scheduler_view.quotas.reads.limits.rows import limit_rows, unmanaged
 from scheduler_view.resources import RESOURCES
-from scheduler_view.savings.reads.bridge import (
-    BridgeRow,
-    bridge_rows,
-)
+from scheduler_view.savings.reads.bridge import BridgeRow, bridge_rows
 from scheduler_view.savings.reads.measured_days import waste_days
 from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.reads.rows import waste_report

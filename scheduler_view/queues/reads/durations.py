@@ -8,10 +8,7 @@ from django.db import connection
 
 from accounting.core.interval import to_ms
 from scheduler_view.queues.rules.pools import ResourcePool
-from scheduler_view.queues.rules.remaining import (
-    Group,
-    HoldDurations,
-)
+from scheduler_view.queues.rules.remaining import Group, HoldDurations
 
 LOOK_BACK = timedelta(days=90)
 

@@ -6,10 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from scheduler_view.queues.rules.like_waits import (
-    WaitLength,
-    size_class,
-)
+from scheduler_view.queues.rules.like_waits import WaitLength, size_class
 from scheduler_view.queues.rules.pools import ResourcePool
 
 Likeness = tuple[str, ResourcePool, int]  # cause, pool, size class

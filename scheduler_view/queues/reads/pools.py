@@ -8,20 +8,11 @@ import numpy as np
 from django.db import connection
 
 from accounting.access.scope import Scope
-from accounting.core.interval import (
-    HOUR_MS,
-    to_ms,
-)
+from accounting.core.interval import HOUR_MS, to_ms
 from accounting.kit.rows import column, listed
-from scheduler_view.queues.models.queues import (
-    EstimateSummary,
-    PoolSample,
-)
+from scheduler_view.queues.models.queues import EstimateSummary, PoolSample
 from scheduler_view.queues.reads.estimate_errors import estimate_errors
-from scheduler_view.queues.rules.averages import (
-    ObservedLevels,
-    averages,
-)
+from scheduler_view.queues.rules.averages import ObservedLevels, averages
 from scheduler_view.queues.rules.pools import ResourcePool
 
 NEWEST = timedelta(minutes=30)  # an older sample is not "now"

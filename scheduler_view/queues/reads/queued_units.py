@@ -11,10 +11,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Min, Q, QuerySet, Sum
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    visible_teams,
-)
+from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.access.scope import Scope
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.rows import column, listed
@@ -23,10 +20,7 @@ from scheduler_view.queues.rules.like_waits import StartWord
 from scheduler_view.queues.rules.queued import UNSERVED
 from scheduler_view.quotas.reads.namespaces import owners
 from scheduler_view.waits.models import WaitRecord
-from scheduler_view.waits.rules.cause import (
-    Stage,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import Stage, WaitCause
 
 OTHERS = ""  # the team of units that the person may not read
 

@@ -7,20 +7,10 @@ from django.db.models import F, Q, QuerySet
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
-from accounting.explain.reads.search import (
-    MOST,
-    Hit,
-)
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeStep,
-)
+from accounting.explain.reads.search import MOST, Hit
+from scheduler_view.changes.models import ChangeSet, ChangeStep
 from scheduler_view.changes.reads.change_row import ChangeRow
-from scheduler_view.changes.reads.change_sets import (
-    about,
-    change_row,
-    rows_of,
-)
+from scheduler_view.changes.reads.change_sets import about, change_row, rows_of
 from scheduler_view.quotas.reads.namespaces import owners
 from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.rules.cause import Stage

@@ -10,15 +10,9 @@ from scheduler_view.queues.rules.pools import (
     capacity_of,
 )
 from scheduler_view.queues.rules.queued import QueuedUnit
-from scheduler_view.waits.rules.cause import (
-    Stage,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import Stage, WaitCause
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
-from scheduler_view.waits.rules.placement.packing import (
-    Packing,
-    Placed,
-)
+from scheduler_view.waits.rules.placement.packing import Packing, Placed
 
 NOT_LET_IN = frozenset({Stage.REFUSED, Stage.HELD_BACK})
 

@@ -4,10 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scheduler_view.queues.rules.pools import Pools
-from scheduler_view.waits.rules.placement.gpu_requests import (
-    gpu_request,
-    is_gpu,
-)
+from scheduler_view.waits.rules.placement.gpu_requests import gpu_request, is_gpu
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.world.nodes import model_of
 

@@ -4,17 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scheduler_view.waits.rules.placement.gpu_requests import (
-    gpu_request,
-    is_gpu,
-)
+from scheduler_view.waits.rules.placement.gpu_requests import gpu_request, is_gpu
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
 from scheduler_view.waits.rules.world.budgets import BudgetObject
-from scheduler_view.waits.rules.world.pods import (
-    KEEP_NODE,
-    PodObject,
-)
+from scheduler_view.waits.rules.world.pods import KEEP_NODE, PodObject
 
 RETURNS = frozenset({"DaemonSet", "Node"})  # their pods keep no node
 MOST_PODS = 8  # that are named

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from scheduler_view.waits.rules.placement.demand import matches_node
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
-from scheduler_view.waits.rules.world.nodes import (
-    MODEL_LABELS,
-    model_of,
-)
+from scheduler_view.waits.rules.world.nodes import MODEL_LABELS, model_of
 from scheduler_view.waits.rules.world.pod_spec import PodSpec
 
 

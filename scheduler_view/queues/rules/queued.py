@@ -3,25 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from scheduler_view.queues.rules.pools import (
-    Pools,
-    ResourcePool,
-)
-from scheduler_view.queues.rules.shortages import (
-    QuotaShortage,
-    shortage_of,
-)
-from scheduler_view.waits.rules.cause import (
-    Stage,
-    WaitCause,
-)
+from scheduler_view.queues.rules.pools import Pools, ResourcePool
+from scheduler_view.queues.rules.shortages import QuotaShortage, shortage_of
+from scheduler_view.waits.rules.cause import Stage, WaitCause
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
 from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
-from scheduler_view.waits.rules.placement.packing import (
-    Shape,
-    shape_of,
-)
+from scheduler_view.waits.rules.placement.packing import Shape, shape_of
 from scheduler_view.waits.rules.units import WorkUnit
 from scheduler_view.waits.rules.world.pod_spec import PodSpec
 from scheduler_view.waits.rules.world.pods import PodObject

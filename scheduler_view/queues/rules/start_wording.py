@@ -1,10 +1,7 @@
 """What is said of the start of work that waits, as short texts (scheduling.md S18)."""
 
 from scheduler_view.clusters.rules.wording import counted
-from scheduler_view.queues.rules.like_waits import (
-    ENOUGH,
-    StartWord,
-)
+from scheduler_view.queues.rules.like_waits import ENOUGH, StartWord
 
 NO_ESTIMATE = "No estimate"
 _TEXTS = {

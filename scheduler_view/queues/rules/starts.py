@@ -10,10 +10,7 @@ from heapq import heapify, heappop, heappush
 from itertools import groupby
 
 from scheduler_view.queues.rules.accuracy import EstimatedStart
-from scheduler_view.queues.rules.queued import (
-    QueuedUnit,
-    Subject,
-)
+from scheduler_view.queues.rules.queued import QueuedUnit, Subject
 from scheduler_view.queues.rules.remaining import (
     HIGH,
     LOW,
@@ -24,11 +21,7 @@ from scheduler_view.queues.rules.remaining import (
 from scheduler_view.queues.rules.shortages import QuotaShortage
 from scheduler_view.waits.rules.cause import WaitCause
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
-from scheduler_view.waits.rules.placement.packing import (
-    Amounts,
-    Packing,
-    Shape,
-)
+from scheduler_view.waits.rules.placement.packing import Amounts, Packing, Shape
 
 ESTIMATED = frozenset(
     {

@@ -11,17 +11,10 @@ from typing import Any
 
 from django.db import transaction
 
-from accounting.core.interval import (
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import to_instant, to_ms
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.client.errors import (
-    ClusterError,
-    Forbidden,
-    NotFound,
-)
+from scheduler_view.clusters.client.errors import ClusterError, Forbidden, NotFound
 from scheduler_view.clusters.client.kinds import (
     EVENT,
     POD,
@@ -33,24 +26,15 @@ from scheduler_view.clusters.models import WAITS, ObservationRun
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.tasks.observe import note_error
 from scheduler_view.queues.tasks.queues import store_queues
-from scheduler_view.queues.tasks.queues_from_metrics import (
-    shown_waits,
-    store_shown,
-)
+from scheduler_view.queues.tasks.queues_from_metrics import shown_waits, store_shown
 from scheduler_view.waits.models import UnitWait
 from scheduler_view.waits.reads.held_activity import HeldActivity
 from scheduler_view.waits.rules.cause import WaitCause
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.node_notes import notes_of_cluster
 from scheduler_view.waits.rules.world.events import READ_FIELDS
-from scheduler_view.waits.rules.world.world import (
-    World,
-    read_world,
-)
-from scheduler_view.waits.tasks.explanations import (
-    locked_run,
-    store_explanations,
-)
+from scheduler_view.waits.rules.world.world import World, read_world
+from scheduler_view.waits.tasks.explanations import locked_run, store_explanations
 
 NOT_BEFORE = timedelta(minutes=1)  # a unit is explained at most once a minute
 

@@ -32,10 +32,7 @@ from scheduler_view.queues.tasks.history.wait_stretches import (
 )
 from scheduler_view.queues.tasks.start_estimates import store_estimates
 from scheduler_view.queues.tasks.summaries import store_summaries
-from scheduler_view.queues.tasks.wait_records import (
-    forget_records,
-    store_records,
-)
+from scheduler_view.queues.tasks.wait_records import forget_records, store_records
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
 

@@ -15,30 +15,17 @@ from django.db import transaction
 from accounting.core.interval import to_instant
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.evidence import Scraper
-from scheduler_view.clusters.models import (
-    METRIC_WAITS,
-    WAITS,
-    ObservationRun,
-)
+from scheduler_view.clusters.models import METRIC_WAITS, WAITS, ObservationRun
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.queues.rules.queued import QueueReader
 from scheduler_view.queues.tasks.start_estimates import store_waiting
 from scheduler_view.queues.tasks.wait_records import store_records
-from scheduler_view.waits.reads.shown_cluster import (
-    newest_scrape_ms,
-    shown_cluster,
-)
+from scheduler_view.waits.reads.shown_cluster import newest_scrape_ms, shown_cluster
 from scheduler_view.waits.rules.cause import WaitCause
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
-from scheduler_view.waits.rules.from_metrics import (
-    explain_shown,
-    world_of,
-)
-from scheduler_view.waits.tasks.explanations import (
-    locked_run,
-    store_explanations,
-)
+from scheduler_view.waits.rules.from_metrics import explain_shown, world_of
+from scheduler_view.waits.tasks.explanations import locked_run, store_explanations
 
 OBJECTS_LAST = timedelta(minutes=15)  # three observations of a large cluster
 

@@ -6,10 +6,7 @@ from datetime import datetime, timedelta
 from django.db.models import Max
 
 from accounting.access.reads.billing_settings import billing_at
-from accounting.core.interval import (
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import to_instant, to_ms
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.queues.models.queues import StartEstimate
 from scheduler_view.queues.reads.durations import (
@@ -19,10 +16,7 @@ from scheduler_view.queues.reads.durations import (
 )
 from scheduler_view.queues.reads.estimate_errors import estimate_errors
 from scheduler_view.queues.reads.past_lengths import past_lengths
-from scheduler_view.queues.rules.accuracy import (
-    EstimatedStart,
-    may_be_shown,
-)
+from scheduler_view.queues.rules.accuracy import EstimatedStart, may_be_shown
 from scheduler_view.queues.rules.like_waits import (
     SaidStart,
     StartWord,

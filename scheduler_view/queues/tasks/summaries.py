@@ -12,10 +12,7 @@ from scheduler_view.queues.models.queues import (
     StartEstimate,
     WaitSummary,
 )
-from scheduler_view.queues.rules.accuracy import (
-    EstimatedStart,
-    accuracy_of,
-)
+from scheduler_view.queues.rules.accuracy import EstimatedStart, accuracy_of
 from scheduler_view.queues.rules.pools import ResourcePool
 
 LOOK_BACK = timedelta(days=28)

@@ -4,10 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 
-from accounting.core.interval import (
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import to_instant, to_ms
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.queues.rules.queued import Subject
 from scheduler_view.queues.rules.unit_facts import unit_facts
@@ -22,10 +19,7 @@ from scheduler_view.waits.rules.instants import (
 from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.units import WorkUnit
-from scheduler_view.waits.tasks.first_busy import (
-    BusyPods,
-    busy_pods,
-)
+from scheduler_view.waits.tasks.first_busy import BusyPods, busy_pods
 
 BATCH = 500
 INSTANTS = ("created_at", "admitted_at", "bound_at", "started_at", "first_busy_at")

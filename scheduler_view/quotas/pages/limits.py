@@ -13,39 +13,19 @@ from django.urls import reverse
 from accounting.access.rights import ADMINISTRATION
 from accounting.access.scope import Scope
 from accounting.kit.pages.downloads import csv_answer
-from accounting.kit.pages.paging import (
-    ListPage,
-    page_of,
-    size_of,
-)
-from accounting.kit.pages.permissions import (
-    posted,
-    signed_in,
-    visitor_of,
-)
+from accounting.kit.pages.paging import ListPage, page_of, size_of
+from accounting.kit.pages.permissions import posted, signed_in, visitor_of
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
 from scheduler_view.changes.actions.change_sets import LONGEST_REASON
 from scheduler_view.changes.forms import Asked
-from scheduler_view.changes.pages.proposal import (
-    Unfit,
-    propose,
-)
-from scheduler_view.changes.reads.adopting import (
-    adopted_by,
-    adoption,
-)
-from scheduler_view.changes.reads.change_row import (
-    UNDER_WAY,
-    ChangeRow,
-)
+from scheduler_view.changes.pages.proposal import Unfit, propose
+from scheduler_view.changes.reads.adopting import adopted_by, adoption
+from scheduler_view.changes.reads.change_row import UNDER_WAY, ChangeRow
 from scheduler_view.changes.reads.change_sets import change_rows
 from scheduler_view.clusters.rules.wording import few
-from scheduler_view.quotas.reads.limits.limit_row import (
-    LimitGroup,
-    LimitRow,
-)
+from scheduler_view.quotas.reads.limits.limit_row import LimitGroup, LimitRow
 from scheduler_view.quotas.reads.limits.observed import observed_limits
 from scheduler_view.quotas.reads.limits.rows import (
     limit_rows,

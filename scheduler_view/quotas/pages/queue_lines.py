@@ -6,10 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from scheduler_view.quotas.reads.queue_values import (
-    QueueFieldValue,
-    QueuePart,
-)
+from scheduler_view.quotas.reads.queue_values import QueueFieldValue, QueuePart
 
 PARTS = 5  # kind, name, field, version, value as shown
 

@@ -9,21 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.access.reads.teams import visible_teams
 from accounting.kit.pages.downloads import csv_answer
-from accounting.kit.pages.permissions import (
-    Visitor,
-    admin_form,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import Visitor, admin_form, visitor_of
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.forms import (
-    Asked,
-    ReasonForm,
-)
+from scheduler_view.changes.forms import Asked, ReasonForm
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.pages.proposal import (
-    Unfit,
-    propose,
-)
+from scheduler_view.changes.pages.proposal import Unfit, propose
 from scheduler_view.changes.rules.quota_file import (
     COLUMNS,
     QuotaFileError,

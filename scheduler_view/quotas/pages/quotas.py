@@ -9,26 +9,12 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    visible_teams,
-)
+from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.access.rights import ADMINISTRATION
-from accounting.fleet.reads.fleet_count import (
-    FleetCount,
-    fleets_by_cluster,
-)
+from accounting.fleet.reads.fleet_count import FleetCount, fleets_by_cluster
 from accounting.kit.pages.downloads import csv_answer
-from accounting.kit.pages.paging import (
-    ListPage,
-    page_of,
-    size_of,
-)
-from accounting.kit.pages.permissions import (
-    posted,
-    signed_in,
-    visitor_of,
-)
+from accounting.kit.pages.paging import ListPage, page_of, size_of
+from accounting.kit.pages.permissions import posted, signed_in, visitor_of
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
@@ -37,26 +23,16 @@ from scheduler_view.changes.forms import PlanForm
 from scheduler_view.changes.pages.edits import changed_quotas
 from scheduler_view.changes.pages.proposal import Unfit
 from scheduler_view.changes.pages.proposal import propose as propose_change
-from scheduler_view.changes.reads.change_row import (
-    UNDER_WAY,
-    ChangeRow,
-)
+from scheduler_view.changes.reads.change_row import UNDER_WAY, ChangeRow
 from scheduler_view.changes.reads.change_sets import change_rows
-from scheduler_view.changes.reads.drafts import (
-    OpenDraft,
-    default_draft,
-    open_drafts,
-)
+from scheduler_view.changes.reads.drafts import OpenDraft, default_draft, open_drafts
 from scheduler_view.quotas.pages.queue_lines import (
     QueueLine,
     changed_queue_values,
     queue_lines,
 )
 from scheduler_view.quotas.reads.limits.limit_row import LimitRow
-from scheduler_view.quotas.reads.limits.rows import (
-    limit_rows,
-    unmanaged,
-)
+from scheduler_view.quotas.reads.limits.rows import limit_rows, unmanaged
 from scheduler_view.quotas.reads.objects import quota_objects
 from scheduler_view.quotas.reads.queue_values import queue_parts
 from scheduler_view.quotas.reads.quotas import (
@@ -66,16 +42,10 @@ from scheduler_view.quotas.reads.quotas import (
     resource_rows,
 )
 from scheduler_view.quotas.reads.supply import supply_of
-from scheduler_view.quotas.reads.sync import (
-    ObservationRow,
-    observation_rows,
-)
+from scheduler_view.quotas.reads.sync import ObservationRow, observation_rows
 from scheduler_view.quotas.reads.tiers import tier_rows
 from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
-from scheduler_view.waits.reads.waiting_units import (
-    WaitingUnitRow,
-    waiting_rows,
-)
+from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
 
 COLUMNS = (
     "cluster",

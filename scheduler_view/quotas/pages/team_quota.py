@@ -7,35 +7,20 @@ from datetime import datetime
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    visible_teams,
-)
-from accounting.kit.pages.permissions import (
-    signed_in_form,
-    visitor_of,
-)
+from accounting.access.reads.teams import TeamRef, visible_teams
+from accounting.kit.pages.permissions import signed_in_form, visitor_of
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.forms import RequestForm
-from scheduler_view.changes.pages.requests import (
-    ask,
-    request_form,
-)
+from scheduler_view.changes.pages.requests import ask, request_form
 from scheduler_view.changes.pages.stages import states_of
 from scheduler_view.changes.reads.change_sets import change_rows
-from scheduler_view.quotas.reads.history import (
-    QuotaMoment,
-    quota_history,
-)
+from scheduler_view.quotas.reads.history import QuotaMoment, quota_history
 from scheduler_view.quotas.reads.limits.rows import (
     limit_rows,
     observed_clusters,
     unmanaged,
 )
-from scheduler_view.quotas.reads.quotas import (
-    QuotaRow,
-    quota_rows,
-)
+from scheduler_view.quotas.reads.quotas import QuotaRow, quota_rows
 from scheduler_view.waits.reads.preempted import preempted_rows
 from scheduler_view.waits.reads.waiting_units import waiting_rows
 

@@ -8,34 +8,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.kit.pages.downloads import csv_answer
-from accounting.kit.pages.permissions import (
-    Visitor,
-    admin_form,
-    signed_in,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import Visitor, admin_form, signed_in, visitor_of
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
-from scheduler_view.changes.forms import (
-    Asked,
-    EditsForm,
-    TierForm,
-)
+from scheduler_view.changes.forms import Asked, EditsForm, TierForm
 from scheduler_view.changes.pages.proposal import Unfit
 from scheduler_view.changes.pages.proposal import propose as propose_change
-from scheduler_view.changes.reads.drafts import (
-    default_draft,
-    open_drafts,
-)
+from scheduler_view.changes.reads.drafts import default_draft, open_drafts
 from scheduler_view.clusters.rules.live_objects import CLASS
 from scheduler_view.quotas.reads.limits.class_limits import class_limits
 from scheduler_view.quotas.reads.limits.limit_row import LimitRow
 from scheduler_view.quotas.reads.limits.observed import observed_limits
-from scheduler_view.quotas.reads.tiers import (
-    TierRow,
-    tier_rows,
-)
+from scheduler_view.quotas.reads.tiers import TierRow, tier_rows
 from scheduler_view.quotas.rules.tiers import TEMPLATES
 
 COLUMNS = (

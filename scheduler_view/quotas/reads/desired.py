@@ -9,11 +9,7 @@ from typing import TypeVar
 
 from accounting.core.read_once import read_once
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.quotas.models import (
-    QueueTarget,
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QueueTarget, QuotaTarget, Tier
 
 Row = TypeVar("Row", QueueTarget, QuotaTarget, Tier)
 

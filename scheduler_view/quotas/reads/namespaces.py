@@ -7,18 +7,9 @@ from typing import NamedTuple
 
 from django.db.models import OuterRef, Q, Subquery
 
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-)
-from accounting.core.read_once import (
-    read_once,
-    read_together,
-)
-from accounting.metering.models.pod import (
-    Namespace,
-    NamespaceLabels,
-)
+from accounting.access.models.teams import Binding, BindingKind
+from accounting.core.read_once import read_once, read_together
+from accounting.metering.models.pod import Namespace, NamespaceLabels
 from accounting.metering.rules.inventory.label_names import label_name
 
 

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.quotas.mapping import (
-    target_of,
-    tier_of,
-)
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.mapping import target_of, tier_of
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from scheduler_view.quotas.rules.quota_objects import desired_quotas
 
 

@@ -13,14 +13,8 @@ from django.db.models import Max, Q
 
 from accounting.core.interval import to_ms
 from accounting.core.read_once import read_together
-from accounting.metering.mapping import (
-    pod_from_row,
-    unpack_times,
-)
-from accounting.metering.models.evidence import (
-    ScrapeHour,
-    Scraper,
-)
+from accounting.metering.mapping import pod_from_row, unpack_times
+from accounting.metering.models.evidence import ScrapeHour, Scraper
 from accounting.metering.models.pod import Pod
 from accounting.metering.rules.inventory.records import PodRecord
 from accounting.metering.rules.inventory.requests import effective_requests

@@ -13,10 +13,7 @@ from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import resource_of
-from scheduler_view.clusters.rules.schedulers import (
-    QUEUE_FIELDS,
-    scheduler_of,
-)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS, scheduler_of
 from scheduler_view.clusters.rules.schedulers.queue_fields import (
     QueueFields,
     Values,
@@ -25,10 +22,7 @@ from scheduler_view.clusters.rules.schedulers.queue_fields import (
 )
 from scheduler_view.quotas.models import QueueTarget
 from scheduler_view.quotas.reads.desired import queue_targets
-from scheduler_view.quotas.reads.sync import (
-    SyncRow,
-    sync_rows,
-)
+from scheduler_view.quotas.reads.sync import SyncRow, sync_rows
 
 Targets = Mapping[str, tuple[str | None, int]]  # value and version by field
 

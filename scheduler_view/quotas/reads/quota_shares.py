@@ -7,10 +7,7 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.rules.units.gpu_units import unit_of
 from scheduler_view.clusters.rules.quota_key import is_dra
 from scheduler_view.quotas.models import QuotaTarget
-from scheduler_view.quotas.reads.supply import (
-    Supply,
-    supply_of,
-)
+from scheduler_view.quotas.reads.supply import Supply, supply_of
 
 
 def milli_gpus_of(cluster: Cluster) -> dict[int, int]:

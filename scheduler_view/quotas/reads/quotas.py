@@ -15,24 +15,10 @@ from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import key_of
 from scheduler_view.quotas.mapping import tier_of
 from scheduler_view.quotas.models import QuotaTarget
-from scheduler_view.quotas.reads.desired import (
-    quota_targets,
-    tiers,
-)
-from scheduler_view.quotas.reads.pending_units import (
-    units_of,
-    waiting_units,
-)
-from scheduler_view.quotas.reads.queue_borrowing import (
-    QueueBorrowing,
-    lent_to,
-    served,
-)
-from scheduler_view.quotas.reads.resource_use import (
-    Ask,
-    Use,
-    uses_of,
-)
+from scheduler_view.quotas.reads.desired import quota_targets, tiers
+from scheduler_view.quotas.reads.pending_units import units_of, waiting_units
+from scheduler_view.quotas.reads.queue_borrowing import QueueBorrowing, lent_to, served
+from scheduler_view.quotas.reads.resource_use import Ask, Use, uses_of
 from scheduler_view.quotas.reads.supply import supply_of
 from scheduler_view.quotas.reads.sync import (
     SyncRow,
@@ -41,10 +27,7 @@ from scheduler_view.quotas.reads.sync import (
     sync_rows,
     worst,
 )
-from scheduler_view.quotas.rules.headroom import (
-    LimitedBy,
-    room,
-)
+from scheduler_view.quotas.rules.headroom import LimitedBy, room
 from scheduler_view.quotas.rules.quota_objects import (
     DesiredQuota,
     committed,

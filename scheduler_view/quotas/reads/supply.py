@@ -10,22 +10,10 @@ from accounting.core.rounding import half_even
 from accounting.fleet.reads.node_facts import alike_nodes
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.resources import added_resources
-from accounting.metering.rules.units.gpu_units import (
-    NodeFacts,
-    unit_of,
-)
-from accounting.metering.rules.units.resources import (
-    kubernetes_resource,
-    sanitised,
-)
-from accounting.prices.models.price import (
-    PriceKind,
-    UnitPrice,
-)
-from accounting.prices.rules.price_match import (
-    PricedTime,
-    match_price,
-)
+from accounting.metering.rules.units.gpu_units import NodeFacts, unit_of
+from accounting.metering.rules.units.resources import kubernetes_resource, sanitised
+from accounting.prices.models.price import PriceKind, UnitPrice
+from accounting.prices.rules.price_match import PricedTime, match_price
 from scheduler_view.clusters.rules.quota_key import is_dra
 from scheduler_view.quotas.rules.spend import UnitRates
 

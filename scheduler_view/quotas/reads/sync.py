@@ -6,19 +6,13 @@ from datetime import datetime
 
 from accounting.core.read_once import read_once
 from scheduler_view.clusters.models import Drift
-from scheduler_view.clusters.reads.last_observation import (
-    last_runs,
-    limiting_objects,
-)
+from scheduler_view.clusters.reads.last_observation import last_runs, limiting_objects
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.live_objects import QUOTA
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.wording import few
-from scheduler_view.quotas.rules.headroom import (
-    LimitedBy,
-    limited_by,
-)
+from scheduler_view.quotas.rules.headroom import LimitedBy, limited_by
 
 _WORST_FIRST = (DriftState.OTHER, DriftState.DIFFERS, DriftState.NOT_MANAGED)
 

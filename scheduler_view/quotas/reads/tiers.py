@@ -7,10 +7,7 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
 from scheduler_view.quotas.mapping import tier_of
 from scheduler_view.quotas.models import Tier
-from scheduler_view.quotas.reads.desired import (
-    quota_targets,
-    tiers,
-)
+from scheduler_view.quotas.reads.desired import quota_targets, tiers
 from scheduler_view.quotas.reads.resource_use import pods_by_class
 from scheduler_view.quotas.rules.tiers import PREEMPTS
 

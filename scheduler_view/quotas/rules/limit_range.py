@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scheduler_view.clusters.rules.quantity import gpus_or_none
-from scheduler_view.clusters.rules.quota_key import (
-    NONE_ADDED,
-    Added,
-    resource_of,
-)
+from scheduler_view.clusters.rules.quota_key import NONE_ADDED, Added, resource_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    OWNER,
-    OWNER_LABEL,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, OWNER, OWNER_LABEL, QUOTA
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import key_of
-from scheduler_view.quotas.rules.tiers import (
-    TierSpec,
-    TierState,
-)
+from scheduler_view.quotas.rules.tiers import TierSpec, TierState
 
 # of the quota for all tiers; the quota of one tier has its name as suffix
 OBJECT_NAME = "gpu-ledger"

@@ -3,13 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from scheduler_view.clusters.rules.wording import (
-    counted,
-    listed,
-    money,
-    units,
-    whose,
-)
+from scheduler_view.clusters.rules.wording import counted, listed, money, units, whose
 
 MONTH_HOURS = 30 * 24
 NAMED_MODELS = 3  # models without a price that a sentence names

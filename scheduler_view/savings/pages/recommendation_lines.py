@@ -5,15 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from accounting.prices.rules.charge import charge_of
-from scheduler_view.savings.reads.recommendation_row import (
-    RecommendationRow,
-    families,
-)
-from scheduler_view.savings.rules.recommend import (
-    Saving,
-    saving_of,
-    weeks_together,
-)
+from scheduler_view.savings.reads.recommendation_row import RecommendationRow, families
+from scheduler_view.savings.rules.recommend import Saving, saving_of, weeks_together
 
 LEAST = Decimal(50)  # a month, in the currency of the row: smaller ones are folded
 

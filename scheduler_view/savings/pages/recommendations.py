@@ -12,22 +12,14 @@ from accounting.access.rights import WASTE
 from accounting.core.money import minor_places
 from accounting.kit.outcomes import Refused
 from accounting.kit.pages.paging import paged
-from accounting.kit.pages.permissions import (
-    Visitor,
-    page,
-    posted,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import Visitor, page, posted, visitor_of
 from accounting.kit.reads.selection import SelectionError
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.savings import actions
 from scheduler_view.savings.actions import may_decide
 from scheduler_view.savings.models import RecommendationState
-from scheduler_view.savings.pages.recommendation_lines import (
-    LEAST,
-    family_lines,
-)
+from scheduler_view.savings.pages.recommendation_lines import LEAST, family_lines
 from scheduler_view.savings.pages.waste import led_team
 from scheduler_view.savings.reads.recommendation_row import RecommendationRow
 from scheduler_view.savings.reads.recommendations import recommendation_rows

@@ -8,36 +8,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access.reads.teams import (
-    TeamRef,
-    visible_teams,
-)
+from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.access.rights import WASTE
 from accounting.access.scope import Scope
 from accounting.core.money import minor_places
-from accounting.kit.pages.paging import (
-    page_of,
-    size_of,
-)
+from accounting.kit.pages.paging import page_of, size_of
 from accounting.kit.pages.permissions import page
 from accounting.usage.pages.page_state import PageState
-from scheduler_view.savings.reads.bridge import (
-    bridges,
-    led_selection,
-)
-from scheduler_view.savings.reads.evidence import (
-    EvidenceRow,
-    evidence_of,
-)
+from scheduler_view.savings.reads.bridge import bridges, led_selection
+from scheduler_view.savings.reads.evidence import EvidenceRow, evidence_of
 from scheduler_view.savings.reads.observed import clusters_not_observed
 from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.reads.rows import waste_report
 from scheduler_view.savings.reads.setting_limits import limits_of_days
-from scheduler_view.savings.rules.wording import (
-    NEEDS_API,
-    RuleText,
-    rule_text,
-)
+from scheduler_view.savings.rules.wording import NEEDS_API, RuleText, rule_text
 
 ROWS = "25"  # of each of two lists: a row has five findings
 

@@ -9,10 +9,7 @@ from django.db import connection
 
 from accounting.access.reads.billing_settings import midnight
 from accounting.access.reads.teams import visible_teams
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.interval import Interval
 from accounting.core.ledger_line import PLATFORM_STATES
 from accounting.core.money import Money
@@ -21,18 +18,9 @@ from accounting.kit.rows import GpuHours, TextOrNull, column, derived, listed, m
 from accounting.prices.rules.charge import charge_of
 from accounting.usage.reads.ledger import ledger_total
 from accounting.usage.reads.usage import usage_total
-from scheduler_view.savings.reads.measured_days import (
-    measured_days,
-    waste_days,
-)
-from scheduler_view.savings.rules.finding import (
-    OF_FREE_TIME,
-    WasteRule,
-)
-from scheduler_view.savings.rules.wording import (
-    bridge_title,
-    is_actionable,
-)
+from scheduler_view.savings.reads.measured_days import measured_days, waste_days
+from scheduler_view.savings.rules.finding import OF_FREE_TIME, WasteRule
+from scheduler_view.savings.rules.wording import bridge_title, is_actionable
 
 IDLE, UNALLOCATED = "idle", "unallocated"
 REST, NOT_MEASURED, TOTAL = "rest", "not_measured", "total"

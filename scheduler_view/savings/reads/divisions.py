@@ -4,14 +4,8 @@ from collections.abc import Collection
 
 from accounting.metering.models.cluster import NodeFact
 from accounting.metering.reads.resources import added_resources
-from accounting.metering.rules.units.gpu_units import (
-    NodeFacts,
-    unit_of,
-)
-from accounting.metering.rules.units.resources import (
-    kubernetes_resource,
-    sanitised,
-)
+from accounting.metering.rules.units.gpu_units import NodeFacts, unit_of
+from accounting.metering.rules.units.resources import kubernetes_resource, sanitised
 from scheduler_view.savings.rules.wording import Division
 
 

@@ -16,11 +16,7 @@ from accounting.access.reads.billing_settings import (
 )
 from accounting.core.interval import to_ms
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.ledger import (
-    DirtyHour,
-    IngestWindow,
-    WindowState,
-)
+from accounting.metering.models.ledger import DirtyHour, IngestWindow, WindowState
 from scheduler_view.savings.models import WasteDay
 from scheduler_view.savings.reads.setting_limits import limits_in_force
 

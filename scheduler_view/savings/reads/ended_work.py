@@ -5,14 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from django.db.models import Count, F, Max
 
 from accounting.metering.models.pod import PodHold
-from scheduler_view.savings.reads.recommendation_row import (
-    RecommendationRow,
-    families,
-)
-from scheduler_view.savings.rules.recommend import (
-    is_current,
-    weeks_together,
-)
+from scheduler_view.savings.reads.recommendation_row import RecommendationRow, families
+from scheduler_view.savings.rules.recommend import is_current, weeks_together
 from scheduler_view.waits.rules.units import LASTING
 
 RUNS_AGAIN = LASTING | {"CronJob"}

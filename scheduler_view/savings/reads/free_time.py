@@ -7,24 +7,11 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 
 from accounting.core.interval import to_ms
-from accounting.metering.models.cluster import (
-    Cluster,
-    Node,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Cluster, Node, NodeFact
 from accounting.metering.reads.resources import added_resources
-from accounting.metering.rules.units.gpu_units import (
-    NodeFacts,
-    unit_of,
-)
-from accounting.metering.rules.units.resources import (
-    kubernetes_resource,
-    sanitised,
-)
-from scheduler_view.queues.models.memory import (
-    FreeCpuSample,
-    KeptNode,
-)
+from accounting.metering.rules.units.gpu_units import NodeFacts, unit_of
+from accounting.metering.rules.units.resources import kubernetes_resource, sanitised
+from scheduler_view.queues.models.memory import FreeCpuSample, KeptNode
 from scheduler_view.queues.models.queues import PoolSample
 from scheduler_view.queues.rules.kept_nodes import KeepReason
 from scheduler_view.savings.rules.fragmentation import Beside

@@ -7,14 +7,8 @@ from django.conf import settings
 from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.quotas.models import Tier
-from scheduler_view.savings.reads.past_waits import (
-    UnitKey,
-    deadlines_of,
-)
-from scheduler_view.savings.rules.duration import (
-    duration_limits,
-    limit_of,
-)
+from scheduler_view.savings.reads.past_waits import UnitKey, deadlines_of
+from scheduler_view.savings.rules.duration import duration_limits, limit_of
 from scheduler_view.savings.rules.held_time import HoldLimit
 
 LIMIT_LABEL = "label_max_duration"

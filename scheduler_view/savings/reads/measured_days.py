@@ -6,10 +6,7 @@ from datetime import date, datetime, timedelta
 from django.db.models import Max
 
 from accounting.access.reads.billing_settings import billing_day
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.read_once import read_once
 from accounting.kit.reads.selection import (
     Selection,

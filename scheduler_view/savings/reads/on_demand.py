@@ -15,10 +15,7 @@ from accounting.prices.sql.price_sql import SPOT_PRICE
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.reads.past_waits import backoff_limits_of
 from scheduler_view.savings.rules.finding import WasteRule
-from scheduler_view.savings.rules.gangs import (
-    GangMember,
-    most_at_once,
-)
+from scheduler_view.savings.rules.gangs import GangMember, most_at_once
 from scheduler_view.savings.rules.sizing.spot import (
     TYPES,
     OnDemandTime,

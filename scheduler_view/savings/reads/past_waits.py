@@ -9,11 +9,7 @@ from django.db.models import Max, Min, Q
 
 from accounting.core.interval import to_ms
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.pod import (
-    Pod,
-    PodHold,
-    Workload,
-)
+from accounting.metering.models.pod import Pod, PodHold, Workload
 from scheduler_view.clusters.models import WAITS, ObservationRun
 from scheduler_view.queues.models.memory import WaitStretch
 from scheduler_view.queues.rules.pools import ResourcePool

@@ -7,11 +7,7 @@ from fractions import Fraction
 from accounting.kit.rows import Moment, TextOrNull, column, derived, listed
 from scheduler_view.savings.models import RecommendationState
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.rules.recommend import (
-    Confidence,
-    Effort,
-    WeekWaste,
-)
+from scheduler_view.savings.rules.recommend import Confidence, Effort, WeekWaste
 
 Subject = tuple[int, str, int, int, int]  # cluster, rule, team, workload, node; 0: none
 

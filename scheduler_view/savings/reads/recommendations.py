@@ -8,15 +8,9 @@ from fractions import Fraction
 
 from django.db.models import Max
 
-from accounting.access.reads.billing_settings import (
-    billing_day,
-    midnight,
-)
+from accounting.access.reads.billing_settings import billing_day, midnight
 from accounting.access.scope import Scope
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.interval import to_ms
 from accounting.prices.rules.charge import charge_of
 from scheduler_view.quotas.models import QuotaTarget
@@ -27,15 +21,9 @@ from scheduler_view.savings.models import (
 )
 from scheduler_view.savings.reads.ended_work import work_that_is_over
 from scheduler_view.savings.reads.measured_days import measured_days
-from scheduler_view.savings.reads.recommendation_row import (
-    RecommendationRow,
-    Subject,
-)
+from scheduler_view.savings.reads.recommendation_row import RecommendationRow, Subject
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import (
-    Part,
-    waste_parts,
-)
+from scheduler_view.savings.reads.rows import Part, waste_parts
 from scheduler_view.savings.rules.finding import WasteRule
 from scheduler_view.savings.rules.recommend import (
     EFFORTS,

@@ -10,16 +10,10 @@ from django.db import connection
 from accounting.access.scope import Scope
 from accounting.core.billing_calendar import DayRange
 from accounting.core.interval import to_instant
-from accounting.core.money import (
-    NOTHING,
-    Money,
-)
+from accounting.core.money import NOTHING, Money
 from accounting.core.unmapped import UNMAPPED
 from accounting.metering.rules.inventory.families import family_of
-from accounting.prices.rules.charge import (
-    charge_of,
-    page_charges,
-)
+from accounting.prices.rules.charge import charge_of, page_charges
 from scheduler_view.savings.reads.divisions import divisions
 from scheduler_view.savings.reads.family_rows import family_rows
 from scheduler_view.savings.reads.measured_days import measured_days

@@ -17,11 +17,7 @@ from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.reads.past_waits import holds_on
 from scheduler_view.savings.rules.finding import WasteRule
 from scheduler_view.savings.rules.pieces import outside
-from scheduler_view.savings.rules.sizing.right_size import (
-    COVERED,
-    SizedTime,
-    UsedSize,
-)
+from scheduler_view.savings.rules.sizing.right_size import COVERED, SizedTime, UsedSize
 
 SIZED_DAYS = timedelta(days=7)
 IDLE = tuple(

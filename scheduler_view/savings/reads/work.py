@@ -11,18 +11,9 @@ from typing import Any
 from django.db import connection
 from django.db.models import Min, Q
 
-from accounting.core.interval import (
-    DAY_MS,
-    to_ms,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    NodeFact,
-)
-from accounting.metering.models.pod import (
-    EndedBy,
-    PodHold,
-)
+from accounting.core.interval import DAY_MS, to_ms
+from accounting.metering.models.cluster import Cluster, NodeFact
+from accounting.metering.models.pod import EndedBy, PodHold
 from accounting.metering.rules.units.resources import sanitised
 from scheduler_view.queues.models.memory import PodNeedRecord
 from scheduler_view.queues.rules.free_cpu import CLASS_DAYS
@@ -31,14 +22,8 @@ from scheduler_view.savings.models import HeldDay
 from scheduler_view.savings.reads.hold_limits import HoldLimits
 from scheduler_view.savings.rules.duration import limit_of
 from scheduler_view.savings.rules.fragmentation import PodClass, popular
-from scheduler_view.savings.rules.gangs import (
-    Gang,
-    GangMember,
-)
-from scheduler_view.savings.rules.held_time import (
-    HeldRun,
-    HeldTime,
-)
+from scheduler_view.savings.rules.gangs import Gang, GangMember
+from scheduler_view.savings.rules.held_time import HeldRun, HeldTime
 from scheduler_view.waits.rules.world.controllers import REPLICA_SPECS
 
 GANG_KINDS = frozenset({"JobSet", "TrainJob", *REPLICA_SPECS})

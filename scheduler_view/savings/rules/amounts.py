@@ -7,12 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from accounting.prices.rules.charge import raw_of
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    Slice,
-    SliceKey,
-    WasteRule,
-)
+from scheduler_view.savings.rules.finding import Finding, Slice, SliceKey, WasteRule
 
 
 @dataclass(slots=True)

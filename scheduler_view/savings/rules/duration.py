@@ -5,10 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from scheduler_view.savings.rules.finding import WasteRule
-from scheduler_view.savings.rules.held_time import (
-    HeldTime,
-    HoldLimit,
-)
+from scheduler_view.savings.rules.held_time import HeldTime, HoldLimit
 from scheduler_view.savings.rules.pieces import Claim
 
 _PART = re.compile(r"(\d+)([smhd])")

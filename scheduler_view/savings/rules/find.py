@@ -3,17 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler_view.savings.rules.duration import too_long
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    Slice,
-    SliceKey,
-    WasteRule,
-)
-from scheduler_view.savings.rules.gangs import (
-    Gang,
-    incomplete,
-    spread,
-)
+from scheduler_view.savings.rules.finding import Finding, Slice, SliceKey, WasteRule
+from scheduler_view.savings.rules.gangs import Gang, incomplete, spread
 from scheduler_view.savings.rules.held_time import HeldTime
 from scheduler_view.savings.rules.idle import (
     idle_gpus,
@@ -22,10 +13,7 @@ from scheduler_view.savings.rules.idle import (
     never_busy,
     tail,
 )
-from scheduler_view.savings.rules.pieces import (
-    Claim,
-    taken,
-)
+from scheduler_view.savings.rules.pieces import Claim, taken
 from scheduler_view.savings.rules.preemption_loss import preemption_loss
 
 

@@ -7,12 +7,7 @@ from fractions import Fraction
 
 from accounting.core.interval import WINDOW_MS
 from accounting.prices.rules.charge import raw_of
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    Slice,
-    SliceKey,
-    WasteRule,
-)
+from scheduler_view.savings.rules.finding import Finding, Slice, SliceKey, WasteRule
 
 POPULAR = Fraction(95, 100)  # of pods that the classes cover
 WHOLE = Fraction(1)

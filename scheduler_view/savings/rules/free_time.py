@@ -13,11 +13,7 @@ from fractions import Fraction
 
 from accounting.core.interval import WINDOW_MS
 from scheduler_view.savings.rules.amounts import FindingSum
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    SliceKey,
-    WasteRule,
-)
+from scheduler_view.savings.rules.finding import Finding, SliceKey, WasteRule
 from scheduler_view.savings.rules.fragmentation import (
     Beside,
     FreeWindows,

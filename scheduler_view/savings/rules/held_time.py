@@ -8,11 +8,7 @@ from typing import NamedTuple
 
 from accounting.core.efficiency import StateTimes
 from accounting.core.interval import WINDOW_MS
-from scheduler_view.waits.rules.activity import (
-    Activity,
-    Stretch,
-    activity_of,
-)
+from scheduler_view.waits.rules.activity import Activity, Stretch, activity_of
 
 
 class WindowTime(NamedTuple):

@@ -5,16 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from accounting.prices.rules.charge import raw_of
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    Slice,
-    SliceKey,
-    WasteRule,
-)
-from scheduler_view.savings.rules.held_time import (
-    HeldRun,
-    HeldTime,
-)
+from scheduler_view.savings.rules.finding import Finding, Slice, SliceKey, WasteRule
+from scheduler_view.savings.rules.held_time import HeldRun, HeldTime
 from scheduler_view.waits.rules.activity import Activity
 
 

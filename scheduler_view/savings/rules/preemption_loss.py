@@ -1,11 +1,7 @@
 """What preempted pods had computed and lost (scheduling.md S30)."""
 
 from scheduler_view.savings.rules.amounts import FindingSum
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    SliceKey,
-    WasteRule,
-)
+from scheduler_view.savings.rules.finding import Finding, SliceKey, WasteRule
 from scheduler_view.savings.rules.held_time import HeldTime
 from scheduler_view.savings.rules.pieces import within
 

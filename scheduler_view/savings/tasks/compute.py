@@ -18,25 +18,11 @@ from accounting.kit.failpoints import reach
 from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.pod import Pod
-from accounting.usage.reads.windows import (
-    free_nodes,
-    free_windows,
-    held_windows,
-)
+from accounting.usage.reads.windows import free_nodes, free_windows, held_windows
 from scheduler_view.savings.mapping import runs_to_json
-from scheduler_view.savings.models import (
-    HeldDay,
-    WasteDay,
-    WasteFinding,
-)
-from scheduler_view.savings.reads.due_days import (
-    DueDay,
-    due_days,
-)
-from scheduler_view.savings.reads.free_time import (
-    ObservedDay,
-    observed_day,
-)
+from scheduler_view.savings.models import HeldDay, WasteDay, WasteFinding
+from scheduler_view.savings.reads.due_days import DueDay, due_days
+from scheduler_view.savings.reads.free_time import ObservedDay, observed_day
 from scheduler_view.savings.reads.setting_limits import limits_in_force
 from scheduler_view.savings.reads.work import (
     UnitOfWork,
@@ -44,34 +30,13 @@ from scheduler_view.savings.reads.work import (
     usual_pods,
     work_of,
 )
-from scheduler_view.savings.rules.find import (
-    find,
-    merged,
-    overlapping,
-)
-from scheduler_view.savings.rules.finding import (
-    OF_FREE_TIME,
-    OF_HOLDS,
-    WasteRule,
-)
-from scheduler_view.savings.rules.fragmentation import (
-    FreeWindows,
-    fragmented,
-)
-from scheduler_view.savings.rules.free_time import (
-    FreeWindow,
-    NodeFree,
-    free_findings,
-)
-from scheduler_view.savings.rules.held_time import (
-    WindowTime,
-    runs_by_pod,
-)
+from scheduler_view.savings.rules.find import find, merged, overlapping
+from scheduler_view.savings.rules.finding import OF_FREE_TIME, OF_HOLDS, WasteRule
+from scheduler_view.savings.rules.fragmentation import FreeWindows, fragmented
+from scheduler_view.savings.rules.free_time import FreeWindow, NodeFree, free_findings
+from scheduler_view.savings.rules.held_time import WindowTime, runs_by_pod
 from scheduler_view.savings.tasks.daily import store_daily
-from scheduler_view.savings.tasks.finding_rows import (
-    ROWS_AT_ONCE,
-    finding_rows,
-)
+from scheduler_view.savings.tasks.finding_rows import ROWS_AT_ONCE, finding_rows
 
 RUNS_KEPT = timedelta(days=92)
 FINDINGS_KEPT = timedelta(days=397)  # as hours of usage

@@ -17,28 +17,13 @@ from scheduler_view.savings.reads.past_waits import (
     inverted_units,
     past_waits,
 )
-from scheduler_view.savings.reads.used_sizes import (
-    sized_times,
-    used_sizes,
-)
+from scheduler_view.savings.reads.used_sizes import sized_times, used_sizes
 from scheduler_view.savings.rules.finding import WasteRule
-from scheduler_view.savings.rules.sizing.right_size import (
-    size_finding,
-    smaller_size,
-)
-from scheduler_view.savings.rules.sizing.spot import (
-    may_run_on_spot,
-    spot_saving,
-)
+from scheduler_view.savings.rules.sizing.right_size import size_finding, smaller_size
+from scheduler_view.savings.rules.sizing.spot import may_run_on_spot, spot_saving
 from scheduler_view.savings.rules.waiting.inversion import inversions
-from scheduler_view.savings.rules.waiting.starvation import (
-    Starved,
-    starved,
-)
-from scheduler_view.savings.tasks.finding_rows import (
-    ROWS_AT_ONCE,
-    finding_rows,
-)
+from scheduler_view.savings.rules.waiting.starvation import Starved, starved
+from scheduler_view.savings.tasks.finding_rows import ROWS_AT_ONCE, finding_rows
 
 RULES = frozenset(
     {

@@ -11,24 +11,15 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from accounting.access.scope import EVERYTHING
-from accounting.kit.commands.output import (
-    FINDING,
-    WRONG_USE,
-)
+from accounting.kit.commands.output import FINDING, WRONG_USE
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.tasks.watch import follow_all
 from scheduler_view.clusters.models import Drift
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.wording import (
-    counted,
-    few,
-)
+from scheduler_view.clusters.rules.wording import counted, few
 from scheduler_view.clusters.tasks.cluster_connection import visible_clusters
 from scheduler_view.queues.tasks.look import look_once
-from scheduler_view.quotas.reads.limits.rows import (
-    limit_rows,
-    unmanaged,
-)
+from scheduler_view.quotas.reads.limits.rows import limit_rows, unmanaged
 
 
 class Command(BaseCommand):

@@ -9,11 +9,7 @@ from fractions import Fraction
 from django.db import connection
 
 from accounting.access.scope import Scope
-from accounting.core.interval import (
-    Interval,
-    to_ms,
-    window_of,
-)
+from accounting.core.interval import Interval, to_ms, window_of
 from accounting.core.money import Money
 from accounting.core.rounding import half_even
 from accounting.kit.reads.selection import Selection

@@ -6,12 +6,7 @@ from datetime import datetime, timedelta
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.core.unmapped import UNMAPPED
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
 from accounting.kit.rows import column, listed
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.clusters.models import Preemption

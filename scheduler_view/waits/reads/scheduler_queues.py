@@ -1,14 +1,8 @@
 """Queues of all schedulers, from metrics and from objects."""
 
 from accounting.core.interval import to_ms
-from accounting.metering.reads.queues import (
-    QueueRow,
-    queue_rows,
-)
-from scheduler_view.clusters.reads.last_observation import (
-    last_runs,
-    limiting_objects,
-)
+from accounting.metering.reads.queues import QueueRow, queue_rows
+from scheduler_view.clusters.reads.last_observation import last_runs, limiting_objects
 from scheduler_view.clusters.rules.schedulers import queue_objects
 from scheduler_view.clusters.rules.schedulers.adapter import QueueObjects
 

@@ -11,17 +11,11 @@ from django.db.models.functions import Coalesce
 
 from accounting.metering.models.cluster import NodeFact
 from accounting.metering.models.node_state import NodeState
-from accounting.metering.models.pod import (
-    Owner,
-    PodHold,
-)
+from accounting.metering.models.pod import Owner, PodHold
 from accounting.metering.models.queue import QueuedJob
 from accounting.metering.rules.inventory.records import PodRecord
 from accounting.metering.rules.inventory.requests import effective_requests
-from scheduler_view.quotas.reads.pending_units import (
-    last_read,
-    waiting_pods,
-)
+from scheduler_view.quotas.reads.pending_units import last_read, waiting_pods
 from scheduler_view.waits.rules.from_metrics import (
     MetricPod,
     ShownCluster,

@@ -17,11 +17,7 @@ from accounting.core.unmapped import UNMAPPED
 from accounting.kit.rows import TextOrNull, column, listed, member
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
-from scheduler_view.clusters.models import (
-    METRIC_WAITS,
-    WAITS,
-    ObservationRun,
-)
+from scheduler_view.clusters.models import METRIC_WAITS, WAITS, ObservationRun
 from scheduler_view.quotas.reads.namespaces import owners
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.reads.holder_costs import hourly_costs

@@ -5,19 +5,9 @@ from heapq import nsmallest
 
 import numpy as np
 
-from scheduler_view.clusters.rules.quota_key import (
-    REQUESTS,
-    is_dra,
-)
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    WaitCause,
-    mask_of,
-)
-from scheduler_view.waits.rules.explanation import (
-    Blocker,
-    BlockerSet,
-)
+from scheduler_view.clusters.rules.quota_key import REQUESTS, is_dra
+from scheduler_view.waits.rules.cause import BIT, WaitCause, mask_of
+from scheduler_view.waits.rules.explanation import Blocker, BlockerSet
 from scheduler_view.waits.rules.placement.holders import (
     NO_FACTS,
     SLOTS,
@@ -28,14 +18,8 @@ from scheduler_view.waits.rules.placement.holders import (
 )
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
-from scheduler_view.waits.rules.placement.node_table import (
-    Flags,
-    Positions,
-)
-from scheduler_view.waits.rules.placement.verdicts import (
-    Verdicts,
-    short_of,
-)
+from scheduler_view.waits.rules.placement.node_table import Flags, Positions
+from scheduler_view.waits.rules.placement.verdicts import Verdicts, short_of
 from scheduler_view.waits.rules.refusals import AdmissionRefusal
 from scheduler_view.waits.rules.units import WorkUnit
 from scheduler_view.waits.rules.world.pods import PodObject

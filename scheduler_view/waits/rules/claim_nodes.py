@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scheduler_view.waits.rules.cause import (
-    WaitCause,
-    first_of,
-)
+from scheduler_view.waits.rules.cause import WaitCause, first_of
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.verdicts import Verdicts

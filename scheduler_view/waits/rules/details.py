@@ -3,16 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scheduler_view.clusters.rules.wording import (
-    counted,
-    listed,
-)
+from scheduler_view.clusters.rules.wording import counted, listed
 from scheduler_view.waits.rules.cause import WaitCause
 from scheduler_view.waits.rules.number_wording import numbers_text
-from scheduler_view.waits.rules.wording import (
-    amount_text,
-    queue_text,
-)
+from scheduler_view.waits.rules.wording import amount_text, queue_text
 
 Facts = Mapping[str, Any]
 At = Callable[[int], str]

@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 
 from scheduler_view.waits.rules.blockers import Blockers
-from scheduler_view.waits.rules.explanation import (
-    Remedy,
-    remedy,
-)
+from scheduler_view.waits.rules.explanation import Remedy, remedy
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.placement.devices import (
     driver_of,

@@ -6,19 +6,9 @@ from collections.abc import Iterator
 from scheduler_view.clusters.rules.optional_kinds import COHORT
 from scheduler_view.clusters.rules.quota_key import resource_of
 from scheduler_view.waits.rules.blockers import Blockers
-from scheduler_view.waits.rules.cause import (
-    Overlay,
-    Stage,
-    WaitCause,
-)
-from scheduler_view.waits.rules.device_waits import (
-    DeviceWait,
-    device_wait,
-)
-from scheduler_view.waits.rules.explanation import (
-    PodCounts,
-    WaitExplanation,
-)
+from scheduler_view.waits.rules.cause import Overlay, Stage, WaitCause
+from scheduler_view.waits.rules.device_waits import DeviceWait, device_wait
+from scheduler_view.waits.rules.explanation import PodCounts, WaitExplanation
 from scheduler_view.waits.rules.facts import facts_of
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.findings import Findings
@@ -27,26 +17,14 @@ from scheduler_view.waits.rules.overlays import (
     inverted_sets,
     overlays_of,
 )
-from scheduler_view.waits.rules.placement.gpu_requests import (
-    GpuRequest,
-    gpu_request,
-)
-from scheduler_view.waits.rules.placement.holders import (
-    HolderSet,
-    HolderSets,
-)
+from scheduler_view.waits.rules.placement.gpu_requests import GpuRequest, gpu_request
+from scheduler_view.waits.rules.placement.holders import HolderSet, HolderSets
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.preemption import preemption_of
-from scheduler_view.waits.rules.queue_holders import (
-    queue_behind,
-    queue_holders,
-)
+from scheduler_view.waits.rules.queue_holders import queue_behind, queue_holders
 from scheduler_view.waits.rules.refusals import refusal_of_maker
 from scheduler_view.waits.rules.remedies.case import WaitCase
-from scheduler_view.waits.rules.remedies.remedies import (
-    Remedies,
-    remedies_of,
-)
+from scheduler_view.waits.rules.remedies.remedies import Remedies, remedies_of
 from scheduler_view.waits.rules.trial.trial import Trial
 from scheduler_view.waits.rules.units import WorkUnit
 from scheduler_view.waits.rules.world.world import World

@@ -5,22 +5,14 @@ from heapq import nsmallest
 
 from scheduler_view.clusters.rules.quota_key import is_mig
 from scheduler_view.waits.rules.blockers import Blockers
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    QUEUES,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import BIT, QUEUES, WaitCause
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.numbers import numbers_of
 from scheduler_view.waits.rules.placement.demand import untolerated
 from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
 from scheduler_view.waits.rules.placement.holders import HolderSet
 from scheduler_view.waits.rules.placement.index import WorldIndex
-from scheduler_view.waits.rules.placement.verdicts import (
-    Verdicts,
-    free_of,
-    short_of,
-)
+from scheduler_view.waits.rules.placement.verdicts import Verdicts, free_of, short_of
 from scheduler_view.waits.rules.remedies.at_the_door import quota_facts
 from scheduler_view.waits.rules.remedies.case import WaitCase
 from scheduler_view.waits.rules.remedies.free_behind import free_behind

@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.waits.rules.cause import (
-    Stage,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import Stage, WaitCause
 from scheduler_view.waits.rules.explanation import Evidence
 from scheduler_view.waits.rules.placement.verdicts import Verdicts
 from scheduler_view.waits.rules.refusals import AdmissionRefusal

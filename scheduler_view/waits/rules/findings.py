@@ -3,18 +3,12 @@
 from dataclasses import replace
 
 from scheduler_view.waits.rules.autoscalers import with_autoscaler
-from scheduler_view.waits.rules.cause import (
-    Stage,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import Stage, WaitCause
 from scheduler_view.waits.rules.claim_nodes import claim_elsewhere
 from scheduler_view.waits.rules.explanation import Evidence
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.instants import held_group
-from scheduler_view.waits.rules.node_notes import (
-    Notes,
-    notes_of_nodes,
-)
+from scheduler_view.waits.rules.node_notes import Notes, notes_of_nodes
 from scheduler_view.waits.rules.placement.demand import Demand
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.verdicts import (
@@ -34,17 +28,10 @@ from scheduler_view.waits.rules.starting import (
     is_after,
     of_failed,
 )
-from scheduler_view.waits.rules.units import (
-    STILL_TRIES_MS,
-    WorkUnit,
-    queue_of,
-)
+from scheduler_view.waits.rules.units import STILL_TRIES_MS, WorkUnit, queue_of
 from scheduler_view.waits.rules.world.controllers import ControllerObject
 from scheduler_view.waits.rules.world.events import NO_CLAIM
-from scheduler_view.waits.rules.world.pod_spec import (
-    DEFAULT_SCHEDULER,
-    PodSpec,
-)
+from scheduler_view.waits.rules.world.pod_spec import DEFAULT_SCHEDULER, PodSpec
 from scheduler_view.waits.rules.world.pods import PodObject
 
 MOST_TRIED = 512  # specs of trials whose verdicts are kept

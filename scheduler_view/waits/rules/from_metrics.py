@@ -9,10 +9,7 @@ quotas that refused pods, and CPU and memory are not read. So a cause is one of 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from scheduler_view.clusters.rules.quota_key import (
-    NONE_ADDED,
-    Added,
-)
+from scheduler_view.clusters.rules.quota_key import NONE_ADDED, Added
 from scheduler_view.waits.rules.cause import (
     Overlay,
     PreemptionOutcome,
@@ -20,27 +17,13 @@ from scheduler_view.waits.rules.cause import (
     WaitCause,
 )
 from scheduler_view.waits.rules.explain import Explainer
-from scheduler_view.waits.rules.explanation import (
-    Evidence,
-    PodCounts,
-    WaitExplanation,
-)
+from scheduler_view.waits.rules.explanation import Evidence, PodCounts, WaitExplanation
 from scheduler_view.waits.rules.units import WorkUnit
 from scheduler_view.waits.rules.world.controllers import ControllerObject
 from scheduler_view.waits.rules.world.nodes import ClusterNode
-from scheduler_view.waits.rules.world.pod_spec import (
-    PodSpec,
-    Toleration,
-)
-from scheduler_view.waits.rules.world.pods import (
-    ControllerRef,
-    PodObject,
-    Scheduled,
-)
-from scheduler_view.waits.rules.world.world import (
-    World,
-    with_shared_specs,
-)
+from scheduler_view.waits.rules.world.pod_spec import PodSpec, Toleration
+from scheduler_view.waits.rules.world.pods import ControllerRef, PodObject, Scheduled
+from scheduler_view.waits.rules.world.world import World, with_shared_specs
 
 KNOWABLE = frozenset(
     {WaitCause.NO_FREE_GPU, WaitCause.FRAGMENTED, WaitCause.TOO_BIG}

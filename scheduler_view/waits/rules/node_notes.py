@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import BIT, WaitCause
 from scheduler_view.waits.rules.placement.demand import (
     is_tolerated,
     matches_node,
@@ -15,10 +12,7 @@ from scheduler_view.waits.rules.placement.demand import (
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
 from scheduler_view.waits.rules.placement.verdicts import Verdicts
-from scheduler_view.waits.rules.world.nodes import (
-    LEAVING,
-    Taint,
-)
+from scheduler_view.waits.rules.world.nodes import LEAVING, Taint
 from scheduler_view.waits.rules.world.pods import PodObject
 
 MOST = 8  # nodes of each kind that are named

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import BIT, WaitCause
 from scheduler_view.waits.rules.placement.verdicts import Verdicts
 from scheduler_view.waits.rules.world.lenient import quantity
 

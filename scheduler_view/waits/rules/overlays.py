@@ -1,14 +1,7 @@
 """What makes a wait worse than its cause shows (scheduling.md S11)."""
 
-from scheduler_view.waits.rules.blockers import (
-    Blockers,
-    pods_of,
-)
-from scheduler_view.waits.rules.cause import (
-    Overlay,
-    Stage,
-    WaitCause,
-)
+from scheduler_view.waits.rules.blockers import Blockers, pods_of
+from scheduler_view.waits.rules.cause import Overlay, Stage, WaitCause
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.findings import Findings
 from scheduler_view.waits.rules.placement.holders import HolderSet

@@ -6,10 +6,7 @@ They are read alike for work of any kind, so that its own object need not be rea
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from scheduler_view.waits.rules.world.controllers import (
-    MAKERS,
-    ControllerObject,
-)
+from scheduler_view.waits.rules.world.controllers import MAKERS, ControllerObject
 from scheduler_view.waits.rules.world.pods import PodObject
 from scheduler_view.waits.rules.world.world import World
 

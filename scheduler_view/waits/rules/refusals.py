@@ -9,10 +9,7 @@ from scheduler_view.waits.rules.cause import WaitCause
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.units import WorkUnit
 from scheduler_view.waits.rules.world.controllers import ControllerObject
-from scheduler_view.waits.rules.world.events import (
-    NO_CLAIM,
-    REFUSED,
-)
+from scheduler_view.waits.rules.world.events import NO_CLAIM, REFUSED
 from scheduler_view.waits.rules.world.lenient import milli
 from scheduler_view.waits.rules.world.limits import QuotaObject
 from scheduler_view.waits.rules.world.pods import PodObject

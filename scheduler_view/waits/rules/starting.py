@@ -3,24 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scheduler_view.waits.rules.cause import (
-    Stage,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import Stage, WaitCause
 from scheduler_view.waits.rules.explanation import Evidence
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.units import WorkUnit
-from scheduler_view.waits.rules.world.container_states import (
-    INIT,
-    ContainerState,
-)
+from scheduler_view.waits.rules.world.container_states import INIT, ContainerState
 from scheduler_view.waits.rules.world.controllers import ControllerObject
-from scheduler_view.waits.rules.world.events import (
-    NO_SANDBOX,
-    NOT_MOUNTED,
-)
+from scheduler_view.waits.rules.world.events import NO_SANDBOX, NOT_MOUNTED
 from scheduler_view.waits.rules.world.pods import PodObject
 
 REPEATED_WITHIN_MS = 600_000  # what lasts is reported again within this time

@@ -5,21 +5,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from scheduler_view.waits.rules.queue_entries import (
-    Key,
-    QueueEntries,
-    group_names,
-)
+from scheduler_view.waits.rules.queue_entries import Key, QueueEntries, group_names
 from scheduler_view.waits.rules.world.controllers import (
     MAKERS,
     REPLICA_SPECS,
     ControllerObject,
 )
 from scheduler_view.waits.rules.world.events import REFUSED
-from scheduler_view.waits.rules.world.pods import (
-    ControllerRef,
-    PodObject,
-)
+from scheduler_view.waits.rules.world.pods import ControllerRef, PodObject
 from scheduler_view.waits.rules.world.world import World
 
 GANG_KINDS = frozenset(

@@ -3,20 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scheduler_view.clusters.rules.quota_key import (
-    LIMITS,
-    resource_of,
-)
-from scheduler_view.clusters.rules.wording import (
-    counted,
-    listed,
-    units,
-)
-from scheduler_view.waits.rules.cause import (
-    Overlay,
-    Stage,
-    WaitCause,
-)
+from scheduler_view.clusters.rules.quota_key import LIMITS, resource_of
+from scheduler_view.clusters.rules.wording import counted, listed, units
+from scheduler_view.waits.rules.cause import Overlay, Stage, WaitCause
 
 CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.QUOTA: "The quota is used up",

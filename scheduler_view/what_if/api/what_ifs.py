@@ -15,32 +15,14 @@ from rest_framework.response import Response
 
 from accounting.access.rights import ADMINISTRATION
 from accounting.kit.api.once import answered_once
-from accounting.kit.api.rows import (
-    JSON_ONLY,
-    ConflictError,
-    RowsView,
-)
-from accounting.kit.api.schema import (
-    lists,
-    reads,
-    takes,
-)
+from accounting.kit.api.rows import JSON_ONLY, ConflictError, RowsView
+from accounting.kit.api.schema import lists, reads, takes
 from accounting.setup.tasks.yaml_lines import DocumentError
-from scheduler_view.what_if.actions import (
-    cancel_what_if,
-    request_what_if,
-)
+from scheduler_view.what_if.actions import cancel_what_if, request_what_if
 from scheduler_view.what_if.api.what_if_schema import what_if_body
 from scheduler_view.what_if.models import WhatIfRun
-from scheduler_view.what_if.reads.what_ifs import (
-    what_if_key,
-    what_if_row,
-    what_if_rows,
-)
-from scheduler_view.what_if.serializers import (
-    WhatIfRowSerializer,
-    WhatIfSerializer,
-)
+from scheduler_view.what_if.reads.what_ifs import what_if_key, what_if_row, what_if_rows
+from scheduler_view.what_if.serializers import WhatIfRowSerializer, WhatIfSerializer
 
 
 class WhatIfsView(RowsView):

@@ -25,23 +25,13 @@ from accounting.metering.models.cluster import Cluster
 from accounting.setup.tasks.yaml_lines import DocumentError
 from scheduler_view.what_if.reads.recorded_weeks import recorded_weeks
 from scheduler_view.what_if.rules.calibration import Trust
-from scheduler_view.what_if.rules.cluster import (
-    ReplayCluster,
-    ReplayNode,
-)
+from scheduler_view.what_if.rules.cluster import ReplayCluster, ReplayNode
 from scheduler_view.what_if.rules.fragments import popular_classes
-from scheduler_view.what_if.rules.openb import (
-    node_of,
-    pod_of,
-)
+from scheduler_view.what_if.rules.openb import node_of, pod_of
 from scheduler_view.what_if.rules.placer import Placer
 from scheduler_view.what_if.rules.policies.catalogue import policy_of
 from scheduler_view.what_if.rules.request import ReplayPod
-from scheduler_view.what_if.rules.saturation import (
-    drawn_order,
-    inflated,
-    saturate,
-)
+from scheduler_view.what_if.rules.saturation import drawn_order, inflated, saturate
 from scheduler_view.what_if.rules.what_ifs.scenario import ScenarioError
 from scheduler_view.what_if.rules.what_ifs.what_if import what_if
 from scheduler_view.what_if.tasks.request import (

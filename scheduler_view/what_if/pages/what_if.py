@@ -9,25 +9,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounting.access.rights import ADMINISTRATION
 from accounting.kit.outcomes import Refused
 from accounting.kit.pages.paging import paged
-from accounting.kit.pages.permissions import (
-    admin_form,
-    posted,
-    visitor_of,
-)
+from accounting.kit.pages.permissions import admin_form, posted, visitor_of
 from accounting.setup.tasks.yaml_lines import DocumentError
-from scheduler_view.what_if.actions import (
-    cancel_what_if,
-    request_what_if,
-)
-from scheduler_view.what_if.models import (
-    WhatIfRun,
-    WhatIfState,
-)
+from scheduler_view.what_if.actions import cancel_what_if, request_what_if
+from scheduler_view.what_if.models import WhatIfRun, WhatIfState
 from scheduler_view.what_if.pages.what_if_form import WhatIfForm
-from scheduler_view.what_if.reads.what_ifs import (
-    what_if_choices,
-    what_if_rows,
-)
+from scheduler_view.what_if.reads.what_ifs import what_if_choices, what_if_rows
 
 STATES = {
     WhatIfState.QUEUED: ("mute", "Queued"),

@@ -10,20 +10,10 @@ from typing import NamedTuple
 from django.db import connection
 
 from accounting.core.interval import to_ms
-from accounting.metering.models.cluster import (
-    Cluster,
-    GpuPresence,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Cluster, GpuPresence, NodeFact
 from accounting.metering.reads.resources import added_resources
-from accounting.metering.rules.units.gpu_units import (
-    NodeFacts,
-    unit_of,
-)
-from accounting.metering.rules.units.resources import (
-    kubernetes_resource,
-    sanitised,
-)
+from accounting.metering.rules.units.gpu_units import NodeFacts, unit_of
+from accounting.metering.rules.units.resources import kubernetes_resource, sanitised
 from scheduler_view.quotas.models import Tier
 from scheduler_view.waits.rules.units import GANG_KINDS
 from scheduler_view.what_if.reads.spot_eligible import spot_eligible
@@ -36,10 +26,7 @@ from scheduler_view.what_if.rules.recorded import (
     RecordedUnit,
     RecordedWeeks,
 )
-from scheduler_view.what_if.rules.request import (
-    MILLI,
-    ReplayRequest,
-)
+from scheduler_view.what_if.rules.request import MILLI, ReplayRequest
 
 TOGETHER_MS = 60_000  # members of a gang are created with at most this between them
 _SPOT = "spot"  # lifecycle of a node

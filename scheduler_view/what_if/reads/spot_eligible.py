@@ -7,14 +7,8 @@ from typing import Protocol
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.savings.reads.on_demand import spot_limits
 from scheduler_view.savings.reads.past_waits import backoff_limits_of
-from scheduler_view.savings.rules.gangs import (
-    GangMember,
-    most_at_once,
-)
-from scheduler_view.savings.rules.sizing.spot import (
-    SpotWork,
-    may_run_on_spot,
-)
+from scheduler_view.savings.rules.gangs import GangMember, most_at_once
+from scheduler_view.savings.rules.sizing.spot import SpotWork, may_run_on_spot
 
 
 class WorkHold(Protocol):

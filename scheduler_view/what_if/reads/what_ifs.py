@@ -6,25 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from accounting.access.models.teams import Team
-from accounting.kit.reads.paging import (
-    ALL_ROWS,
-    Key,
-    Seek,
-    seek_rows,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    NodeFact,
-)
+from accounting.kit.reads.paging import ALL_ROWS, Key, Seek, seek_rows
+from accounting.metering.models.cluster import Cluster, NodeFact
 from accounting.metering.reads.resources import added_resources
-from accounting.metering.rules.units.resources import (
-    kubernetes_resource,
-    sanitised,
-)
-from scheduler_view.what_if.models import (
-    WhatIfRun,
-    WhatIfState,
-)
+from accounting.metering.rules.units.resources import kubernetes_resource, sanitised
+from scheduler_view.what_if.models import WhatIfRun, WhatIfState
 
 
 @dataclass(frozen=True, slots=True)

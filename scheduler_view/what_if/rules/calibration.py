@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scheduler_view.what_if.rules.outcome import (
-    differs_ms,
-    held_hours,
-)
+from scheduler_view.what_if.rules.outcome import differs_ms, held_hours
 from scheduler_view.what_if.rules.recorded import RecordedWeeks
 from scheduler_view.what_if.rules.replay import ReplayedUnit
 

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_view.what_if.rules.request import (
-    MILLI,
-    ReplayRequest,
-)
+from scheduler_view.what_if.rules.request import MILLI, ReplayRequest
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]

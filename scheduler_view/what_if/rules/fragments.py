@@ -7,14 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_view.what_if.rules.cluster import (
-    Integers,
-    ReplayCluster,
-)
-from scheduler_view.what_if.rules.request import (
-    MILLI,
-    ReplayRequest,
-)
+from scheduler_view.what_if.rules.cluster import Integers, ReplayCluster
+from scheduler_view.what_if.rules.request import MILLI, ReplayRequest
 
 POPULAR = Fraction(95, 100)  # of the pods are of the classes that count
 

@@ -10,15 +10,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from scheduler_view.what_if.rules.cluster import ReplayCluster
-from scheduler_view.what_if.rules.placer import (
-    Placed,
-    Placer,
-)
+from scheduler_view.what_if.rules.placer import Placed, Placer
 from scheduler_view.what_if.rules.policies.best_fit import BestFit
-from scheduler_view.what_if.rules.recorded import (
-    RecordedPod,
-    RecordedWeeks,
-)
+from scheduler_view.what_if.rules.recorded import RecordedPod, RecordedWeeks
 from scheduler_view.what_if.rules.request import ReplayRequest
 
 LATENCY_MS = 60_000  # room for a shorter time: the scheduler had not looked yet

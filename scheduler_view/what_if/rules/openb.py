@@ -3,11 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from scheduler_view.what_if.rules.cluster import ReplayNode
-from scheduler_view.what_if.rules.request import (
-    MILLI,
-    ReplayPod,
-    ReplayRequest,
-)
+from scheduler_view.what_if.rules.request import MILLI, ReplayPod, ReplayRequest
 
 Row = Mapping[str, str]
 

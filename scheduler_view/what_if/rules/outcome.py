@@ -3,10 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scheduler_view.what_if.rules.recorded import (
-    RecordedUnit,
-    RecordedWeeks,
-)
+from scheduler_view.what_if.rules.recorded import RecordedUnit, RecordedWeeks
 from scheduler_view.what_if.rules.replay import ReplayedUnit
 
 Range = tuple[int, int]

@@ -4,15 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scheduler_view.what_if.rules.cluster import (
-    Booleans,
-    Integers,
-    ReplayCluster,
-)
-from scheduler_view.what_if.rules.policy import (
-    NEVER,
-    PlacementPolicy,
-)
+from scheduler_view.what_if.rules.cluster import Booleans, Integers, ReplayCluster
+from scheduler_view.what_if.rules.policy import NEVER, PlacementPolicy
 from scheduler_view.what_if.rules.request import ReplayRequest
 
 

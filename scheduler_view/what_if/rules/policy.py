@@ -5,14 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from scheduler_view.what_if.rules.cluster import (
-    Integers,
-    ReplayCluster,
-)
-from scheduler_view.what_if.rules.request import (
-    MILLI,
-    ReplayRequest,
-)
+from scheduler_view.what_if.rules.cluster import Integers, ReplayCluster
+from scheduler_view.what_if.rules.request import MILLI, ReplayRequest
 
 NEVER = int(np.iinfo(np.int64).min)  # the score of a node where a pod does not fit
 

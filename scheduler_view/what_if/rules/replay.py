@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 from scheduler_view.what_if.rules.cluster import ReplayCluster
 from scheduler_view.what_if.rules.fragments import popular_classes
-from scheduler_view.what_if.rules.placer import (
-    Placed,
-    Placer,
-)
+from scheduler_view.what_if.rules.placer import Placed, Placer
 from scheduler_view.what_if.rules.policies.catalogue import policy_of
 from scheduler_view.what_if.rules.recorded import (
     RecordedPod,

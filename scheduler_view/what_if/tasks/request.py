@@ -33,24 +33,12 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 
-from accounting.setup.tasks.fields import (
-    FileContext,
-    Section,
-    Text,
-    existing,
-)
-from accounting.setup.tasks.yaml_lines import (
-    Document,
-    parse,
-)
+from accounting.setup.tasks.fields import FileContext, Section, Text, existing
+from accounting.setup.tasks.yaml_lines import Document, parse
 from scheduler_view.what_if.rules.policies.catalogue import POLICIES
 from scheduler_view.what_if.rules.request import MILLI
 from scheduler_view.what_if.rules.what_ifs.mig_layout import MigLayout
-from scheduler_view.what_if.rules.what_ifs.scenario import (
-    GpuChange,
-    Scenario,
-    Sharing,
-)
+from scheduler_view.what_if.rules.what_ifs.scenario import GpuChange, Scenario, Sharing
 from scheduler_view.what_if.rules.what_ifs.spot_share import SpotShare
 
 _Gpus = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=3)]

@@ -4,10 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from scheduler_view.what_if.rules.calibration import (
-    Calibration,
-    Trust,
-)
+from scheduler_view.what_if.rules.calibration import Calibration, Trust
 from scheduler_view.what_if.rules.what_ifs.spot_answer import SpotAnswer
 from scheduler_view.what_if.rules.what_ifs.what_if import ScenarioAnswer
 

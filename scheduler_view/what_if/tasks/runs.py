@@ -13,10 +13,7 @@ from django.db.models import F, Q
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
 from accounting.setup.tasks.yaml_lines import DocumentError
-from scheduler_view.what_if.models import (
-    WhatIfRun,
-    WhatIfState,
-)
+from scheduler_view.what_if.models import WhatIfRun, WhatIfState
 from scheduler_view.what_if.reads.recorded_weeks import recorded_weeks
 from scheduler_view.what_if.rules.what_ifs.scenario import ScenarioError
 from scheduler_view.what_if.rules.what_ifs.what_if import what_if

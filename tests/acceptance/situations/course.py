@@ -18,30 +18,16 @@ from accounting.metering.reads.resources import added_resources
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.tasks.cluster_connection import connect_to
-from scheduler_view.queues.tasks.observe_queues import (
-    manifests_of,
-    read_objects,
-)
+from scheduler_view.queues.tasks.observe_queues import manifests_of, read_objects
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
-from scheduler_view.waits.rules.world.world import (
-    World,
-    read_world,
-)
+from scheduler_view.waits.rules.world.world import World, read_world
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.by_hand import CHANGES, carry_out
 from tests.control_plane.hands import Hands, has_started
 from tests.control_plane.server import ControlPlane
-from tests.control_plane.situation import (
-    Situation,
-    build,
-    keep_states,
-    last_step,
-)
-from tests.integration.changes.office import (
-    REASON,
-    Office,
-)
+from tests.control_plane.situation import Situation, build, keep_states, last_step
+from tests.integration.changes.office import REASON, Office
 from tests.processes import wait_until
 
 AT_ONCE = 12

@@ -4,14 +4,7 @@ from typing import Any
 
 from tests.control_plane.recorded_case import Manifest
 from tests.control_plane.situation import Situation
-from tests.control_plane.situation_objects import (
-    HOST,
-    RESOURCE,
-    job,
-    node,
-    obj,
-    pod,
-)
+from tests.control_plane.situation_objects import HOST, RESOURCE, job, node, obj, pod
 
 JOB = "Job/$/w"
 KUEUE = "kueue.x-k8s.io"

@@ -2,14 +2,7 @@
 
 from tests.control_plane.recorded_case import Manifest
 from tests.control_plane.situation import Situation
-from tests.control_plane.situation_objects import (
-    HOST,
-    container,
-    hold,
-    node,
-    obj,
-    pod,
-)
+from tests.control_plane.situation_objects import HOST, container, hold, node, obj, pod
 
 ON_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 ZONE, POOL = "topology.kubernetes.io/zone", "example.com/pool"

@@ -14,16 +14,8 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
 from scheduler_view.changes.actions import due_work
-from tests.browser.conftest import (
-    SignIn,
-    beyond,
-    turn_dark,
-    wrong_in_both_themes,
-)
-from tests.integration.changes.office import (
-    Office,
-    quota,
-)
+from tests.browser.conftest import SignIn, beyond, turn_dark, wrong_in_both_themes
+from tests.integration.changes.office import Office, quota
 from tests.integration.quotas.desk import desk_of
 from tests.story import Story
 

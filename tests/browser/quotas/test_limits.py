@@ -11,10 +11,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-)
+from scheduler_view.clusters.models import Observation, ObservationRun
 from scheduler_view.clusters.rules.stored_manifest import kept
 from tests.browser.conftest import SignIn, beyond, turn_dark
 from tests.story import Story

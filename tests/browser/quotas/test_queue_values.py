@@ -12,10 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 from pytest_django import DjangoDbBlocker
 
-from scheduler_view.clusters.models import (
-    Drift,
-    Observation,
-)
+from scheduler_view.clusters.models import Drift, Observation
 from scheduler_view.quotas.models import QueueTarget
 from tests.browser.conftest import SignIn, turn_dark
 from tests.story import Story

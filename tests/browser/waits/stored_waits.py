@@ -18,10 +18,7 @@ from scheduler_view.queues.models.queues import (
 from scheduler_view.queues.tasks.summaries import store_summaries
 from scheduler_view.waits.mapping import wait_content
 from scheduler_view.waits.models import UnitWait, WaitRecord
-from scheduler_view.waits.rules.cause import (
-    Stage,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import Stage, WaitCause
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
 from scheduler_view.waits.rules.world.world import read_world

@@ -10,10 +10,7 @@ from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 from tests.browser.conftest import SignIn, beyond
-from tests.browser.waits.stored_waits import (
-    forget_waits,
-    store_waits,
-)
+from tests.browser.waits.stored_waits import forget_waits, store_waits
 from tests.story import Story
 
 PHONE = 390

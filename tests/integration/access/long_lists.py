@@ -10,60 +10,25 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import connection
 
-from accounting.access.models.people import (
-    Membership,
-    Person,
-)
+from accounting.access.models.people import Membership, Person
 from accounting.access.models.teams import Team
-from accounting.budgets.actions.budgets import (
-    SetBudget,
-    create_budget,
-)
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.budgets.actions.budgets import SetBudget, create_budget
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.exports.models import ExportJob
 from accounting.kit.audit import act
-from accounting.metering.models.cluster import (
-    Gpu,
-    GpuPresence,
-    Node,
-    NodeFact,
-)
-from accounting.metering.models.pod import (
-    Pod,
-    PodAttribution,
-    PodHold,
-    Workload,
-)
+from accounting.metering.models.cluster import Gpu, GpuPresence, Node, NodeFact
+from accounting.metering.models.pod import Pod, PodAttribution, PodHold, Workload
 from accounting.metering.tasks.facts import partitions
 from accounting.months.actions.contests import open_contest
-from accounting.months.models.contest import (
-    Contest,
-    ContestStep,
-)
+from accounting.months.models.contest import Contest, ContestStep
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
 from accounting.prices.models.conversion import ConversionRate
-from accounting.prices.models.price import (
-    PriceList,
-    UnitPrice,
-)
+from accounting.prices.models.price import PriceList, UnitPrice
 from accounting.usage.tasks.gpu_rollup import roll_up_by_gpu
-from accounting.usage.tasks.rollup import (
-    roll_up_days,
-    roll_up_hours,
-)
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeStep,
-)
-from scheduler_view.changes.rules.edit import (
-    QuotaEdit,
-    edit_fields,
-)
+from accounting.usage.tasks.rollup import roll_up_days, roll_up_hours
+from scheduler_view.changes.models import ChangeSet, ChangeStep
+from scheduler_view.changes.rules.edit import QuotaEdit, edit_fields
 from scheduler_view.clusters.models import Observation
 from scheduler_view.quotas.models import QuotaTarget
 from scheduler_view.savings.models import WasteFinding

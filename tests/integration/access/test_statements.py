@@ -14,10 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from accounting.access.models.teams import Team
 from accounting.explain.reads.explain import FIGURES
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from tests.answers.addresses import api_reads
 from tests.integration.conftest import NOW
 from tests.sessions import give

@@ -16,25 +16,13 @@ from django.db import transaction
 from django.http import HttpResponseBase
 from django.test import Client
 
-from accounting.access.models.people import (
-    Membership,
-    TeamRole,
-)
+from accounting.access.models.people import Membership, TeamRole
 from accounting.access.models.teams import Team
-from accounting.budgets.models import (
-    Budget,
-    BudgetUnit,
-)
+from accounting.budgets.models import Budget, BudgetUnit
 from accounting.exports.models import ExportJob
 from accounting.metering.models.cluster import Cluster
-from accounting.months.models.contest import (
-    Contest,
-    ContestStep,
-)
-from scheduler_view.changes.actions.change_sets import (
-    Draft,
-    create,
-)
+from accounting.months.models.contest import Contest, ContestStep
+from scheduler_view.changes.actions.change_sets import Draft, create
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import QuotaEdit
 from scheduler_view.what_if.models import WhatIfRun

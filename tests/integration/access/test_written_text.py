@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.kit.forms import AccessibleForm
 from accounting.prices.models.price import PriceList
 from scheduler_view.changes.models import ChangeSet

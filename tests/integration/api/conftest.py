@@ -10,10 +10,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.organization.actions.tokens import (
-    SCOPES,
-    create_token,
-)
+from accounting.organization.actions.tokens import SCOPES, create_token
 from tests.integration.api.contract import CheckedClient
 from tests.story import Story
 

@@ -14,10 +14,7 @@ from urllib.parse import quote
 import pytest
 from django.db import connection
 
-from accounting.kit.reads.dimensions import (
-    BY_NAME,
-    LEDGER_DIMENSIONS,
-)
+from accounting.kit.reads.dimensions import BY_NAME, LEDGER_DIMENSIONS
 
 
 @pytest.fixture

@@ -18,12 +18,7 @@ from accounting.bills.models import Bill
 from accounting.core.interval import to_ms
 from accounting.metering.models.cluster import Node
 from accounting.metering.models.evidence import NodeProvider
-from tests.integration.bills.billed import (
-    ARN,
-    AWS,
-    charge,
-    focus,
-)
+from tests.integration.bills.billed import ARN, AWS, charge, focus
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story

@@ -18,10 +18,7 @@ import time_machine
 from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.request import ExportRequest
 from accounting.exports.tasks.stream import stream
-from accounting.months.models.period import (
-    PeriodRevision,
-    Statement,
-)
+from accounting.months.models.period import PeriodRevision, Statement
 from accounting.months.reads.charges import charge_rows
 from accounting.months.reads.lines import booking_of
 from accounting.months.rules.close_checks import RULES

@@ -12,14 +12,8 @@ from django.db import connection
 from accounting.access.models.people import Person
 from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeStep,
-)
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeStep
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from tests.integration.api.conftest import CSV, Ask, problem
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of

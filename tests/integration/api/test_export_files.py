@@ -11,21 +11,12 @@ from typing import Any
 
 import pytest
 
-from accounting.exports.tasks.jobs import (
-    next_job,
-    run_job,
-)
+from accounting.exports.tasks.jobs import next_job, run_job
 from accounting.months.tasks.close import close_period
-from accounting.organization.actions.tokens import (
-    SCOPES,
-    create_token,
-)
+from accounting.organization.actions.tokens import SCOPES, create_token
 from tests.integration.api.conftest import problem
 from tests.integration.api.contract import CheckedClient
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 
 pytestmark = pytest.mark.django_db(transaction=True)

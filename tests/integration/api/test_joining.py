@@ -10,10 +10,7 @@ from django.utils import timezone
 from accounting.access.models.people import Person
 from accounting.access.scope import Scope
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.reads.drafts import (
-    asked_before,
-    editors,
-)
+from scheduler_view.changes.reads.drafts import asked_before, editors
 from scheduler_view.changes.reads.waiting_approvals import pending_count
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.test_changes import EDIT, JSON, REASON, made, planned, post

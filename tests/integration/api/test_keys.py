@@ -11,23 +11,14 @@ from typing import Any
 import pytest
 import time_machine
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.bills.models import Bill
 from accounting.budgets.models import Budget
 from accounting.kit.models.idempotency import IdempotencyKey
 from accounting.prices.models.conversion import ConversionRate
-from accounting.prices.models.price import (
-    PriceList,
-    UnitPrice,
-)
+from accounting.prices.models.price import PriceList, UnitPrice
 from tests.integration.api.conftest import Ask, problem
-from tests.integration.bills.billed import (
-    charge,
-    focus,
-)
+from tests.integration.bills.billed import charge, focus
 from tests.integration.conftest import NOW
 
 WHY = {"reason": "Agreed in the monthly review."}

@@ -12,22 +12,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.pod import (
-    Pod,
-    PodHold,
-)
+from accounting.metering.models.pod import Pod, PodHold
 from accounting.organization.actions.teams import save_team
 from accounting.prices.models.price import UnitPrice
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.rules.edit import (
-    QuotaEdit,
-    edit_fields,
-)
+from scheduler_view.changes.rules.edit import QuotaEdit, edit_fields
 from scheduler_view.clusters.models import Preemption
 from scheduler_view.what_if.models import WhatIfRun
 from tests.integration.api.conftest import Ask, problem

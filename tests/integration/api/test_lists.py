@@ -10,10 +10,7 @@ from django.core import signing
 from django.core.management import call_command
 from django.test import Client
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.metering.models.pod import Namespace
 from tests.integration.api.conftest import CSV, Ask, problem
 from tests.story import Story

@@ -24,21 +24,12 @@ from accounting.metering.models.cluster import Cluster
 from accounting.months.models.entry import Entry
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks.running import book_running
-from accounting.organization.actions.tokens import (
-    SCOPES,
-    create_token,
-)
+from accounting.organization.actions.tokens import SCOPES, create_token
 from accounting.tasks import close_months, write_exports
 from scheduler_view.tasks import compute_what_ifs
 from tests.integration.conftest import NOW
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
-from tests.integration.months.people import (
-    lead_of,
-    person,
-)
+from tests.integration.months.days import H100, Days
+from tests.integration.months.people import lead_of, person
 from tests.integration.what_if.test_recorded_weeks import Recorded
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "recipes.md"

@@ -10,11 +10,7 @@ from drf_spectacular.validation import validate_schema
 from jsonschema import ValidationError
 
 from accounting.core.ledger_line import STATES
-from accounting.kit.reads.dimensions import (
-    FILTERS,
-    LEDGER_DIMENSIONS,
-    USAGE_DIMENSIONS,
-)
+from accounting.kit.reads.dimensions import FILTERS, LEDGER_DIMENSIONS, USAGE_DIMENSIONS
 from accounting.organization.actions.tokens import SCOPES
 from scheduler_view.changes.models import ChangeState
 from tests.integration.api.conftest import Ask

@@ -32,10 +32,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from accounting.months.tasks.running import book_running
-from accounting.organization.actions.tokens import (
-    SCOPES,
-    create_token,
-)
+from accounting.organization.actions.tokens import SCOPES, create_token
 from portal.wsgi import application
 from scheduler_view.changes.models import ChangeSet
 from tests.integration.api.contract import schema

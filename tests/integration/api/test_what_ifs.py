@@ -14,10 +14,7 @@ from accounting.organization.actions.tokens import SCOPES
 from scheduler_view.tasks import compute_what_ifs
 from scheduler_view.what_if.models import WhatIfRun
 from tests.integration.api.conftest import CSV, Ask, problem
-from tests.integration.what_if.test_recorded_weeks import (
-    MODEL,
-    Recorded,
-)
+from tests.integration.what_if.test_recorded_weeks import MODEL, Recorded
 
 pytestmark = pytest.mark.django_db
 

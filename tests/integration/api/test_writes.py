@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.metering.models.ledger import DirtyHour
 from accounting.prices.models.price import UnitPrice
 from tests.integration.api.conftest import Ask, problem

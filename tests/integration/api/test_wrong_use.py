@@ -4,10 +4,7 @@ from typing import Any
 
 import pytest
 
-from accounting.kit.reads.dimensions import (
-    LEDGER_DIMENSIONS,
-    USAGE_DIMENSIONS,
-)
+from accounting.kit.reads.dimensions import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
 from tests.integration.api.conftest import Ask, problem
 
 # address, parameter at fault, words of the answer, what it may be

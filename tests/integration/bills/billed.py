@@ -8,19 +8,10 @@ from datetime import UTC, date, datetime, timedelta
 from django.db import connection
 from django.utils import timezone
 
-from accounting.bills.actions.import_bill import (
-    BillImport,
-    import_bill,
-)
-from accounting.core.interval import (
-    HOUR_MS,
-    to_ms,
-)
+from accounting.bills.actions.import_bill import BillImport, import_bill
+from accounting.core.interval import HOUR_MS, to_ms
 from accounting.kit.audit import SYSTEM
-from accounting.metering.models.cluster import (
-    Cluster,
-    Node,
-)
+from accounting.metering.models.cluster import Cluster, Node
 from accounting.metering.models.evidence import NodeProvider
 from accounting.metering.tasks.facts import partitions
 from tests.integration.budgets.days import DayLedger

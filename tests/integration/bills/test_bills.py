@@ -11,16 +11,10 @@ from decimal import Decimal
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from accounting.access.scope import (
-    EVERYTHING,
-    NOTHING,
-)
+from accounting.access.scope import EVERYTHING, NOTHING
 from accounting.bills.actions.finals import set_final
 from accounting.bills.actions.match_lines import match_again
-from accounting.bills.models import (
-    Bill,
-    BillLine,
-)
+from accounting.bills.models import Bill, BillLine
 from accounting.bills.reads.bill_variance import (
     VarianceRow,
     cluster_variance_rows,
@@ -39,14 +33,7 @@ from accounting.kit.outcomes import Refused
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.evidence import NodeProvider
 from accounting.prices.models.conversion import ConversionRate
-from tests.integration.bills.billed import (
-    ARN,
-    HEADER,
-    Fleet,
-    charge,
-    focus,
-    taken,
-)
+from tests.integration.bills.billed import ARN, HEADER, Fleet, charge, focus, taken
 from tests.integration.budgets.days import DayLedger
 
 DAY = date(2026, 10, 1)

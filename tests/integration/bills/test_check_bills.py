@@ -7,18 +7,9 @@ import pytest
 
 from accounting.bills.models import Bill
 from accounting.metering.models.cluster import Cluster
-from accounting.months.rules.close_checks import (
-    CloseCheck,
-    Level,
-)
+from accounting.months.rules.close_checks import CloseCheck, Level
 from accounting.months.tasks.checks.of_close import run_checks
-from tests.integration.bills.billed import (
-    ARN,
-    Fleet,
-    charge,
-    focus,
-    taken,
-)
+from tests.integration.bills.billed import ARN, Fleet, charge, focus, taken
 from tests.integration.budgets.days import DayLedger
 
 OCTOBER, NOVEMBER = date(2026, 10, 1), date(2026, 11, 2)

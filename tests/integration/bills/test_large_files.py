@@ -14,30 +14,17 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from accounting.bills.actions.import_bill import (
-    BillImport,
-    import_bill,
-)
+from accounting.bills.actions.import_bill import BillImport, import_bill
 from accounting.bills.actions.read_file import Bounds
 from accounting.bills.actions.read_file import rows_of as rows_of_bill
 from accounting.bills.models import Bill
 from accounting.bills.rules.columns import BillFileError
 from accounting.kit.audit import SYSTEM
-from accounting.prices.actions.price_import import (
-    ImportOptions,
-    check_price_file,
-)
+from accounting.prices.actions.price_import import ImportOptions, check_price_file
 from accounting.prices.models.price import UnitPrice
-from accounting.prices.rules.price_file import (
-    MOST_ROWS,
-    rows_of,
-)
+from accounting.prices.rules.price_file import MOST_ROWS, rows_of
 from accounting.prices.rules.price_offers import PriceFileError
-from tests.integration.bills.billed import (
-    Fleet,
-    charge,
-    focus,
-)
+from tests.integration.bills.billed import Fleet, charge, focus
 from tests.integration.budgets.days import DayLedger
 
 KIB = 1 << 10

@@ -5,10 +5,7 @@ from collections.abc import Iterator
 import pytest
 import time_machine
 
-from tests.integration.budgets.days import (
-    NOW,
-    DayLedger,
-)
+from tests.integration.budgets.days import NOW, DayLedger
 from tests.integration.metering.conftest import no_facts_of_others as no_facts_of_others  # noqa: PLC0414
 
 

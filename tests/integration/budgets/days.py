@@ -12,15 +12,9 @@ from django.db import connection
 from accounting.access.models.billing import Billing
 from accounting.access.models.teams import Team
 from accounting.core.interval import WINDOW_MS
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-)
+from accounting.metering.models.cluster import Cluster, Source
 from accounting.metering.models.ledger import IngestWindow
-from accounting.metering.models.pod import (
-    Namespace,
-    Workload,
-)
+from accounting.metering.models.pod import Namespace, Workload
 from accounting.metering.tasks.facts import partitions
 
 RATE = 3600  # an hour: a second costs 1

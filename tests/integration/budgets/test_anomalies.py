@@ -6,21 +6,11 @@ from decimal import Decimal
 from django.utils import timezone
 
 from accounting.access.models.teams import Team
-from accounting.access.scope import (
-    EVERYTHING,
-    Scope,
-)
-from accounting.budgets.reads.anomalies import (
-    AnomalyReport,
-    anomaly_report,
-)
+from accounting.access.scope import EVERYTHING, Scope
+from accounting.budgets.reads.anomalies import AnomalyReport, anomaly_report
 from accounting.budgets.reads.history import ledger_time
 from accounting.core.billing_calendar import DayRange
-from tests.integration.budgets.days import (
-    FIRST,
-    NOW,
-    DayLedger,
-)
+from tests.integration.budgets.days import FIRST, NOW, DayLedger
 
 NOVEMBER = DayRange(date(2026, 11, 1), date(2026, 12, 1))
 ODD = date(2026, 11, 18)

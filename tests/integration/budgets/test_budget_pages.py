@@ -13,23 +13,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
-from accounting.budgets.actions.budgets import (
-    SetBudget,
-    create_budget,
-)
-from accounting.budgets.models import (
-    Budget,
-    ForecastRecord,
-)
-from accounting.budgets.reads.budgets import (
-    BudgetRow,
-    budget_rows,
-)
+from accounting.budgets.actions.budgets import SetBudget, create_budget
+from accounting.budgets.models import Budget, ForecastRecord
+from accounting.budgets.reads.budgets import BudgetRow, budget_rows
 from accounting.budgets.reads.history import ledger_time
-from accounting.kit.audit import (
-    SYSTEM,
-    Actor,
-)
+from accounting.kit.audit import SYSTEM, Actor
 from accounting.kit.tags import units
 from accounting.metering.models.cluster import Source
 from tests.integration.budgets.test_past_forecasts import closed

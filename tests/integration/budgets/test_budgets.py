@@ -11,11 +11,7 @@ from django.utils import timezone
 from pghistory.models import Events
 
 from accounting.access.models.teams import Team
-from accounting.access.scope import (
-    EVERYTHING,
-    NOTHING,
-    Scope,
-)
+from accounting.access.scope import EVERYTHING, NOTHING, Scope
 from accounting.budgets.actions.budgets import (
     EndBudget,
     SetAmount,
@@ -25,14 +21,8 @@ from accounting.budgets.actions.budgets import (
     end_budget,
     fire_alerts,
 )
-from accounting.budgets.models import (
-    Budget,
-    BudgetAlert,
-)
-from accounting.budgets.pages.budget_lines import (
-    burn_chart,
-    crossing_day,
-)
+from accounting.budgets.models import Budget, BudgetAlert
+from accounting.budgets.pages.budget_lines import burn_chart, crossing_day
 from accounting.budgets.reads.alerts import AlertRow
 from accounting.budgets.reads.budgets import (
     BudgetRow,
@@ -42,19 +32,12 @@ from accounting.budgets.reads.budgets import (
 )
 from accounting.budgets.reads.history import ledger_time
 from accounting.core.billing_calendar import DayRange
-from accounting.kit.audit import (
-    SYSTEM,
-    Actor,
-)
+from accounting.kit.audit import SYSTEM, Actor
 from accounting.kit.outcomes import Refused
 from accounting.months.actions.entries import add_entry
 from accounting.tasks import check_budgets
 from portal.timetable import TIMETABLE
-from tests.integration.budgets.days import (
-    FIRST,
-    NOW,
-    DayLedger,
-)
+from tests.integration.budgets.days import FIRST, NOW, DayLedger
 from tests.integration.months.people import person
 
 REASON = "Agreed in the round of November."

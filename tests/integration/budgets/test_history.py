@@ -20,11 +20,7 @@ from accounting.budgets.reads.history import (
 )
 from accounting.core.billing_calendar import DayRange
 from accounting.metering.models.cluster import Source
-from tests.integration.budgets.days import (
-    FIRST,
-    NOW,
-    DayLedger,
-)
+from tests.integration.budgets.days import FIRST, NOW, DayLedger
 
 RANGE = DayRange(date(2026, 9, 1), date(2026, 12, 1))
 TODAY = date(2026, 11, 20)

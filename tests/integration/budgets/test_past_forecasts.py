@@ -9,14 +9,8 @@ from accounting.access.models.teams import Team
 from accounting.budgets.actions.forecasts import record_forecasts
 from accounting.budgets.models import ForecastRecord
 from accounting.budgets.reads.past_forecasts import past_forecasts
-from accounting.months.models.period import (
-    PeriodRevision,
-    Statement,
-)
-from tests.integration.budgets.days import (
-    FIRST,
-    DayLedger,
-)
+from accounting.months.models.period import PeriodRevision, Statement
+from tests.integration.budgets.days import FIRST, DayLedger
 from tests.integration.months.people import reopening
 
 TENTH = datetime(2026, 11, 10, 12, tzinfo=UTC)

@@ -11,10 +11,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from accounting.access.models.people import Person
-from scheduler_view.clusters.rules.live_objects import (
-    OWNER,
-    OWNER_LABEL,
-)
+from scheduler_view.clusters.rules.live_objects import OWNER, OWNER_LABEL
 from scheduler_view.clusters.rules.quota_key import resource_of
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.rules.quota_objects import quota_key_of

@@ -6,23 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 from accounting.access.models.billing import Billing
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-    Team,
-)
+from accounting.access.models.teams import Binding, BindingKind, Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.models import ChangeSet
 from tests.control_plane.admin import RefusedByServer, class_path
 from tests.control_plane.world import World
-from tests.integration.changes.office import (
-    EPOCH,
-    Office,
-)
+from tests.integration.changes.office import EPOCH, Office
 from tests.integration.clusters.client.conftest import real as real  # noqa: PLC0414
-from tests.integration.clusters.client.conftest import (
-    simulated_api as simulated_api,  # noqa: PLC0414
-)
+from tests.integration.clusters.client.conftest import simulated_api as simulated_api  # noqa: PLC0414
 from tests.integration.clusters.client.conftest import world as world  # noqa: PLC0414
 from tests.integration.quotas.conftest import desk as desk  # noqa: PLC0414
 from tests.integration.quotas.conftest import desks as desks  # noqa: PLC0414

@@ -7,28 +7,14 @@ import pytest
 
 from accounting.access.scope import EVERYTHING
 from accounting.metering.actions.resources import set_resources
-from accounting.metering.models.cluster import (
-    Gpu,
-    GpuPresence,
-    Node,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Gpu, GpuPresence, Node, NodeFact
 from accounting.prices.models.price import UnitPrice
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.rules.given_edit import edits_from
-from scheduler_view.clusters.models import (
-    Drift,
-    Observation,
-)
+from scheduler_view.clusters.models import Drift, Observation
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.reads.quotas import resource_rows
-from tests.integration.changes.office import (
-    EPOCH,
-    REASON,
-    Office,
-    quota,
-    said,
-)
+from tests.integration.changes.office import EPOCH, REASON, Office, quota, said
 
 HALF = "example.com/half"
 

@@ -23,11 +23,7 @@ from scheduler_view.changes.actions.change_sets import (
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.clusters.reads.resources import added_names
-from tests.integration.changes.office import (
-    REASON,
-    Office,
-    quota,
-)
+from tests.integration.changes.office import REASON, Office, quota
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 

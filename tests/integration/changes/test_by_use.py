@@ -5,19 +5,12 @@ Covers `split: by_use` in the plan, its words with the team's name, and the obje
 
 from pathlib import Path
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from scheduler_view.quotas.models import QuotaTarget
 from tests.builders import Text, times
 from tests.control_plane.world import GPU_KEY
 from tests.integration.changes.agreement import agree
-from tests.integration.changes.office import (
-    Office,
-    quota,
-    said,
-)
+from tests.integration.changes.office import Office, quota, said
 from tests.integration.metering.support import run
 
 DAY_S = 86_400

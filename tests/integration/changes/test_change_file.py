@@ -5,10 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from accounting.setup.tasks.yaml_lines import DocumentError
-from scheduler_view.changes.actions.change_file import (
-    line_fault,
-    read_change,
-)
+from scheduler_view.changes.actions.change_file import line_fault, read_change
 
 pytestmark = pytest.mark.django_db
 GOOD = """\

@@ -33,10 +33,7 @@ from scheduler_view.clusters.models import Observation
 from scheduler_view.clusters.rules.stored_manifest import kept
 from scheduler_view.quotas.models import QuotaTarget
 from tests.budgets import examples, seconds
-from tests.integration.changes.office import (
-    REASON,
-    quota,
-)
+from tests.integration.changes.office import REASON, quota
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

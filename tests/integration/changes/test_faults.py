@@ -15,14 +15,8 @@ import pytest
 from django.apps import apps
 
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.actions import (
-    due_work,
-    ending,
-)
-from scheduler_view.changes.actions.change_sets import (
-    ChangeRefused,
-    undo,
-)
+from scheduler_view.changes.actions import due_work, ending
+from scheduler_view.changes.actions.change_sets import ChangeRefused, undo
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.client import ClusterClient
@@ -31,11 +25,7 @@ from scheduler_view.clusters.tasks.cluster_connection import connect_to
 from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.faulty import failing, response
 from tests.control_plane.world import GPU_KEY
-from tests.integration.changes.office import (
-    EPOCH,
-    Office,
-    quota,
-)
+from tests.integration.changes.office import EPOCH, Office, quota
 
 pytestmark = [pytest.mark.django_db, pytest.mark.control_plane]
 BUSY = response(429, b"busy", "Retry-After: 60")

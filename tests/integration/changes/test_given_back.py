@@ -10,28 +10,15 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.changes.actions.change_sets import (
-    request_apply,
-    undo,
-)
+from scheduler_view.changes.actions.change_sets import request_apply, undo
 from scheduler_view.changes.actions.ending import discard
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import Unreachable
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from tests.control_plane.admin import class_path, quota_path
 from tests.control_plane.world import GPU_KEY
-from tests.integration.changes.office import (
-    REASON,
-    Office,
-    quota,
-    said,
-    steps,
-    tier,
-)
+from tests.integration.changes.office import REASON, Office, quota, said, steps, tier
 
 real_only = pytest.mark.control_plane
 Manifest = dict[str, Any]

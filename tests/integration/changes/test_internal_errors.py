@@ -11,10 +11,7 @@ from django.db.models import F
 
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions import due_work
-from scheduler_view.changes.actions.change_sets import (
-    request_apply,
-    request_plan,
-)
+from scheduler_view.changes.actions.change_sets import request_apply, request_plan
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.client import ClusterClient
@@ -22,11 +19,7 @@ from scheduler_view.clusters.client.live import LiveObject
 from scheduler_view.clusters.tasks.cluster_connection import connect_to
 from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.world import GPU_KEY
-from tests.integration.changes.office import (
-    Office,
-    quota,
-    steps,
-)
+from tests.integration.changes.office import Office, quota, steps
 
 
 class Stumbling(ClusterClient):

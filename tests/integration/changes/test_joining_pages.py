@@ -4,17 +4,9 @@ import re
 from datetime import timedelta
 
 from scheduler_view.changes.models import ChangeSet
-from tests.integration.changes.office import (
-    Office,
-    quota,
-)
+from tests.integration.changes.office import Office, quota
 from tests.integration.conftest import SignIn
-from tests.integration.quotas.test_quota_pages import (
-    act,
-    edited,
-    propose,
-    text,
-)
+from tests.integration.quotas.test_quota_pages import act, edited, propose, text
 from tests.page_html import html_of
 
 TIER = {

@@ -6,27 +6,12 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from accounting.access.models.people import (
-    OrganizationRole,
-    Person,
-)
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-    Team,
-)
-from accounting.organization.actions.tokens import (
-    SCOPES,
-    create_token,
-)
+from accounting.access.models.people import OrganizationRole, Person
+from accounting.access.models.teams import Binding, BindingKind, Team
+from accounting.organization.actions.tokens import SCOPES, create_token
 from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.world import GPU_KEY
-from tests.integration.changes.office import (
-    EPOCH,
-    REASON,
-    Office,
-    quota,
-)
+from tests.integration.changes.office import EPOCH, REASON, Office, quota
 
 
 @pytest.fixture

@@ -14,30 +14,17 @@ import pghistory.models
 import pytest
 
 from accounting.access.models.billing import Billing
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
-from accounting.kit.failpoints import (
-    PLAN_NAMES,
-    PUSH_NAMES,
-)
+from accounting.access.models.teams import Binding, Team
+from accounting.kit.failpoints import PLAN_NAMES, PUSH_NAMES
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions import apply_lease
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from tests.control_plane.admin import class_path
 from tests.control_plane.world import GPU_KEY, World
 from tests.integration.changes.conftest import office_of
-from tests.integration.changes.office import (
-    Office,
-    quota,
-    tier,
-)
+from tests.integration.changes.office import Office, quota, tier
 from tests.integration.faults.support import environment, process
 
 pytestmark = [

@@ -13,15 +13,8 @@ from scheduler_view.changes.models import ChangeSet
 from tests.control_plane.admin import quota_path
 from tests.control_plane.faulty import failing, response
 from tests.control_plane.world import GPU_KEY
-from tests.integration.changes.office import (
-    REASON,
-    Office,
-    quota,
-)
-from tests.integration.changes.test_faults import (
-    heal,
-    speak_to,
-)
+from tests.integration.changes.office import REASON, Office, quota
+from tests.integration.changes.test_faults import heal, speak_to
 
 BROKEN = response(503, b"down for repair")
 LATER = timedelta(hours=8, minutes=1)

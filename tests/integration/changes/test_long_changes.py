@@ -7,24 +7,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from scheduler_view.changes.actions.joining import (
-    blocked_edits,
-    leave_out_blocked,
-)
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-    ChangeStep,
-)
-from scheduler_view.changes.rules.edit import (
-    QuotaEdit,
-    edit_fields,
-)
-from tests.integration.changes.office import (
-    Office,
-    quota,
-    tier,
-)
+from scheduler_view.changes.actions.joining import blocked_edits, leave_out_blocked
+from scheduler_view.changes.models import ChangeSet, ChangeState, ChangeStep
+from scheduler_view.changes.rules.edit import QuotaEdit, edit_fields
+from tests.integration.changes.office import Office, quota, tier
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 

@@ -3,10 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from scheduler_view.quotas.reads.namespaces import namespaces_by_team
 from tests.integration.changes.office import EPOCH
 

@@ -8,11 +8,7 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from tests.integration.changes.office import (
-    Office,
-    quota,
-    tier,
-)
+from tests.integration.changes.office import Office, quota, tier
 
 PAGE = (Path(__file__).parents[3] / "docs" / "quotas.md").read_text()
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

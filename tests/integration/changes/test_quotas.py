@@ -7,30 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
-from scheduler_view.changes.actions.change_sets import (
-    ChangeRefused,
-    undo,
-)
+from accounting.access.models.teams import Binding, Team
+from scheduler_view.changes.actions.change_sets import ChangeRefused, undo
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.admin import RefusedByServer, quota_path
 from tests.control_plane.world import GPU_KEY
-from tests.integration.changes.agreement import (
-    agree,
-    agree_after_a_look,
-    somebody,
-)
-from tests.integration.changes.office import (
-    REASON,
-    Office,
-    quota,
-    said,
-    steps,
-)
+from tests.integration.changes.agreement import agree, agree_after_a_look, somebody
+from tests.integration.changes.office import REASON, Office, quota, said, steps
 from tests.page_html import html_of
 
 MIG_KEY = "requests.nvidia.com/mig-1g.10gb"

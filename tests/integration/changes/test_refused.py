@@ -10,14 +10,8 @@ from typing import Any
 import pytest
 
 from accounting.access.models.billing import Billing
-from scheduler_view.changes.actions.change_sets import (
-    ChangeRefused,
-    again,
-)
-from scheduler_view.changes.models import (
-    ChangeSet,
-    StepState,
-)
+from scheduler_view.changes.actions.change_sets import ChangeRefused, again
+from scheduler_view.changes.models import ChangeSet, StepState
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.errors import Forbidden
 from scheduler_view.clusters.tasks.cluster_connection import connect_to
@@ -25,17 +19,9 @@ from tests.control_plane.rbac import token_of
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import GPU_KEY, World
 from tests.control_plane.world import quota as quota_body
-from tests.integration.changes.agreement import (
-    agree,
-    somebody,
-)
+from tests.integration.changes.agreement import agree, somebody
 from tests.integration.changes.conftest import office_of
-from tests.integration.changes.office import (
-    REASON,
-    Office,
-    quota,
-    tier,
-)
+from tests.integration.changes.office import REASON, Office, quota, tier
 from tests.integration.clusters.client.test_rbac import guarded as guarded  # noqa: PLC0414
 from tests.integration.faults.support import environment, process, started
 from tests.page_html import html_of

@@ -19,11 +19,7 @@ from typing import Any
 
 import pytest
 
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-    Team,
-)
+from accounting.access.models.teams import Binding, BindingKind, Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions import due_work
 from scheduler_view.changes.actions.apply import PAUSE
@@ -36,12 +32,7 @@ from tests.control_plane.admin import class_path
 from tests.control_plane.server import ControlPlane, control_plane
 from tests.control_plane.world import world_of
 from tests.integration.changes.conftest import office_of
-from tests.integration.changes.office import (
-    EPOCH,
-    Office,
-    quota,
-    tier,
-)
+from tests.integration.changes.office import EPOCH, Office, quota, tier
 from tests.processes import wait_until
 
 pytestmark = [

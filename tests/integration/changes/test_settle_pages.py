@@ -6,21 +6,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-    Team,
-)
+from accounting.access.models.teams import Binding, BindingKind, Team
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.models import Drift
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.admin import quota_path
-from tests.integration.changes.office import (
-    EPOCH,
-    Office,
-    quota,
-)
+from tests.integration.changes.office import EPOCH, Office, quota
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 

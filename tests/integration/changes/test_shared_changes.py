@@ -12,17 +12,9 @@ from django.db import connection
 
 from accounting.kit.models.audit import AuditLink
 from scheduler_view.changes.models import ChangeSet
-from tests.integration.changes.office import (
-    Office,
-    quota,
-    tier,
-)
+from tests.integration.changes.office import Office, quota, tier
 from tests.integration.conftest import SignIn
-from tests.integration.quotas.test_quota_pages import (
-    REASON,
-    act,
-    text,
-)
+from tests.integration.quotas.test_quota_pages import REASON, act, text
 from tests.page_html import html_of
 
 NO = "Vision keeps its quota until the new nodes are in."

@@ -7,14 +7,7 @@ from scheduler_view.quotas.models import Tier
 from tests.control_plane.admin import RefusedByServer, class_path
 from tests.control_plane.world import GPU_KEY
 from tests.integration.changes.agreement import agree
-from tests.integration.changes.office import (
-    REASON,
-    Office,
-    quota,
-    said,
-    steps,
-    tier,
-)
+from tests.integration.changes.office import REASON, Office, quota, said, steps, tier
 from tests.processes import wait_until
 
 real_only = pytest.mark.control_plane

@@ -7,10 +7,7 @@ import time
 
 import pytest
 
-from scheduler_view.clusters.tasks.wakeup import (
-    WORK,
-    ring,
-)
+from scheduler_view.clusters.tasks.wakeup import WORK, ring
 from tests.integration.wakeups import BROKER, sent_tasks
 from tests.ports import free_port
 

@@ -10,9 +10,7 @@ from django.apps import apps
 from django.core.management import call_command
 from django.db import connection
 
-from tests.integration.metering.conftest import (
-    no_facts_of_others as no_facts_of_others,  # noqa: PLC0414
-)
+from tests.integration.metering.conftest import no_facts_of_others as no_facts_of_others  # noqa: PLC0414
 
 
 @dataclass(frozen=True)

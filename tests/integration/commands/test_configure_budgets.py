@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 import time_machine
 
-from accounting.budgets.models import (
-    Budget,
-    BudgetVersion,
-)
+from accounting.budgets.models import Budget, BudgetVersion
 from tests.integration.conftest import NOW
 from tests.integration.metering.support import run
 

@@ -10,15 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.prices.models.price import UnitPrice
-from accounting.setup.tasks.yaml_lines import (
-    DocumentError,
-    parse,
-)
+from accounting.setup.tasks.yaml_lines import DocumentError, parse
 from tests.integration.commands.conftest import Configure, database, run
 from tests.integration.commands.wrong_setups import GOOD, WRONG, at, price, team
 

@@ -30,10 +30,7 @@ from tests.integration.faults.support import (
     started,
     unfinished,
 )
-from tests.integration.metering.support import (
-    facts,
-    report,
-)
+from tests.integration.metering.support import facts, report
 from tests.integration.metering.support import run as done
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 
 from accounting.bills.models import Bill
-from tests.integration.bills.billed import (
-    charge,
-    focus,
-)
+from tests.integration.bills.billed import charge, focus
 from tests.integration.commands.conftest import run
 
 ROW = {

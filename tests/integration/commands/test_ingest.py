@@ -15,10 +15,7 @@ import pytest
 from django.db.models.functions import Now
 
 from accounting.kit.reads.database_clock import database_now
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-)
+from accounting.metering.models.cluster import Cluster, Source
 from accounting.metering.models.ledger import IngestWindow
 from tests.builders import SETUP, two_hours
 from tests.integration.commands.conftest import Ended, run
@@ -31,20 +28,10 @@ from tests.integration.faults.support import (
     started,
     unfinished,
 )
-from tests.integration.metering.sources.faults import (
-    FAULTS,
-    TIMEOUT_S,
-)
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    serving,
-)
+from tests.integration.metering.sources.faults import FAULTS, TIMEOUT_S
+from tests.integration.metering.sources.replay import Answer, Question, serving
 from tests.integration.metering.sources.stand_in import StandIn
-from tests.integration.metering.support import (
-    facts,
-    report,
-)
+from tests.integration.metering.support import facts, report
 from tests.integration.metering.support import run as done
 from tests.processes import wait_until
 

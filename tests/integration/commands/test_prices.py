@@ -7,15 +7,9 @@ import pytest
 from django.db import connection
 
 from accounting.access.models.billing import Billing
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-)
+from accounting.metering.models.cluster import Cluster, Gpu
 from accounting.metering.models.ledger import DirtyHour
-from accounting.prices.models.price import (
-    PriceList,
-    UnitPrice,
-)
+from accounting.prices.models.price import PriceList, UnitPrice
 from tests.integration.commands.conftest import Ended, run
 from tests.shared_data import DATA, missing
 

@@ -18,10 +18,7 @@ from django.test import Client
 
 from accounting.access.models.people import Person
 from tests.euros import added, number
-from tests.integration.prices.books import (
-    TEN,
-    Books,
-)
+from tests.integration.prices.books import TEN, Books
 from tests.page_html import html_of
 
 MODELS, TEAMS = 27, 23

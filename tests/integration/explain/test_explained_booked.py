@@ -16,22 +16,11 @@ from django.test import Client
 
 from accounting.access.models.people import Person
 from accounting.core.rounding import half_even
-from accounting.months.models.period import (
-    BillingPeriod,
-    PeriodRevision,
-)
+from accounting.months.models.period import BillingPeriod, PeriodRevision
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
-from tests.integration.explain.test_explained import (
-    PRICES,
-    headline,
-    money,
-    table,
-)
-from tests.integration.metering.support import (
-    count_written,
-    report,
-)
+from tests.integration.explain.test_explained import PRICES, headline, money, table
+from tests.integration.metering.support import count_written, report
 from tests.integration.prices.books import Books
 from tests.integration.usage.test_booked_days import (
     NOVEMBER,

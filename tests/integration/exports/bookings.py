@@ -7,20 +7,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from accounting.core.charge_lines import (
-    FIELDS,
-    PLATFORM,
-)
+from accounting.core.charge_lines import FIELDS, PLATFORM
 from accounting.core.money import minor_places
 from accounting.core.rounding import half_even
-from accounting.months.models.charge import (
-    ChargeLine,
-    RunningLine,
-)
-from accounting.months.models.period import (
-    PeriodRevision,
-    Statement,
-)
+from accounting.months.models.charge import ChargeLine, RunningLine
+from accounting.months.models.period import PeriodRevision, Statement
 from accounting.months.rules.close_hash import (
     CloseHeader,
     Line,

@@ -5,14 +5,9 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from tests.integration.exports.bookings import book, random_lines
 from tests.integration.metering.conftest import no_facts_of_others as no_facts_of_others  # noqa: PLC0414
-from tests.integration.months.conftest import (
-    days as days,  # noqa: PLC0414
-)
+from tests.integration.months.conftest import days as days  # noqa: PLC0414
 
 
 @pytest.fixture

@@ -21,10 +21,7 @@ from accounting.exports.tasks.bucket import (
     bucket_of_settings,
     send_file,
 )
-from accounting.exports.tasks.jobs import (
-    folder_of,
-    path_of,
-)
+from accounting.exports.tasks.jobs import folder_of, path_of
 from accounting.tasks import keep_exports, write_exports
 from tests.s3_server import KEY_ID, SECRET, serving
 

@@ -17,10 +17,7 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from accounting.access.models.people import Person
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from tests.integration.exports.bookings import book, random_lines
 from tests.integration.exports.test_parallel import sessions
 
 pytestmark = pytest.mark.django_db(transaction=True)

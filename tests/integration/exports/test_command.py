@@ -17,10 +17,7 @@ from accounting.core.charge_lines import FIELDS
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks.close import close_period
 from tests.integration.commands.conftest import Ended, run
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 
 pytestmark = pytest.mark.django_db
 OCTOBER, NOVEMBER = date(2026, 10, 5), date(2026, 11, 10)

@@ -16,27 +16,11 @@ from accounting.core.charge_lines import FIELDS
 from accounting.exports.rules.focus.columns import PROFILES
 from accounting.exports.rules.focus.row import row_of
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks.csv_rows import (
-    csv_parts,
-    snapshot,
-)
-from accounting.exports.tasks.request import (
-    ExportRequest,
-    prepare,
-)
-from accounting.months.models.charge import (
-    ChargeLine,
-    RunningLine,
-)
-from accounting.months.rules.close_hash import (
-    Line,
-    line_id,
-    line_text,
-)
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from accounting.exports.tasks.csv_rows import csv_parts, snapshot
+from accounting.exports.tasks.request import ExportRequest, prepare
+from accounting.months.models.charge import ChargeLine, RunningLine
+from accounting.months.rules.close_hash import Line, line_id, line_text
+from tests.integration.exports.bookings import book, random_lines
 
 pytestmark = pytest.mark.django_db
 FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\n\r\0")

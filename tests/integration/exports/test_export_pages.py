@@ -15,17 +15,10 @@ from pytest_django import Settings
 
 from accounting.exports.models import ExportJob
 from accounting.exports.pages import exports
-from accounting.exports.tasks import (
-    jobs,
-    request,
-    xlsx_file,
-)
+from accounting.exports.tasks import jobs, request, xlsx_file
 from accounting.exports.tasks.jobs import path_of
 from accounting.months.models.charge import RunningLine
-from accounting.months.models.period import (
-    PeriodRevision,
-    Statement,
-)
+from accounting.months.models.period import PeriodRevision, Statement
 from accounting.months.pages import charges
 from accounting.months.tasks.running import book_running
 from accounting.tasks import write_exports

@@ -16,24 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks.files import (
-    WriteProgress,
-    write_file,
-)
-from accounting.exports.tasks.request import (
-    ExportError,
-    ExportRequest,
-    Format,
-    prepare,
-)
+from accounting.exports.tasks.files import WriteProgress, write_file
+from accounting.exports.tasks.request import ExportError, ExportRequest, Format, prepare
 from accounting.exports.tasks.stream import stream
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.lines import BookingError
 from accounting.months.rules.close_hash import Line
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from tests.integration.exports.bookings import book, random_lines
 from tests.integration.months.people import reopening
 
 pytestmark = pytest.mark.django_db

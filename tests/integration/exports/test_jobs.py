@@ -32,16 +32,10 @@ from accounting.exports.tasks.jobs import (
     path_of,
     run_job,
 )
-from accounting.exports.tasks.request import (
-    ExportRequest,
-    Format,
-)
+from accounting.exports.tasks.request import ExportRequest, Format
 from accounting.kit.reads.database_clock import database_now
 from accounting.tasks import keep_exports, write_exports
-from tests.integration.exports.queued_jobs import (
-    FOCUS,
-    queued,
-)
+from tests.integration.exports.queued_jobs import FOCUS, queued
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

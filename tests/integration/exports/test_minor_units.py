@@ -20,26 +20,16 @@ from django.contrib.auth import get_user_model
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.core.interval import HOUR_MS
-from accounting.core.rounding import (
-    half_even,
-    split_money,
-)
+from accounting.core.rounding import half_even, split_money
 from accounting.months.models.entry import Entry
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.lines import booking_of
-from accounting.months.reads.statement_document import (
-    PARTS,
-    document,
-)
+from accounting.months.reads.statement_document import PARTS, document
 from accounting.months.reads.statements import statement_rows
 from accounting.months.tasks.close import close_period
 from tests.integration.commands.conftest import run
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    TEN,
-    WINDOW,
-    Books,
-)
+from tests.integration.prices.books import TEN, WINDOW, Books
 
 pytestmark = pytest.mark.django_db
 OCTOBER = "2026-10"

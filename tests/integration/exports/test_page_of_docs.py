@@ -11,10 +11,7 @@ import pytest
 
 from accounting.months.tasks.close import close_period
 from tests.integration.commands.conftest import run
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[3]

@@ -12,31 +12,13 @@ import pytest
 from django.db import DataError, connection
 
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks import (
-    csv_rows,
-    parallel,
-)
-from accounting.exports.tasks.csv_rows import (
-    csv_parts,
-    snapshot,
-)
-from accounting.exports.tasks.files import (
-    WriteProgress,
-    write_file,
-)
-from accounting.exports.tasks.parallel import (
-    exported_snapshot,
-    in_order,
-)
-from accounting.exports.tasks.request import (
-    ExportRequest,
-    prepare,
-)
+from accounting.exports.tasks import csv_rows, parallel
+from accounting.exports.tasks.csv_rows import csv_parts, snapshot
+from accounting.exports.tasks.files import WriteProgress, write_file
+from accounting.exports.tasks.parallel import exported_snapshot, in_order
+from accounting.exports.tasks.request import ExportRequest, prepare
 from accounting.months.models.charge import RunningLine
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from tests.integration.exports.bookings import book, random_lines
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

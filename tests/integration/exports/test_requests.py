@@ -8,11 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from accounting.access.models.teams import Team
-from accounting.access.scope import (
-    EVERYTHING,
-    NOTHING,
-    Scope,
-)
+from accounting.access.scope import EVERYTHING, NOTHING, Scope
 from accounting.exports.actions import (
     MOST_QUEUED,
     cancel_export,
@@ -20,33 +16,16 @@ from accounting.exports.actions import (
     request_export,
 )
 from accounting.exports.models import ExportJob
-from accounting.exports.reads import (
-    export_job,
-    export_key,
-    export_row,
-    export_rows,
-)
+from accounting.exports.reads import export_job, export_key, export_row, export_rows
 from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks import jobs
-from accounting.exports.tasks.jobs import (
-    folder_of,
-    next_job,
-    path_of,
-    run_job,
-)
-from accounting.exports.tasks.request import (
-    ExportError,
-    ExportRequest,
-)
+from accounting.exports.tasks.jobs import folder_of, next_job, path_of, run_job
+from accounting.exports.tasks.request import ExportError, ExportRequest
 from accounting.kit.outcomes import Refused
 from accounting.kit.reads.paging import Seek
 from accounting.kit.wakeup import WRITE_EXPORTS
 from accounting.tasks import write_exports
-from tests.integration.exports.queued_jobs import (
-    FOCUS,
-    NOW,
-    queued,
-)
+from tests.integration.exports.queued_jobs import FOCUS, NOW, queued
 from tests.integration.wakeups import sent_tasks
 
 pytestmark = pytest.mark.django_db(transaction=True)

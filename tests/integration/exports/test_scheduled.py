@@ -10,10 +10,7 @@ from pytest_django import Settings
 
 from accounting.exports.tasks.scheduled import write_scheduled
 from accounting.months.models.period import PeriodRevision
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from tests.integration.exports.bookings import book, random_lines
 from tests.integration.exports.queued_jobs import NOW
 from tests.integration.months.people import reopening
 

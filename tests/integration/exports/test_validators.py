@@ -12,20 +12,11 @@ from pathlib import Path
 import pytest
 
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks.csv_rows import (
-    csv_parts,
-    snapshot,
-)
-from accounting.exports.tasks.request import (
-    ExportRequest,
-    prepare,
-)
+from accounting.exports.tasks.csv_rows import csv_parts, snapshot
+from accounting.exports.tasks.request import ExportRequest, prepare
 from accounting.months.models.period import Statement
 from tests.integration.exports import bookings
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from tests.integration.exports.bookings import book, random_lines
 from tests.integration.exports.validators import (
     broken_in_1_2,
     broken_in_1_4,

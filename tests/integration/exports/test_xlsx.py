@@ -14,19 +14,9 @@ from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks import xlsx_file
 from accounting.exports.tasks.csv_rows import snapshot
 from accounting.exports.tasks.files import write_file
-from accounting.exports.tasks.request import (
-    ExportRequest,
-    Format,
-    prepare,
-)
-from accounting.exports.tasks.xlsx_file import (
-    row_text,
-    xlsx_parts,
-)
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from accounting.exports.tasks.request import ExportRequest, Format, prepare
+from accounting.exports.tasks.xlsx_file import row_text, xlsx_parts
+from tests.integration.exports.bookings import book, random_lines
 
 CHARGES = ExportRequest(What.CHARGES, "2026-10", format=Format.XLSX)
 CHARACTERS = "a_x0041 \t\n\r\x01\x1f\"'&<>=é\xa0\ufffe😀"

@@ -12,10 +12,7 @@ from urllib.parse import quote, urlencode
 from django.db import connection
 
 from tests.integration.faults.forks import FAILPOINT, Ended, warm
-from tests.integration.metering.support import (
-    facts,
-    report,
-)
+from tests.integration.metering.support import facts, report
 
 ROOT = Path(__file__).resolve().parents[3]
 LONGEST_S = 120.0  # of one command; it takes two seconds where nothing is wrong

@@ -12,10 +12,7 @@ import pytest
 import yaml
 
 from accounting.core.interval import to_instant
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-)
+from accounting.metering.models.cluster import Cluster, Source
 from accounting.metering.models.ledger import DataIssue
 from accounting.metering.tasks import live_sources
 from accounting.metering.tasks.pipeline import ingest_all
@@ -23,17 +20,8 @@ from accounting.metering.tasks.reading.scrape_targets import targets_of
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO, SETUP, STEP, Text
 from tests.integration.faults.support import unfinished
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    serving,
-)
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.sources.replay import Answer, Question, serving
+from tests.integration.metering.support import clear, facts, report, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 

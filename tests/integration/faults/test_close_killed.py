@@ -13,10 +13,7 @@ from accounting.kit.failpoints import CLOSE_NAMES
 from accounting.metering.models.ledger import DirtyHour
 from accounting.metering.models.pod import Workload
 from accounting.metering.models.usage import UsageDay
-from accounting.months.models.charge import (
-    ChargeLine,
-    RunningLine,
-)
+from accounting.months.models.charge import ChargeLine, RunningLine
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks import store
 from accounting.months.tasks.close import close_period
@@ -24,10 +21,7 @@ from accounting.months.tasks.running import book_running
 from accounting.usage.tasks.family_days import move_families
 from tests.integration.faults.forks import Warm, warm
 from tests.integration.faults.support import environment, process
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -13,10 +13,7 @@ import pytest
 from accounting.kit.failpoints import NAMES
 from tests.builders import SETUP, two_hours
 from tests.integration.faults.support import environment, ledger, process, unfinished
-from tests.integration.metering.support import (
-    clear,
-    run,
-)
+from tests.integration.metering.support import clear, run
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

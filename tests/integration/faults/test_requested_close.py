@@ -15,24 +15,15 @@ from django.db import connection
 from accounting.kit.failpoints import CLOSE_NAMES
 from accounting.kit.reads.database_clock import database_now
 from accounting.months.actions import close_requests
-from accounting.months.actions.close_requests import (
-    CloseRequested,
-    request_close,
-)
+from accounting.months.actions.close_requests import CloseRequested, request_close
 from accounting.months.models.charge import ChargeLine
 from accounting.months.models.close_request import CloseRequest
 from accounting.months.models.period import PeriodRevision
-from accounting.months.reads.close_requests import (
-    CloseState,
-    close_progress,
-)
+from accounting.months.reads.close_requests import CloseState, close_progress
 from accounting.tasks import close_months
 from tests.integration.faults.forks import Running, Warm, warm
 from tests.integration.faults.support import environment
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 
 pytestmark = [

@@ -23,10 +23,7 @@ from portal.embedded import lease, roles
 from portal.embedded.paths import HomePaths
 from portal.embedded.supervisor import Supervisor, child_environment
 from tests.builders import SETUP, two_hours
-from tests.integration.faults.support import (
-    SECRET,
-    process,
-)
+from tests.integration.faults.support import SECRET, process
 from tests.integration.metering.support import run
 from tests.processes import processes_of, wait_until
 

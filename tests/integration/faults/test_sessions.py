@@ -15,18 +15,9 @@ from django.conf import settings
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-)
-from accounting.metering.models.ledger import (
-    BufferBlock,
-    BufferSeries,
-)
+from accounting.core.interval import HOUR_MS, Interval
+from accounting.metering.models.cluster import Cluster, Source
+from accounting.metering.models.ledger import BufferBlock, BufferSeries
 from accounting.metering.sources.exposition import RawSeries
 from accounting.metering.sources.samples import SampleBatch
 from accounting.metering.tasks.facts import partitions

@@ -27,10 +27,7 @@ from tests.integration.faults.support import (
     started,
     unfinished,
 )
-from tests.integration.metering.support import (
-    clear,
-    run,
-)
+from tests.integration.metering.support import clear, run
 from tests.processes import wait_until
 
 pytestmark = [

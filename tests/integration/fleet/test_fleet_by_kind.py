@@ -10,13 +10,7 @@ from accounting.fleet.reads.fleet_count import (
     node_offers,
 )
 from accounting.fleet.reads.node_facts import alike_nodes
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    GpuPresence,
-    Node,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, GpuPresence, Node, NodeFact
 from scheduler_view.quotas.reads.supply import supply_of
 from tests.story import Story
 

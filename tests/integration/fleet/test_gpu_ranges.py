@@ -9,17 +9,9 @@ import pytest
 import time_machine
 from django.db import connection, transaction
 
-from accounting.core.interval import (
-    DAY_MS,
-    HOUR_MS,
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import DAY_MS, HOUR_MS, Interval, to_ms
 from accounting.kit.reads.selection import stored_period
-from accounting.metering.models.cluster import (
-    GpuPresence,
-    NodeFact,
-)
+from accounting.metering.models.cluster import GpuPresence, NodeFact
 from accounting.usage.pages.spans import newest_facts
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of

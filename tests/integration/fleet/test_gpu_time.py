@@ -8,40 +8,20 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from accounting.access.models.teams import Team
-from accounting.access.scope import (
-    EVERYTHING,
-    Scope,
-)
+from accounting.access.scope import EVERYTHING, Scope
 from accounting.core.ledger_line import STATES
-from accounting.fleet.reads.fleet import (
-    PricedGpu,
-    gpu_money,
-    gpu_rows,
-)
-from accounting.fleet.reads.steps import (
-    STEPS,
-    GpuStep,
-    gpu_steps,
-)
-from accounting.fleet.reads.timeline import (
-    held_stretches,
-    presences,
-)
+from accounting.fleet.reads.fleet import PricedGpu, gpu_money, gpu_rows
+from accounting.fleet.reads.steps import STEPS, GpuStep, gpu_steps
+from accounting.fleet.reads.timeline import held_stretches, presences
 from accounting.kit.reads.hidden import HiddenError
-from accounting.kit.reads.selection import (
-    Selection,
-    SelectionError,
-)
+from accounting.kit.reads.selection import Selection, SelectionError
 from accounting.kit.serializers.declared import serializer_of
 from accounting.usage.reads.intensity import with_intensity
 from accounting.usage.reads.usage import usage_stream
 from accounting.usage.serializers import UsageRowSerializer
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.euros import eur, number
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 END = HOUR_ZERO + 3600

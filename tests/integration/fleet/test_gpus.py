@@ -9,15 +9,9 @@ import time_machine
 from django.db import connection
 
 from accounting.access.scope import EVERYTHING
-from accounting.core.interval import (
-    DAY_MS,
-    Interval,
-)
+from accounting.core.interval import DAY_MS, Interval
 from accounting.fleet.pages import fleet
-from accounting.kit.reads.selection import (
-    Selection,
-    stored_period,
-)
+from accounting.kit.reads.selection import Selection, stored_period
 from accounting.metering.models.cluster import Gpu
 from accounting.usage.pages.spans import newest_facts
 from accounting.usage.reads.ledger import ledger_rows

@@ -9,10 +9,7 @@ import time
 import pytest
 from django.db import transaction
 
-from accounting.kit.wakeup import (
-    WRITE_EXPORTS,
-    wake_worker,
-)
+from accounting.kit.wakeup import WRITE_EXPORTS, wake_worker
 from tests.integration.wakeups import BROKER, sent_tasks
 
 NOT_WAITED_S = 5.0  # Celery would wait 30 s

@@ -13,11 +13,7 @@ from pathlib import Path
 import pytest
 
 from accounting.kit import work_folders
-from accounting.kit.work_folders import (
-    YOUNG_S,
-    remove_abandoned,
-    work_folder,
-)
+from accounting.kit.work_folders import YOUNG_S, remove_abandoned, work_folder
 
 HOLDER = """
 import signal

@@ -11,10 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 DOCS = Path(__file__).parents[3] / "docs"
 SETUP = """

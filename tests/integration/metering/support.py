@@ -13,11 +13,7 @@ from django.db.models import Model
 from pghistory.models import Event
 
 from accounting.bills.models import BillLine
-from accounting.metering.models.cluster import (
-    Cluster,
-    SharePolicy,
-    Source,
-)
+from accounting.metering.models.cluster import Cluster, SharePolicy, Source
 from accounting.metering.tasks.facts import partitions
 from accounting.prices.models.price import UnitPrice
 from tests.database_flush import delete_rows

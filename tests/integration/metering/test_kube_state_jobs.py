@@ -12,11 +12,7 @@ import pytest
 from django.test import Client
 
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.evidence import (
-    KubeJob,
-    KubeJobOverlap,
-    KubeJobRun,
-)
+from accounting.metering.models.evidence import KubeJob, KubeJobOverlap, KubeJobRun
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story

@@ -5,17 +5,11 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from accounting.months.models.period import (
-    BillingPeriod,
-    PeriodRevision,
-)
+from accounting.months.models.period import BillingPeriod, PeriodRevision
 from accounting.months.reads.corrections import cause_groups
 from accounting.months.reads.lines import booking_of
 from accounting.months.tasks import store
-from accounting.months.tasks.close import (
-    close_period,
-    reopen_period,
-)
+from accounting.months.tasks.close import close_period, reopen_period
 from accounting.months.tasks.periods import PeriodError
 from accounting.months.tasks.running import book_running
 from tests.integration.months import world

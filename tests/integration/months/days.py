@@ -11,10 +11,7 @@ from django.db import connection
 from accounting.access.models.billing import Billing
 from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.pod import (
-    Namespace,
-    Workload,
-)
+from accounting.metering.models.pod import Namespace, Workload
 from accounting.metering.models.usage import UsageDay
 from accounting.metering.tasks.facts import partitions
 from accounting.months.models.entry import Entry

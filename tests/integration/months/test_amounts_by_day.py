@@ -4,25 +4,15 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from accounting.access.models.teams import Team
-from accounting.budgets.reads.history import (
-    LedgerTime,
-    ledger_time,
-)
-from accounting.budgets.reads.outlook import (
-    Outlook,
-    history_of,
-    outlook,
-)
+from accounting.budgets.reads.history import LedgerTime, ledger_time
+from accounting.budgets.reads.outlook import Outlook, history_of, outlook
 from accounting.core.billing_calendar import DayRange
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import IngestWindow
 from accounting.months.models.period import BillingPeriod
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 
 NOW = datetime(2026, 11, 20, 14, 35, tzinfo=UTC)
 FIFTH = date(2026, 10, 5)

@@ -10,36 +10,19 @@ from django.db import IntegrityError, connection, transaction
 
 from accounting.access.models.people import OrganizationRole
 from accounting.core.interval import to_ms
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    GpuPresence,
-    Node,
-)
-from accounting.metering.models.ledger import (
-    DirtyHour,
-    IngestWindow,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, GpuPresence, Node
+from accounting.metering.models.ledger import DirtyHour, IngestWindow
 from accounting.metering.models.pod import Namespace
 from accounting.metering.models.usage import UsageDay
 from accounting.months.actions import periods
-from accounting.months.actions.periods import (
-    CloseRefused,
-    NotAllowed,
-)
+from accounting.months.actions.periods import CloseRefused, NotAllowed
 from accounting.months.models.close import CloseOverride
 from accounting.months.models.period import PeriodRevision
-from accounting.months.rules.close_checks import (
-    CloseCheck,
-    Level,
-)
+from accounting.months.rules.close_checks import CloseCheck, Level
 from accounting.months.tasks.checks.of_close import run_checks
 from accounting.months.tasks.periods import PeriodError
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 
 OCTOBER = date(2026, 10, 5)

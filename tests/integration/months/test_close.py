@@ -13,19 +13,11 @@ from accounting.exports.tasks.files import write_file
 from accounting.exports.tasks.request import ExportRequest
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks import store
-from accounting.months.tasks.close import (
-    close_period,
-    reopen_period,
-)
+from accounting.months.tasks.close import close_period, reopen_period
 from accounting.months.tasks.periods import PeriodError
 from accounting.months.tasks.running import book_running
 from accounting.months.tasks.verify import closed_verdicts
-from tests.integration.months.days import (
-    H100,
-    Days,
-    lines_of,
-    payables,
-)
+from tests.integration.months.days import H100, Days, lines_of, payables
 
 OCTOBER, NOVEMBER = date(2026, 10, 5), date(2026, 11, 10)
 

@@ -13,15 +13,9 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.models.usage import UsageDay
 from accounting.months.models.charge import RunningLine
-from accounting.months.models.period import (
-    BillingPeriod,
-    PeriodRevision,
-)
+from accounting.months.models.period import BillingPeriod, PeriodRevision
 from tests.integration.months.command import command
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 
 OCTOBER = date(2026, 10, 5)

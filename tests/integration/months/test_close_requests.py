@@ -10,10 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from accounting.access.models.people import (
-    OrganizationRole,
-    Person,
-)
+from accounting.access.models.people import OrganizationRole, Person
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import DirtyHour
@@ -26,34 +23,18 @@ from accounting.months.actions.close_requests import (
     request_close,
     run_close,
 )
-from accounting.months.actions.periods import (
-    CloseRefused,
-    NotAllowed,
-)
+from accounting.months.actions.periods import CloseRefused, NotAllowed
 from accounting.months.models.charge import RunningLine
 from accounting.months.models.close_request import CloseRequest
 from accounting.months.models.period import PeriodRevision
-from accounting.months.reads.close_requests import (
-    LIFETIME,
-    CloseState,
-    close_progress,
-)
-from accounting.months.reads.lines import (
-    booking_of,
-    content_of,
-)
-from accounting.months.tasks.close import (
-    close_period,
-    reopen_period,
-)
+from accounting.months.reads.close_requests import LIFETIME, CloseState, close_progress
+from accounting.months.reads.lines import booking_of, content_of
+from accounting.months.tasks.close import close_period, reopen_period
 from accounting.months.tasks.periods import PeriodError
 from accounting.months.tasks.running import book_running
 from accounting.tasks import close_months
 from portal.timetable import TIMETABLE
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 from tests.integration.wakeups import sent_tasks
 

@@ -11,14 +11,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
-from accounting.access.scope import (
-    EVERYTHING,
-    scope_of,
-)
+from accounting.access.models.teams import Binding, Team
+from accounting.access.scope import EVERYTHING, scope_of
 from accounting.core.money import Money
 from accounting.kit.models.audit import AuditLink
 from accounting.kit.outcomes import Refused
@@ -37,25 +31,14 @@ from accounting.months.models.charge import ChargeLine
 from accounting.months.models.contest import Contest
 from accounting.months.models.entry import Entry
 from accounting.months.reads.contested import row_key
-from accounting.months.reads.contests import (
-    contest_row,
-    contest_rows,
-)
+from accounting.months.reads.contests import contest_row, contest_rows
 from accounting.months.reads.entry_effect import entry_effect
 from accounting.months.rules.close_checks import CloseCheck
 from accounting.months.tasks.checks.of_close import run_checks
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    H100,
-    LONG_AGO,
-    Days,
-    payables,
-)
-from tests.integration.months.people import (
-    lead_of,
-    person,
-)
+from tests.integration.months.days import H100, LONG_AGO, Days, payables
+from tests.integration.months.people import lead_of, person
 
 OCTOBER = date(2026, 10, 5)
 NOVEMBER = date(2026, 11, 5)

@@ -8,10 +8,7 @@ import pytest
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 
 OCTOBER = date(2026, 10, 5)
 

@@ -17,20 +17,13 @@ from accounting.months.actions.entries import (
     add_entry,
     add_previewed_entry,
 )
-from accounting.months.actions.periods import (
-    CloseRefused,
-    NotAllowed,
-)
+from accounting.months.actions.periods import CloseRefused, NotAllowed
 from accounting.months.models.entry import Entry
 from accounting.months.reads.entry_effect import entry_effect
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.periods import PeriodError
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    H100,
-    Days,
-    payables,
-)
+from tests.integration.months.days import H100, Days, payables
 from tests.integration.months.people import person
 
 NOVEMBER = date(2026, 11, 10)

@@ -11,18 +11,11 @@ from accounting.months.actions.entries import add_entry
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.periods import period_rows
 from accounting.months.tasks.close import close_period
-from accounting.months.tasks.keep import (
-    book_changed,
-    open_periods,
-)
+from accounting.months.tasks.keep import book_changed, open_periods
 from accounting.tasks import book_periods
 from portal.timetable import TIMETABLE
 from tests.integration.metering.support import count_written
-from tests.integration.months.days import (
-    H100,
-    Days,
-    payables,
-)
+from tests.integration.months.days import H100, Days, payables
 from tests.integration.months.people import person
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,10 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from accounting.months.models.charge import LineHours
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks import hours
-from accounting.months.tasks.close import (
-    close_period,
-    reopen_period,
-)
+from accounting.months.tasks.close import close_period, reopen_period
 from accounting.months.tasks.hours import divide_closed
 from accounting.months.tasks.running import book_running
 from accounting.tasks import book_periods
@@ -23,10 +20,7 @@ from tests.integration.metering.support import report
 from tests.integration.months.command import command
 from tests.integration.months.people import person
 from tests.integration.prices.books import Books
-from tests.integration.usage.test_booked_days import (
-    late_fact,
-    use,
-)
+from tests.integration.usage.test_booked_days import late_fact, use
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -22,10 +22,7 @@ from accounting.kit.reads.selection import Selection
 from accounting.months.models.charge import ChargeLine
 from accounting.months.models.period import PeriodRevision
 from accounting.usage.reads.usage import usage_rows
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from tests.integration.exports.bookings import book, random_lines
 from tests.plans import rows_read, steps
 
 pytestmark = pytest.mark.django_db

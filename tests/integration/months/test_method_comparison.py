@@ -20,11 +20,7 @@ from accounting.months.tasks.method_comparison import (
     compare_within,
 )
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    H100,
-    LONG_AGO,
-    Days,
-)
+from tests.integration.months.days import H100, LONG_AGO, Days
 
 OCTOBER = DayRange(date(2026, 10, 1), date(2026, 11, 1))
 

@@ -19,16 +19,10 @@ from accounting.exports.tasks.request import ExportRequest
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.lines import booking_of
 from accounting.months.reads.statements import statement_rows
-from accounting.months.tasks.close import (
-    close_period,
-    reopen_period,
-)
+from accounting.months.tasks.close import close_period, reopen_period
 from accounting.months.tasks.running import book_running
 from accounting.organization.actions.teams import save_team
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 from tests.page_html import html_of
 

@@ -6,10 +6,7 @@ import pytest
 
 from accounting.access.models.billing import Billing
 from accounting.access.reads.billing_settings import billing_day
-from accounting.months.tasks.periods import (
-    PeriodError,
-    PeriodTerms,
-)
+from accounting.months.tasks.periods import PeriodError, PeriodTerms
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)

@@ -10,10 +10,7 @@ from random import Random
 import pytest
 from django.db import connection
 
-from accounting.metering.sql.largest_remainder_sql import (
-    largest_remainder,
-    row_shares,
-)
+from accounting.metering.sql.largest_remainder_sql import largest_remainder, row_shares
 from tests.oracle.money import exact
 
 pytestmark = pytest.mark.django_db

@@ -12,11 +12,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from accounting.access.models.people import (
-    Membership,
-    OrganizationRole,
-    TeamRole,
-)
+from accounting.access.models.people import Membership, OrganizationRole, TeamRole
 from accounting.access.models.teams import Team
 from accounting.months.tasks.close import close_period
 from accounting.organization.actions.teams import save_team

@@ -15,17 +15,11 @@ from django.test.utils import CaptureQueriesContext
 from accounting.access.models.people import OrganizationRole
 from accounting.metering.models.usage import UsageDay
 from accounting.months.models.period import PeriodRevision
-from accounting.months.tasks.checks.of_close import (
-    run_checks,
-    shown_checks,
-)
+from accounting.months.tasks.checks.of_close import run_checks, shown_checks
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.keep import book_changed
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 
 LATER = datetime(2026, 11, 5, tzinfo=UTC)

@@ -12,11 +12,7 @@ from django.db import connection
 from accounting.core.charge_lines import FIELDS
 from accounting.core.rounding import largest_remainder
 from accounting.metering.sql import largest_remainder_sql
-from accounting.months.rules.close_hash import (
-    Line,
-    line_id,
-    line_text,
-)
+from accounting.months.rules.close_hash import Line, line_id, line_text
 from accounting.months.sql import line_text_sql
 
 pytestmark = pytest.mark.django_db

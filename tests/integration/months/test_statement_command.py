@@ -12,10 +12,7 @@ from accounting.metering.models.ledger import IngestWindow
 from accounting.months.actions import periods
 from accounting.months.tasks.close import close_period
 from tests.integration.months.command import command
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 
 OCTOBER, NOVEMBER = date(2026, 10, 5), date(2026, 11, 5)

@@ -11,17 +11,11 @@ from django.template.loader import render_to_string
 from accounting.access.scope import EVERYTHING
 from accounting.months.reads.corrections import correction_rows
 from accounting.months.reads.lines import booking_of
-from accounting.months.reads.statement_document import (
-    StatementDocument,
-    document,
-)
+from accounting.months.reads.statement_document import StatementDocument, document
 from accounting.months.reads.statements import statement_row
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 
 OCTOBER = date(2026, 10, 5)
 NOVEMBER = date(2026, 11, 5)

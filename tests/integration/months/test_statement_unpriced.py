@@ -10,16 +10,10 @@ from django.template.loader import render_to_string
 
 from accounting.access.scope import EVERYTHING
 from accounting.months.reads.lines import booking_of
-from accounting.months.reads.statement_document import (
-    StatementDocument,
-    document,
-)
+from accounting.months.reads.statement_document import StatementDocument, document
 from accounting.months.reads.statements import statement_row
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 
 DAY = date(2026, 10, 5)
 HOUR = 3_600_000

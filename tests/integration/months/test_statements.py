@@ -3,11 +3,7 @@
 from datetime import date
 
 from accounting.months.tasks.running import book_running
-from tests.integration.months.days import (
-    Days,
-    charges,
-    payables,
-)
+from tests.integration.months.days import Days, charges, payables
 
 DAY = date(2026, 10, 5)
 

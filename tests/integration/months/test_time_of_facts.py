@@ -18,12 +18,7 @@ from accounting.months.actions.periods import CloseRefused
 from accounting.months.reads.invariants.verify import verdicts
 from accounting.months.tasks.checks.of_close import run_checks
 from tests.integration.months.people import person
-from tests.integration.prices.books import (
-    TEN,
-    WINDOW,
-    WINDOW_MS,
-    Books,
-)
+from tests.integration.prices.books import TEN, WINDOW, WINDOW_MS, Books
 
 SET_UP = """
 billing: {currency: EUR, timezone: America/Havana}

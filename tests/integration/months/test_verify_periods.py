@@ -7,15 +7,9 @@ from django.db import connection, transaction
 
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks import store
-from accounting.months.tasks.close import (
-    close_period,
-    reopen_period,
-)
+from accounting.months.tasks.close import close_period, reopen_period
 from tests.integration.months.command import command
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,14 +16,8 @@ from django.test.utils import CaptureQueriesContext
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import scope_of
-from accounting.months.actions.periods import (
-    confirm_reopening,
-    request_reopening,
-)
-from accounting.months.models.close import (
-    CloseOverride,
-    ReopenRequest,
-)
+from accounting.months.actions.periods import confirm_reopening, request_reopening
+from accounting.months.models.close import CloseOverride, ReopenRequest
 from accounting.months.models.contest import Contest
 from accounting.months.reads.waiting import waiting_counts
 from accounting.months.tasks.close import close_period

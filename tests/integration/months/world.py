@@ -18,20 +18,13 @@ from accounting.access.reads.billing_settings import (
     midnight,
 )
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.pod import (
-    Namespace,
-    Workload,
-)
+from accounting.metering.models.pod import Namespace, Workload
 from accounting.metering.models.usage import UsageDay
 from accounting.months.models.entry import Entry
 from accounting.months.models.team_quota import TeamQuota
 from accounting.prices.models.conversion import ConversionRate
 from accounting.prices.models.price import UnitPrice
-from accounting.prices.rules.price_match import (
-    PricedTime,
-    match_price,
-    own_price,
-)
+from accounting.prices.rules.price_match import PricedTime, match_price, own_price
 from tests.integration.months import world_windows
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)

@@ -11,24 +11,11 @@ from typing import Any
 from django.db import connection
 
 from accounting.access.models.teams import Team
-from accounting.access.reads.billing_settings import (
-    billing_day,
-    midnight,
-)
+from accounting.access.reads.billing_settings import billing_day, midnight
 from accounting.core.ledger_line import STATES
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    GpuGeometry,
-    Node,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, GpuGeometry, Node, NodeFact
 from accounting.metering.models.ledger import DirtyHour
-from accounting.metering.models.pod import (
-    Pod,
-    PodAttribution,
-    Workload,
-)
+from accounting.metering.models.pod import Pod, PodAttribution, Workload
 from accounting.metering.tasks.facts import partitions
 from accounting.usage.tasks.rollup import roll_up_complete_hours
 

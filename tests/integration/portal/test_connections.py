@@ -21,10 +21,7 @@ from django.contrib.auth import get_user_model
 from accounting.access.models.people import Person
 from accounting.organization.actions.tokens import create_token
 from portal.http.patient_worker import REQUEST_S
-from tests.integration.bills.billed import (
-    charge,
-    focus,
-)
+from tests.integration.bills.billed import charge, focus
 from tests.integration.portal.web_server import Web, web_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]

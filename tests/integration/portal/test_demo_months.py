@@ -5,11 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.people import (
-    Membership,
-    Person,
-    TeamRole,
-)
+from accounting.access.models.people import Membership, Person, TeamRole
 from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.metering.models.cluster import Cluster

@@ -5,10 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.kit.audit import SYSTEM
 from accounting.organization.actions.bindings import add_binding
 from accounting.prices.actions.prices import set_unit_price

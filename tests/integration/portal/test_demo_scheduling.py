@@ -23,10 +23,7 @@ from portal.demo.metrics.history import FileInterval, write
 from portal.demo.scenario.engine import Engine
 from portal.demo.scenario.fleet import resource_of
 from portal.demo.scenario.story import HOUR_S, Story
-from scheduler_view.queues.reads.pools import (
-    pool_hours,
-    pool_rows,
-)
+from scheduler_view.queues.reads.pools import pool_hours, pool_rows
 from scheduler_view.queues.tasks.queues_from_metrics import look_at_metrics
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.tasks.compute import compute_due

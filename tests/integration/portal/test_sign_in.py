@@ -16,11 +16,7 @@ from django.db import connection, connections
 from django.test import Client
 from pytest_django import Settings
 
-from accounting.access.models.account import (
-    SignInLimit,
-    SignInOutcome,
-    SignInRecord,
-)
+from accounting.access.models.account import SignInLimit, SignInOutcome, SignInRecord
 from accounting.access.models.people import Person
 from accounting.organization.actions import sign_in_attempts
 from accounting.organization.actions.sign_in_attempts import (

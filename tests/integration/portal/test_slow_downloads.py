@@ -17,19 +17,10 @@ from django.db import connection
 
 from accounting.access.models.people import Person
 from accounting.exports.sql.file_tables import What
-from accounting.exports.tasks.csv_rows import (
-    csv_parts,
-    snapshot,
-)
-from accounting.exports.tasks.request import (
-    ExportRequest,
-    prepare,
-)
+from accounting.exports.tasks.csv_rows import csv_parts, snapshot
+from accounting.exports.tasks.request import ExportRequest, prepare
 from portal.settings import LONG_STREAMS
-from tests.integration.exports.bookings import (
-    book,
-    random_lines,
-)
+from tests.integration.exports.bookings import book, random_lines
 from tests.integration.portal.web_server import Web, web_server
 from tests.processes import wait_until
 

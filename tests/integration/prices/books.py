@@ -14,17 +14,9 @@ from pathlib import Path
 from django.core.management import call_command
 from django.db import connection
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    Node,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, Node, NodeFact
 from accounting.metering.models.ledger import DirtyHour
-from accounting.metering.models.pod import (
-    Namespace,
-    Pod,
-)
+from accounting.metering.models.pod import Namespace, Pod
 from accounting.metering.tasks.evidence.workloads import resolve_pods
 from accounting.metering.tasks.facts import partitions
 from accounting.usage.tasks.rollup import roll_up_dirty_hours

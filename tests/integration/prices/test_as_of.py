@@ -7,34 +7,16 @@ from decimal import Decimal
 import pytest
 from django.db import connection
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.core.interval import to_ms
-from accounting.metering.models.cluster import (
-    Node,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Node, NodeFact
 from accounting.metering.models.ledger import DirtyHour
-from accounting.metering.models.pod import (
-    Namespace,
-    NamespaceLabels,
-)
+from accounting.metering.models.pod import Namespace, NamespaceLabels
 from accounting.metering.tasks.evidence.workloads import resolve_pods
-from accounting.organization.actions.bindings import (
-    add_binding,
-    end_binding,
-)
+from accounting.organization.actions.bindings import add_binding, end_binding
 from accounting.prices.actions.prices import set_unit_price
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    HOUR_MS,
-    TEN,
-    WINDOW_MS,
-    Books,
-    stored,
-)
+from tests.integration.prices.books import HOUR_MS, TEN, WINDOW_MS, Books, stored
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)

@@ -10,18 +10,12 @@ from django.db import IntegrityError, connection, transaction
 from accounting.kit.audit import SYSTEM
 from accounting.kit.outcomes import Refused
 from accounting.months.tasks.running import book_running
-from accounting.prices.actions.conversions import (
-    SetConversion,
-    set_conversion_rate,
-)
+from accounting.prices.actions.conversions import SetConversion, set_conversion_rate
 from accounting.prices.models.conversion import ConversionRate
 from accounting.prices.models.price import UnitPrice
 from accounting.prices.rules.conversion import conversion_of
 from accounting.prices.sql.conversion_sql import fx
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.months.days import H100, Days
 
 FIRST = date(2026, 10, 1)
 CURRENCIES = ("EUR", "USD", "GBP")

@@ -9,24 +9,15 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from accounting.access.reads.billing_settings import (
-    billing_day,
-    midnight,
-)
+from accounting.access.reads.billing_settings import billing_day, midnight
 from accounting.access.scope import EVERYTHING
-from accounting.kit.reads.selection import (
-    is_on_days,
-    parse_selection,
-)
+from accounting.kit.reads.selection import is_on_days, parse_selection
 from accounting.metering.models.cluster import NodeFact
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
 from accounting.prices.models.price import UnitPrice
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    WINDOW_MS,
-    Books,
-)
+from tests.integration.prices.books import WINDOW_MS, Books
 
 HOUR = timedelta(hours=1)
 CHANGES = {  # the day that begins in a change of the clock, and where

@@ -14,19 +14,11 @@ from accounting.kit.reads.selection import Selection
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import DataIssue
 from accounting.prices.models.price import UnitPrice
-from accounting.usage.reads.ranking import (
-    largest,
-    moved_most,
-)
+from accounting.usage.reads.ranking import largest, moved_most
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.totals import total_of
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    HOUR_MS,
-    MODEL,
-    TEN,
-    Books,
-)
+from tests.integration.prices.books import HOUR_MS, MODEL, TEN, Books
 
 BASE = """
 billing: {currency: EUR, timezone: UTC}

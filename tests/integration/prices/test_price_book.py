@@ -6,15 +6,9 @@ from decimal import Decimal
 import pytest
 
 from accounting.metering.models.usage import UsageHour
-from accounting.prices.models.price import (
-    PriceList,
-    UnitPrice,
-)
+from accounting.prices.models.price import PriceList, UnitPrice
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    TEN,
-    Books,
-)
+from tests.integration.prices.books import TEN, Books
 
 HOUR = timedelta(hours=1)
 SETUP = """

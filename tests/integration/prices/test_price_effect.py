@@ -14,28 +14,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.months.models.period import (
-    BillingPeriod,
-    PeriodRevision,
-)
+from accounting.months.models.period import BillingPeriod, PeriodRevision
 from accounting.months.tasks.close import close_period
-from accounting.months.tasks.price_effect import (
-    NewRate,
-    list_effect,
-    price_effect,
-)
+from accounting.months.tasks.price_effect import NewRate, list_effect, price_effect
 from accounting.months.tasks.running import book_running
-from accounting.prices.actions.conversions import (
-    SetConversion,
-    set_conversion_rate,
-)
+from accounting.prices.actions.conversions import SetConversion, set_conversion_rate
 from accounting.prices.actions.prices import set_unit_price
 from accounting.prices.models.price import UnitPrice
-from tests.integration.prices.books import (
-    MODEL,
-    TEN,
-    Books,
-)
+from tests.integration.prices.books import MODEL, TEN, Books
 
 HOUR = timedelta(hours=1)
 NOVEMBER = datetime(2026, 11, 3, 10, tzinfo=UTC)

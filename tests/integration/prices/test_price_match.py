@@ -20,34 +20,15 @@ from hypothesis import strategies as st
 
 from accounting.access.models.billing import Billing
 from accounting.access.scope import EVERYTHING
-from accounting.core.interval import (
-    Interval,
-    to_ms,
-)
-from accounting.core.ledger_line import (
-    HELD_STATES,
-    PLATFORM_STATES,
-)
+from accounting.core.interval import Interval, to_ms
+from accounting.core.ledger_line import HELD_STATES, PLATFORM_STATES
 from accounting.kit.reads.selection import Selection
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    GpuGeometry,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, GpuGeometry
 from accounting.metering.models.pod import Pod
-from accounting.metering.sql.states_sql import (
-    held,
-    wall,
-)
+from accounting.metering.sql.states_sql import held, wall
 from accounting.metering.tasks.facts import partitions
-from accounting.months.tasks.price_effect import (
-    NewRate,
-    price_effect,
-)
-from accounting.prices.actions.prices import (
-    PriceOverlapError,
-    set_unit_price,
-)
+from accounting.months.tasks.price_effect import NewRate, price_effect
+from accounting.prices.actions.prices import PriceOverlapError, set_unit_price
 from accounting.prices.models.price import UnitPrice
 from accounting.prices.rules.charge import (
     charge_of,
@@ -55,29 +36,14 @@ from accounting.prices.rules.charge import (
     raw_of,
     split_charges,
 )
-from accounting.prices.rules.price_match import (
-    PricedTime,
-    match_price,
-    own_price,
-)
+from accounting.prices.rules.price_match import PricedTime, match_price, own_price
 from accounting.prices.rules.price_placing import PriceMeetsError
-from accounting.prices.sql.charge_sql import (
-    difference,
-    raw,
-)
+from accounting.prices.sql.charge_sql import difference, raw
 from accounting.usage.reads.ledger import ledger_total
 from accounting.usage.reads.usage import usage_rows
-from accounting.usage.tasks.rollup import (
-    price_hour_again,
-    roll_up_days,
-    roll_up_hours,
-)
+from accounting.usage.tasks.rollup import price_hour_again, roll_up_days, roll_up_hours
 from tests.euros import added, number
-from tests.integration.prices.books import (
-    TEN,
-    WINDOW_MS,
-    Books,
-)
+from tests.integration.prices.books import TEN, WINDOW_MS, Books
 
 Terms = dict[str, Any]  # of a price
 HOUR = timedelta(hours=1)

@@ -12,18 +12,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from accounting.months.tasks.price_effect import (
-    NewRate,
-    price_effect,
-)
-from accounting.prices.models.price import (
-    PriceList,
-    UnitPrice,
-)
-from accounting.prices.models.price_draft import (
-    DraftState,
-    PriceDraft,
-)
+from accounting.months.tasks.price_effect import NewRate, price_effect
+from accounting.prices.models.price import PriceList, UnitPrice
+from accounting.prices.models.price_draft import DraftState, PriceDraft
 from tests.integration.conftest import SignIn
 from tests.integration.prices.previewed_price import save_price
 from tests.page_html import html_of

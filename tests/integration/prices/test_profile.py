@@ -5,37 +5,16 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.core.interval import (
-    Interval,
-    to_ms,
-)
-from accounting.metering.models.cluster import (
-    Gpu,
-    GpuGeometry,
-    Node,
-)
+from accounting.core.interval import Interval, to_ms
+from accounting.metering.models.cluster import Gpu, GpuGeometry, Node
 from accounting.metering.models.ledger import DirtyHour
-from accounting.metering.models.pod import (
-    Pod,
-    PodHold,
-)
+from accounting.metering.models.pod import Pod, PodHold
 from accounting.months.reads.invariants.verify import verdicts
-from accounting.months.tasks.price_effect import (
-    NewRate,
-    price_effect,
-)
+from accounting.months.tasks.price_effect import NewRate, price_effect
 from accounting.prices.actions.prices import set_unit_price
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    TEN,
-    WINDOW_MS,
-    Books,
-)
-from tests.integration.prices.test_price import (
-    HOUR,
-    PARTS,
-    prices,
-)
+from tests.integration.prices.books import TEN, WINDOW_MS, Books
+from tests.integration.prices.test_price import HOUR, PARTS, prices
 
 SMALL, LARGE = "1g.10gb", "3g.40gb"
 

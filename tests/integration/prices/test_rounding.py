@@ -10,11 +10,7 @@ import pytest
 from accounting.core.ledger_line import STATES
 from accounting.prices.models.price import UnitPrice
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    HOUR_MS,
-    TEN,
-    Books,
-)
+from tests.integration.prices.books import HOUR_MS, TEN, Books
 
 HOUR = timedelta(hours=1)
 MICRO = 10**6  # places of money: 6

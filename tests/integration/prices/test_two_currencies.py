@@ -20,28 +20,16 @@ from accounting.core.ledger_line import STATES
 from accounting.core.money import Money
 from accounting.fleet.pages.gpu_money import earnings
 from accounting.kit.tags.units import charge
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-)
+from accounting.metering.models.cluster import Cluster, Gpu
 from accounting.metering.models.ledger import DirtyHour
 from accounting.metering.models.pod import Pod
 from accounting.months.tasks.close import close_period
 from accounting.prices.models.price import UnitPrice
-from accounting.usage.rules.rows import (
-    LedgerRow,
-    UsageRow,
-)
+from accounting.usage.rules.rows import LedgerRow, UsageRow
 from tests.integration.metering.support import report
 from tests.integration.months.people import lead_of
-from tests.integration.prices.books import (
-    WINDOW,
-    Books,
-)
-from tests.integration.usage.test_booked_days import (
-    OCTOBER,
-    use,
-)
+from tests.integration.prices.books import WINDOW, Books
+from tests.integration.usage.test_booked_days import OCTOBER, use
 from tests.page_html import html_of
 
 BOTH = "from=2026-10-01&to=2026-11-09"

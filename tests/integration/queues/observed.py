@@ -9,10 +9,7 @@ from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.rules.world.world import read_world
-from tests.unit.waits.worlds import (
-    node,
-    pod,
-)
+from tests.unit.waits.worlds import node, pod
 
 NOW = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -6,23 +6,10 @@ from datetime import datetime
 import pytest
 from django.db import connection
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    Node,
-)
-from accounting.metering.models.pod import (
-    Namespace,
-    Pod,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, Node
+from accounting.metering.models.pod import Namespace, Pod
 from accounting.metering.tasks.facts import partitions
-from tests.integration.queues.observed import (
-    MINUTE,
-    NOW,
-    bound,
-    observe,
-    record,
-)
+from tests.integration.queues.observed import MINUTE, NOW, bound, observe, record
 
 pytestmark = pytest.mark.django_db
 WINDOW_MS = 300_000

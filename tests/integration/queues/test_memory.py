@@ -25,19 +25,8 @@ from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.queues.tasks.queues import forget_queues
 from scheduler_view.waits.models import WaitRecord
 from scheduler_view.waits.rules.world.world import read_world
-from tests.integration.queues.observed import (
-    MINUTE,
-    NOW,
-    bound,
-    made,
-)
-from tests.unit.waits.worlds import (
-    GPU,
-    job,
-    node,
-    owned,
-    pod,
-)
+from tests.integration.queues.observed import MINUTE, NOW, bound, made
+from tests.unit.waits.worlds import GPU, job, node, owned, pod
 
 pytestmark = pytest.mark.django_db
 HIGH = {"priority": 50_000, "preemptionPolicy": "Never"}

@@ -11,15 +11,8 @@ import pytest
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
-from accounting.core.interval import (
-    HOUR_MS,
-    to_ms,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Node,
-    NodeFact,
-)
+from accounting.core.interval import HOUR_MS, to_ms
+from accounting.metering.models.cluster import Cluster, Node, NodeFact
 from accounting.metering.models.pod import (
     Namespace,
     Pod,
@@ -38,20 +31,8 @@ from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.queues.tasks.queues import forget_queues
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.rules.world.world import read_world
-from tests.integration.queues.observed import (
-    MINUTE,
-    NOW,
-    bound,
-    made,
-    observe,
-    record,
-)
-from tests.unit.waits.worlds import (
-    GPU,
-    node,
-    owned,
-    pod,
-)
+from tests.integration.queues.observed import MINUTE, NOW, bound, made, observe, record
+from tests.unit.waits.worlds import GPU, node, owned, pod
 
 pytestmark = pytest.mark.django_db
 HOURS = (3, 3, 4, 5, 5, 6, 8, 9, 10, 12)

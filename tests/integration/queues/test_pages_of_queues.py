@@ -5,10 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from accounting.metering.models.queue import QueueSample
-from scheduler_view.clusters.models import (
-    Observation,
-    Preemption,
-)
+from scheduler_view.clusters.models import Observation, Preemption
 from tests.integration.changes.office import Office
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of

@@ -12,10 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from accounting.access.models.people import (
-    OrganizationRole,
-    Person,
-)
+from accounting.access.models.people import OrganizationRole, Person
 from accounting.access.scope import EVERYTHING
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.node_state import NodeStateRead
@@ -28,10 +25,7 @@ from scheduler_view.queues.tasks.queues_from_metrics import (
     look_at_metrics,
 )
 from scheduler_view.waits.models import UnitWait, WaitRecord
-from scheduler_view.waits.reads.waiting_units import (
-    WaitingUnitRow,
-    waiting_rows,
-)
+from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
 from scheduler_view.waits.rules.world.world import read_world
 from tests.page_html import html_of
 from tests.traps.scene import START, Pod, Scene

@@ -13,23 +13,13 @@ from django.db.models import F
 from django.test import Client
 
 from accounting.access.models.teams import Team
-from accounting.metering.models.cluster import (
-    GpuPresence,
-    Node,
-)
-from accounting.metering.models.pod import (
-    PodAttribution,
-    PodHold,
-    Workload,
-)
+from accounting.metering.models.cluster import GpuPresence, Node
+from accounting.metering.models.pod import PodAttribution, PodHold, Workload
 from accounting.months.actions.entries import add_entry
 from accounting.months.tasks.running import book_running
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.waits.models import WaitRecord
-from tests.integration.changes.office import (
-    Office,
-    quota,
-)
+from tests.integration.changes.office import Office, quota
 from tests.integration.conftest import SignIn
 
 

@@ -6,20 +6,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Cluster, NodeFact
 from portal.demo.kube_api.server import serving
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import simulated_world
-from tests.integration.changes.office import (
-    Office,
-    quota,
-    tier,
-)
+from tests.integration.changes.office import Office, quota, tier
 from tests.story import TEAMS, Story
 
 GPUS = {"vision": 24, "search": 12, "language": 30}

@@ -14,17 +14,11 @@ import pytest
 from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-)
+from scheduler_view.clusters.models import Observation, ObservationRun
 from scheduler_view.clusters.rules.stored_manifest import kept
 from scheduler_view.quotas.models import QuotaTarget
 from tests.integration.conftest import SignIn
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.page_html import html_of
 from tests.story import Story
 

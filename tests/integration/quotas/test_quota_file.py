@@ -6,17 +6,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState
 from scheduler_view.quotas.models import QuotaTarget
 from tests.integration.changes.office import Office
 from tests.integration.conftest import SignIn
-from tests.integration.quotas.test_quota_pages import (
-    act,
-    text,
-)
+from tests.integration.quotas.test_quota_pages import act, text
 from tests.page_html import html_of
 
 PATH = "/quotas/file"

@@ -14,21 +14,14 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from accounting.access.models.people import (
-    OrganizationRole,
-    Person,
-)
+from accounting.access.models.people import OrganizationRole, Person
 from accounting.access.models.teams import Team
 from accounting.kit.models.audit import AuditLink
 from scheduler_view.changes.actions import due_work
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.models import QuotaTarget
-from tests.integration.changes.office import (
-    Office,
-    quota,
-    tier,
-)
+from tests.integration.changes.office import Office, quota, tier
 from tests.integration.conftest import SignIn
 from tests.integration.quotas.desk import GPUS
 from tests.page_html import html_of

@@ -5,13 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from accounting.access.models.teams import Team
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    GpuPresence,
-    Node,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, GpuPresence, Node, NodeFact
 from accounting.months.actions.team_quotas import record_quotas
 from accounting.months.models.team_quota import TeamQuota
 from scheduler_view.quotas.models import QuotaTarget

@@ -7,14 +7,8 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from accounting.access.models.people import (
-    Membership,
-    TeamRole,
-)
-from accounting.budgets.actions.budgets import (
-    SetBudget,
-    create_budget,
-)
+from accounting.access.models.people import Membership, TeamRole
+from accounting.budgets.actions.budgets import SetBudget, create_budget
 from accounting.kit.audit import SYSTEM
 from accounting.kit.resources.resource import Resource
 from accounting.kit.serializers.declared import body_of

@@ -6,15 +6,8 @@ from typing import Any
 from django.utils import timezone
 
 from accounting.metering.models.queue import QueueSample
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-    Preemption,
-)
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.clusters.models import Observation, ObservationRun, Preemption
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from tests.browser.waits.stored_waits import store_waits
 from tests.story import Story
 

@@ -16,15 +16,9 @@ from django.contrib.auth import get_user_model
 from accounting.access.scope import scope_of
 from accounting.kit.inputs import values_of
 from accounting.kit.models.idempotency import IdempotencyKey
-from accounting.kit.resources.resource import (
-    Resource,
-    Verb,
-)
+from accounting.kit.resources.resource import Resource, Verb
 from accounting.kit.serializers.csv_text import csv_cell
-from accounting.kit.serializers.declared import (
-    item_serializer_of,
-    serializer_of,
-)
+from accounting.kit.serializers.declared import item_serializer_of, serializer_of
 from accounting.resources import RESOURCES as MONEY
 from scheduler_view.resources import RESOURCES as SCHEDULING
 from tests.integration.access.test_twins import PEOPLE

@@ -9,18 +9,8 @@ from django.db import connection
 
 from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import billing_day
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-    to_instant,
-    to_ms,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    Node,
-    NodeFact,
-)
+from accounting.core.interval import WINDOW_MS, Interval, to_instant, to_ms
+from accounting.metering.models.cluster import Cluster, Gpu, Node, NodeFact
 from accounting.metering.models.pod import (
     Namespace,
     Pod,
@@ -30,10 +20,7 @@ from accounting.metering.models.pod import (
 )
 from accounting.metering.tasks.facts import partitions
 from accounting.prices.models.price import UnitPrice
-from accounting.usage.tasks.rollup import (
-    roll_up_days,
-    roll_up_hours,
-)
+from accounting.usage.tasks.rollup import roll_up_days, roll_up_hours
 from scheduler_view.queues.models.queues import PoolSample
 from tests.unit.savings.fleets import LETTERS
 

@@ -20,26 +20,14 @@ from accounting.metering.models.cluster import NodeFact
 from accounting.prices.models.price import UnitPrice
 from scheduler_view.queues.models.memory import KeptNode
 from scheduler_view.savings.models import WasteDay
-from scheduler_view.savings.reads.bridge import (
-    Bridge,
-    bridges,
-)
+from scheduler_view.savings.reads.bridge import Bridge, bridges
 from scheduler_view.savings.reads.evidence import evidence_of
 from scheduler_view.savings.reads.rows import waste_report
 from scheduler_view.savings.tasks.compute import compute_due
 from tests.integration.conftest import SignIn
-from tests.integration.savings.fleet import (
-    HOUR,
-    START,
-    Fleet,
-    make_fleet,
-    sample,
-)
+from tests.integration.savings.fleet import HOUR, START, Fleet, make_fleet, sample
 from tests.integration.savings.test_compute import DAY
-from tests.integration.savings.test_pages import (
-    DAYS,
-    text,
-)
+from tests.integration.savings.test_pages import DAYS, text
 
 pytestmark = pytest.mark.django_db
 Shown = list[tuple[str, int, Decimal | None]]

@@ -11,41 +11,16 @@ from django.db import connection
 
 from accounting.core.interval import to_ms
 from accounting.kit import failpoints
-from accounting.kit.failpoints import (
-    WASTE_NAMES,
-    FailpointError,
-)
-from accounting.metering.models.cluster import (
-    Gpu,
-    GpuPresence,
-    Node,
-    NodeFact,
-)
-from accounting.metering.models.ledger import (
-    DirtyHour,
-    IngestWindow,
-    WindowState,
-)
-from accounting.metering.models.pod import (
-    PodAttribution,
-    PodHold,
-)
+from accounting.kit.failpoints import WASTE_NAMES, FailpointError
+from accounting.metering.models.cluster import Gpu, GpuPresence, Node, NodeFact
+from accounting.metering.models.ledger import DirtyHour, IngestWindow, WindowState
+from accounting.metering.models.pod import PodAttribution, PodHold
 from accounting.prices.models.price import UnitPrice
 from accounting.prices.rules.charge import charge_of
-from scheduler_view.savings.models import (
-    HeldDay,
-    WasteDay,
-    WasteFinding,
-)
+from scheduler_view.savings.models import HeldDay, WasteDay, WasteFinding
 from scheduler_view.savings.reads.due_days import due_days
 from scheduler_view.savings.tasks.compute import compute_due
-from tests.integration.savings.fleet import (
-    HOUR,
-    MODEL,
-    START,
-    Fleet,
-    make_fleet,
-)
+from tests.integration.savings.fleet import HOUR, MODEL, START, Fleet, make_fleet
 
 pytestmark = pytest.mark.django_db
 DAY = date(2026, 11, 3)

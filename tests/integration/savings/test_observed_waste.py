@@ -30,14 +30,8 @@ from tests.integration.savings.fleet import (
     sample,
 )
 from tests.integration.savings.test_compute import DAY
-from tests.unit.queues.test_kept_nodes import (
-    budget,
-    web,
-)
-from tests.unit.waits.worlds import (
-    node,
-    pod,
-)
+from tests.unit.queues.test_kept_nodes import budget, web
+from tests.unit.waits.worlds import node, pod
 
 pytestmark = pytest.mark.django_db
 POOL = f"nvidia.com/gpu {MODEL}"

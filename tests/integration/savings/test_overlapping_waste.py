@@ -16,37 +16,21 @@ from accounting.access.models.teams import Binding
 from accounting.access.scope import EVERYTHING
 from accounting.core.billing_calendar import DayRange
 from accounting.metering.models.cluster import NodeFact
-from accounting.metering.models.pod import (
-    Pod,
-    PodAttribution,
-    PodHold,
-)
+from accounting.metering.models.pod import Pod, PodAttribution, PodHold
 from accounting.prices.models.price import UnitPrice
 from accounting.prices.rules.charge import charge_of
-from scheduler_view.clusters.models import (
-    ObservationRun,
-    Preemption,
-)
+from scheduler_view.clusters.models import ObservationRun, Preemption
 from scheduler_view.queues.models.memory import WaitStretch
 from scheduler_view.quotas.models import Tier
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.reads.recommendations import recommendation_rows
 from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.reads.rows import waste_report
-from scheduler_view.savings.reads.setting_limits import (
-    LimitsOfDays,
-    limits_of_days,
-)
+from scheduler_view.savings.reads.setting_limits import LimitsOfDays, limits_of_days
 from scheduler_view.savings.rules.evidence_wording import evidence_text
 from scheduler_view.savings.tasks.compute import compute_due
 from scheduler_view.waits.models import WaitRecord
-from tests.integration.savings.fleet import (
-    HOUR,
-    MODEL,
-    START,
-    Fleet,
-    make_fleet,
-)
+from tests.integration.savings.fleet import HOUR, MODEL, START, Fleet, make_fleet
 from tests.integration.savings.test_compute import DAY
 
 pytestmark = pytest.mark.django_db

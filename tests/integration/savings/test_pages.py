@@ -15,10 +15,7 @@ from django.core.management import call_command
 from django.db.models import F
 from django.http import HttpResponse
 
-from scheduler_view.savings.models import (
-    WasteDay,
-    WasteFinding,
-)
+from scheduler_view.savings.models import WasteDay, WasteFinding
 from tests.integration.conftest import SignIn
 
 pytestmark = pytest.mark.django_db

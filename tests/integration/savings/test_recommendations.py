@@ -14,38 +14,19 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access.models.people import (
-    Membership,
-    Person,
-)
-from accounting.access.reads.billing_settings import (
-    billing_remembered,
-    midnight,
-)
+from accounting.access.models.people import Membership, Person
+from accounting.access.reads.billing_settings import billing_remembered, midnight
 from accounting.access.scope import EVERYTHING
 from accounting.core.interval import to_ms
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.pod import (
-    Pod,
-    PodHold,
-    Workload,
-)
+from accounting.metering.models.pod import Pod, PodHold, Workload
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.quotas.models import QuotaTarget
-from scheduler_view.savings.models import (
-    RecommendationDecision,
-    WasteDay,
-    WasteFinding,
-)
+from scheduler_view.savings.models import RecommendationDecision, WasteDay, WasteFinding
 from scheduler_view.savings.reads.recommendation_row import RecommendationRow
 from scheduler_view.savings.reads.recommendations import recommendation_rows
 from tests.integration.conftest import SignIn
-from tests.integration.savings.fleet import (
-    HOUR,
-    START,
-    Fleet,
-    make_fleet,
-)
+from tests.integration.savings.fleet import HOUR, START, Fleet, make_fleet
 from tests.integration.savings.test_pages import text
 
 pytestmark = pytest.mark.django_db

@@ -10,11 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from scheduler_view.savings.reads.used_sizes import used_sizes
-from tests.integration.savings.fleet import (
-    HOUR,
-    START,
-    make_fleet,
-)
+from tests.integration.savings.fleet import HOUR, START, make_fleet
 
 pytestmark = pytest.mark.django_db
 

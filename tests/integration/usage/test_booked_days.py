@@ -27,17 +27,11 @@ from accounting.months.models.entry import Entry
 from accounting.months.models.period import BillingPeriod
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
-from accounting.usage.reads.ranking import (
-    largest,
-    moved_most,
-)
+from accounting.usage.reads.ranking import largest, moved_most
 from accounting.usage.reads.usage import usage_rows
 from tests.euros import number
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    WINDOW,
-    Books,
-)
+from tests.integration.prices.books import WINDOW, Books
 
 HOUR = timedelta(hours=1)
 OCTOBER, NOVEMBER = "2026-10", "2026-11"

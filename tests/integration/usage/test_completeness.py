@@ -19,16 +19,10 @@ from accounting.core.billing_calendar import DayRange
 from accounting.core.interval import to_ms
 from accounting.kit.reads.selection import Selection
 from accounting.kit.tags import units
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-)
+from accounting.metering.models.cluster import Cluster, Gpu
 from accounting.metering.models.evidence import KubeJob
 from accounting.metering.models.ledger import IngestWindow
-from accounting.usage.reads.usage import (
-    usage_rows,
-    usage_total,
-)
+from accounting.usage.reads.usage import usage_rows, usage_total
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import ZONE, Story

@@ -8,10 +8,7 @@ from django.db import connection
 
 from accounting.access.models.billing import Billing
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    WINDOW_MS,
-    Books,
-)
+from tests.integration.prices.books import WINDOW_MS, Books
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

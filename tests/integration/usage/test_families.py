@@ -10,23 +10,14 @@ import pytest
 from django.db import connection
 
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.pod import (
-    Namespace,
-    Owner,
-    Pod,
-    Workload,
-)
+from accounting.metering.models.pod import Namespace, Owner, Pod, Workload
 from accounting.metering.rules.inventory.families import family_of
 from accounting.metering.tasks.evidence.workloads import resolve_pods
 from accounting.months.models.charge import ChargeLine
 from accounting.months.tasks.close import close_period
 from accounting.usage.tasks.family_days import move_families
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    HOUR_MS,
-    TEN,
-    Books,
-)
+from tests.integration.prices.books import HOUR_MS, TEN, Books
 from tests.unit.metering.inventory.test_families import EXAMPLES
 
 HOUR = timedelta(hours=1)

@@ -6,36 +6,20 @@ from datetime import timedelta
 import pytest
 from django.db import connection, transaction
 
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
+from accounting.access.models.teams import Binding, Team
 from accounting.kit.reads.invariant import Check
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import DirtyHour
-from accounting.metering.models.pod import (
-    Pod,
-    Workload,
-)
+from accounting.metering.models.pod import Pod, Workload
 from accounting.metering.tasks.evidence.workloads import resolve_pods
-from accounting.months.reads.invariants.sum_checks import (
-    FAMILY_CHECK,
-    LINES_CHECK,
-)
+from accounting.months.reads.invariants.sum_checks import FAMILY_CHECK, LINES_CHECK
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
 from accounting.organization.actions.bindings import add_binding
 from accounting.usage.tasks.family_days import move_families
 from tests.integration.metering.support import run
-from tests.integration.prices.books import (
-    HOUR_MS,
-    TEN,
-    Books,
-)
-from tests.integration.usage.test_families import (
-    SET_UP,
-    label,
-)
+from tests.integration.prices.books import HOUR_MS, TEN, Books
+from tests.integration.usage.test_families import SET_UP, label
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SAME = (

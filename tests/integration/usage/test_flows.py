@@ -13,16 +13,10 @@ from accounting.access.models.teams import Binding
 from accounting.access.models.tokens import ApiToken
 from accounting.kit.tags.units import gpu_hours
 from accounting.metering.models.ledger import DirtyHour
-from accounting.metering.models.pod import (
-    Namespace,
-    NamespaceLabels,
-)
+from accounting.metering.models.pod import Namespace, NamespaceLabels
 from accounting.prices.models.price import UnitPrice
 from tests.integration.conftest import SignIn
-from tests.integration.prices.previewed_price import (
-    previewed,
-    save_price,
-)
+from tests.integration.prices.previewed_price import previewed, save_price
 from tests.page_html import html_of
 from tests.story import ZONE, Story
 

@@ -12,10 +12,7 @@ from accounting.core.interval import Interval
 from accounting.kit.reads.selection import Selection
 from accounting.usage.reads.unobserved import held_by_day
 from accounting.usage.reads.usage import usage_rows
-from tests.integration.prices.books import (
-    TEN,
-    Books,
-)
+from tests.integration.prices.books import TEN, Books
 from tests.integration.usage.test_families import SET_UP
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

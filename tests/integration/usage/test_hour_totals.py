@@ -14,15 +14,8 @@ from accounting.health.reads.freshness import freshness
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.tasks.facts import retention
-from accounting.months.reads.invariants.sum_checks import (
-    DAY_CHECK,
-    HOUR_CHECK,
-)
-from tests.integration.prices.books import (
-    TEN,
-    WINDOW,
-    Books,
-)
+from accounting.months.reads.invariants.sum_checks import DAY_CHECK, HOUR_CHECK
+from tests.integration.prices.books import TEN, WINDOW, Books
 from tests.integration.usage.test_families import SET_UP
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -13,12 +13,7 @@ from accounting.metering.tasks.facts import partitions
 from accounting.metering.tasks.facts.commit import mark_hours
 from accounting.metering.tasks.facts.reasons import FACTS
 from accounting.usage.tasks import gpu_rollup
-from tests.integration.prices.books import (
-    TEN,
-    WINDOW,
-    WINDOW_MS,
-    Books,
-)
+from tests.integration.prices.books import TEN, WINDOW, WINDOW_MS, Books
 
 HOUR = timedelta(hours=1)
 # 18:30 UTC is midnight in Kolkata; a team begins at 13:20, a price at 15:05

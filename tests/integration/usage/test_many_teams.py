@@ -16,10 +16,7 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from accounting.access.models.teams import Team
-from accounting.budgets.actions.budgets import (
-    SetBudget,
-    create_budget,
-)
+from accounting.budgets.actions.budgets import SetBudget, create_budget
 from accounting.months.tasks.close import close_period
 from tests.html_tables import Table, amount_in, tables_of, wrong_totals
 from tests.integration.conftest import NOW, SignIn

@@ -12,22 +12,13 @@ from django.test.utils import CaptureQueriesContext
 
 from accounting.access.scope import Scope
 from accounting.core.interval import Interval
-from accounting.kit.reads.selection import (
-    Amounts,
-    Selection,
-)
+from accounting.kit.reads.selection import Amounts, Selection
 from accounting.months.tasks.close import close_period
 from accounting.usage.reads.ledger import ledger_rows
-from accounting.usage.reads.ranking import (
-    largest,
-    moved_most,
-)
+from accounting.usage.reads.ranking import largest, moved_most
 from accounting.usage.reads.usage import usage_rows
 from tests.integration.prices.books import Books
-from tests.integration.usage.test_booked_days import (
-    OCTOBER,
-    use,
-)
+from tests.integration.usage.test_booked_days import OCTOBER, use
 
 LINES = 80
 EVERY = Scope(team_ids=None)

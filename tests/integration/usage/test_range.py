@@ -16,12 +16,7 @@ from accounting.prices.actions.prices import set_unit_price
 from tests.database_copies import connected_to
 from tests.integration.conftest import WriteOnce
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    HOUR_MS,
-    TEN,
-    WINDOW_MS,
-    Books,
-)
+from tests.integration.prices.books import HOUR_MS, TEN, WINDOW_MS, Books
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

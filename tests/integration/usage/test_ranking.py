@@ -9,26 +9,13 @@ import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access.scope import (
-    EVERYTHING,
-    Scope,
-)
+from accounting.access.scope import EVERYTHING, Scope
 from accounting.core.billing_calendar import preset_range
-from accounting.core.interval import (
-    DAY_MS,
-    Interval,
-    to_ms,
-)
-from accounting.kit.reads.selection import (
-    Selection,
-    stored_period,
-)
+from accounting.core.interval import DAY_MS, Interval, to_ms
+from accounting.kit.reads.selection import Selection, stored_period
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.usage import UsageWindow
-from accounting.usage.reads.ranking import (
-    largest,
-    moved_most,
-)
+from accounting.usage.reads.ranking import largest, moved_most
 from accounting.usage.reads.usage import usage_rows
 from tests.euros import added, number
 from tests.integration.conftest import NOW, SignIn

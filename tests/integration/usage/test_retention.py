@@ -8,23 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django import Settings
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    GpuGeometry,
-)
+from accounting.metering.models.cluster import Cluster, GpuGeometry
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.models.pod import PodHold
-from accounting.metering.models.usage import (
-    UsageDay,
-    UsageHour,
-    UsageWindow,
-)
+from accounting.metering.models.usage import UsageDay, UsageHour, UsageWindow
 from accounting.metering.tasks.facts import retention
-from tests.integration.prices.books import (
-    HOUR_MS,
-    TEN,
-    Books,
-)
+from tests.integration.prices.books import HOUR_MS, TEN, Books
 
 DAY = timedelta(days=1)
 SET_UP = """

@@ -11,41 +11,18 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounting.access.models.people import (
-    OrganizationRole,
-    Person,
-)
+from accounting.access.models.people import OrganizationRole, Person
 from accounting.access.reads.billing_settings import billing_day
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import HOUR_MS, Interval, to_ms
 from accounting.kit.reads.database_clock import database_now
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    GpuPresence,
-    Node,
-)
-from accounting.metering.models.ledger import (
-    DirtyHour,
-    IngestWindow,
-    PendingGpuHour,
-)
-from accounting.metering.tasks.facts import (
-    partitions,
-    retention,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, GpuPresence, Node
+from accounting.metering.models.ledger import DirtyHour, IngestWindow, PendingGpuHour
+from accounting.metering.tasks.facts import partitions, retention
 from accounting.months.reads.invariants.verify import verdicts
 from tests.database_copies import connected_to
 from tests.integration.conftest import WriteOnce
 from tests.integration.metering.support import report
-from tests.integration.prices.books import (
-    TEN,
-    WINDOW_MS,
-    Books,
-)
+from tests.integration.prices.books import TEN, WINDOW_MS, Books
 from tests.integration.usage.test_range import refusal
 
 HOUR = timedelta(hours=1)

@@ -21,10 +21,7 @@ from accounting.access.scope import EVERYTHING
 from accounting.health.reads.issues import issue_rows
 from accounting.kit.reads.selection import Selection
 from accounting.kit.tags import units
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-)
+from accounting.metering.models.cluster import Cluster, Gpu
 from accounting.metering.models.ledger import DataIssue
 from accounting.months.actions.entries import add_entry
 from accounting.months.models.period import Statement

@@ -10,19 +10,9 @@ from django.test.utils import CaptureQueriesContext
 from accounting.core.interval import to_ms
 from scheduler_view.waits.reads.held_activity import HeldActivity
 from scheduler_view.waits.rules.explain import Explainer
-from scheduler_view.waits.rules.world.world import (
-    World,
-    read_world,
-)
-from tests.integration.savings.fleet import (
-    HOUR,
-    START,
-    make_fleet,
-)
-from tests.unit.waits.worlds import (
-    node,
-    pod,
-)
+from scheduler_view.waits.rules.world.world import World, read_world
+from tests.integration.savings.fleet import HOUR, START, make_fleet
+from tests.unit.waits.worlds import node, pod
 
 pytestmark = pytest.mark.django_db
 NOW = START + HOUR

@@ -8,10 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.access.scope import (
-    EVERYTHING,
-    Scope,
-)
+from accounting.access.scope import EVERYTHING, Scope
 from accounting.metering.models.pod import PodHold
 from scheduler_view.waits.reads.holder_costs import hourly_costs
 from tests.story import MODELS, Held, Story

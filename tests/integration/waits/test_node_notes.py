@@ -6,10 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounting.core.interval import (
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import to_instant, to_ms
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.tasks.observe_queues import store_waits
 from scheduler_view.waits.rules.world.world import read_world

@@ -18,13 +18,7 @@ from django.core.management.base import OutputWrapper
 
 from accounting.access.models.teams import Team
 from accounting.kit.commands.progress import Progress
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    GpuPresence,
-    Node,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Cluster, Gpu, GpuPresence, Node, NodeFact
 from accounting.metering.models.pod import (
     Namespace,
     Pod,
@@ -32,10 +26,7 @@ from accounting.metering.models.pod import (
     PodHold,
     Workload,
 )
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from scheduler_view.what_if.commands import simulate
 from scheduler_view.what_if.reads.recorded_weeks import recorded_weeks
 from scheduler_view.what_if.rules.recorded import WEEK_MS

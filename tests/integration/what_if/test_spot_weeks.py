@@ -15,10 +15,7 @@ from accounting.metering.models.pod import Workload
 from scheduler_view.waits.models import WaitRecord
 from scheduler_view.what_if.reads.recorded_weeks import recorded_weeks
 from tests.integration.commands.conftest import run
-from tests.integration.what_if.test_recorded_weeks import (
-    END,
-    Recorded,
-)
+from tests.integration.what_if.test_recorded_weeks import END, Recorded
 
 pytestmark = pytest.mark.django_db
 

@@ -16,18 +16,10 @@ from accounting.metering.models.pod import Workload
 from scheduler_view.tasks import compute_what_ifs
 from scheduler_view.what_if.models import WhatIfRun
 from scheduler_view.what_if.tasks import runs
-from scheduler_view.what_if.tasks.runs import (
-    LEASE,
-    LostRunError,
-    next_run,
-    run,
-)
+from scheduler_view.what_if.tasks.runs import LEASE, LostRunError, next_run, run
 from tests.integration.conftest import SignIn
 from tests.integration.quotas.test_quota_pages import text
-from tests.integration.what_if.test_recorded_weeks import (
-    MODEL,
-    Recorded,
-)
+from tests.integration.what_if.test_recorded_weeks import MODEL, Recorded
 
 pytestmark = pytest.mark.django_db
 

@@ -10,10 +10,7 @@ from accounting.bills.rules.match import (
     provider_key,
     resource_key,
 )
-from accounting.bills.rules.words import (
-    MATCHED,
-    UNMATCHED,
-)
+from accounting.bills.rules.words import MATCHED, UNMATCHED
 
 FIRST, LATER = date(2026, 10, 1), date(2026, 10, 5)
 AZURE = "azure:///subscriptions/Sub/resourceGroups/rg/providers/vm/GPU-1"

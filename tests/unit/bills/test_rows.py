@@ -6,11 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.bills.rules.columns import (
-    BillColumns,
-    BillFileError,
-    columns_of,
-)
+from accounting.bills.rules.columns import BillColumns, BillFileError, columns_of
 from accounting.bills.rules.rows import (
     BilledRow,
     RowError,

@@ -6,15 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.budgets.rules.anomalies import (
-    check_day,
-    driver,
-)
-from accounting.budgets.rules.forecast import (
-    MICROS,
-    NotEnoughHistory,
-    units_of,
-)
+from accounting.budgets.rules.anomalies import check_day, driver
+from accounting.budgets.rules.forecast import MICROS, NotEnoughHistory, units_of
 from accounting.core.billing_calendar import DAY
 from tests import shared_data
 

@@ -3,10 +3,7 @@
 import pytest
 
 from accounting.kit.charts.bullets import bullet
-from accounting.kit.charts.burn_down import (
-    BurnDown,
-    burn_down,
-)
+from accounting.kit.charts.burn_down import BurnDown, burn_down
 from accounting.kit.charts.plots import TimeAxis
 
 

@@ -26,10 +26,7 @@ from accounting.budgets.rules.forecast import (
     units_of,
     window_to,
 )
-from accounting.core.billing_calendar import (
-    DAY,
-    DayRange,
-)
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.interval import HOUR_MS
 from accounting.core.rounding import half_even
 from tests import shared_data

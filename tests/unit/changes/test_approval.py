@@ -5,10 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scheduler_view.changes.rules.approval import (
-    Approval,
-    refusal_of_approval,
-)
+from scheduler_view.changes.rules.approval import Approval, refusal_of_approval
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PLANNED = Approval(

@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from scheduler_view.changes.rules.drift import (
-    DriftStatus,
-    standing_of,
-)
+from scheduler_view.changes.rules.drift import DriftStatus, standing_of
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.live_objects import (
     MANAGER,

@@ -11,11 +11,7 @@ from scheduler_view.changes.rules.effects import (
     quota_effects,
     resource_effect,
 )
-from scheduler_view.clusters.rules.wording import (
-    listed,
-    units,
-    whose,
-)
+from scheduler_view.clusters.rules.wording import listed, units, whose
 from scheduler_view.quotas.rules.spend import UnitRates
 
 SEARCH = QuotaFacts(

@@ -4,17 +4,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.changes.rules.edit import (
-    Edit,
-    QuotaEdit,
-    TierEdit,
-)
-from scheduler_view.changes.rules.headline import (
-    Move,
-    move_of,
-    summary,
-    title,
-)
+from scheduler_view.changes.rules.edit import Edit, QuotaEdit, TierEdit
+from scheduler_view.changes.rules.headline import Move, move_of, summary, title
 from scheduler_view.changes.rules.steps import Action
 from scheduler_view.quotas.rules.split import SplitRule
 from scheduler_view.quotas.rules.tiers import TierSpec

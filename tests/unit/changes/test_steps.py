@@ -15,15 +15,8 @@ from scheduler_view.changes.rules.steps import (
     matches,
     plan_steps,
 )
-from scheduler_view.changes.rules.warnings import (
-    namespace_warnings,
-    object_warnings,
-)
-from scheduler_view.clusters.rules.live_objects import (
-    Manifest,
-    git_owner,
-    pin_of,
-)
+from scheduler_view.changes.rules.warnings import namespace_warnings, object_warnings
+from scheduler_view.clusters.rules.live_objects import Manifest, git_owner, pin_of
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.quotas.rules.quota_objects import (
     DesiredQuota,
@@ -32,14 +25,8 @@ from scheduler_view.quotas.rules.quota_objects import (
     desired_quotas,
     quota_key_of,
 )
-from scheduler_view.quotas.rules.tiers import (
-    TierSpec,
-    TierState,
-)
-from tests.unit.quotas.examples import (
-    priority_class,
-    quota,
-)
+from scheduler_view.quotas.rules.tiers import TierSpec, TierState
+from tests.unit.quotas.examples import priority_class, quota
 
 GPU = "requests.nvidia.com/gpu"
 VISION = quota_key_of("vision", "")

@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.clusters.client.access import (
-    AccessRole,
-    access_of,
-    is_configured,
-)
+from scheduler_view.clusters.client.access import AccessRole, access_of, is_configured
 from scheduler_view.clusters.client.client import connect
 from scheduler_view.clusters.client.errors import NotConfigured
 

@@ -5,11 +5,7 @@ import json
 import pytest
 
 from scheduler_view.clusters.client import errors
-from scheduler_view.clusters.client.answers import (
-    decode,
-    error_of,
-    status_error,
-)
+from scheduler_view.clusters.client.answers import decode, error_of, status_error
 
 
 def status(code: int, message: str, **details: object) -> bytes:

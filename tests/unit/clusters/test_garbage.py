@@ -14,44 +14,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scheduler_view.changes.rules.drift import standing_of
-from scheduler_view.clusters.client.live import (
-    LiveObject,
-    live_object,
-)
+from scheduler_view.clusters.client.live import LiveObject, live_object
 from scheduler_view.clusters.rules.difference import live_fields
-from scheduler_view.clusters.rules.live_objects import (
-    appliers,
-    git_owner,
-    pin_of,
-)
+from scheduler_view.clusters.rules.live_objects import appliers, git_owner, pin_of
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.resource_claims import given as allocations
-from scheduler_view.clusters.rules.schedulers import (
-    QUEUE_FIELDS,
-    QUEUE_OBJECTS,
-)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS, QUEUE_OBJECTS
 from scheduler_view.clusters.rules.stored_manifest import kept
-from scheduler_view.quotas.rules.limit_range import (
-    predict,
-    ranged_resources,
-)
-from scheduler_view.quotas.rules.limits.lending import (
-    lending,
-    waiting_text,
-)
+from scheduler_view.quotas.rules.limit_range import predict, ranged_resources
+from scheduler_view.quotas.rules.limits.lending import lending, waiting_text
 from scheduler_view.quotas.rules.limits.maker import maker_of
-from scheduler_view.quotas.rules.limits.queue_node import (
-    in_order,
-    roots,
-)
+from scheduler_view.quotas.rules.limits.queue_node import in_order, roots
 from scheduler_view.quotas.rules.limits.queue_readers import queue_nodes
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.node_notes import notes_of_cluster
 from scheduler_view.waits.rules.world.world import read_world
-from tests.unit.waits.worlds import (
-    GPU,
-    NOW_MS,
-)
+from tests.unit.waits.worlds import GPU, NOW_MS
 
 AT = "2026-11-20T07:00:00Z"
 AMOUNTS = {GPU: "4", "cpu": "8"}

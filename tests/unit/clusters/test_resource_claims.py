@@ -3,10 +3,7 @@
 from typing import Any
 
 from accounting.metering.rules.inventory.records import Device
-from scheduler_view.clusters.rules.resource_claims import (
-    ClaimAllocation,
-    given,
-)
+from scheduler_view.clusters.rules.resource_claims import ClaimAllocation, given
 
 NVIDIA, AMD = "gpu.nvidia.com", "gpu.amd.com"
 CREATED = "2026-10-01T10:00:00Z"

@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.core.efficiency import (
-    NO_TIME,
-    StateTimes,
-    sum_times,
-    times_of,
-)
+from accounting.core.efficiency import NO_TIME, StateTimes, sum_times, times_of
 
 ROOT = Path(__file__).resolve().parents[3]
 HOME = Path("accounting/core/efficiency.py")

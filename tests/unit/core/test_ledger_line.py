@@ -2,12 +2,7 @@
 
 import numpy as np
 
-from accounting.core.ledger_line import (
-    LINE,
-    STATES,
-    LedgerLine,
-    LineTable,
-)
+from accounting.core.ledger_line import LINE, STATES, LedgerLine, LineTable
 
 
 def table(node: str, *rows: tuple[int, int, str]) -> LineTable:

@@ -7,12 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from accounting.core.read_once import (
-    read_once,
-    read_together,
-    reading,
-    together,
-)
+from accounting.core.read_once import read_once, read_together, reading, together
 
 asked: list[tuple[object, ...]] = []
 

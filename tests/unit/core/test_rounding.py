@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.core.rounding import (
-    half_even,
-    largest_remainder,
-    quotient,
-    split_money,
-)
+from accounting.core.rounding import half_even, largest_remainder, quotient, split_money
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,7 @@
 
 import pytest
 
-from accounting.core.written_text import (
-    glob_fault,
-    hidden_fault,
-)
+from accounting.core.written_text import glob_fault, hidden_fault
 
 
 @pytest.mark.parametrize(

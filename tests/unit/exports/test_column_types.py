@@ -1,10 +1,6 @@
 """Columns of files: the types of FOCUS, and the digits of decimals (money.md M45)."""
 
-from accounting.exports.rules.column_types import (
-    CellType,
-    FileColumn,
-    decimal_column,
-)
+from accounting.exports.rules.column_types import CellType, FileColumn, decimal_column
 
 
 def test_a_decimal_column_has_38_digits() -> None:

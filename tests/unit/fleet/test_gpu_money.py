@@ -7,32 +7,13 @@ from django.urls import get_resolver
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.access.reads.teams import (
-    UNMAPPED_TEAM,
-    TeamRef,
-)
-from accounting.core.ledger_line import (
-    HELD_STATES,
-    PLATFORM_STATES,
-    STATES,
-)
-from accounting.core.money import (
-    NOTHING,
-    Money,
-)
-from accounting.fleet.pages.gpu_money import (
-    Earnings,
-    earnings,
-)
+from accounting.access.reads.teams import UNMAPPED_TEAM, TeamRef
+from accounting.core.ledger_line import HELD_STATES, PLATFORM_STATES, STATES
+from accounting.core.money import NOTHING, Money
+from accounting.fleet.pages.gpu_money import Earnings, earnings
 from accounting.kit.charts.bars import STATE_GROUPS
-from accounting.usage.rules.rows import (
-    LedgerRow,
-    UsageRow,
-)
-from accounting.usage.rules.totals import (
-    ledger_groups,
-    state_amounts,
-)
+from accounting.usage.rules.rows import LedgerRow, UsageRow
+from accounting.usage.rules.totals import ledger_groups, state_amounts
 from tests.euros import added, eur, number
 
 get_resolver().reverse_dict  # noqa: B018  # loads all pages: a second that is not a test's own

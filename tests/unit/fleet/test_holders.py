@@ -3,11 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from accounting.access.reads.teams import TeamRef
-from accounting.fleet.pages.holders import (
-    by_team,
-    few,
-    named_teams,
-)
+from accounting.fleet.pages.holders import by_team, few, named_teams
 from accounting.fleet.reads.timeline import HeldStretch
 from accounting.kit.charts.plots import NAMED_SERIES
 

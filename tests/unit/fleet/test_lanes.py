@@ -5,11 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from accounting.kit.charts.lanes import (
-    LaneSpan,
-    bars,
-    ticks,
-)
+from accounting.kit.charts.lanes import LaneSpan, bars, ticks
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 HOUR = timedelta(hours=1)

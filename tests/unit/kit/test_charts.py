@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 
 from accounting.core.efficiency import StateTimes
 from accounting.core.ledger_line import STATES
-from accounting.kit.charts import (
-    bars,
-    grids,
-    plots,
-)
-from accounting.kit.charts.plots import (
-    PlotSeries,
-    TimeAxis,
-)
+from accounting.kit.charts import bars, grids, plots
+from accounting.kit.charts.plots import PlotSeries, TimeAxis
 from accounting.usage.pages import shapes
 from accounting.usage.rules.hour_of_week import WeekHour
 

@@ -1,16 +1,7 @@
 """Parts of pages that are made in Python because they have many elements: all text is escaped."""
 
-from accounting.kit.charts.grids import (
-    DARK,
-    FREE,
-    GridCell,
-)
-from accounting.kit.tags.components import (
-    menu_links,
-    options,
-    table_rows,
-    week_squares,
-)
+from accounting.kit.charts.grids import DARK, FREE, GridCell
+from accounting.kit.tags.components import menu_links, options, table_rows, week_squares
 
 
 def test_rows_of_a_table_have_a_heading_and_numbers() -> None:

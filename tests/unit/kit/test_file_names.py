@@ -2,11 +2,7 @@
 
 import pytest
 
-from accounting.kit.reads.file_names import (
-    LONGEST,
-    file_name,
-    period_part,
-)
+from accounting.kit.reads.file_names import LONGEST, file_name, period_part
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from accounting.kit.parsers import (
-    BodyError,
-    StrictJsonParser,
-)
+from accounting.kit.parsers import BodyError, StrictJsonParser
 
 
 def parsed(body: bytes | str) -> Any:

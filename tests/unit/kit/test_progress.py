@@ -5,11 +5,7 @@ import io
 import pytest
 from django.core.management.base import OutputWrapper
 
-from accounting.kit.commands.progress import (
-    EVERY_S,
-    Progress,
-    duration,
-)
+from accounting.kit.commands.progress import EVERY_S, Progress, duration
 
 
 class Clock:

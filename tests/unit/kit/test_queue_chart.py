@@ -1,10 +1,7 @@
 """The chart of a queue: three lines that differ without color, and gaps that are marked."""
 
 from accounting.kit.charts.plots import TimeAxis
-from accounting.kit.charts.queues import (
-    LINES,
-    queue_over_time,
-)
+from accounting.kit.charts.queues import LINES, queue_over_time
 
 
 def test_lines_differ_in_dash_and_color_and_a_gap_is_marked() -> None:

@@ -21,10 +21,7 @@ from accounting.kit.rows import (
     listed,
     member,
 )
-from accounting.kit.serializers.declared import (
-    item_serializer_of,
-    serializer_of,
-)
+from accounting.kit.serializers.declared import item_serializer_of, serializer_of
 
 
 class Color(Enum):

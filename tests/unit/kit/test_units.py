@@ -12,16 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting.core.billing_calendar import DayRange
-from accounting.core.money_text import (
-    LOCALE,
-    MINUS,
-    amount_text,
-    number_text,
-)
-from accounting.kit.tags import (
-    pages,
-    units,
-)
+from accounting.core.money_text import LOCALE, MINUS, amount_text, number_text
+from accounting.kit.tags import pages, units
 
 
 def test_a_quoted_sentence_has_one_stop() -> None:

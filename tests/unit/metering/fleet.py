@@ -5,10 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.attribution.attribute import (
-    WindowLedger,
-    attribute,
-)
+from accounting.metering.rules.attribution.attribute import WindowLedger, attribute
 from accounting.metering.rules.attribution.node_timeline import node_timelines
 from accounting.metering.rules.holds.derive import derive
 from accounting.metering.rules.inventory.merge.samples import observe

@@ -1,21 +1,9 @@
 """Samples and roles of the jobs of kube-state, at seconds from 0."""
 
-from accounting.core.interval import (
-    FAR_MS,
-    Interval,
-)
-from accounting.metering.rules.inventory.kube_state.jobs import (
-    JobRole,
-    RoleInterval,
-)
-from accounting.metering.rules.samples.series import (
-    ScraperIdentity,
-    Series,
-)
-from tests.unit.metering.kube_series import (
-    ones,
-    series,
-)
+from accounting.core.interval import FAR_MS, Interval
+from accounting.metering.rules.inventory.kube_state.jobs import JobRole, RoleInterval
+from accounting.metering.rules.samples.series import ScraperIdentity, Series
+from tests.unit.metering.kube_series import ones, series
 
 WHOLE = Interval(0, FAR_MS)
 REQUESTS = "kube_pod_container_resource_requests"

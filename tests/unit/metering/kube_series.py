@@ -7,15 +7,8 @@ import numpy as np
 from accounting.core.interval import Interval
 from accounting.metering.rules.inventory.merge.operations import ChangedRecords
 from accounting.metering.rules.inventory.merge.samples import observe
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    PodRecord,
-)
-from accounting.metering.rules.samples.series import (
-    Reading,
-    ScraperIdentity,
-    Series,
-)
+from accounting.metering.rules.inventory.records import Inventory, PodRecord
+from accounting.metering.rules.samples.series import Reading, ScraperIdentity, Series
 
 KSM, OTHER = ScraperIdentity("ksm", "one"), ScraperIdentity("ksm", "two")
 WHOLE = Interval(0, 600_000)

@@ -3,20 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from accounting.organization.pages.audit_text import (
-    Names,
-    group_of,
-    grouped,
-    line_of,
-)
-from accounting.organization.pages.audit_words import (
-    KINDS,
-    kind_label,
-)
-from accounting.organization.reads.audit_entries import (
-    AuditRow,
-    kinds,
-)
+from accounting.organization.pages.audit_text import Names, group_of, grouped, line_of
+from accounting.organization.pages.audit_words import KINDS, kind_label
+from accounting.organization.reads.audit_entries import AuditRow, kinds
 
 NAMES = Names({3: "Vision"}, {7: "luis"}, {1: "north"})
 AT = datetime(2026, 11, 22, 9, tzinfo=UTC)

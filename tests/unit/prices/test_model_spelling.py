@@ -4,10 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.prices.rules.model_spelling import (
-    Spelling,
-    words_of,
-)
+from accounting.prices.rules.model_spelling import Spelling, words_of
 
 KNOWN = (
     "NVIDIA-A100-SXM4-40GB",

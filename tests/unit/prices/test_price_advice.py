@@ -3,10 +3,7 @@
 import pytest
 
 from accounting.prices.rules.model_spelling import Spelling
-from accounting.prices.rules.price_advice import (
-    date_advice,
-    plain_number,
-)
+from accounting.prices.rules.price_advice import date_advice, plain_number
 
 
 @pytest.mark.parametrize(

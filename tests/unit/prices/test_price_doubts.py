@@ -10,11 +10,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting.prices.rules.price_doubts import (
-    DatedPrice,
-    KnownPrices,
-    doubt_of,
-)
+from accounting.prices.rules.price_doubts import DatedPrice, KnownPrices, doubt_of
 
 OCTOBER, NOVEMBER = datetime(2026, 10, 1, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC)
 OLD = DatedPrice("rate", "A", None, "", "", "", Decimal("2.10"), "EUR", OCTOBER)

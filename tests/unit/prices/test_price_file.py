@@ -8,11 +8,7 @@ from io import BytesIO, TextIOWrapper
 
 import pytest
 
-from accounting.prices.rules.price_file import (
-    aliases_of,
-    columns_of,
-    rows_of,
-)
+from accounting.prices.rules.price_file import aliases_of, columns_of, rows_of
 from accounting.prices.rules.price_offers import PriceFileError
 
 HEADER = ["model", "per_gpu_hour", "valid_from"]

@@ -6,21 +6,9 @@ from decimal import Decimal
 import pytest
 
 from accounting.prices.rules.model_spelling import Spelling
-from accounting.prices.rules.price_file import (
-    columns_of,
-    rows_of,
-)
-from accounting.prices.rules.price_import import (
-    WORDS,
-    Booked,
-    judge,
-)
-from accounting.prices.rules.price_offers import (
-    Offer,
-    PriceFileError,
-    Rules,
-    offers_of,
-)
+from accounting.prices.rules.price_file import columns_of, rows_of
+from accounting.prices.rules.price_import import WORDS, Booked, judge
+from accounting.prices.rules.price_offers import Offer, PriceFileError, Rules, offers_of
 
 A100, L40S = "NVIDIA-A100-SXM4-80GB", "NVIDIA-L40S"
 DAY = datetime(2026, 10, 1, tzinfo=UTC)

@@ -10,10 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from accounting.prices.rules.price_placing import (
-    PriceMeetsError,
-    place,
-)
+from accounting.prices.rules.price_placing import PriceMeetsError, place
 
 
 @dataclass

@@ -2,15 +2,8 @@
 
 from typing import Any
 
-from scheduler_view.queues.rules.depth import (
-    PoolDepth,
-    depths_of,
-)
-from scheduler_view.queues.rules.queued import (
-    QueuedUnit,
-    QueueReader,
-    Subject,
-)
+from scheduler_view.queues.rules.depth import PoolDepth, depths_of
+from scheduler_view.queues.rules.queued import QueuedUnit, QueueReader, Subject
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.world.world import read_world
 from tests.unit.waits.worlds import NOW_MS

@@ -8,10 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_view.queues.rules.averages import (
-    ObservedLevels,
-    averages,
-)
+from scheduler_view.queues.rules.averages import ObservedLevels, averages
 
 Level = tuple[int, int, float | None]
 

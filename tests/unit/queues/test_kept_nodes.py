@@ -8,18 +8,10 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.queues.rules.kept_nodes import (
-    KeepReason,
-    kept_rooms,
-)
+from scheduler_view.queues.rules.kept_nodes import KeepReason, kept_rooms
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.world.world import read_world
-from tests.unit.waits.worlds import (
-    NOW_MS,
-    node,
-    owned,
-    pod,
-)
+from tests.unit.waits.worlds import NOW_MS, node, owned, pod
 
 WEB = {"matchLabels": {"app": "web"}}
 

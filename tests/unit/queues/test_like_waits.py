@@ -17,10 +17,7 @@ from scheduler_view.queues.rules.like_waits import (
     said_start,
     size_class,
 )
-from scheduler_view.waits.rules.explanation import (
-    Blocker,
-    BlockerSet,
-)
+from scheduler_view.waits.rules.explanation import Blocker, BlockerSet
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -3,18 +3,8 @@
 from typing import Any
 
 from scheduler_view.queues.rules.pools import ResourcePool
-from tests.unit.queues.queue_worlds import (
-    PRODUCT,
-    Queues,
-)
-from tests.unit.waits.worlds import (
-    GPU,
-    job,
-    node,
-    owned,
-    pod,
-    refused,
-)
+from tests.unit.queues.queue_worlds import PRODUCT, Queues
+from tests.unit.waits.worlds import GPU, job, node, owned, pod, refused
 
 H100, A100 = {PRODUCT: "H100"}, {PRODUCT: "A100"}
 OVER = (

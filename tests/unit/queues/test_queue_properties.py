@@ -5,26 +5,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_view.queues.rules.queued import (
-    UNSERVED,
-    positions_of,
-)
+from scheduler_view.queues.rules.queued import UNSERVED, positions_of
 from scheduler_view.queues.rules.remaining import HoldDurations
-from scheduler_view.queues.rules.starts import (
-    RunningHold,
-    estimate_starts,
-)
-from tests.unit.queues.queue_worlds import (
-    HOUR_MS,
-    PRODUCT,
-    Queues,
-)
-from tests.unit.waits.worlds import (
-    GPU,
-    NOW_MS,
-    node,
-    pod,
-)
+from scheduler_view.queues.rules.starts import RunningHold, estimate_starts
+from tests.unit.queues.queue_worlds import HOUR_MS, PRODUCT, Queues
+from tests.unit.waits.worlds import GPU, NOW_MS, node, pod
 
 LIKE = ("pool", GPU, "", "")
 DURATIONS = HoldDurations({LIKE: [hours * HOUR_MS for hours in range(1, 60)]})

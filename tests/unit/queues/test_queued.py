@@ -1,15 +1,8 @@
 """The order in which work is served and positions in it: S17."""
 
 from scheduler_view.queues.rules.queued import positions_of
-from tests.unit.queues.queue_worlds import (
-    PRODUCT,
-    Queues,
-)
-from tests.unit.waits.worlds import (
-    GPU,
-    node,
-    pod,
-)
+from tests.unit.queues.queue_worlds import PRODUCT, Queues
+from tests.unit.waits.worlds import GPU, node, pod
 
 
 def waiting(

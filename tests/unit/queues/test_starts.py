@@ -4,32 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from scheduler_view.queues.rules.accuracy import (
-    EstimatedStart,
-    accuracy_of,
-)
-from scheduler_view.queues.rules.remaining import (
-    HIGH,
-    LOW,
-    MEDIAN,
-    HoldDurations,
-)
+from scheduler_view.queues.rules.accuracy import EstimatedStart, accuracy_of
+from scheduler_view.queues.rules.remaining import HIGH, LOW, MEDIAN, HoldDurations
 from scheduler_view.queues.rules.shortages import QuotaShortage
-from scheduler_view.queues.rules.starts import (
-    RunningHold,
-    estimate_starts,
-)
-from tests.unit.queues.queue_worlds import (
-    HOUR_MS,
-    Queues,
-)
-from tests.unit.waits.worlds import (
-    GPU,
-    NOW_MS,
-    job,
-    node,
-    pod,
-)
+from scheduler_view.queues.rules.starts import RunningHold, estimate_starts
+from tests.unit.queues.queue_worlds import HOUR_MS, Queues
+from tests.unit.waits.worlds import GPU, NOW_MS, job, node, pod
 
 HOURS = (3, 3, 4, 5, 5, 6, 8, 9, 10, 12)
 OF_WORKLOAD, OF_TEAM = ("workload", "vision", "train"), ("team", "vision", "training")

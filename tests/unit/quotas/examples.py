@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_view.clusters.rules.live_objects import (
-    OWNER,
-    OWNER_LABEL,
-)
+from scheduler_view.clusters.rules.live_objects import OWNER, OWNER_LABEL
 
 
 def quota(

@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.quotas.rules.headroom import (
-    limited_by,
-    room,
-)
-from scheduler_view.quotas.rules.limit_range import (
-    Prediction,
-    message,
-    predict,
-)
+from scheduler_view.quotas.rules.headroom import limited_by, room
+from scheduler_view.quotas.rules.limit_range import Prediction, message, predict
 from tests.unit.quotas.examples import quota
 
 GPU = "requests.nvidia.com/gpu"

@@ -18,38 +18,15 @@ from scheduler_view.changes.rules.quota_file import (
     read_quota_file,
 )
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.quantity import (
-    QuantityError,
-    whole_gpus,
-)
-from scheduler_view.clusters.rules.quota_key import (
-    KeyRefused,
-    quota_key,
-)
+from scheduler_view.clusters.rules.quantity import QuantityError, whole_gpus
+from scheduler_view.clusters.rules.quota_key import KeyRefused, quota_key
 from scheduler_view.quotas.reads.quotas import QuotaRow
-from scheduler_view.quotas.rules.headroom import (
-    limited_by,
-    room,
-)
+from scheduler_view.quotas.rules.headroom import limited_by, room
 from scheduler_view.quotas.rules.limit_range import predict
-from scheduler_view.quotas.rules.limits.lending import (
-    amount,
-    lending,
-)
-from scheduler_view.quotas.rules.limits.queue_node import (
-    QueueName,
-    QueueNode,
-)
-from scheduler_view.quotas.rules.split import (
-    SplitRule,
-    SplitSpec,
-    divide,
-)
-from scheduler_view.quotas.rules.tiers import (
-    TierSpec,
-    next_class,
-    tier_faults,
-)
+from scheduler_view.quotas.rules.limits.lending import amount, lending
+from scheduler_view.quotas.rules.limits.queue_node import QueueName, QueueNode
+from scheduler_view.quotas.rules.split import SplitRule, SplitSpec, divide
+from scheduler_view.quotas.rules.tiers import TierSpec, next_class, tier_faults
 from scheduler_view.waits.rules.wording import CAUSE_TEXTS
 from tests.unit.quotas.examples import quota
 

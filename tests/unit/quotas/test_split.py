@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_view.quotas.rules.split import (
-    SplitRefused,
-    SplitRule,
-    SplitSpec,
-    divide,
-)
+from scheduler_view.quotas.rules.split import SplitRefused, SplitRule, SplitSpec, divide
 
 NAMES = ("a", "b", "c")
 

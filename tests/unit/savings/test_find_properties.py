@@ -12,16 +12,9 @@ from hypothesis import strategies as st
 from accounting.core.interval import WINDOW_MS
 from scheduler_view.savings.rules.find import find
 from scheduler_view.savings.rules.finding import WasteRule
-from scheduler_view.savings.rules.gangs import (
-    Gang,
-    GangMember,
-)
+from scheduler_view.savings.rules.gangs import Gang, GangMember
 from scheduler_view.savings.rules.held_time import HeldTime
-from tests.unit.savings.fleets import (
-    HOUR,
-    RATE,
-    hold,
-)
+from tests.unit.savings.fleets import HOUR, RATE, hold
 
 TAKES_BUSY = {WasteRule.GANG, WasteRule.TOO_LONG, WasteRule.SPREAD}
 letters = st.text("biiimuhg.", min_size=1, max_size=30)

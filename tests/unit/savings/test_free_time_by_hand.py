@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 
 from accounting.core.interval import WINDOW_MS
 from accounting.prices.rules.charge import charge_of
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    WasteRule,
-)
-from scheduler_view.savings.rules.fragmentation import (
-    Beside,
-    PodClass,
-)
+from scheduler_view.savings.rules.finding import Finding, WasteRule
+from scheduler_view.savings.rules.fragmentation import Beside, PodClass
 from scheduler_view.savings.rules.free_time import (
     BesideRange,
     FreeWindow,
@@ -30,12 +24,7 @@ from scheduler_view.savings.rules.free_time import (
     long_ranges,
     take,
 )
-from tests.unit.savings.fleets import (
-    DAY,
-    MINUTE,
-    RATE,
-    at,
-)
+from tests.unit.savings.fleets import DAY, MINUTE, RATE, at
 
 COST = Decimal("1.10")
 BOUNDS = (0, at(24))

@@ -13,14 +13,8 @@ import pytest
 
 from accounting.prices.rules.charge import charge_of
 from scheduler_view.queues.rules.pools import ResourcePool
-from scheduler_view.savings.rules.find import (
-    find,
-    overlapping,
-)
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    SliceKey,
-)
+from scheduler_view.savings.rules.find import find, overlapping
+from scheduler_view.savings.rules.finding import Finding, SliceKey
 from scheduler_view.savings.rules.sizing.right_size import (
     SizedTime,
     UsedSize,
@@ -35,23 +29,9 @@ from scheduler_view.savings.rules.sizing.spot import (
     may_run_on_spot,
     spot_saving,
 )
-from scheduler_view.savings.rules.waiting.inversion import (
-    InvertedStretch,
-    inversions,
-)
-from scheduler_view.savings.rules.waiting.starvation import (
-    PastWait,
-    Starved,
-    starved,
-)
-from tests.unit.savings.fleets import (
-    DAY,
-    HOUR,
-    MINUTE,
-    RATE,
-    at,
-    hold,
-)
+from scheduler_view.savings.rules.waiting.inversion import InvertedStretch, inversions
+from scheduler_view.savings.rules.waiting.starvation import PastWait, Starved, starved
+from tests.unit.savings.fleets import DAY, HOUR, MINUTE, RATE, at, hold
 
 BOUNDS = (0, at(24))
 TEAM, UNIT = 3, 11

@@ -14,10 +14,7 @@ from accounting.prices.rules.charge import charge_of
 from scheduler_view.savings.rules.duration import limit_of
 from scheduler_view.savings.rules.evidence_wording import evidence_text
 from scheduler_view.savings.rules.find import find
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    WasteRule,
-)
+from scheduler_view.savings.rules.finding import Finding, WasteRule
 from scheduler_view.savings.rules.fragmentation import (
     Beside,
     FreeWindows,
@@ -26,18 +23,8 @@ from scheduler_view.savings.rules.fragmentation import (
     popular,
     unusable_ms,
 )
-from scheduler_view.savings.rules.gangs import (
-    Gang,
-    GangMember,
-    least_nodes,
-)
-from tests.unit.savings.fleets import (
-    DAY,
-    HOUR,
-    RATE,
-    at,
-    hold,
-)
+from scheduler_view.savings.rules.gangs import Gang, GangMember, least_nodes
+from tests.unit.savings.fleets import DAY, HOUR, RATE, at, hold
 
 Found = list[tuple[str, int, Decimal]]
 

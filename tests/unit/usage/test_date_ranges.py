@@ -11,17 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.core.billing_calendar import (
-    DayRange,
-    preset_range,
-)
+from accounting.core.billing_calendar import DayRange, preset_range
 from accounting.kit.tags import units
 from accounting.usage.rules.date_range_parts import RangeError
-from accounting.usage.rules.date_ranges import (
-    EXAMPLES,
-    parse_words,
-    preset_named,
-)
+from accounting.usage.rules.date_ranges import EXAMPLES, parse_words, preset_named
 
 TODAY = date(2026, 11, 20)
 

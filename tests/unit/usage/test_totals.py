@@ -9,20 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting.core.ledger_line import STATES
-from accounting.core.money import (
-    NOTHING,
-    Money,
-)
+from accounting.core.money import NOTHING, Money
 from accounting.core.rounding import half_even
-from accounting.usage.rules.comparison import (
-    average_gpus,
-    change,
-    share,
-)
-from accounting.usage.rules.rows import (
-    LedgerRow,
-    UsageRow,
-)
+from accounting.usage.rules.comparison import average_gpus, change, share
+from accounting.usage.rules.rows import LedgerRow, UsageRow
 from accounting.usage.rules.totals import (
     ledger_groups,
     rounded,

@@ -6,12 +6,7 @@ import pytest
 
 from scheduler_view.waits.rules.details import details_of
 from scheduler_view.waits.rules.wording import change_text
-from tests.unit.waits.worlds import (
-    changes,
-    explained,
-    node,
-    pod,
-)
+from tests.unit.waits.worlds import changes, explained, node, pod
 
 USES = {"resourceClaims": [{"name": "g", "resourceClaimName": "shared"}]}
 FULL = {"cpu": "1"}

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
 from scheduler_view.waits.rules.world.world import read_world
-from tests.unit.waits.worlds import (
-    GPU,
-    NOW_MS,
-    node,
-    pod,
-)
+from tests.unit.waits.worlds import GPU, NOW_MS, node, pod
 
 TAINT = {"key": "dedicated", "value": "llm", "effect": "NoSchedule"}
 NOT_OF_THE_CLUSTER = {"raise_tier", "allow_preemption", "wait"}

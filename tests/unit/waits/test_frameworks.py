@@ -10,24 +10,11 @@ from typing import Any
 import pytest
 
 from scheduler_view.waits.rules.explain import Explainer
-from scheduler_view.waits.rules.instants import (
-    instants_of,
-    is_held,
-)
+from scheduler_view.waits.rules.instants import instants_of, is_held
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.units import find_units
-from tests.unit.waits.test_instants import (
-    at,
-    ms,
-)
-from tests.unit.waits.worlds import (
-    GPU,
-    job,
-    node,
-    owned,
-    pod,
-    world_of,
-)
+from tests.unit.waits.test_instants import at, ms
+from tests.unit.waits.worlds import GPU, job, node, owned, pod, world_of
 
 COSCHEDULING = {"labels": {"scheduling.x-k8s.io/pod-group": "g"}}
 KAI = {"annotations": {"pod-group-name": "g"}}

@@ -14,10 +14,7 @@ from scheduler_view.waits.rules.cause import (
     WaitCause,
 )
 from scheduler_view.waits.rules.explain import Explainer
-from scheduler_view.waits.rules.explanation import (
-    PodCounts,
-    WaitExplanation,
-)
+from scheduler_view.waits.rules.explanation import PodCounts, WaitExplanation
 from scheduler_view.waits.rules.from_metrics import (
     KNOWABLE,
     MetricPod,
@@ -26,11 +23,7 @@ from scheduler_view.waits.rules.from_metrics import (
     explain_shown,
     world_of,
 )
-from scheduler_view.waits.rules.world.nodes import (
-    ClusterNode,
-    Taint,
-    taint_of,
-)
+from scheduler_view.waits.rules.world.nodes import ClusterNode, Taint, taint_of
 from scheduler_view.waits.rules.world.pod_spec import Toleration
 from scheduler_view.waits.rules.world.pods import ControllerRef
 

@@ -4,12 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.waits.worlds import (
-    explained,
-    kinds,
-    node,
-    pod,
-)
+from tests.unit.waits.worlds import explained, kinds, node, pod
 
 SMALL, LARGE = "nvidia.com/mig-1g.5gb", "nvidia.com/mig-3g.20gb"
 

@@ -11,14 +11,7 @@ from scheduler_view.waits.rules.instants import (
 )
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.world.lenient import instant_ms
-from tests.unit.waits.worlds import (
-    NOW_MS,
-    job,
-    node,
-    owned,
-    pod,
-    world_of,
-)
+from tests.unit.waits.worlds import NOW_MS, job, node, owned, pod, world_of
 
 
 def at(clock: str) -> str:

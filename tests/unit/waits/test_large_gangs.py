@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.waits.worlds import (
-    changes,
-    explained,
-    job,
-    node,
-    owned,
-    pod,
-)
+from tests.unit.waits.worlds import changes, explained, job, node, owned, pod
 
 MEMBERS = 80
 WAITS = {"change": "wait", "at_most_ms": 330_000}

@@ -11,26 +11,12 @@ from typing import Any
 import pytest
 
 from bench.waiting_cluster import NOW_MS, decoded, waiting_cluster
-from scheduler_view.waits.rules.explain import (
-    Explainer,
-    explain,
-)
+from scheduler_view.waits.rules.explain import Explainer, explain
 from scheduler_view.waits.rules.explanation import WaitExplanation
-from scheduler_view.waits.rules.world.world import (
-    World,
-    read_world,
-)
+from scheduler_view.waits.rules.world.world import World, read_world
 from tests.oracle.waits import PlainLoop
-from tests.unit.waits.test_autoscalers import (
-    SCALE_UP,
-    event,
-)
-from tests.unit.waits.worlds import (
-    kinds,
-    node,
-    pod,
-    world_of,
-)
+from tests.unit.waits.test_autoscalers import SCALE_UP, event
+from tests.unit.waits.worlds import kinds, node, pod, world_of
 
 
 def cluster(

@@ -5,10 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.waits.rules.details import (
-    details_of,
-    note_text,
-)
+from scheduler_view.waits.rules.details import details_of, note_text
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
 from scheduler_view.waits.rules.node_notes import notes_of_cluster

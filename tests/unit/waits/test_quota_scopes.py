@@ -4,14 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.waits.worlds import (
-    GPU,
-    changes,
-    explained,
-    job,
-    node,
-    refused,
-)
+from tests.unit.waits.worlds import GPU, changes, explained, job, node, refused
 
 KEY = f"requests.{GPU}"
 REFUSED = (

@@ -3,22 +3,9 @@
 import json
 from dataclasses import replace
 
-from scheduler_view.waits.mapping import (
-    LONGEST_TEXT,
-    wait_content,
-)
-from scheduler_view.waits.rules.explanation import (
-    Partial,
-    Remedy,
-    WaitChange,
-)
-from tests.unit.waits.worlds import (
-    explained,
-    job,
-    node,
-    pod,
-    refused,
-)
+from scheduler_view.waits.mapping import LONGEST_TEXT, wait_content
+from scheduler_view.waits.rules.explanation import Partial, Remedy, WaitChange
+from tests.unit.waits.worlds import explained, job, node, pod, refused
 
 IMAGE = WaitChange("repair_image", {"image": "registry.example/secret"})
 END = WaitChange("end_pod", {"pod": "lab/other"})

@@ -13,14 +13,7 @@ from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.wording import change_text
 from scheduler_view.waits.rules.world.world import read_world
 from tests.oracle.remedies import Objects, Trial
-from tests.unit.waits.worlds import (
-    GPU,
-    NOW_MS,
-    job,
-    node,
-    pod,
-    refused,
-)
+from tests.unit.waits.worlds import GPU, NOW_MS, job, node, pod, refused
 
 KEY = f"requests.{GPU}"
 TAINT = {"key": "dedicated", "value": "llm", "effect": "NoSchedule"}

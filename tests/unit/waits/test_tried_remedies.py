@@ -4,10 +4,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.waits.rules.number_wording import (
-    numbers_text,
-    partial_text,
-)
+from scheduler_view.waits.rules.number_wording import numbers_text, partial_text
 from scheduler_view.waits.rules.wording import change_text
 from tests.unit.waits.worlds import (
     GPU,

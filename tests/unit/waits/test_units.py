@@ -5,15 +5,7 @@ from typing import Any
 import pytest
 
 from scheduler_view.waits.rules.units import find_units
-from tests.unit.waits.worlds import (
-    explained,
-    job,
-    node,
-    owned,
-    pod,
-    refused,
-    world_of,
-)
+from tests.unit.waits.worlds import explained, job, node, owned, pod, refused, world_of
 
 LWS = {
     "leaderworkerset.sigs.k8s.io/name": "serve",

@@ -5,10 +5,7 @@ from typing import Any
 
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
-from scheduler_view.waits.rules.world.world import (
-    World,
-    read_world,
-)
+from scheduler_view.waits.rules.world.world import World, read_world
 
 GPU = "nvidia.com/gpu"
 NOW_MS = 1_795_000_000_000

@@ -8,29 +8,13 @@ from decimal import Decimal
 
 import pytest
 
-from scheduler_view.what_if.rules.calibration import (
-    Calibration,
-    Trust,
-)
+from scheduler_view.what_if.rules.calibration import Calibration, Trust
 from scheduler_view.what_if.rules.held_back import held_back
-from scheduler_view.what_if.rules.recorded import (
-    RecordedUnit,
-    RecordedWeeks,
-)
+from scheduler_view.what_if.rules.recorded import RecordedUnit, RecordedWeeks
 from scheduler_view.what_if.rules.replay import replay
-from scheduler_view.what_if.rules.what_ifs.scenario import (
-    GpuChange,
-    Scenario,
-)
+from scheduler_view.what_if.rules.what_ifs.scenario import GpuChange, Scenario
 from scheduler_view.what_if.rules.what_ifs.what_if import what_if
-from tests.unit.what_if.test_replay import (
-    HOUR,
-    START,
-    bound,
-    node,
-    unit,
-    weeks,
-)
+from tests.unit.what_if.test_replay import HOUR, START, bound, node, unit, weeks
 
 
 def until(found: RecordedWeeks) -> dict[str, float]:

@@ -9,19 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_view.what_if.rules.cluster import (
-    ReplayCluster,
-    ReplayNode,
-)
+from scheduler_view.what_if.rules.cluster import ReplayCluster, ReplayNode
 from scheduler_view.what_if.rules.fragments import popular_classes
-from scheduler_view.what_if.rules.placer import (
-    Placed,
-    Placer,
-)
-from scheduler_view.what_if.rules.policies.catalogue import (
-    POLICIES,
-    policy_of,
-)
+from scheduler_view.what_if.rules.placer import Placed, Placer
+from scheduler_view.what_if.rules.policies.catalogue import POLICIES, policy_of
 from scheduler_view.what_if.rules.request import ReplayRequest
 from tests.oracle import placement
 from tests.oracle.placement import Loop, Request

@@ -6,20 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from scheduler_view.what_if.rules.cluster import (
-    ReplayCluster,
-    ReplayNode,
-)
+from scheduler_view.what_if.rules.cluster import ReplayCluster, ReplayNode
 from scheduler_view.what_if.rules.fragments import FragmentMeasure
-from scheduler_view.what_if.rules.placer import (
-    Placed,
-    Placer,
-)
+from scheduler_view.what_if.rules.placer import Placed, Placer
 from scheduler_view.what_if.rules.policies.best_fit import BestFit
-from scheduler_view.what_if.rules.policies.catalogue import (
-    POLICIES,
-    policy_of,
-)
+from scheduler_view.what_if.rules.policies.catalogue import POLICIES, policy_of
 from scheduler_view.what_if.rules.policies.dot_product import DotProduct
 from scheduler_view.what_if.rules.policies.fragmentation_gradient import (
     FragmentationGradient,
@@ -27,15 +18,8 @@ from scheduler_view.what_if.rules.policies.fragmentation_gradient import (
 from scheduler_view.what_if.rules.policies.gpu_clustering import GpuClustering
 from scheduler_view.what_if.rules.policies.gpu_packing import GpuPacking
 from scheduler_view.what_if.rules.policy import PlacementPolicy
-from scheduler_view.what_if.rules.request import (
-    ReplayPod,
-    ReplayRequest,
-)
-from scheduler_view.what_if.rules.saturation import (
-    drawn_order,
-    inflated,
-    saturate,
-)
+from scheduler_view.what_if.rules.request import ReplayPod, ReplayRequest
+from scheduler_view.what_if.rules.saturation import drawn_order, inflated, saturate
 
 ONE = ReplayRequest(8_000, 1)
 PART = ReplayRequest(4_000, 1, 300)

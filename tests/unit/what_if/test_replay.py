@@ -13,16 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_view.what_if.rules.calibration import (
-    Calibration,
-    Trust,
-    calibrate,
-)
+from scheduler_view.what_if.rules.calibration import Calibration, Trust, calibrate
 from scheduler_view.what_if.rules.cluster import ReplayNode
-from scheduler_view.what_if.rules.outcome import (
-    WeekOutcome,
-    held_hours,
-)
+from scheduler_view.what_if.rules.outcome import WeekOutcome, held_hours
 from scheduler_view.what_if.rules.recorded import (
     WEEK_MS,
     RecordedNode,
@@ -32,10 +25,7 @@ from scheduler_view.what_if.rules.recorded import (
 )
 from scheduler_view.what_if.rules.replay import replay
 from scheduler_view.what_if.rules.request import ReplayRequest
-from scheduler_view.what_if.rules.what_ifs.answer import (
-    AnswerRange,
-    ranges,
-)
+from scheduler_view.what_if.rules.what_ifs.answer import AnswerRange, ranges
 from scheduler_view.what_if.rules.what_ifs.mig_layout import MigLayout
 from scheduler_view.what_if.rules.what_ifs.scenario import (
     GpuChange,

@@ -12,10 +12,7 @@ from fractions import Fraction
 import pytest
 
 from scheduler_view.what_if.rules.calibration import Trust
-from scheduler_view.what_if.rules.recorded import (
-    RecordedUnit,
-    RecordedWeeks,
-)
+from scheduler_view.what_if.rules.recorded import RecordedUnit, RecordedWeeks
 from scheduler_view.what_if.rules.what_ifs.scenario import (
     GpuChange,
     Scenario,
@@ -27,17 +24,9 @@ from scheduler_view.what_if.rules.what_ifs.spot_share import (
     on_spot,
     spot_weeks,
 )
-from scheduler_view.what_if.rules.what_ifs.what_if import (
-    ScenarioAnswer,
-    what_if,
-)
+from scheduler_view.what_if.rules.what_ifs.what_if import ScenarioAnswer, what_if
 from scheduler_view.what_if.tasks.rows import answer_rows
-from tests.unit.what_if.test_replay import (
-    HOUR,
-    node,
-    unit,
-    weeks,
-)
+from tests.unit.what_if.test_replay import HOUR, node, unit, weeks
 
 HALF, ALL = Fraction(1, 2), Fraction(1)
 NEVER = Decimal(0)

@@ -6,11 +6,7 @@ columns of our own, which begin with `x_` and come last.
 
 from dataclasses import dataclass
 
-from accounting.exports.rules.column_types import (
-    CellType,
-    FileColumn,
-    decimal_column,
-)
+from accounting.exports.rules.column_types import CellType, FileColumn, decimal_column
 
 MONEY_SCALE = 14  # a unit price has 6 places, a quantity 8: their product is exact
 UNIT_PRICE_SCALE = 16

@@ -4,10 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from accounting.exports.rules.column_types import (
-    CellType,
-    FileColumn,
-)
+from accounting.exports.rules.column_types import CellType, FileColumn
 from accounting.exports.rules.focus.columns import FocusProfile
 
 GENERATOR = "GPU Ledger"

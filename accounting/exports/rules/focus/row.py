@@ -13,14 +13,8 @@ from fractions import Fraction
 from accounting.core.charge_lines import PLATFORM
 from accounting.core.interval import HOUR_MS
 from accounting.core.rounding import half_even
-from accounting.exports.rules.focus.columns import (
-    FOCUS_1_4,
-    FocusProfile,
-)
-from accounting.months.rules.close_hash import (
-    Line,
-    line_id,
-)
+from accounting.exports.rules.focus.columns import FOCUS_1_4, FocusProfile
+from accounting.months.rules.close_hash import Line, line_id
 
 Cell = str | int | Decimal | datetime | None
 TIME_KINDS = frozenset({"usage", "platform"})  # lines of GPU time at a price

@@ -4,11 +4,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from accounting.core.interval import (
-    DAY_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import DAY_MS, WINDOW_MS, Interval
 
 SILENT_WINDOWS = (
     DAY_MS // WINDOW_MS

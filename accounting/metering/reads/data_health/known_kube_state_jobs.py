@@ -7,10 +7,7 @@ from typing import Any
 import msgspec
 from django.db import connection
 
-from accounting.metering.rules.inventory.kube_state.job_samples import (
-    Side,
-    merged,
-)
+from accounting.metering.rules.inventory.kube_state.job_samples import Side, merged
 from accounting.metering.rules.inventory.kube_state.jobs import (
     NOBODY,
     JobRecord,

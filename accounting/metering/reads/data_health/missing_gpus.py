@@ -9,11 +9,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
 
 UNSAMPLED_MS = HOUR_MS  # an exporter may start later than its node; longer is a fault
 GAP_MS = WINDOW_MS  # the longest step: ends of a hold and of GPUs may differ by it

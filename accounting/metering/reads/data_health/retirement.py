@@ -5,10 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    to_ms,
-)
+from accounting.core.interval import WINDOW_MS, to_ms
 
 # Each computed hour asks twice: building this query with the ORM takes longer.
 _RETIRED = """

@@ -12,23 +12,14 @@ from dataclasses import dataclass, replace
 
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
-from accounting.core.ledger_line import (
-    LedgerLine,
-    LineTable,
-)
+from accounting.core.ledger_line import LedgerLine, LineTable
 from accounting.metering.rules.attribution.exact import node_window
-from accounting.metering.rules.attribution.gpu_totals import (
-    GpuSum,
-    rounded,
-)
+from accounting.metering.rules.attribution.gpu_totals import GpuSum, rounded
 from accounting.metering.rules.attribution.node_timeline import NodeTimeline
 from accounting.metering.rules.attribution.utilization import gpu_utilizations
 from accounting.metering.rules.attribution.vectorized import attribute_vectorized
 from accounting.metering.rules.intensity.compute import intensities
-from accounting.metering.rules.intensity.measures import (
-    NOTHING,
-    IntensityTable,
-)
+from accounting.metering.rules.intensity.measures import NOTHING, IntensityTable
 from accounting.metering.rules.intensity.stretches import GpuInterval
 from accounting.metering.rules.inventory.labels import Ownership
 from accounting.metering.rules.samples.series import Reading

@@ -6,14 +6,8 @@ from collections.abc import Sequence
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
 from accounting.core.ledger_line import PLATFORM
-from accounting.metering.rules.attribution.activity import (
-    Share,
-    plain,
-)
-from accounting.metering.rules.attribution.gpu_totals import (
-    GpuSum,
-    add,
-)
+from accounting.metering.rules.attribution.activity import Share, plain
+from accounting.metering.rules.attribution.gpu_totals import GpuSum, add
 from accounting.metering.rules.attribution.held_intervals import (
     HeldInterval,
     HeldSegment,
@@ -34,10 +28,7 @@ from accounting.metering.rules.attribution.utilization import (
 )
 from accounting.metering.rules.intensity.stretches import GpuInterval
 from accounting.metering.rules.samples.scraper_series import BILLION
-from accounting.metering.rules.units.geometry import (
-    NO_INSTANCE,
-    GpuPart,
-)
+from accounting.metering.rules.units.geometry import NO_INSTANCE, GpuPart
 
 
 def node_window(

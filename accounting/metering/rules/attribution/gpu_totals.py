@@ -9,29 +9,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from accounting.core.interval import Interval
-from accounting.core.ledger_line import (
-    ESTIMATED,
-    PLATFORM,
-    STATES,
-    SUSPECT,
-    LedgerLine,
-)
-from accounting.core.rounding import (
-    Exact,
-    largest_remainder,
-)
-from accounting.metering.rules.attribution.activity import (
-    Share,
-    measure,
-    plain,
-)
+from accounting.core.ledger_line import ESTIMATED, PLATFORM, STATES, SUSPECT, LedgerLine
+from accounting.core.rounding import Exact, largest_remainder
+from accounting.metering.rules.attribution.activity import Share, measure, plain
 from accounting.metering.rules.attribution.node_timeline import NodeTimeline
 from accounting.metering.rules.attribution.segment import Segment
 from accounting.metering.rules.attribution.utilization import WindowUtilization
-from accounting.metering.rules.samples.scraper_series import (
-    BILLION,
-    DEFAULT_STEP_MS,
-)
+from accounting.metering.rules.samples.scraper_series import BILLION, DEFAULT_STEP_MS
 from accounting.metering.rules.units.geometry import GpuPart
 
 _Head = tuple[int, str]  # instance, pod uid

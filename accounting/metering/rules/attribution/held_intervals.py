@@ -7,10 +7,7 @@ from typing import NamedTuple
 from accounting.core.interval import Interval
 from accounting.metering.rules.attribution.pool_filling import Holders
 from accounting.metering.rules.attribution.segment import Segment
-from accounting.metering.rules.intensity.stretches import (
-    GpuInterval,
-    HeldPart,
-)
+from accounting.metering.rules.intensity.stretches import GpuInterval, HeldPart
 from accounting.metering.rules.units.geometry import GpuPart
 
 _NOTHING = Fraction(0)

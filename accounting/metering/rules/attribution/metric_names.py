@@ -11,16 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.attribution.utilization import (
-    ENGINE,
-    METRIC_CODE,
-    UTIL,
-)
+from accounting.metering.rules.attribution.utilization import ENGINE, METRIC_CODE, UTIL
 from accounting.metering.rules.samples.scraper_series import billionths
-from accounting.metering.rules.samples.series import (
-    Reading,
-    Series,
-)
+from accounting.metering.rules.samples.series import Reading, Series
 
 NAMES: Mapping[str, int] = {  # the numbers are stored: models.UtilizationMetric
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE": METRIC_CODE[ENGINE],

@@ -16,10 +16,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.attribution.segment import (
-    Segment,
-    UnassignedUnits,
-)
+from accounting.metering.rules.attribution.segment import Segment, UnassignedUnits
 from accounting.metering.rules.holds.derive import DerivedHolds
 from accounting.metering.rules.holds.gpu_assignment import (
     NOT_CLAIMED,
@@ -33,10 +30,7 @@ from accounting.metering.rules.inventory.labels import Ownership
 from accounting.metering.rules.inventory.nodes import model_in
 from accounting.metering.rules.inventory.records import Inventory
 from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
-from accounting.metering.rules.units.geometry import (
-    GpuPart,
-    shares_of,
-)
+from accounting.metering.rules.units.geometry import GpuPart, shares_of
 from accounting.metering.rules.units.share_policy import (
     factors_of,
     memory_of,

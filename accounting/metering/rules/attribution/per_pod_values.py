@@ -11,10 +11,7 @@ from dataclasses import dataclass
 
 from accounting.metering.rules.inventory.labels import Ownership
 from accounting.metering.rules.samples.scraper_series import of_one_series
-from accounting.metering.rules.samples.series import (
-    PodName,
-    Series,
-)
+from accounting.metering.rules.samples.series import PodName, Series
 
 
 @dataclass(frozen=True, slots=True)

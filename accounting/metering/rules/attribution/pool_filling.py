@@ -11,16 +11,10 @@ from typing import NamedTuple
 
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
-from accounting.core.ledger_line import (
-    ESTIMATED,
-    INFERRED,
-)
+from accounting.core.ledger_line import ESTIMATED, INFERRED
 from accounting.metering.rules.attribution.node_timeline import NodeTimeline
 from accounting.metering.rules.attribution.segment import Segment
-from accounting.metering.rules.units.geometry import (
-    NO_INSTANCE,
-    GpuPart,
-)
+from accounting.metering.rules.units.geometry import NO_INSTANCE, GpuPart
 
 
 class Holder(NamedTuple):

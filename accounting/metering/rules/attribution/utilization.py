@@ -9,10 +9,7 @@ import numpy as np
 
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
-from accounting.metering.rules.attribution.per_pod_values import (
-    PodValues,
-    pod_values,
-)
+from accounting.metering.rules.attribution.per_pod_values import PodValues, pod_values
 from accounting.metering.rules.inventory.labels import Ownership
 from accounting.metering.rules.samples.deduplicate import distinct
 from accounting.metering.rules.samples.metric_scales import on_their_scale
@@ -35,10 +32,7 @@ from accounting.metering.rules.samples.value_checks import (
     differing_samples,
     out_of_range,
 )
-from accounting.metering.rules.units.geometry import (
-    GpuPart,
-    part_in,
-)
+from accounting.metering.rules.units.geometry import GpuPart, part_in
 from accounting.metering.rules.units.gpu_units import is_partition
 
 ENGINE, UTIL = "engine_active", "gpu_util"

@@ -15,10 +15,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from accounting.core.arrays import (
-    Integers,
-    cut_at_windows,
-)
+from accounting.core.arrays import Integers, cut_at_windows
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
 from accounting.core.ledger_line import LineTable

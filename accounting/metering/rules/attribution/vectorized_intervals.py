@@ -11,17 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.core.arrays import (
-    Integers,
-    cut_at_windows,
-    ranges,
-    sums_before,
-)
+from accounting.core.arrays import Integers, cut_at_windows, ranges, sums_before
 from accounting.core.interval import Interval
-from accounting.core.ledger_line import (
-    ESTIMATED,
-    PLATFORM,
-)
+from accounting.core.ledger_line import ESTIMATED, PLATFORM
 from accounting.metering.rules.attribution.held_intervals import HeldInterval
 from accounting.metering.rules.attribution.pool_filling import Holders
 from accounting.metering.rules.units.geometry import GpuPart

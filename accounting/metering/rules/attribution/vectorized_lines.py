@@ -4,15 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.core.arrays import (
-    Integers,
-    group_starts,
-    ranges,
-)
-from accounting.core.ledger_line import (
-    LINE,
-    STATES,
-)
+from accounting.core.arrays import Integers, group_starts, ranges
+from accounting.core.ledger_line import LINE, STATES
 from accounting.metering.rules.attribution.vectorized_intervals import CellTable
 from accounting.metering.rules.attribution.window_utilization import (
     UtilizationTable,

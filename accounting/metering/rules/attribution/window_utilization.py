@@ -11,10 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.core.arrays import (
-    Integers,
-    Keys,
-)
+from accounting.core.arrays import Integers, Keys
 from accounting.core.interval import Interval
 from accounting.metering.rules.attribution.utilization import (
     ENGINE,

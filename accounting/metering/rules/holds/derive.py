@@ -9,16 +9,10 @@ from accounting.metering.rules.holds.from_labels import inferred_holds
 from accounting.metering.rules.holds.gpu_presence import derive_presences
 from accounting.metering.rules.holds.hold import Hold
 from accounting.metering.rules.holds.presence_record import PresenceRecord
-from accounting.metering.rules.holds.retirement import (
-    holds_until,
-    presences_until,
-)
+from accounting.metering.rules.holds.retirement import holds_until, presences_until
 from accounting.metering.rules.holds.unattributable import unbooked
 from accounting.metering.rules.inventory.kube_state.visibility import kube_state
-from accounting.metering.rules.inventory.labels import (
-    Labels,
-    labels_of,
-)
+from accounting.metering.rules.inventory.labels import Labels, labels_of
 from accounting.metering.rules.inventory.merge.samples import kube_steps
 from accounting.metering.rules.inventory.records import Inventory
 

@@ -10,11 +10,7 @@ from fractions import Fraction
 
 from accounting.metering.rules.holds.displacement import make_room
 from accounting.metering.rules.holds.hold import Hold
-from accounting.metering.rules.holds.lifetime import (
-    End,
-    bound_ms,
-    end_of,
-)
+from accounting.metering.rules.holds.lifetime import End, bound_ms, end_of
 from accounting.metering.rules.inventory.fractional_requests import (
     annotated,
     is_reservation,
@@ -23,19 +19,9 @@ from accounting.metering.rules.inventory.fractional_requests import (
     stand_ins,
 )
 from accounting.metering.rules.inventory.kube_state.visibility import KubeState
-from accounting.metering.rules.inventory.labels import (
-    Binds,
-    Labels,
-)
-from accounting.metering.rules.inventory.nodes import (
-    NodeLife,
-    node_facts,
-    node_lives,
-)
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    PodRecord,
-)
+from accounting.metering.rules.inventory.labels import Binds, Labels
+from accounting.metering.rules.inventory.nodes import NodeLife, node_facts, node_lives
+from accounting.metering.rules.inventory.records import Inventory, PodRecord
 from accounting.metering.rules.inventory.requests import units_of
 from accounting.metering.rules.inventory.resource_claims import Claims
 from accounting.metering.rules.units.gpu_units import WHOLE

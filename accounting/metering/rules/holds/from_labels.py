@@ -14,17 +14,9 @@ from accounting.core.interval import Interval
 from accounting.metering.rules.holds.hold import Hold
 from accounting.metering.rules.inventory.fractional_requests import is_reservation
 from accounting.metering.rules.inventory.kube_state.visibility import KubeState
-from accounting.metering.rules.inventory.labels import (
-    LabeledSlot,
-    Labels,
-    union_of,
-)
+from accounting.metering.rules.inventory.labels import LabeledSlot, Labels, union_of
 from accounting.metering.rules.inventory.nodes import node_facts
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    Naming,
-    ShownPod,
-)
+from accounting.metering.rules.inventory.records import Inventory, Naming, ShownPod
 from accounting.metering.rules.units.gpu_units import (
     GpuUnit,
     NodeFacts,

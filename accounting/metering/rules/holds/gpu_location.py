@@ -10,10 +10,7 @@ from itertools import combinations
 
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    SampleSpan,
-)
+from accounting.metering.rules.inventory.records import Inventory, SampleSpan
 
 Spans = Mapping[str, Sequence[SampleSpan]]  # by node
 

@@ -16,20 +16,13 @@ from accounting.metering.rules.holds.node_capacity import (
 )
 from accounting.metering.rules.holds.presence_record import PresenceRecord
 from accounting.metering.rules.inventory.kube_state.visibility import KubeState
-from accounting.metering.rules.inventory.nodes import (
-    NodeLife,
-    node_facts,
-    node_lives,
-)
+from accounting.metering.rules.inventory.nodes import NodeLife, node_facts, node_lives
 from accounting.metering.rules.inventory.records import (
     Inventory,
     NodeRecord,
     SampleSpan,
 )
-from accounting.metering.rules.samples.validity import (
-    far_apart,
-    longest_gap_ms,
-)
+from accounting.metering.rules.samples.validity import far_apart, longest_gap_ms
 from accounting.metering.rules.units.gpu_units import gpu_count
 
 Added = Mapping[str, Fraction]

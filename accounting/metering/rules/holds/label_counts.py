@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, Interval
 from accounting.metering.rules.holds.gpu_assignment import Place
 from accounting.metering.rules.samples.series import Times
 

@@ -5,26 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accounting.core.interval import (
-    FAR_MS,
-    WINDOW_MS,
-)
+from accounting.core.interval import FAR_MS, WINDOW_MS
 from accounting.metering.rules.inventory.kube_state.visibility import (
     KubeState,
     pod_shown,
 )
-from accounting.metering.rules.inventory.labels import (
-    LabeledSlot,
-    Labels,
-)
-from accounting.metering.rules.inventory.nodes import (
-    NodeLife,
-    node_facts,
-)
-from accounting.metering.rules.inventory.records import (
-    NodeRecord,
-    PodRecord,
-)
+from accounting.metering.rules.inventory.labels import LabeledSlot, Labels
+from accounting.metering.rules.inventory.nodes import NodeLife, node_facts
+from accounting.metering.rules.inventory.records import NodeRecord, PodRecord
 from accounting.metering.rules.inventory.requests import units_of
 from accounting.metering.rules.units.gpu_units import NodeFacts
 

@@ -9,20 +9,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from accounting.core.interval import (
-    FAR_MS,
-    HOUR_MS,
-    Interval,
-    union,
-    without,
-)
+from accounting.core.interval import FAR_MS, HOUR_MS, Interval, union, without
 from accounting.core.issue import Issue
 from accounting.metering.rules.holds.gpu_location import in_one_place
 from accounting.metering.rules.holds.presence_record import PresenceRecord
-from accounting.metering.rules.inventory.nodes import (
-    NodeLife,
-    node_facts,
-)
+from accounting.metering.rules.inventory.nodes import NodeLife, node_facts
 from accounting.metering.rules.inventory.records import (
     Inventory,
     NodeRecord,

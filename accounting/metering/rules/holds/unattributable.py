@@ -6,29 +6,14 @@ from fractions import Fraction
 
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
-from accounting.metering.rules.holds.lifetime import (
-    bound_ms,
-    is_refused,
-)
+from accounting.metering.rules.holds.lifetime import bound_ms, is_refused
 from accounting.metering.rules.inventory.fractional_requests import annotated_share
-from accounting.metering.rules.inventory.nodes import (
-    model_in,
-    node_facts,
-)
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    PodRecord,
-)
-from accounting.metering.rules.inventory.requests import (
-    effective_requests,
-    units_of,
-)
+from accounting.metering.rules.inventory.nodes import model_in, node_facts
+from accounting.metering.rules.inventory.records import Inventory, PodRecord
+from accounting.metering.rules.inventory.requests import effective_requests, units_of
 from accounting.metering.rules.inventory.resource_claims import Claims
 from accounting.metering.rules.units.geometry import Instances
-from accounting.metering.rules.units.gpu_units import (
-    share_of,
-    unit_of,
-)
+from accounting.metering.rules.units.gpu_units import share_of, unit_of
 from accounting.metering.rules.units.mig_profiles import is_read_by_numbers
 
 

@@ -9,10 +9,7 @@ from accounting.core.arrays import Integers
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
 from accounting.metering.rules.samples.counters import Energy
-from accounting.metering.rules.samples.gauges import (
-    GaugeSeries,
-    Samples,
-)
+from accounting.metering.rules.samples.gauges import GaugeSeries, Samples
 
 MAX_RATIO = 1.1  # as for utilization (N8, trap T5)
 RATIOS = ("sm_active", "tensor_active", "dram_active")

@@ -14,10 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from accounting.core.arrays import (
-    Integers,
-    Keys,
-)
+from accounting.core.arrays import Integers, Keys
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
 from accounting.metering.rules.intensity.checks import (
@@ -38,10 +35,7 @@ from accounting.metering.rules.intensity.measures import (
     IntensityTable,
     zeros,
 )
-from accounting.metering.rules.intensity.stretches import (
-    CutIntervals,
-    GpuInterval,
-)
+from accounting.metering.rules.intensity.stretches import CutIntervals, GpuInterval
 from accounting.metering.rules.intensity.totals import rows_of
 from accounting.metering.rules.samples.counters import Energy
 from accounting.metering.rules.samples.gauges import GaugeSeries

@@ -6,12 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.core.arrays import (
-    Integers,
-    cut_at_windows,
-    ranges,
-    sums_before,
-)
+from accounting.core.arrays import Integers, cut_at_windows, ranges, sums_before
 from accounting.core.interval import Interval
 from accounting.core.ledger_line import PLATFORM
 from accounting.metering.rules.intensity.measures import WHOLE

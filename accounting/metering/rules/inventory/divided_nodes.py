@@ -8,19 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from accounting.core.interval import (
-    FAR_MS,
-    HOUR_MS,
-)
+from accounting.core.interval import FAR_MS, HOUR_MS
 from accounting.metering.rules.inventory.records import (
     Inventory,
     NodeRecord,
     SampleSpan,
 )
-from accounting.metering.rules.units.gpu_units import (
-    HAMI_NODE,
-    SAMPLED_CARDS,
-)
+from accounting.metering.rules.units.gpu_units import HAMI_NODE, SAMPLED_CARDS
 from accounting.metering.rules.units.resources import PART_RESOURCES
 
 MOST_GPUS = 16  # no node has more of them: a larger capacity is of replicas

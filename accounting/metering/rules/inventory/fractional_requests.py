@@ -10,19 +10,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    PodRecord,
-)
-from accounting.metering.rules.units.gpu_units import (
-    NodeFacts,
-    number_in,
-)
-from accounting.metering.rules.units.resources import (
-    CORES,
-    MEMORY,
-    MEMORY_PERCENT,
-)
+from accounting.metering.rules.inventory.records import Inventory, PodRecord
+from accounting.metering.rules.units.gpu_units import NodeFacts, number_in
+from accounting.metering.rules.units.resources import CORES, MEMORY, MEMORY_PERCENT
 
 FRACTIONS = ("gpu_fraction", "gpu_memory", "gpu_fraction_num_devices")
 _RESERVING = frozenset({"kai-resource-reservation", "runai-reservation"})

@@ -21,10 +21,7 @@ from accounting.metering.rules.samples.series import (
     Times,
 )
 from accounting.metering.rules.samples.shown_scales import ShownScales
-from accounting.metering.rules.units.geometry import (
-    GpuPart,
-    part_in,
-)
+from accounting.metering.rules.units.geometry import GpuPart, part_in
 from accounting.metering.rules.units.gpu_units import part_of
 
 NO_TIMES: Times = np.empty(0, np.int64)

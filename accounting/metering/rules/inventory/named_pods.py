@@ -3,10 +3,7 @@
 from collections import defaultdict
 
 from accounting.metering.rules.inventory.labels import is_own
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    PodRecord,
-)
+from accounting.metering.rules.inventory.records import Inventory, PodRecord
 
 SAMPLES = 2  # one can be of an earlier pod of the name, with a label that lags
 

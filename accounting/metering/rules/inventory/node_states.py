@@ -11,10 +11,7 @@ from typing import NamedTuple
 
 from accounting.core.interval import Interval
 from accounting.metering.rules.inventory.merge.operations import within
-from accounting.metering.rules.samples.series import (
-    Reading,
-    ScraperIdentity,
-)
+from accounting.metering.rules.samples.series import Reading, ScraperIdentity
 from accounting.metering.rules.units.resources import kubernetes_resource
 
 CAPACITY, ALLOCATABLE = "kube_node_status_capacity", "kube_node_status_allocatable"

@@ -12,10 +12,7 @@ from accounting.metering.rules.inventory.kube_state.visibility import (
     KubeState,
     node_shown,
 )
-from accounting.metering.rules.inventory.records import (
-    GpuRecord,
-    NodeRecord,
-)
+from accounting.metering.rules.inventory.records import GpuRecord, NodeRecord
 from accounting.metering.rules.units.gpu_units import NodeFacts
 
 Value = TypeVar("Value")

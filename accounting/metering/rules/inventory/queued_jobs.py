@@ -12,10 +12,7 @@ import numpy as np
 
 from accounting.core.interval import Interval
 from accounting.metering.rules.inventory.merge.operations import within
-from accounting.metering.rules.samples.series import (
-    Reading,
-    Series,
-)
+from accounting.metering.rules.samples.series import Reading, Series
 
 AT_ONCE_MS = (
     5_000  # a Job that is not held back starts sooner than this after its creation

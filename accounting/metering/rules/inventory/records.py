@@ -17,15 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.core.interval import (
-    FAR_MS,
-    Interval,
-)
-from accounting.metering.rules.samples.series import (
-    PodName,
-    ScraperIdentity,
-    Times,
-)
+from accounting.core.interval import FAR_MS, Interval
+from accounting.metering.rules.samples.series import PodName, ScraperIdentity, Times
 from accounting.metering.rules.samples.shown_scales import ShownScale
 from accounting.metering.rules.samples.validity import far_apart
 from accounting.metering.rules.units.resources import sanitised

@@ -5,11 +5,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from accounting.metering.rules.inventory.records import PodRecord
-from accounting.metering.rules.units.gpu_units import (
-    GpuUnit,
-    NodeFacts,
-    unit_of,
-)
+from accounting.metering.rules.units.gpu_units import GpuUnit, NodeFacts, unit_of
 from accounting.metering.rules.units.resources import PART_RESOURCES
 
 

@@ -16,11 +16,7 @@ from accounting.metering.rules.inventory.records import (
     PodRecord,
 )
 from accounting.metering.rules.units.geometry import GpuPart
-from accounting.metering.rules.units.gpu_units import (
-    WHOLE,
-    NodeFacts,
-    share_of,
-)
+from accounting.metering.rules.units.gpu_units import WHOLE, NodeFacts, share_of
 
 _EXTENDED = "-extended-resources-"  # the scheduler's name for such claims (KEP-5004)
 _NVIDIA = "gpu.nvidia.com"

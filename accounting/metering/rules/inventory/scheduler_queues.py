@@ -11,10 +11,7 @@ from typing import NamedTuple
 from accounting.core.interval import Interval
 from accounting.metering.rules.inventory.merge.operations import within
 from accounting.metering.rules.samples.series import Reading
-from accounting.metering.rules.units.resources import (
-    kubernetes_resource,
-    sanitised,
-)
+from accounting.metering.rules.units.resources import kubernetes_resource, sanitised
 
 PREFIX = "queue_"
 # a part that is this much older than the newest no longer exists

@@ -11,11 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.core.arrays import (
-    Integers,
-    Keys,
-    sums_before,
-)
+from accounting.core.arrays import Integers, Keys, sums_before
 from accounting.metering.rules.samples.gauges import Samples
 from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
 

@@ -13,11 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accounting.core.arrays import Integers
-from accounting.metering.rules.samples.series import (
-    Series,
-    Times,
-    Values,
-)
+from accounting.metering.rules.samples.series import Series, Times, Values
 
 Names = Callable[[Series], bool]
 

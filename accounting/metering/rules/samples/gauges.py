@@ -12,16 +12,9 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from accounting.core.arrays import (
-    Integers,
-    Keys,
-    joined_arrays,
-)
+from accounting.core.arrays import Integers, Keys, joined_arrays
 from accounting.core.interval import WINDOW_MS
-from accounting.metering.rules.samples.deduplicate import (
-    DeduplicatedSeries,
-    distinct,
-)
+from accounting.metering.rules.samples.deduplicate import DeduplicatedSeries, distinct
 from accounting.metering.rules.samples.sample_coverage import (
     SampleCoverage,
     sample_coverage,

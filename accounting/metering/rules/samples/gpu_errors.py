@@ -12,10 +12,7 @@ import numpy as np
 
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
-from accounting.metering.rules.samples.series import (
-    Reading,
-    Series,
-)
+from accounting.metering.rules.samples.series import Reading, Series
 
 _XIDS = {  # from NVIDIA's list of XID errors
     13: "graphics engine exception, usually caused by the program",

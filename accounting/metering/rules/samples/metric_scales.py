@@ -9,17 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accounting.core.arrays import Integers
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import WINDOW_MS, Interval
 from accounting.core.issue import Issue
 from accounting.metering.rules.samples.scraper_series import MAX_UTILIZATION
-from accounting.metering.rules.samples.series import (
-    ScraperIdentity,
-    Series,
-    Values,
-)
+from accounting.metering.rules.samples.series import ScraperIdentity, Series, Values
 from accounting.metering.rules.samples.shown_scales import (
     NOTHING,
     ONE_PERCENT,

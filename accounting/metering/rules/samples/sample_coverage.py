@@ -9,13 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accounting.core.arrays import (
-    Integers,
-    Keys,
-    joined_arrays,
-    ranges,
-    sums_before,
-)
+from accounting.core.arrays import Integers, Keys, joined_arrays, ranges, sums_before
 from accounting.core.interval import WINDOW_MS
 from accounting.metering.rules.samples.scraper_series import ScraperSeries
 from accounting.metering.rules.samples.validity import validities

@@ -11,16 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from accounting.core.arrays import Integers
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-    window_of,
-)
-from accounting.metering.rules.samples.series import (
-    ScraperIdentity,
-    Series,
-    Values,
-)
+from accounting.core.interval import WINDOW_MS, Interval, window_of
+from accounting.metering.rules.samples.series import ScraperIdentity, Series, Values
 from accounting.metering.rules.samples.validity import validity
 
 BILLION = 1_000_000_000

@@ -16,10 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from accounting.core.arrays import (
-    Integers,
-    Keys,
-)
+from accounting.core.arrays import Integers, Keys
 
 _NUMERATOR, _DENOMINATOR = 3, 2
 LONGEST_GAP_STEPS = _NUMERATOR / _DENOMINATOR  # 1.5 (N5), for texts

@@ -11,11 +11,7 @@ from accounting.metering.rules.samples.scraper_series import (
     MAX_UTILIZATION,
     lower_median_gap,
 )
-from accounting.metering.rules.samples.series import (
-    Series,
-    Times,
-    Values,
-)
+from accounting.metering.rules.samples.series import Series, Times, Values
 
 
 def out_of_range(

@@ -10,15 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.metering.rules.samples.series import (
-    GpuKey,
-    Times,
-)
-from accounting.metering.rules.units.gpu_units import (
-    WHOLE,
-    part_of,
-    share_of,
-)
+from accounting.metering.rules.samples.series import GpuKey, Times
+from accounting.metering.rules.units.gpu_units import WHOLE, part_of, share_of
 from accounting.metering.rules.units.mig_profiles import normal
 
 NO_INSTANCE = -1  # the whole GPU

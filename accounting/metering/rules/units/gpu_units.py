@@ -10,11 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from accounting.metering.rules.units.mig_profiles import (
-    known_name,
-    normal,
-    shape_of,
-)
+from accounting.metering.rules.units.mig_profiles import known_name, normal, shape_of
 
 WHOLE = ""  # the kind of a GPU that is not partitioned, and of its replicas
 _LABEL = "label_nvidia_com_"

@@ -11,16 +11,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import itemgetter
 
-from accounting.metering.rules.units.geometry import (
-    GpuPart,
-    Instances,
-)
+from accounting.metering.rules.units.geometry import GpuPart, Instances
 from accounting.metering.rules.units.gpu_units import share_of
-from accounting.metering.rules.units.mig_profiles import (
-    Policy,
-    ProfileShape,
-    weights,
-)
+from accounting.metering.rules.units.mig_profiles import Policy, ProfileShape, weights
 
 Policies = Sequence[tuple[int, Policy]]  # since when (ms), ascending
 Factors = Mapping[GpuPart, Fraction]

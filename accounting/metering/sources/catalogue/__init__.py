@@ -8,14 +8,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from accounting.metering.sources.catalogue import (
-    nvidia,
-    others,
-)
-from accounting.metering.sources.catalogue.aliases import (
-    aliases_of,
-    resembled,
-)
+from accounting.metering.sources.catalogue import nvidia, others
+from accounting.metering.sources.catalogue.aliases import aliases_of, resembled
 from accounting.metering.sources.catalogue.gpu_model_names import normal_model
 from accounting.metering.sources.catalogue.labels import (
     LONGEST_NAME,
@@ -36,14 +30,8 @@ from accounting.metering.sources.catalogue.metric import (
     Metric,
     Table,
 )
-from accounting.metering.sources.catalogue.node_labels import (
-    CLOUDS,
-    lifecycle_of,
-)
-from accounting.metering.sources.catalogue.queues import (
-    QUEUE_METRICS,
-    queue_meaning,
-)
+from accounting.metering.sources.catalogue.node_labels import CLOUDS, lifecycle_of
+from accounting.metering.sources.catalogue.queues import QUEUE_METRICS, queue_meaning
 from accounting.metering.sources.catalogue.reserved import (
     KUBE_METRICS,
     POD_REASON,

@@ -14,10 +14,7 @@ from accounting.metering.rules.samples.series import (
     PodName,
     ScraperIdentity,
 )
-from accounting.metering.rules.units.gpu_units import (
-    number_in,
-    share_of,
-)
+from accounting.metering.rules.units.gpu_units import number_in, share_of
 from accounting.metering.rules.units.mig_profiles import known_name
 from accounting.metering.sources.catalogue.gpu_model_names import normal_model
 from accounting.metering.sources.catalogue.others import AMD_DIVIDED

@@ -5,11 +5,7 @@ lower case) and docs.habana.ai, Prometheus Metric Exporter. Gaudi's labels are n
 its support is experimental.
 """
 
-from accounting.metering.sources.catalogue.metric import (
-    PRESENCE,
-    Metric,
-    Table,
-)
+from accounting.metering.sources.catalogue.metric import PRESENCE, Metric, Table
 
 _AMD = "device-metrics-exporter 1.x"
 _FIRST = "only partition 0 shows it"

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from accounting.core.interval import Interval
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-)
+from accounting.metering.models.cluster import Cluster, Source
 from accounting.metering.rules.attribution.attribute import WindowLedger
 from accounting.metering.rules.samples.series import Reading
 from accounting.metering.sources.errors import SourceError

@@ -7,11 +7,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.access.reads.billing_settings import midnight
-from accounting.core.interval import (
-    DAY_MS,
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import DAY_MS, Interval, to_ms
 from accounting.core.issue import Issue
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
@@ -26,10 +22,7 @@ from accounting.metering.reads.data_health.missing_gpus import (
     never_sampled,
     without_gpus,
 )
-from accounting.metering.sql.states_sql import (
-    held,
-    wall,
-)
+from accounting.metering.sql.states_sql import held, wall
 from accounting.metering.tasks.data_issues import record
 from accounting.metering.tasks.data_issues.events import HoursRolledUp
 

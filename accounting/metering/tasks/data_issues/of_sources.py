@@ -3,15 +3,9 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    to_instant,
-)
+from accounting.core.interval import WINDOW_MS, to_instant
 from accounting.core.issue import Issue
-from accounting.metering.reads.data_health.at_stake import (
-    silent_gpus,
-    waiting_ms,
-)
+from accounting.metering.reads.data_health.at_stake import silent_gpus, waiting_ms
 from accounting.metering.sources.catalogue import resembled_name
 from accounting.metering.tasks.data_issues.events import (
     NamesShown,
@@ -19,10 +13,7 @@ from accounting.metering.tasks.data_issues.events import (
     SourceFailed,
     SourceScraped,
 )
-from accounting.metering.tasks.reading.scrape_targets import (
-    SCRAPE_S,
-    targets_of,
-)
+from accounting.metering.tasks.reading.scrape_targets import SCRAPE_S, targets_of
 
 UNKNOWN_METRIC = "unknown_metric"
 PASSING = ("target_down", "clock_went_back", UNKNOWN_METRIC)  # resolved when they stop

@@ -5,14 +5,8 @@ from collections.abc import Iterable
 from accounting.core.issue import Issue
 from accounting.metering.rules.holds.gpu_location import misplaced
 from accounting.metering.rules.holds.node_capacity import beyond_capacity
-from accounting.metering.rules.inventory.merge.places import (
-    names_of,
-    other_names,
-)
-from accounting.metering.rules.samples.gpu_errors import (
-    conditions,
-    duplicate_measures,
-)
+from accounting.metering.rules.inventory.merge.places import names_of, other_names
+from accounting.metering.rules.samples.gpu_errors import conditions, duplicate_measures
 from accounting.metering.tasks.data_issues.events import WindowsComputed
 
 

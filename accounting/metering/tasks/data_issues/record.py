@@ -5,16 +5,9 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.core.interval import (
-    Interval,
-    to_instant,
-)
+from accounting.core.interval import Interval, to_instant
 from accounting.core.issue import Issue
-from accounting.core.issue_catalogue import (
-    ADDING_UP,
-    OF_WINDOWS,
-    text_of,
-)
+from accounting.core.issue_catalogue import ADDING_UP, OF_WINDOWS, text_of
 
 _GONE = "interval '1 day'"  # time with data but without the fault
 

@@ -5,20 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from django.db import connection
 
-from accounting.access.models.labels import (
-    LabelPurpose,
-    LabelSpelling,
-)
+from accounting.access.models.labels import LabelPurpose, LabelSpelling
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.pod import (
-    Pod,
-    Workload,
-)
-from accounting.metering.rules.inventory.families import (
-    LABEL,
-    family_of,
-    label_value,
-)
+from accounting.metering.models.pod import Pod, Workload
+from accounting.metering.rules.inventory.families import LABEL, family_of, label_value
 from accounting.metering.rules.inventory.label_names import label_name
 
 # A workload that has no family has no days either. The days of others are moved by a rollup.

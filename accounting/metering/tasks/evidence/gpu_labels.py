@@ -10,23 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from accounting.core.interval import (
-    FAR_MS,
-    HOUR_MS,
-    Interval,
-    to_instant,
-    to_ms,
-)
-from accounting.metering.mapping import (
-    unpack_steps,
-    unpack_times,
-)
+from accounting.core.interval import FAR_MS, HOUR_MS, Interval, to_instant, to_ms
+from accounting.metering.mapping import unpack_steps, unpack_times
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.rules.holds.label_counts import whole_hours
-from accounting.metering.rules.inventory.labels import (
-    is_own,
-    union_of,
-)
+from accounting.metering.rules.inventory.labels import is_own, union_of
 from accounting.metering.rules.inventory.nodes import node_facts
 from accounting.metering.rules.inventory.records import (
     Inventory,
@@ -38,10 +26,7 @@ from accounting.metering.rules.inventory.records import (
     merged,
 )
 from accounting.metering.rules.samples.series import PodName
-from accounting.metering.tasks.evidence.ids import (
-    Ids,
-    rows_of,
-)
+from accounting.metering.tasks.evidence.ids import Ids, rows_of
 
 LABEL_REACH_MS = HOUR_MS
 

@@ -8,16 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from django.db import connection
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-)
+from accounting.metering.models.cluster import Cluster, Gpu
 from accounting.metering.rules.inventory.nodes import node_facts
-from accounting.metering.rules.inventory.records import (
-    GpuRecord,
-    Inventory,
-    NodeRecord,
-)
+from accounting.metering.rules.inventory.records import GpuRecord, Inventory, NodeRecord
 from accounting.metering.rules.units.gpu_units import NodeFacts
 from accounting.metering.sources.catalogue import normal_model
 

@@ -9,15 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from accounting.core.interval import (
-    FAR_MS,
-    Interval,
-)
-from accounting.metering.mapping import (
-    labels_kept,
-    pack_labels,
-    unpack_labels,
-)
+from accounting.core.interval import FAR_MS, Interval
+from accounting.metering.mapping import labels_kept, pack_labels, unpack_labels
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.rules.holds.derive import DerivedHolds
 from accounting.metering.rules.holds.gpu_assignment import (
@@ -33,10 +26,7 @@ from accounting.metering.rules.holds.label_counts import (
     whole_hours,
     without,
 )
-from accounting.metering.rules.inventory.labels import (
-    Labels,
-    labels_of,
-)
+from accounting.metering.rules.inventory.labels import Labels, labels_of
 from accounting.metering.rules.inventory.merge.operations import ChangedRecords
 from accounting.metering.rules.inventory.records import Inventory
 from accounting.metering.tasks.evidence.gpu_labels import labels_of_names

@@ -5,27 +5,14 @@ from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
-from accounting.metering.mapping import (
-    labels_kept,
-    pack_labels,
-    unpack_labels,
-)
+from accounting.core.interval import HOUR_MS, Interval
+from accounting.metering.mapping import labels_kept, pack_labels, unpack_labels
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.pod import (
-    Pod,
-    PodHold,
-)
+from accounting.metering.models.pod import Pod, PodHold
 from accounting.metering.rules.holds.derive import DerivedHolds
 from accounting.metering.rules.holds.gpu_assignment import mapped_places
 from accounting.metering.rules.holds.hold import Hold
-from accounting.metering.rules.holds.label_counts import (
-    Tally,
-    whole_hours,
-)
+from accounting.metering.rules.holds.label_counts import Tally, whole_hours
 from accounting.metering.rules.inventory.records import Inventory
 from accounting.metering.tasks.evidence.ids import (
     BATCH,

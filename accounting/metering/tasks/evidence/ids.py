@@ -6,10 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    Node,
-)
+from accounting.metering.models.cluster import Cluster, Node
 from accounting.metering.models.pod import Namespace
 from accounting.metering.rules.samples.series import ScraperIdentity
 

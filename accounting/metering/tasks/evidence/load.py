@@ -11,22 +11,10 @@ from collections.abc import Container, Iterable
 import msgspec
 import numpy as np
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import HOUR_MS, Interval, to_instant, to_ms
 from accounting.kit.reads.database_clock import database_now
-from accounting.metering.mapping import (
-    pod_from_row,
-    scales_from_json,
-    unpack_times,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Node,
-)
+from accounting.metering.mapping import pod_from_row, scales_from_json, unpack_times
+from accounting.metering.models.cluster import Cluster, Node
 from accounting.metering.reads.data_health.retirement import retired_ms
 from accounting.metering.reads.resources import added_resources
 from accounting.metering.reads.share_policies import share_policies
@@ -41,10 +29,7 @@ from accounting.metering.rules.inventory.records import (
     ScrapeLocation,
     ScraperRecord,
 )
-from accounting.metering.rules.samples.series import (
-    ScraperIdentity,
-    Times,
-)
+from accounting.metering.rules.samples.series import ScraperIdentity, Times
 from accounting.metering.rules.units.gpu_units import (
     DIVIDED,
     SAMPLED_CARDS,
@@ -52,15 +37,8 @@ from accounting.metering.rules.units.gpu_units import (
     SAMPLED_PARTITION,
 )
 from accounting.metering.rules.units.resources import is_counted
-from accounting.metering.tasks.evidence import (
-    gpu_labels,
-    gpu_models,
-    resource_claims,
-)
-from accounting.metering.tasks.evidence.ids import (
-    Ids,
-    rows_of,
-)
+from accounting.metering.tasks.evidence import gpu_labels, gpu_models, resource_claims
+from accounting.metering.tasks.evidence.ids import Ids, rows_of
 
 POD_REACH_MS = 2 * HOUR_MS  # wider than labels, so that a label always finds its pod
 

@@ -9,20 +9,10 @@ from itertools import pairwise
 
 from django.db import connection
 
-from accounting.access.models.labels import (
-    LabelPurpose,
-    LabelSpelling,
-)
-from accounting.core.interval import (
-    FAR_MS,
-    WINDOW_MS,
-    to_ms,
-)
+from accounting.access.models.labels import LabelPurpose, LabelSpelling
+from accounting.core.interval import FAR_MS, WINDOW_MS, to_ms
 from accounting.kit.locks import lock
-from accounting.metering.models.cluster import (
-    Cluster,
-    NodeFact,
-)
+from accounting.metering.models.cluster import Cluster, NodeFact
 from accounting.metering.sources.catalogue import lifecycle_of
 from accounting.metering.tasks.evidence.ids import BATCH
 

@@ -6,37 +6,21 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from accounting.core.interval import (
-    FAR_MS,
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import FAR_MS, Interval, to_ms
 from accounting.core.issue import Issue
 from accounting.kit.failpoints import reach
 from accounting.kit.locks import lock
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.rules.holds.derive import (
-    DerivedHolds,
-    data_end_ms,
-    derive,
-)
+from accounting.metering.rules.holds.derive import DerivedHolds, data_end_ms, derive
 from accounting.metering.rules.inventory.merge.operations import ChangedRecords
 from accounting.metering.rules.inventory.merge.samples import observe
 from accounting.metering.rules.inventory.records import Inventory
 from accounting.metering.rules.samples.scraper_series import MAX_STEP_MS
 from accounting.metering.rules.samples.series import Reading
 from accounting.metering.rules.samples.validity import longest_gap_ms
-from accounting.metering.tasks import (
-    batch_queues,
-    node_states,
-)
-from accounting.metering.tasks.evidence import (
-    gpu_labels,
-    load,
-    save,
-    store_derived,
-)
+from accounting.metering.tasks import batch_queues, node_states
+from accounting.metering.tasks.evidence import gpu_labels, load, save, store_derived
 from accounting.metering.tasks.evidence.gpu_labels import label_period
 from accounting.metering.tasks.evidence.holds import overlapping
 from accounting.metering.tasks.evidence.ids import Ids

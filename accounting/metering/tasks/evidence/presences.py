@@ -4,22 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from accounting.core.interval import (
-    FAR_MS,
-    Interval,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    GpuPresence,
-    NodeFact,
-)
+from accounting.core.interval import FAR_MS, Interval
+from accounting.metering.models.cluster import Cluster, Gpu, GpuPresence, NodeFact
 from accounting.metering.rules.holds.presence_record import PresenceRecord
-from accounting.metering.tasks.evidence.ids import (
-    BATCH,
-    Ids,
-    ensure_nodes,
-)
+from accounting.metering.tasks.evidence.ids import BATCH, Ids, ensure_nodes
 
 
 def store(

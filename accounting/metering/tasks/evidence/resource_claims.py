@@ -9,18 +9,11 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, Interval
 from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.pod import ResourceClaim
-from accounting.metering.rules.inventory.records import (
-    ClaimRecord,
-    Device,
-    Inventory,
-)
+from accounting.metering.rules.inventory.records import ClaimRecord, Device, Inventory
 from accounting.metering.tasks.windows import schedule
 
 _FIELDS = ["devices", "pods", "is_observed", "is_extended", "is_shown"]

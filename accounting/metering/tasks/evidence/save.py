@@ -5,33 +5,16 @@ Callers hold the cluster's `evidence` lock.
 
 from collections.abc import Iterable, Sequence
 
-from accounting.core.interval import (
-    Interval,
-    to_instant,
-)
+from accounting.core.interval import Interval, to_instant
 from accounting.metering.mapping import pod_to_json
-from accounting.metering.models.cluster import (
-    Cluster,
-    NodeFact,
-    NodeSpan,
-)
+from accounting.metering.models.cluster import Cluster, NodeFact, NodeSpan
 from accounting.metering.models.evidence import OwnPod
-from accounting.metering.models.pod import (
-    NamespaceLabels,
-    Owner,
-    Pod,
-)
+from accounting.metering.models.pod import NamespaceLabels, Owner, Pod
 from accounting.metering.rules.inventory.amd_partitions import sampled_partition
 from accounting.metering.rules.inventory.divided_nodes import sampled_cards
 from accounting.metering.rules.inventory.merge.operations import ChangedRecords
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    NodeRecord,
-)
-from accounting.metering.rules.units.gpu_units import (
-    DIVIDED,
-    NodeFacts,
-)
+from accounting.metering.rules.inventory.records import Inventory, NodeRecord
+from accounting.metering.rules.units.gpu_units import DIVIDED, NodeFacts
 from accounting.metering.sources.catalogue import lifecycle_of
 from accounting.metering.tasks import bulk_copy
 from accounting.metering.tasks.evidence import (

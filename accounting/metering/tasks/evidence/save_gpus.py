@@ -4,20 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from accounting.core.interval import (
-    Interval,
-    to_instant,
-)
-from accounting.metering.mapping import (
-    pack_steps,
-    pack_times,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    GpuGeometry,
-    GpuSpan,
-)
+from accounting.core.interval import Interval, to_instant
+from accounting.metering.mapping import pack_steps, pack_times
+from accounting.metering.models.cluster import Cluster, Gpu, GpuGeometry, GpuSpan
 from accounting.metering.models.evidence import (
     GpuLabelHour,
     NodeScraper,
@@ -27,16 +16,10 @@ from accounting.metering.models.evidence import (
 )
 from accounting.metering.rules.inventory.merge.operations import ChangedRecords
 from accounting.metering.rules.inventory.records import Inventory
-from accounting.metering.rules.samples.series import (
-    ScraperIdentity,
-    Times,
-)
+from accounting.metering.rules.samples.series import ScraperIdentity, Times
 from accounting.metering.tasks import bulk_copy
 from accounting.metering.tasks.evidence import gpu_models
-from accounting.metering.tasks.evidence.ids import (
-    BATCH,
-    Ids,
-)
+from accounting.metering.tasks.evidence.ids import BATCH, Ids
 
 
 def save_gpus(

@@ -5,11 +5,7 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.rules.holds.derive import DerivedHolds
 from accounting.metering.rules.inventory.merge.operations import ChangedRecords
 from accounting.metering.rules.inventory.records import Inventory
-from accounting.metering.tasks.evidence import (
-    hold_labels,
-    holds,
-    presences,
-)
+from accounting.metering.tasks.evidence import hold_labels, holds, presences
 from accounting.metering.tasks.evidence.ids import Ids
 
 

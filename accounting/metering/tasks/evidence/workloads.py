@@ -8,18 +8,9 @@ from typing import Any
 
 from django.db import connection
 
-from accounting.access.models.labels import (
-    LabelPurpose,
-    LabelSpelling,
-)
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-)
-from accounting.core.interval import (
-    to_instant,
-    to_ms,
-)
+from accounting.access.models.labels import LabelPurpose, LabelSpelling
+from accounting.access.models.teams import Binding, BindingKind
+from accounting.core.interval import to_instant, to_ms
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.pod import (
     NamespaceLabels,

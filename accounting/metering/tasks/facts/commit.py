@@ -9,10 +9,7 @@ from accounting.core.issue import Issue
 from accounting.kit.failpoints import reach
 from accounting.kit.locks import lock
 from accounting.metering.tasks.data_issues import record
-from accounting.metering.tasks.facts import (
-    partitions,
-    write_facts,
-)
+from accounting.metering.tasks.facts import partitions, write_facts
 from accounting.metering.tasks.windows import window_results
 from accounting.metering.tasks.windows.leases import WindowLease
 from accounting.metering.tasks.windows.window_results import WindowResult

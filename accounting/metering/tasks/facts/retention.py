@@ -12,11 +12,7 @@ from django.db.models import Max, Min, QuerySet
 
 from accounting.core.ledger_line import HELD_STATES
 from accounting.kit.reads.database_clock import database_now
-from accounting.metering.models.ledger import (
-    DirtyHour,
-    IngestWindow,
-    PendingGpuHour,
-)
+from accounting.metering.models.ledger import DirtyHour, IngestWindow, PendingGpuHour
 from accounting.metering.sql.hold_facts_sql import OF_HOLD
 from accounting.metering.sql.states_sql import sums
 from accounting.metering.tasks.facts import partitions

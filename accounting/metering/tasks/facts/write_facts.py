@@ -12,11 +12,7 @@ from datetime import datetime
 import numpy as np
 from django.db import connection
 
-from accounting.core.ledger_line import (
-    COUNTED,
-    LedgerLine,
-    LineTable,
-)
+from accounting.core.ledger_line import COUNTED, LedgerLine, LineTable
 from accounting.kit.failpoints import reach
 from accounting.metering.rules.attribution.attribute import WindowLedger
 from accounting.metering.rules.attribution.metric_names import Rung

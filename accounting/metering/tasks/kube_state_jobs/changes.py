@@ -11,12 +11,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from accounting.core.interval import (
-    FAR_MS,
-    HOUR_MS,
-    Interval,
-    union,
-)
+from accounting.core.interval import FAR_MS, HOUR_MS, Interval, union
 from accounting.core.issue import Issue
 from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster

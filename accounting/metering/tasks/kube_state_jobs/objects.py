@@ -11,10 +11,7 @@ from django.db import connection
 
 from accounting.core.interval import to_ms
 from accounting.metering.models.evidence import KubeJobObject
-from accounting.metering.rules.inventory.kube_state.job_samples import (
-    Object,
-    Side,
-)
+from accounting.metering.rules.inventory.kube_state.job_samples import Object, Side
 
 Overlaps = dict[tuple[Side, Side], tuple[int, str]]  # since when, and which object
 

@@ -9,21 +9,10 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_instant,
-    to_ms,
-)
-from accounting.metering.mapping import (
-    pack_times,
-    unpack_times,
-)
+from accounting.core.interval import HOUR_MS, Interval, to_instant, to_ms
+from accounting.metering.mapping import pack_times, unpack_times
 from accounting.metering.models.cluster import NodeSpan
-from accounting.metering.models.evidence import (
-    ScrapeHour,
-    ScrapeSpan,
-)
+from accounting.metering.models.evidence import ScrapeHour, ScrapeSpan
 from accounting.metering.rules.inventory.records import SampleSpan
 
 

@@ -9,15 +9,8 @@ import msgspec
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Greatest, Now
 
-from accounting.core.interval import (
-    Interval,
-    to_instant,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-    SourceKind,
-)
+from accounting.core.interval import Interval, to_instant
+from accounting.metering.models.cluster import Cluster, Source, SourceKind
 from accounting.metering.reads.resources import added_resources
 from accounting.metering.rules.samples.series import Reading
 from accounting.metering.sources.errors import SourceError

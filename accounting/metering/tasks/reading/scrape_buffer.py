@@ -16,28 +16,14 @@ from django.db import connection, transaction
 from django.db.models import QuerySet, Sum
 from psycopg.types.json import Jsonb
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import HOUR_MS, Interval, to_instant, to_ms
 from accounting.core.recent import Recent
 from accounting.metering.models.cluster import Source
-from accounting.metering.models.ledger import (
-    BufferBlock,
-    BufferSeries,
-)
+from accounting.metering.models.ledger import BufferBlock, BufferSeries
 from accounting.metering.rules.samples.series import Reading
 from accounting.metering.sources.exposition import RawSeries
-from accounting.metering.sources.samples import (
-    SampleBatch,
-    build_reading,
-)
-from accounting.metering.tasks import (
-    bulk_copy,
-    database_cache,
-)
+from accounting.metering.sources.samples import SampleBatch, build_reading
+from accounting.metering.tasks import bulk_copy, database_cache
 
 Scope = tuple[str, int]  # database, source
 CACHED = 10_000  # series of a source, or as many as are used at once

@@ -5,10 +5,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from accounting.core.interval import (
-    Interval,
-    to_instant,
-)
+from accounting.core.interval import Interval, to_instant
 
 SESSIONS = """  -- of this database server: a claim whose session ended is free
     SELECT pid, backend_start AS start FROM pg_stat_activity

@@ -6,10 +6,7 @@ The most, unless an operator sets it, is `ingest_hours_at_once` of `portal/env.p
 from django.conf import settings
 from django.db import connection
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    SourceKind,
-)
+from accounting.metering.models.cluster import Cluster, SourceKind
 
 # Computed together at most: an hour of the largest cluster (P1).
 GPU_HOURS_AT_ONCE = 8_192

@@ -11,15 +11,8 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-    to_instant,
-)
-from accounting.metering.tasks.windows.backlog import (
-    IS_DUE,
-    SESSIONS,
-)
+from accounting.core.interval import WINDOW_MS, Interval, to_instant
+from accounting.metering.tasks.windows.backlog import IS_DUE, SESSIONS
 
 LEASE = timedelta(minutes=10)
 

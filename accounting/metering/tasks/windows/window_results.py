@@ -9,15 +9,9 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from accounting.core.interval import (
-    Interval,
-    to_instant,
-)
+from accounting.core.interval import Interval, to_instant
 from accounting.metering.models.ledger import WindowState
-from accounting.metering.tasks.windows.leases import (
-    WindowLease,
-    WindowLeaseLostError,
-)
+from accounting.metering.tasks.windows.leases import WindowLease, WindowLeaseLostError
 
 LONGEST_DELAY_S = 3600
 

@@ -12,10 +12,7 @@ from accounting.access.reads.billing_settings import (
     billing_remembered,
     midnight,
 )
-from accounting.core.interval import (
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import Interval, to_ms
 from accounting.kit.reads.selection import stored_period
 from accounting.metering.sql.states_sql import wall
 

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 from accounting.kit.reads.invariant import Check
 from accounting.metering.sql.states_sql import STATE_COLUMNS
-from accounting.prices.sql.charge_sql import (
-    INTENSITY_COLUMNS,
-    over,
-)
+from accounting.prices.sql.charge_sql import INTENSITY_COLUMNS, over
 
 _USAGE = {name: f"sum({name})" for name in (*STATE_COLUMNS, "samples_used")}
 _INTENSITY = {name: over(name) for name in INTENSITY_COLUMNS}

@@ -2,21 +2,9 @@
 
 from accounting.core.ledger_line import STATES
 from accounting.kit.reads.invariant import Check
-from accounting.metering.sql.states_sql import (
-    STATE_COLUMNS,
-    columns,
-    sums,
-    wall,
-)
-from accounting.prices.sql.charge_sql import (
-    KEY_COLUMNS,
-    RATE_COLUMNS,
-    SUMMED_COLUMNS,
-)
-from accounting.prices.sql.line_hours_sql import (
-    IS_LATER,
-    IS_TIME,
-)
+from accounting.metering.sql.states_sql import STATE_COLUMNS, columns, sums, wall
+from accounting.prices.sql.charge_sql import KEY_COLUMNS, RATE_COLUMNS, SUMMED_COLUMNS
+from accounting.prices.sql.line_hours_sql import IS_LATER, IS_TIME
 from accounting.usage.reads.relation.families import lines_with_family
 
 _KEY = ("cluster_id", *(name for name in KEY_COLUMNS if name != "workload_id"))

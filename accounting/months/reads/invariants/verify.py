@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from django.db import connection
 
 from accounting.core.interval import Interval
-from accounting.kit.reads.invariant import (
-    Check,
-    Verdict,
-)
+from accounting.kit.reads.invariant import Check, Verdict
 from accounting.metering.reads.ledger_ends import oldest
 from accounting.metering.sql.states_sql import (
     STATE_COLUMNS,
@@ -26,12 +23,7 @@ from accounting.months.reads.invariants.day_checks import (
 from accounting.months.reads.invariants.gpu_checks import GPU_CHECKS
 from accounting.months.reads.invariants.sum_checks import SUM_CHECKS
 from accounting.organization.reads.chain_checks import audit_checks
-from accounting.prices.sql.charge_sql import (
-    INTENSITY_COLUMNS,
-    difference,
-    over,
-    raw,
-)
+from accounting.prices.sql.charge_sql import INTENSITY_COLUMNS, difference, over, raw
 
 _DIFFER = " OR ".join(
     f"coalesce(a.{s}, 0) <> coalesce(b.{s}, 0)" for s in STATE_COLUMNS

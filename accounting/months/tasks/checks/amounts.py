@@ -8,23 +8,12 @@ from typing import Any
 from django.db import connection
 
 from accounting.core.unmapped import UNMAPPED
-from accounting.metering.sql.states_sql import (
-    held,
-    wall,
-)
+from accounting.metering.sql.states_sql import held, wall
 from accounting.months.models.period import PeriodRevision
 from accounting.months.rules.close_checks import Cause
 from accounting.months.tasks import own_lines
-from accounting.months.tasks.periods import (
-    PeriodTerms,
-    first_day,
-    previous_period,
-)
-from accounting.prices.sql.line_sql import (
-    DATED,
-    LINES,
-    line_parts,
-)
+from accounting.months.tasks.periods import PeriodTerms, first_day, previous_period
+from accounting.prices.sql.line_sql import DATED, LINES, line_parts
 
 # Money of GPUs at their own price, and what lacks a price or a conversion. Per day, because
 # lines are compared by day.

@@ -9,34 +9,18 @@ from django.db import connection
 from django.db.models import Count
 
 from accounting.core.billing_calendar import DayRange
-from accounting.core.interval import (
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import Interval, to_ms
 from accounting.metering.reads.data_health.missing_gpus import (
     never_sampled,
     without_gpus,
 )
-from accounting.metering.sql.states_sql import (
-    held,
-    wall,
-)
-from accounting.months.models.contest import (
-    Contest,
-    ContestState,
-)
+from accounting.metering.sql.states_sql import held, wall
+from accounting.months.models.contest import Contest, ContestState
 from accounting.months.models.entry import Entry
-from accounting.months.reads.invariants.day_checks import (
-    UNLIKE_FACTS,
-    bounds,
-)
+from accounting.months.reads.invariants.day_checks import UNLIKE_FACTS, bounds
 from accounting.months.reads.revisions import in_effect
 from accounting.months.rules.close_checks import Cause
-from accounting.months.tasks.periods import (
-    PeriodTerms,
-    next_period,
-    next_to_close,
-)
+from accounting.months.tasks.periods import PeriodTerms, next_period, next_to_close
 
 Causes = Mapping[str, Sequence[Cause]]
 

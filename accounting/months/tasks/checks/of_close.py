@@ -17,10 +17,7 @@ from accounting.months.rules.close_checks import (
     Level,
     Override,
 )
-from accounting.months.tasks.checks import (
-    amounts,
-    ledger,
-)
+from accounting.months.tasks.checks import amounts, ledger
 from accounting.months.tasks.checks.ledger import Causes
 from accounting.months.tasks.checks.registered import REGISTERED
 from accounting.months.tasks.checks.remedies import link_of

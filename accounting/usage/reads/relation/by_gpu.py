@@ -7,15 +7,9 @@ from datetime import date, datetime
 from typing import Any
 
 from accounting.core.interval import Interval
-from accounting.kit.reads.selection import (
-    Selection,
-    SelectionError,
-)
+from accounting.kit.reads.selection import Selection, SelectionError
 from accounting.metering.models.cluster import Gpu
-from accounting.prices.sql.charge_sql import (
-    GPU_COLUMNS,
-    parameters,
-)
+from accounting.prices.sql.charge_sql import GPU_COLUMNS, parameters
 from accounting.usage.reads.relation.gpu_rollups import (
     Grain,
     Piece,

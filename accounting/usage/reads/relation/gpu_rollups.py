@@ -18,12 +18,7 @@ from accounting.access.reads.billing_settings import (
     billing_remembered,
     midnight,
 )
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_instant,
-    to_ms,
-)
+from accounting.core.interval import HOUR_MS, Interval, to_instant, to_ms
 from accounting.core.read_once import read_once
 from accounting.metering.models.ledger import PendingGpuHour
 

@@ -30,29 +30,13 @@ from accounting.kit.reads.selection import (
     is_on_days,
     is_on_hours,
 )
-from accounting.prices.sql.charge_sql import (
-    GPU_COLUMNS,
-    parameters,
-)
-from accounting.usage.reads.relation.by_gpu import (
-    gpu_ids,
-    rows_by_gpu,
-)
-from accounting.usage.reads.relation.families import (
-    with_family,
-    with_family_of_few,
-)
-from accounting.usage.reads.relation.gpu_rollups import (
-    Grain,
-    Piece,
-)
+from accounting.prices.sql.charge_sql import GPU_COLUMNS, parameters
+from accounting.usage.reads.relation.by_gpu import gpu_ids, rows_by_gpu
+from accounting.usage.reads.relation.families import with_family, with_family_of_few
+from accounting.usage.reads.relation.gpu_rollups import Grain, Piece
 from accounting.usage.reads.relation.retained_range import kept_facts
 from accounting.usage.reads.relation.row_limit import check_rows
-from accounting.usage.reads.relation.stored_columns import (
-    INTENSITY,
-    USAGE,
-    Column,
-)
+from accounting.usage.reads.relation.stored_columns import INTENSITY, USAGE, Column
 
 ALL = "true"
 """A condition that needs no test of each row."""

@@ -6,10 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import WINDOW_MS, Interval
 from accounting.core.read_once import read_once
 
 # An hour without facts in its period had some: they have expired, cluster by cluster.

@@ -7,15 +7,9 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from accounting.core.interval import WINDOW_MS
-from accounting.kit.reads.selection import (
-    Selection,
-    SelectionError,
-)
+from accounting.kit.reads.selection import Selection, SelectionError
 from accounting.metering.models.cluster import Gpu
-from accounting.usage.reads.relation.gpu_rollups import (
-    Grain,
-    Piece,
-)
+from accounting.usage.reads.relation.gpu_rollups import Grain, Piece
 
 _STEP = {
     Grain.FACTS: timedelta(milliseconds=WINDOW_MS),

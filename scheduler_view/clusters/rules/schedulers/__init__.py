@@ -2,12 +2,7 @@
 
 from collections.abc import Mapping
 
-from scheduler_view.clusters.rules.schedulers import (
-    kai,
-    kueue,
-    native,
-    volcano,
-)
+from scheduler_view.clusters.rules.schedulers import kai, kueue, native, volcano
 from scheduler_view.clusters.rules.schedulers.adapter import (
     QueueObjects,
     SchedulerAdapter,

@@ -7,15 +7,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from accounting.metering.rules.inventory.scheduler_queues import (
-    UNLIMITED,
-    QueueFacts,
-)
+from accounting.metering.rules.inventory.scheduler_queues import UNLIMITED, QueueFacts
 from scheduler_view.clusters.rules.json_operations import at_path
-from scheduler_view.clusters.rules.quantity import (
-    QuantityError,
-    parse_quantity,
-)
+from scheduler_view.clusters.rules.quantity import QuantityError, parse_quantity
 from scheduler_view.clusters.rules.quota_key import Added
 from scheduler_view.clusters.rules.schedulers.adapter import (
     Endpoint,
@@ -31,13 +25,7 @@ from scheduler_view.clusters.rules.schedulers.queue_fields import (
     quantity_fault,
     shown,
 )
-from scheduler_view.clusters.rules.shape import (
-    AMOUNTS,
-    QUANTITY,
-    TEXT,
-    WHOLE,
-    Fields,
-)
+from scheduler_view.clusters.rules.shape import AMOUNTS, QUANTITY, TEXT, WHOLE, Fields
 
 NAME = "kai"
 GPU_FIELDS = ("gpu/quota", "gpu/limit", "gpu/overQuotaWeight")

@@ -9,10 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from scheduler_view.clusters.rules.json_operations import at_path
-from scheduler_view.clusters.rules.quota_key import (
-    Added,
-    resource_of,
-)
+from scheduler_view.clusters.rules.quota_key import Added, resource_of
 from scheduler_view.clusters.rules.schedulers.adapter import (
     Endpoint,
     Manifest,

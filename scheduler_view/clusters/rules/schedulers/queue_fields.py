@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from scheduler_view.clusters.rules.json_operations import (
-    at_path,
-    set_path,
-)
+from scheduler_view.clusters.rules.json_operations import at_path, set_path
 from scheduler_view.clusters.rules.quantity import (
     QuantityError,
     parse_quantity,

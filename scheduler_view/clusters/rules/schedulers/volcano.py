@@ -10,10 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from scheduler_view.clusters.rules.json_operations import at_path
-from scheduler_view.clusters.rules.quota_key import (
-    Added,
-    resource_of,
-)
+from scheduler_view.clusters.rules.quota_key import Added, resource_of
 from scheduler_view.clusters.rules.schedulers.adapter import (
     Endpoint,
     Manifest,
@@ -31,13 +28,7 @@ from scheduler_view.clusters.rules.schedulers.queue_fields import (
     part_of,
     shown,
 )
-from scheduler_view.clusters.rules.shape import (
-    AMOUNTS,
-    FLAG,
-    TEXT,
-    WHOLE,
-    Fields,
-)
+from scheduler_view.clusters.rules.shape import AMOUNTS, FLAG, TEXT, WHOLE, Fields
 
 QUEUE, ROOT = "VolcanoQueue", "root"
 LISTS = ("deserved", "capability")

@@ -3,15 +3,8 @@
 from datetime import datetime, timedelta
 
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.queues.models.memory import (
-    FreeCpuSample,
-    PodNeedRecord,
-)
-from scheduler_view.queues.rules.free_cpu import (
-    CLASS_DAYS,
-    free_cpus,
-    pod_needs,
-)
+from scheduler_view.queues.models.memory import FreeCpuSample, PodNeedRecord
+from scheduler_view.queues.rules.free_cpu import CLASS_DAYS, free_cpus, pod_needs
 from scheduler_view.queues.rules.pools import Pools
 from scheduler_view.queues.tasks.history.node_spans import store_node_spans
 from scheduler_view.waits.rules.placement.index import WorldIndex

@@ -7,10 +7,7 @@ from typing import TypeVar
 from django.db.models import Manager
 
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.queues.models.memory import (
-    FreeCpuSample,
-    KeptNode,
-)
+from scheduler_view.queues.models.memory import FreeCpuSample, KeptNode
 from scheduler_view.queues.tasks.history.pool_samples import LONGEST_GAP
 
 Row = TypeVar("Row", KeptNode, FreeCpuSample)

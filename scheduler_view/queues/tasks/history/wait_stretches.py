@@ -6,16 +6,10 @@ from datetime import datetime
 from accounting.core.interval import to_instant
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.queues.models.memory import WaitStretch
-from scheduler_view.queues.rules.queued import (
-    QueuedUnit,
-    Subject,
-)
+from scheduler_view.queues.rules.queued import QueuedUnit, Subject
 from scheduler_view.queues.tasks.history.pool_samples import LONGEST_GAP
 from scheduler_view.waits.models import WaitRecord
-from scheduler_view.waits.rules.explanation import (
-    BlockerSet,
-    WaitExplanation,
-)
+from scheduler_view.waits.rules.explanation import BlockerSet, WaitExplanation
 from scheduler_view.waits.rules.placement.gpu_requests import gpu_request
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.world.pods import PodObject

@@ -6,17 +6,10 @@ from scheduler_view.clusters.reads.last_observation import Manifest
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.live_objects import CLASS
 from scheduler_view.quotas.reads.desired import queue_targets
-from scheduler_view.quotas.reads.limits.limit_row import (
-    LimitGroup,
-    LimitRow,
-)
+from scheduler_view.quotas.reads.limits.limit_row import LimitGroup, LimitRow
 from scheduler_view.quotas.reads.limits.observed import ObservedLimits
 from scheduler_view.quotas.rules.quota_objects import class_key_of
-from scheduler_view.quotas.rules.tiers import (
-    PREEMPTS,
-    TierSpec,
-    tier_faults,
-)
+from scheduler_view.quotas.rules.tiers import PREEMPTS, TierSpec, tier_faults
 
 WORKLOAD_CLASS = "WorkloadPriorityClass"
 

@@ -3,27 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scheduler_view.clusters.reads.last_observation import (
-    RANGE,
-    Manifest,
-)
+from scheduler_view.clusters.reads.last_observation import RANGE, Manifest
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.live_objects import (
-    QUOTA,
-    is_ours,
-)
+from scheduler_view.clusters.rules.live_objects import QUOTA, is_ours
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quantity import gpus_or_none
-from scheduler_view.clusters.rules.quota_key import (
-    does_nothing,
-    key_of,
-    resource_of,
-)
+from scheduler_view.clusters.rules.quota_key import does_nothing, key_of, resource_of
 from scheduler_view.quotas.models import QuotaTarget
-from scheduler_view.quotas.reads.limits.limit_row import (
-    LimitGroup,
-    LimitRow,
-)
+from scheduler_view.quotas.reads.limits.limit_row import LimitGroup, LimitRow
 from scheduler_view.quotas.reads.limits.observed import ObservedLimits
 from scheduler_view.quotas.rules import limit_range
 from scheduler_view.quotas.rules.quota_objects import quota_key_of

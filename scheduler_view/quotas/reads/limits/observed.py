@@ -22,27 +22,11 @@ from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.live_objects import Path
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import Added
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
-from scheduler_view.quotas.reads.desired import (
-    quota_targets,
-    tiers,
-)
-from scheduler_view.quotas.reads.namespaces import (
-    known_namespaces,
-    namespaces_by_team,
-)
-from scheduler_view.quotas.reads.sync import (
-    SyncRow,
-    sync_rows,
-)
-from scheduler_view.quotas.rules.limits.maker import (
-    OURS,
-    Maker,
-    maker_of,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
+from scheduler_view.quotas.reads.desired import quota_targets, tiers
+from scheduler_view.quotas.reads.namespaces import known_namespaces, namespaces_by_team
+from scheduler_view.quotas.reads.sync import SyncRow, sync_rows
+from scheduler_view.quotas.rules.limits.maker import OURS, Maker, maker_of
 
 
 @dataclass(frozen=True, slots=True)

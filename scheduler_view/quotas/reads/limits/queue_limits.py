@@ -7,15 +7,9 @@ from scheduler_view.clusters.reads.last_observation import Manifest
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.optional_kinds import LOCAL_QUEUE
-from scheduler_view.clusters.rules.schedulers import (
-    QUEUE_FIELDS,
-    QUEUE_OBJECTS,
-)
+from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS, QUEUE_OBJECTS
 from scheduler_view.quotas.reads.desired import queue_targets
-from scheduler_view.quotas.reads.limits.limit_row import (
-    LimitGroup,
-    LimitRow,
-)
+from scheduler_view.quotas.reads.limits.limit_row import LimitGroup, LimitRow
 from scheduler_view.quotas.reads.limits.observed import ObservedLimits
 from scheduler_view.quotas.rules.limits.lending import (
     Lending,

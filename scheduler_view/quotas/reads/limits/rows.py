@@ -11,29 +11,16 @@ from datetime import datetime
 from accounting.access.scope import Scope
 from accounting.metering.reads.clusters import clusters_named
 from scheduler_view.clusters.models import ObservationRun
-from scheduler_view.clusters.reads.last_observation import (
-    LIMITING,
-    RANGE,
-    last_runs,
-)
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.reads.last_observation import LIMITING, RANGE, last_runs
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.stored_manifest import FAULTS
 from scheduler_view.quotas.reads.limits.class_limits import class_limits
-from scheduler_view.quotas.reads.limits.limit_row import (
-    LimitGroup,
-    LimitRow,
-)
+from scheduler_view.quotas.reads.limits.limit_row import LimitGroup, LimitRow
 from scheduler_view.quotas.reads.limits.namespace_limits import (
     quota_limits,
     range_limits,
 )
-from scheduler_view.quotas.reads.limits.observed import (
-    ObservedLimits,
-    observed_limits,
-)
+from scheduler_view.quotas.reads.limits.observed import ObservedLimits, observed_limits
 from scheduler_view.quotas.reads.limits.queue_limits import queue_limits
 
 ROLES: Mapping[str, str] = {

@@ -12,11 +12,7 @@ from fractions import Fraction
 from accounting.metering.rules.inventory.scheduler_queues import UNLIMITED
 from scheduler_view.clusters.rules.schedulers.queue_fields import shown
 from scheduler_view.clusters.rules.wording import few
-from scheduler_view.quotas.rules.limits.queue_node import (
-    QueueName,
-    QueueNode,
-    roots,
-)
+from scheduler_view.quotas.rules.limits.queue_node import QueueName, QueueNode, roots
 
 Key = tuple[QueueName, str, str]  # name, flavor, resource
 

@@ -10,15 +10,8 @@ from typing import Any
 from accounting.metering.rules.inventory.scheduler_queues import UNLIMITED
 from scheduler_view.clusters.rules.json_operations import at_path
 from scheduler_view.clusters.rules.optional_kinds import COHORT, KAI_QUEUE, LOCAL_QUEUE
-from scheduler_view.clusters.rules.quota_key import (
-    Added,
-    resource_of,
-)
-from scheduler_view.clusters.rules.schedulers import (
-    kai,
-    kueue,
-    volcano,
-)
+from scheduler_view.clusters.rules.quota_key import Added, resource_of
+from scheduler_view.clusters.rules.schedulers import kai, kueue, volcano
 from scheduler_view.clusters.rules.schedulers.queue_fields import number_of
 from scheduler_view.quotas.rules.limits.queue_node import (
     Amount,

@@ -6,17 +6,9 @@ from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 
-from accounting.metering.rules.units.mig_profiles import (
-    parse,
-    profiles_of,
-    slices_of,
-)
+from accounting.metering.rules.units.mig_profiles import parse, profiles_of, slices_of
 from scheduler_view.savings.rules.amounts import FindingSum
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    SliceKey,
-    WasteRule,
-)
+from scheduler_view.savings.rules.finding import Finding, SliceKey, WasteRule
 
 COVERED = Fraction(95, 100)  # of held time
 ROOM = Fraction(11, 10)  # memory beyond its peak

@@ -7,11 +7,7 @@ from fractions import Fraction
 
 from accounting.prices.rules.charge import raw_of
 from scheduler_view.savings.rules.amounts import FindingSum
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    SliceKey,
-    WasteRule,
-)
+from scheduler_view.savings.rules.finding import Finding, SliceKey, WasteRule
 
 TYPES = frozenset({"batch", "training"})
 NOT_AGAIN = frozenset({"", "Pod", "CronJob"})  # nothing makes their pods again

@@ -5,11 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from scheduler_view.savings.rules.amounts import FindingSum
-from scheduler_view.savings.rules.finding import (
-    Finding,
-    SliceKey,
-    WasteRule,
-)
+from scheduler_view.savings.rules.finding import Finding, SliceKey, WasteRule
 from scheduler_view.savings.rules.held_time import HeldTime
 from scheduler_view.savings.rules.pieces import within
 

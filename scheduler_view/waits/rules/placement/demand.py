@@ -3,11 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from scheduler_view.waits.rules.world.nodes import (
-    CORDON,
-    ClusterNode,
-    Taint,
-)
+from scheduler_view.waits.rules.world.nodes import CORDON, ClusterNode, Taint
 from scheduler_view.waits.rules.world.pod_spec import PodSpec
 
 

@@ -2,10 +2,7 @@
 
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
-from scheduler_view.waits.rules.world.devices import (
-    DeviceClaim,
-    DeviceRequest,
-)
+from scheduler_view.waits.rules.world.devices import DeviceClaim, DeviceRequest
 
 
 def driver_of(index: WorldIndex, request: DeviceRequest) -> str:

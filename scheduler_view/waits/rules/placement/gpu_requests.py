@@ -5,10 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scheduler_view.clusters.rules.quota_key import (
-    Added,
-    resource_of,
-)
+from scheduler_view.clusters.rules.quota_key import Added, resource_of
 from scheduler_view.waits.rules.world.pod_spec import PodSpec
 from scheduler_view.waits.rules.world.world import World
 

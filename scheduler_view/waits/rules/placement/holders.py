@@ -18,10 +18,7 @@ from scheduler_view.waits.rules.placement.node_table import (
     Positions,
 )
 from scheduler_view.waits.rules.world.pods import PodObject
-from scheduler_view.waits.rules.world.world import (
-    HoldFacts,
-    World,
-)
+from scheduler_view.waits.rules.world.world import HoldFacts, World
 
 NOT_ENDED = frozenset({"DaemonSet", "Node"})  # their pods come back at once
 SLOTS = "pods"

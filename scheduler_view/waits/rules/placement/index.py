@@ -11,30 +11,15 @@ from scheduler_view.clusters.rules.schedulers.kueue import CLUSTER_QUEUE
 from scheduler_view.waits.rules.placement.gpu_requests import is_gpu
 from scheduler_view.waits.rules.placement.holders import Holders
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
-from scheduler_view.waits.rules.placement.node_table import (
-    NodeTable,
-    Positions,
-)
-from scheduler_view.waits.rules.units import (
-    WorkUnit,
-    find_units,
-)
-from scheduler_view.waits.rules.world.autoscaling import (
-    NodeClaimObject,
-    NodePoolObject,
-)
+from scheduler_view.waits.rules.placement.node_table import NodeTable, Positions
+from scheduler_view.waits.rules.units import WorkUnit, find_units
+from scheduler_view.waits.rules.world.autoscaling import NodeClaimObject, NodePoolObject
 from scheduler_view.waits.rules.world.budgets import BudgetObject
 from scheduler_view.waits.rules.world.controllers import ControllerObject
 from scheduler_view.waits.rules.world.devices import DeviceClaim
 from scheduler_view.waits.rules.world.events import EventObject
-from scheduler_view.waits.rules.world.limits import (
-    LimitRangeObject,
-    QuotaObject,
-)
-from scheduler_view.waits.rules.world.pod_spec import (
-    PodSpec,
-    PodTerm,
-)
+from scheduler_view.waits.rules.world.limits import LimitRangeObject, QuotaObject
+from scheduler_view.waits.rules.world.pod_spec import PodSpec, PodTerm
 from scheduler_view.waits.rules.world.pods import PodObject
 from scheduler_view.waits.rules.world.queues import TREES, QueueObject
 from scheduler_view.waits.rules.world.selectors import LabelSelector

@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
 from scheduler_view.waits.rules.world.nodes import Taint
 from scheduler_view.waits.rules.world.pod_spec import PodSpec
-from scheduler_view.waits.rules.world.selectors import (
-    LabelRequirement,
-    NodeTerm,
-)
+from scheduler_view.waits.rules.world.selectors import LabelRequirement, NodeTerm
 
 Amounts = NDArray[np.int64]
 Positions = NDArray[np.int64]

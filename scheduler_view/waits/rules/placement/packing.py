@@ -8,10 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from scheduler_view.waits.rules.cause import (
-    WaitCause,
-    mask_of,
-)
+from scheduler_view.waits.rules.cause import WaitCause, mask_of
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
 from scheduler_view.waits.rules.placement.verdicts import Verdicts
 

@@ -7,22 +7,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    WaitCause,
-)
-from scheduler_view.waits.rules.placement.demand import (
-    Demand,
-    is_tolerated,
-)
+from scheduler_view.waits.rules.cause import BIT, WaitCause
+from scheduler_view.waits.rules.placement.demand import Demand, is_tolerated
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
 from scheduler_view.waits.rules.placement.node_table import Flags
 from scheduler_view.waits.rules.world.nodes import ClusterNode
-from scheduler_view.waits.rules.world.pod_spec import (
-    PodTerm,
-    SpreadRule,
-)
+from scheduler_view.waits.rules.world.pod_spec import PodTerm, SpreadRule
 from scheduler_view.waits.rules.world.pods import PodObject
 
 _SPREAD = BIT[WaitCause.SPREAD]

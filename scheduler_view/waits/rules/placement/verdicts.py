@@ -11,12 +11,7 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    WaitCause,
-    causes_of,
-    mask_of,
-)
+from scheduler_view.waits.rules.cause import BIT, WaitCause, causes_of, mask_of
 from scheduler_view.waits.rules.placement.demand import (
     Demand,
     is_tolerated,
@@ -24,10 +19,7 @@ from scheduler_view.waits.rules.placement.demand import (
     tolerates_cordon,
 )
 from scheduler_view.waits.rules.placement.gpu_requests import gpus_of
-from scheduler_view.waits.rules.placement.index import (
-    Candidates,
-    WorldIndex,
-)
+from scheduler_view.waits.rules.placement.index import Candidates, WorldIndex
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
 from scheduler_view.waits.rules.placement.node_table import (
     LARGEST,
@@ -37,11 +29,7 @@ from scheduler_view.waits.rules.placement.node_table import (
 )
 from scheduler_view.waits.rules.placement.topology import TopologyRules
 from scheduler_view.waits.rules.placement.volume_rules import VolumeRules
-from scheduler_view.waits.rules.world.nodes import (
-    LEAVING,
-    NOT_READY,
-    Taint,
-)
+from scheduler_view.waits.rules.world.nodes import LEAVING, NOT_READY, Taint
 from scheduler_view.waits.rules.world.pod_spec import PodSpec
 from scheduler_view.waits.rules.world.pods import PodObject
 

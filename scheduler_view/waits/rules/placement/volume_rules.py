@@ -5,20 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import BIT, WaitCause
 from scheduler_view.waits.rules.placement.demand import Demand
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.world.nodes import ClusterNode
 from scheduler_view.waits.rules.world.pods import PodObject
 from scheduler_view.waits.rules.world.selectors import NodeTerm
-from scheduler_view.waits.rules.world.storage import (
-    ONE_POD,
-    VolumeClaim,
-    fits,
-)
+from scheduler_view.waits.rules.world.storage import ONE_POD, VolumeClaim, fits
 
 CLAIM, CLASS, VOLUME = "PersistentVolumeClaim", "StorageClass", "PersistentVolume"
 

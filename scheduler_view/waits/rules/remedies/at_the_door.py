@@ -2,30 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from scheduler_view.clusters.rules.quota_key import (
-    LIMITS,
-    REQUESTS,
-    resource_of,
-)
-from scheduler_view.waits.rules.cause import (
-    Overlay,
-    WaitCause,
-)
-from scheduler_view.waits.rules.explanation import (
-    Remedy,
-    WaitChange,
-    remedy,
-)
+from scheduler_view.clusters.rules.quota_key import LIMITS, REQUESTS, resource_of
+from scheduler_view.waits.rules.cause import Overlay, WaitCause
+from scheduler_view.waits.rules.explanation import Remedy, WaitChange, remedy
 from scheduler_view.waits.rules.placement.index import WorldIndex
-from scheduler_view.waits.rules.refusals import (
-    AdmissionRefusal,
-    find_quota,
-)
+from scheduler_view.waits.rules.refusals import AdmissionRefusal, find_quota
 from scheduler_view.waits.rules.remedies.case import WaitCase
-from scheduler_view.waits.rules.remedies.ends import (
-    ended_sets,
-    scaled,
-)
+from scheduler_view.waits.rules.remedies.ends import ended_sets, scaled
 from scheduler_view.waits.rules.trial.obstacle import (
     Obstacle,
     Shortage,

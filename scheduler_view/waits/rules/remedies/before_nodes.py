@@ -4,11 +4,7 @@ from collections.abc import Callable, Mapping
 
 from scheduler_view.waits.rules.autoscalers import ADDS
 from scheduler_view.waits.rules.cause import WaitCause
-from scheduler_view.waits.rules.explanation import (
-    Remedy,
-    WaitChange,
-    remedy,
-)
+from scheduler_view.waits.rules.explanation import Remedy, WaitChange, remedy
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.remedies.of_queues import QUEUE_REMEDIES
 from scheduler_view.waits.rules.starting import JOB_RETRY_MS

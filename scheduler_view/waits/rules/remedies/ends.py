@@ -2,11 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from scheduler_view.waits.rules.explanation import (
-    Remedy,
-    WaitChange,
-    remedy,
-)
+from scheduler_view.waits.rules.explanation import Remedy, WaitChange, remedy
 from scheduler_view.waits.rules.placement.holders import HolderSet
 from scheduler_view.waits.rules.remedies.case import WaitCase
 from scheduler_view.waits.rules.world.pods import PodObject

@@ -4,17 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from scheduler_view.clusters.rules.quota_key import is_mig
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    Overlay,
-    PreemptionOutcome,
-    WaitCause,
-)
-from scheduler_view.waits.rules.explanation import (
-    Remedy,
-    WaitChange,
-    remedy,
-)
+from scheduler_view.waits.rules.cause import BIT, Overlay, PreemptionOutcome, WaitCause
+from scheduler_view.waits.rules.explanation import Remedy, WaitChange, remedy
 from scheduler_view.waits.rules.placement.holders import HolderSet
 from scheduler_view.waits.rules.placement.verdicts import (
     SHORT_OF_GPUS,

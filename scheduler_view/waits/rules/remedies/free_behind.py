@@ -2,10 +2,7 @@
 
 from collections import defaultdict
 
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import BIT, WaitCause
 from scheduler_view.waits.rules.placement.verdicts import Verdicts
 from scheduler_view.waits.rules.remedies.on_nodes import change_of
 from scheduler_view.waits.rules.world.nodes import model_of

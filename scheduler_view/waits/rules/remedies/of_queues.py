@@ -4,10 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scheduler_view.waits.rules.cause import WaitCause
-from scheduler_view.waits.rules.explanation import (
-    Remedy,
-    remedy,
-)
+from scheduler_view.waits.rules.explanation import Remedy, remedy
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.units import WorkUnit
 

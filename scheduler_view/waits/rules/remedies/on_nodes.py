@@ -2,23 +2,13 @@
 
 from collections.abc import Callable, Iterable
 
-from scheduler_view.waits.rules.cause import (
-    WaitCause,
-    causes_of,
-    mask_of,
-)
-from scheduler_view.waits.rules.explanation import (
-    Remedy,
-    WaitChange,
-)
+from scheduler_view.waits.rules.cause import WaitCause, causes_of, mask_of
+from scheduler_view.waits.rules.explanation import Remedy, WaitChange
 from scheduler_view.waits.rules.placement.demand import untolerated
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
 from scheduler_view.waits.rules.placement.verdicts import Verdicts
 from scheduler_view.waits.rules.remedies.ends import ended
-from scheduler_view.waits.rules.world.nodes import (
-    LEAVING,
-    NOT_READY,
-)
+from scheduler_view.waits.rules.world.nodes import LEAVING, NOT_READY
 from scheduler_view.waits.rules.world.pods import PodObject
 from scheduler_view.waits.rules.world.selectors import NodeTerm
 

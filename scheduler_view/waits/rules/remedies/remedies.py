@@ -9,29 +9,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from scheduler_view.waits.rules.cause import (
-    PER_NODE,
-    Stage,
-    WaitCause,
-)
-from scheduler_view.waits.rules.explanation import (
-    Partial,
-    Remedy,
-    remedy,
-)
+from scheduler_view.waits.rules.cause import PER_NODE, Stage, WaitCause
+from scheduler_view.waits.rules.explanation import Partial, Remedy, remedy
 from scheduler_view.waits.rules.remedies.at_the_door import (
     limit_remedies,
     quota_remedies,
 )
-from scheduler_view.waits.rules.remedies.before_nodes import (
-    SIMPLE,
-    lost_remedies,
-)
+from scheduler_view.waits.rules.remedies.before_nodes import SIMPLE, lost_remedies
 from scheduler_view.waits.rules.remedies.case import WaitCase
-from scheduler_view.waits.rules.remedies.ends import (
-    ended,
-    joined,
-)
+from scheduler_view.waits.rules.remedies.ends import ended, joined
 from scheduler_view.waits.rules.remedies.for_nodes import place_remedies
 from scheduler_view.waits.rules.trial.obstacle import Obstacle
 from scheduler_view.waits.rules.units import STILL_TRIES_MS

@@ -9,27 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from scheduler_view.clusters.rules.quota_key import (
-    LIMITS,
-    REQUESTS,
-    is_dra,
-)
+from scheduler_view.clusters.rules.quota_key import LIMITS, REQUESTS, is_dra
 from scheduler_view.waits.rules.placement.index import WorldIndex
-from scheduler_view.waits.rules.refusals import (
-    AdmissionRefusal,
-    find_quota,
-)
+from scheduler_view.waits.rules.refusals import AdmissionRefusal, find_quota
 from scheduler_view.waits.rules.trial.changed import Changed
-from scheduler_view.waits.rules.trial.obstacle import (
-    Shortage,
-    Unset,
-    Violation,
-)
+from scheduler_view.waits.rules.trial.obstacle import Shortage, Unset, Violation
 from scheduler_view.waits.rules.trial.work import Member
-from scheduler_view.waits.rules.world.containers import (
-    ContainerAsk,
-    reserved,
-)
+from scheduler_view.waits.rules.world.containers import ContainerAsk, reserved
 from scheduler_view.waits.rules.world.limits import (
     LimitItem,
     LimitRangeObject,

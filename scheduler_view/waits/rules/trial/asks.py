@@ -4,16 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from scheduler_view.clusters.rules.quota_key import (
-    LIMITS,
-    REQUESTS,
-)
+from scheduler_view.clusters.rules.quota_key import LIMITS, REQUESTS
 from scheduler_view.waits.rules.cause import WaitCause
 from scheduler_view.waits.rules.trial.changed import Changed
-from scheduler_view.waits.rules.world.containers import (
-    Amounts,
-    ContainerAsk,
-)
+from scheduler_view.waits.rules.world.containers import Amounts, ContainerAsk
 from scheduler_view.waits.rules.world.lenient import milli
 from scheduler_view.waits.rules.world.limits import LimitItem
 

@@ -12,10 +12,7 @@ from scheduler_view.waits.rules.world.limits import LimitRangeObject
 from scheduler_view.waits.rules.world.nodes import ClusterNode
 from scheduler_view.waits.rules.world.pod_spec import PodSpec
 from scheduler_view.waits.rules.world.pods import PodObject
-from scheduler_view.waits.rules.world.storage import (
-    Volume,
-    VolumeClaim,
-)
+from scheduler_view.waits.rules.world.storage import Volume, VolumeClaim
 
 SpecChange = Callable[[PodSpec], PodSpec]
 AskChange = Callable[[ContainerAsk], ContainerAsk]

@@ -8,10 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from accounting.metering.rules.units.mig_profiles import parse
-from scheduler_view.waits.rules.cause import (
-    QUEUES,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import QUEUES, WaitCause
 from scheduler_view.waits.rules.explanation import WaitChange
 from scheduler_view.waits.rules.queue_holders import queue_holders
 from scheduler_view.waits.rules.trial.asks import (
@@ -24,22 +21,10 @@ from scheduler_view.waits.rules.trial.asks import (
 )
 from scheduler_view.waits.rules.trial.changed import Changed
 from scheduler_view.waits.rules.world.lenient import milli
-from scheduler_view.waits.rules.world.nodes import (
-    NOT_READY,
-    ClusterNode,
-)
-from scheduler_view.waits.rules.world.pod_spec import (
-    PodSpec,
-    Toleration,
-)
-from scheduler_view.waits.rules.world.selectors import (
-    LabelRequirement,
-    NodeTerm,
-)
-from scheduler_view.waits.rules.world.storage import (
-    Volume,
-    VolumeClaim,
-)
+from scheduler_view.waits.rules.world.nodes import NOT_READY, ClusterNode
+from scheduler_view.waits.rules.world.pod_spec import PodSpec, Toleration
+from scheduler_view.waits.rules.world.selectors import LabelRequirement, NodeTerm
+from scheduler_view.waits.rules.world.storage import Volume, VolumeClaim
 
 Details = Mapping[str, Any]
 Effect = Callable[[Changed, Details], None]

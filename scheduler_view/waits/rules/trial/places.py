@@ -4,17 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scheduler_view.waits.rules.blockers import Blockers
-from scheduler_view.waits.rules.cause import (
-    WaitCause,
-    mask_of,
-)
+from scheduler_view.waits.rules.cause import WaitCause, mask_of
 from scheduler_view.waits.rules.numbers import numbers_of
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
-from scheduler_view.waits.rules.placement.packing import (
-    Packing,
-    Shape,
-)
+from scheduler_view.waits.rules.placement.packing import Packing, Shape
 from scheduler_view.waits.rules.placement.verdicts import (
     Verdicts,
     demand_of,

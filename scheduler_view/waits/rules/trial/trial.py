@@ -8,10 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from scheduler_view.waits.rules.cause import (
-    Stage,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import Stage, WaitCause
 from scheduler_view.waits.rules.explanation import WaitChange
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.findings import Findings
@@ -30,15 +27,8 @@ from scheduler_view.waits.rules.trial.admission import (
 )
 from scheduler_view.waits.rules.trial.changed import Changed
 from scheduler_view.waits.rules.trial.effects import apply
-from scheduler_view.waits.rules.trial.obstacle import (
-    Obstacle,
-    of_limit,
-    of_quota,
-)
-from scheduler_view.waits.rules.trial.places import (
-    Places,
-    Seeker,
-)
+from scheduler_view.waits.rules.trial.obstacle import Obstacle, of_limit, of_quota
+from scheduler_view.waits.rules.trial.places import Places, Seeker
 from scheduler_view.waits.rules.trial.work import Work
 from scheduler_view.waits.rules.units import WorkUnit
 

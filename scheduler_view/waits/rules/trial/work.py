@@ -4,19 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from scheduler_view.waits.rules.cause import (
-    BIT,
-    Stage,
-    WaitCause,
-)
+from scheduler_view.waits.rules.cause import BIT, Stage, WaitCause
 from scheduler_view.waits.rules.finding import PodFinding
 from scheduler_view.waits.rules.findings import Findings
 from scheduler_view.waits.rules.placement.index import WorldIndex
 from scheduler_view.waits.rules.placement.node_room import NodeRoom
-from scheduler_view.waits.rules.placement.verdicts import (
-    SHORT_OF_GPUS,
-    Verdicts,
-)
+from scheduler_view.waits.rules.placement.verdicts import SHORT_OF_GPUS, Verdicts
 from scheduler_view.waits.rules.units import WorkUnit
 from scheduler_view.waits.rules.world.controllers import ControllerObject
 from scheduler_view.waits.rules.world.pod_spec import PodSpec

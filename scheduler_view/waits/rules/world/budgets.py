@@ -2,17 +2,9 @@
 
 from dataclasses import dataclass
 
-from scheduler_view.waits.rules.world.lenient import (
-    Manifest,
-    part,
-    text,
-    whole,
-)
+from scheduler_view.waits.rules.world.lenient import Manifest, part, text, whole
 from scheduler_view.waits.rules.world.pods import PodObject
-from scheduler_view.waits.rules.world.selectors import (
-    LabelSelector,
-    label_selector,
-)
+from scheduler_view.waits.rules.world.selectors import LabelSelector, label_selector
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from scheduler_view.waits.rules.world.containers import (
-    ContainerAsk,
-    container_asks,
-)
+from scheduler_view.waits.rules.world.containers import ContainerAsk, container_asks
 from scheduler_view.waits.rules.world.entries import (
     SCHEDULERS,
     condition,
@@ -25,14 +22,8 @@ from scheduler_view.waits.rules.world.lenient import (
     text,
     whole,
 )
-from scheduler_view.waits.rules.world.pod_spec import (
-    PodSpec,
-    pod_spec,
-)
-from scheduler_view.waits.rules.world.pods import (
-    ControllerRef,
-    controller_of,
-)
+from scheduler_view.waits.rules.world.pod_spec import PodSpec, pod_spec
+from scheduler_view.waits.rules.world.pods import ControllerRef, controller_of
 
 MAKERS = frozenset({"Job", "ReplicaSet", "StatefulSet"})
 REPLICA_SPECS: Mapping[str, str] = {

@@ -11,14 +11,8 @@ from scheduler_view.waits.rules.world.lenient import (
     text,
     whole,
 )
-from scheduler_view.waits.rules.world.pods import (
-    ControllerRef,
-    controller_of,
-)
-from scheduler_view.waits.rules.world.selectors import (
-    NodeTerm,
-    node_terms,
-)
+from scheduler_view.waits.rules.world.pods import ControllerRef, controller_of
+from scheduler_view.waits.rules.world.selectors import NodeTerm, node_terms
 
 _DRIVER = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 

@@ -2,12 +2,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_view.waits.rules.world.lenient import (
-    Manifest,
-    items,
-    part,
-    text,
-)
+from scheduler_view.waits.rules.world.lenient import Manifest, items, part, text
 
 # reasons of KAI that are about its queues, not about nodes
 KAI_QUEUE_REASONS = frozenset(

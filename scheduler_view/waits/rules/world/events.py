@@ -2,12 +2,7 @@
 
 from dataclasses import dataclass
 
-from scheduler_view.waits.rules.world.lenient import (
-    Manifest,
-    instant_ms,
-    part,
-    text,
-)
+from scheduler_view.waits.rules.world.lenient import Manifest, instant_ms, part, text
 
 REFUSED = "FailedCreate"
 NO_CLAIM = "FailedResourceClaimCreation"

@@ -7,10 +7,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Any, TypeGuard
 
-from scheduler_view.clusters.rules.quantity import (
-    QuantityError,
-    parse_quantity,
-)
+from scheduler_view.clusters.rules.quantity import QuantityError, parse_quantity
 
 Manifest = Mapping[str, Any]
 NOTHING: Manifest = {}

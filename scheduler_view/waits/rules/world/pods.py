@@ -19,10 +19,7 @@ from scheduler_view.waits.rules.world.lenient import (
     texts,
     whole,
 )
-from scheduler_view.waits.rules.world.pod_spec import (
-    PodSpec,
-    pod_spec,
-)
+from scheduler_view.waits.rules.world.pod_spec import PodSpec, pod_spec
 
 ENDED = frozenset({"Succeeded", "Failed"})
 

@@ -23,10 +23,7 @@ from scheduler_view.waits.rules.world.lenient import (
     part,
     text,
 )
-from scheduler_view.waits.rules.world.selectors import (
-    LabelSelector,
-    label_selector,
-)
+from scheduler_view.waits.rules.world.selectors import LabelSelector, label_selector
 
 TREES = {"volcano": VOLCANO_QUEUE, "kai": KAI_QUEUE}
 """The kind of the queues of a scheduler that belong to no namespace and have others above."""

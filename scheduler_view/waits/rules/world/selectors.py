@@ -3,12 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scheduler_view.waits.rules.world.lenient import (
-    items,
-    labels,
-    text,
-    texts,
-)
+from scheduler_view.waits.rules.world.lenient import items, labels, text, texts
 
 Labels = Mapping[str, str]
 

@@ -2,17 +2,8 @@
 
 from dataclasses import dataclass
 
-from scheduler_view.waits.rules.world.lenient import (
-    Manifest,
-    milli,
-    part,
-    text,
-    texts,
-)
-from scheduler_view.waits.rules.world.selectors import (
-    NodeTerm,
-    node_terms,
-)
+from scheduler_view.waits.rules.world.lenient import Manifest, milli, part, text, texts
+from scheduler_view.waits.rules.world.selectors import NodeTerm, node_terms
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 ONE_POD = "ReadWriteOncePod"

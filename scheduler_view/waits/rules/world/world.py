@@ -9,20 +9,14 @@ from scheduler_view.clusters.rules.optional_kinds import (
     NODE_POOL,
     QUEUE_KINDS,
 )
-from scheduler_view.clusters.rules.quota_key import (
-    NONE_ADDED,
-    Added,
-)
+from scheduler_view.clusters.rules.quota_key import NONE_ADDED, Added
 from scheduler_view.waits.rules.world.autoscaling import (
     NodeClaimObject,
     NodePoolObject,
     node_claim_object,
     node_pool_object,
 )
-from scheduler_view.waits.rules.world.budgets import (
-    BudgetObject,
-    budget_object,
-)
+from scheduler_view.waits.rules.world.budgets import BudgetObject, budget_object
 from scheduler_view.waits.rules.world.controllers import (
     REPLICA_SPECS,
     ControllerObject,
@@ -37,16 +31,8 @@ from scheduler_view.waits.rules.world.devices import (
     device_class,
     published_devices,
 )
-from scheduler_view.waits.rules.world.events import (
-    EventObject,
-    event_object,
-    is_read,
-)
-from scheduler_view.waits.rules.world.lenient import (
-    Manifest,
-    labels,
-    text,
-)
+from scheduler_view.waits.rules.world.events import EventObject, event_object, is_read
+from scheduler_view.waits.rules.world.lenient import Manifest, labels, text
 from scheduler_view.waits.rules.world.limits import (
     LimitRangeObject,
     PriorityClassObject,
@@ -55,15 +41,9 @@ from scheduler_view.waits.rules.world.limits import (
     priority_class_object,
     quota_object,
 )
-from scheduler_view.waits.rules.world.nodes import (
-    ClusterNode,
-    node_object,
-)
+from scheduler_view.waits.rules.world.nodes import ClusterNode, node_object
 from scheduler_view.waits.rules.world.pod_spec import PodSpec
-from scheduler_view.waits.rules.world.pods import (
-    PodObject,
-    pod_object,
-)
+from scheduler_view.waits.rules.world.pods import PodObject, pod_object
 from scheduler_view.waits.rules.world.queues import QueueObject, queue_object
 from scheduler_view.waits.rules.world.storage import (
     StorageClassObject,

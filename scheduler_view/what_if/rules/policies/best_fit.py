@@ -1,13 +1,7 @@
 """BestFit: where least CPU and GPU is left."""
 
-from scheduler_view.what_if.rules.cluster import (
-    Integers,
-    ReplayCluster,
-)
-from scheduler_view.what_if.rules.policies.scale import (
-    CPU_SCALE,
-    GPU_SCALE,
-)
+from scheduler_view.what_if.rules.cluster import Integers, ReplayCluster
+from scheduler_view.what_if.rules.policies.scale import CPU_SCALE, GPU_SCALE
 from scheduler_view.what_if.rules.policy import PlacementPolicy
 from scheduler_view.what_if.rules.request import ReplayRequest
 

@@ -1,13 +1,7 @@
 """DotProd: where what is free points least in the direction of the request."""
 
-from scheduler_view.what_if.rules.cluster import (
-    Integers,
-    ReplayCluster,
-)
-from scheduler_view.what_if.rules.policies.scale import (
-    CPU_SCALE,
-    GPU_SCALE,
-)
+from scheduler_view.what_if.rules.cluster import Integers, ReplayCluster
+from scheduler_view.what_if.rules.policies.scale import CPU_SCALE, GPU_SCALE
 from scheduler_view.what_if.rules.policy import PlacementPolicy
 from scheduler_view.what_if.rules.request import ReplayRequest
 

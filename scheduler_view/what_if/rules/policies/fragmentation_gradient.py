@@ -5,19 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_view.what_if.rules.cluster import (
-    Integers,
-    ReplayCluster,
-)
+from scheduler_view.what_if.rules.cluster import Integers, ReplayCluster
 from scheduler_view.what_if.rules.fragments import FragmentMeasure
-from scheduler_view.what_if.rules.policy import (
-    NEVER,
-    PlacementPolicy,
-)
-from scheduler_view.what_if.rules.request import (
-    MILLI,
-    ReplayRequest,
-)
+from scheduler_view.what_if.rules.policy import NEVER, PlacementPolicy
+from scheduler_view.what_if.rules.request import MILLI, ReplayRequest
 
 
 class FragmentationGradient(PlacementPolicy):

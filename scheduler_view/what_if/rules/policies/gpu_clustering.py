@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from scheduler_view.what_if.rules.cluster import (
-    Integers,
-    ReplayCluster,
-)
+from scheduler_view.what_if.rules.cluster import Integers, ReplayCluster
 from scheduler_view.what_if.rules.policies.scale import GPU_SCALE
 from scheduler_view.what_if.rules.policy import PlacementPolicy
 from scheduler_view.what_if.rules.request import ReplayRequest

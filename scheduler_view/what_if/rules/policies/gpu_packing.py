@@ -2,15 +2,9 @@
 
 import numpy as np
 
-from scheduler_view.what_if.rules.cluster import (
-    Integers,
-    ReplayCluster,
-)
+from scheduler_view.what_if.rules.cluster import Integers, ReplayCluster
 from scheduler_view.what_if.rules.policy import PlacementPolicy
-from scheduler_view.what_if.rules.request import (
-    MILLI,
-    ReplayRequest,
-)
+from scheduler_view.what_if.rules.request import MILLI, ReplayRequest
 
 
 class GpuPacking(PlacementPolicy):

@@ -4,14 +4,8 @@ import random
 
 import numpy as np
 
-from scheduler_view.what_if.rules.cluster import (
-    Integers,
-    ReplayCluster,
-)
-from scheduler_view.what_if.rules.policy import (
-    NEVER,
-    PlacementPolicy,
-)
+from scheduler_view.what_if.rules.cluster import Integers, ReplayCluster
+from scheduler_view.what_if.rules.policy import NEVER, PlacementPolicy
 from scheduler_view.what_if.rules.request import ReplayRequest
 
 

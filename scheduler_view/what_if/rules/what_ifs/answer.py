@@ -6,10 +6,7 @@ from decimal import Decimal
 
 from scheduler_view.what_if.rules.calibration import Trust
 from scheduler_view.what_if.rules.outcome import WeekOutcome
-from scheduler_view.what_if.rules.recorded import (
-    WEEK_MS,
-    RecordedWeeks,
-)
+from scheduler_view.what_if.rules.recorded import WEEK_MS, RecordedWeeks
 
 MEASURES = ("gpu_hours", "wait_s", "longest_wait_s", "unbound")
 

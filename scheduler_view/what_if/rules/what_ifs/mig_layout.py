@@ -12,10 +12,7 @@ from scheduler_view.what_if.rules.recorded import (
     RecordedPod,
     RecordedUnit,
 )
-from scheduler_view.what_if.rules.request import (
-    MILLI,
-    ReplayRequest,
-)
+from scheduler_view.what_if.rules.request import MILLI, ReplayRequest
 
 WHOLE = "nvidia.com/gpu"
 

@@ -11,10 +11,7 @@ from scheduler_view.what_if.rules.recorded import (
     RecordedUnit,
     RecordedWeeks,
 )
-from scheduler_view.what_if.rules.request import (
-    MILLI,
-    ReplayRequest,
-)
+from scheduler_view.what_if.rules.request import MILLI, ReplayRequest
 from scheduler_view.what_if.rules.what_ifs.mig_layout import (
     MigLayout,
     MigLayoutError,

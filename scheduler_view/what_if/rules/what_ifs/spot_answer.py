@@ -6,10 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeVar
 
-from accounting.prices.rules.charge import (
-    charge_of,
-    raw_of,
-)
+from accounting.prices.rules.charge import charge_of, raw_of
 from scheduler_view.what_if.rules.calibration import Trust
 from scheduler_view.what_if.rules.what_ifs.spot_share import (
     SpotShare,

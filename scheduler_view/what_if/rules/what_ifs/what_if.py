@@ -18,10 +18,7 @@ from scheduler_view.what_if.rules.outcome import (
 )
 from scheduler_view.what_if.rules.policies.catalogue import OFFERED
 from scheduler_view.what_if.rules.recorded import RecordedWeeks
-from scheduler_view.what_if.rules.replay import (
-    ReplayedUnit,
-    replay,
-)
+from scheduler_view.what_if.rules.replay import ReplayedUnit, replay
 from scheduler_view.what_if.rules.what_ifs.answer import (
     AnswerRange,
     ranges,

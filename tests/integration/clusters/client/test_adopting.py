@@ -14,14 +14,8 @@ from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import GPU_KEY, World
 from tests.integration.changes.agreement import somebody
 from tests.integration.changes.conftest import office_of
-from tests.integration.changes.office import (
-    Office,
-    quota,
-)
-from tests.integration.changes.test_given_back import (
-    content,
-    undone,
-)
+from tests.integration.changes.office import Office, quota
+from tests.integration.changes.test_given_back import content, undone
 from tests.integration.metering.support import report
 
 pytestmark = pytest.mark.control_plane

@@ -17,10 +17,7 @@ import pytest
 from accounting.access.scope import EVERYTHING
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.tasks.look import look_once
-from scheduler_view.waits.reads.waiting_units import (
-    WaitingUnitRow,
-    waiting_rows,
-)
+from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import World, world_of
 from tests.integration.changes.conftest import office_of

@@ -10,14 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_view.clusters.client.access import (
-    AccessRole,
-    ClusterAccess,
-)
-from scheduler_view.clusters.client.client import (
-    ClusterClient,
-    connect,
-)
+from scheduler_view.clusters.client.access import AccessRole, ClusterAccess
+from scheduler_view.clusters.client.client import ClusterClient, connect
 from scheduler_view.clusters.client.errors import (
     ClusterError,
     Forbidden,

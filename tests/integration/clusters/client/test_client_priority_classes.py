@@ -5,11 +5,7 @@ from typing import Any
 import pytest
 
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.client.errors import (
-    Forbidden,
-    Invalid,
-    NotFound,
-)
+from scheduler_view.clusters.client.errors import Forbidden, Invalid, NotFound
 from scheduler_view.clusters.rules.live_objects import CLASS
 from tests.control_plane.admin import RefusedByServer, class_path
 from tests.control_plane.world import World, priority_class

@@ -17,10 +17,7 @@ from scheduler_view.clusters.client.errors import (
     Stale,
     UidMismatch,
 )
-from scheduler_view.clusters.rules.live_objects import (
-    MANAGER,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import MANAGER, QUOTA
 from tests.control_plane.admin import RefusedByServer, quota_path
 from tests.control_plane.world import GPU_KEY, World, quota
 from tests.processes import wait_until

@@ -14,10 +14,7 @@ from django.utils import timezone
 
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.tasks.watch import follow_all
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-)
+from scheduler_view.clusters.models import Observation, ObservationRun
 from tests.control_plane.world import GPU_KEY, World
 
 PATIENCE_S = 30

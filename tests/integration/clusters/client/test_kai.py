@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-)
+from scheduler_view.clusters.models import Observation, ObservationRun
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
 from tests.control_plane.admin import RefusedByServer

@@ -14,32 +14,15 @@ from django.utils import timezone
 
 from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.models import (
-    ChangeSet,
-    ChangeState,
-    ChangeStep,
-)
+from scheduler_view.changes.models import ChangeSet, ChangeState, ChangeStep
 from scheduler_view.changes.tasks.drift import find_drift
 from scheduler_view.changes.tasks.watch import follow
-from scheduler_view.clusters.models import (
-    Drift,
-    Observation,
-    ObservationRun,
-)
+from scheduler_view.clusters.models import Drift, Observation, ObservationRun
 from scheduler_view.clusters.rules.drift_state import DriftState
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
-from scheduler_view.clusters.tasks.observe import (
-    observe,
-    store_all,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
+from scheduler_view.clusters.tasks.observe import observe, store_all
 from scheduler_view.queues.tasks.look import look_once
-from scheduler_view.quotas.models import (
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QuotaTarget, Tier
 from tests.control_plane.admin import quota_path
 from tests.control_plane.faulty import failing, response
 from tests.control_plane.world import GPU_KEY, World, priority_class, quota

@@ -14,17 +14,11 @@ from accounting.access.scope import EVERYTHING
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.queue import QueueSample
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-)
+from scheduler_view.clusters.models import Observation, ObservationRun
 from scheduler_view.queues.tasks.look import look_once
 from scheduler_view.quotas.models import QuotaTarget
 from scheduler_view.quotas.reads.queue_borrowing import served
-from scheduler_view.quotas.reads.quotas import (
-    QuotaRow,
-    quota_rows,
-)
+from scheduler_view.quotas.reads.quotas import QuotaRow, quota_rows
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of

@@ -12,10 +12,7 @@ import pytest
 
 from accounting.metering.rules.units.resources import kubernetes_resource
 from scheduler_view.clusters.client.client import ClusterClient
-from scheduler_view.clusters.client.errors import (
-    ClusterError,
-    Forbidden,
-)
+from scheduler_view.clusters.client.errors import ClusterError, Forbidden
 from scheduler_view.clusters.client.kinds import (
     CLAIM,
     EVENT,
@@ -25,10 +22,7 @@ from scheduler_view.clusters.client.kinds import (
     SLICE,
     VOLCANO_POD_GROUP,
 )
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.schedulers import QUEUE_OBJECTS
 from scheduler_view.clusters.tasks.observe import KINDS as STORED
 from tests.control_plane.admin import GPU, Admin, RefusedByServer, quota_path

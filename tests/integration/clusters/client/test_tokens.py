@@ -10,10 +10,7 @@ import pytest
 
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import DataIssue
-from scheduler_view.clusters.client.access import (
-    AccessRole,
-    access_of,
-)
+from scheduler_view.clusters.client.access import AccessRole, access_of
 from scheduler_view.clusters.client.tokens import token_of
 from scheduler_view.queues.tasks.look import look_once
 from tests.integration.conftest import SignIn

@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from accounting.access.models.teams import Team
-from accounting.access.scope import (
-    EVERYTHING,
-    Scope,
-)
+from accounting.access.scope import EVERYTHING, Scope
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.models.queues import PoolSample
 from scheduler_view.queues.tasks.look import (
@@ -21,10 +18,7 @@ from scheduler_view.queues.tasks.look import (
     watched_each_minute,
 )
 from scheduler_view.waits.models import UnitWait, WaitRecord
-from scheduler_view.waits.reads.waiting_units import (
-    WaitingUnitRow,
-    waiting_rows,
-)
+from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
 from tests.control_plane.world import GPU_KEY, World, world_of
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office

@@ -11,10 +11,7 @@ from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office
 from tests.integration.clusters.client.conftest import real as real  # noqa: PLC0414
-from tests.integration.clusters.schedulers.queues import (
-    QueueOffice,
-    paths,
-)
+from tests.integration.clusters.schedulers.queues import QueueOffice, paths
 
 
 def admin_of(plane: ControlPlane) -> Admin:

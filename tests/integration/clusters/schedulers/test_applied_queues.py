@@ -11,10 +11,7 @@ from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.quotas.models import QueueTarget
 from tests.control_plane.admin import GPU
 from tests.integration.changes.office import said
-from tests.integration.clusters.schedulers.queues import (
-    QueueOffice,
-    edit,
-)
+from tests.integration.clusters.schedulers.queues import QueueOffice, edit
 
 pytestmark = pytest.mark.control_plane
 VOLCANO, KAI, PRIORITY = "VolcanoQueue", "KaiQueue", "WorkloadPriorityClass"

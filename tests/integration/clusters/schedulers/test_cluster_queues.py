@@ -9,10 +9,7 @@ import copy
 import pytest
 
 from scheduler_view.quotas.models import QueueTarget
-from tests.integration.changes.office import (
-    said,
-    steps,
-)
+from tests.integration.changes.office import said, steps
 from tests.integration.clusters.schedulers.queues import (
     NOMINAL,
     QueueOffice,

@@ -20,10 +20,7 @@ from scheduler_view.waits.rules.world.queues import queue_object
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import simulated_world
 from tests.integration.changes.conftest import office_of
-from tests.integration.clusters.schedulers.queues import (
-    QueueOffice,
-    edit,
-)
+from tests.integration.clusters.schedulers.queues import QueueOffice, edit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SPEC = CLUSTER_QUEUES[0]

@@ -10,11 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from scheduler_view.clusters.client.kinds import (
-    FRAMEWORKS,
-    KINDS,
-    READ_IF_ALLOWED,
-)
+from scheduler_view.clusters.client.kinds import FRAMEWORKS, KINDS, READ_IF_ALLOWED
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.control_plane import queue_definitions
@@ -22,10 +18,7 @@ from tests.control_plane.admin import GPU
 from tests.control_plane.rbac import MANIFESTS
 from tests.control_plane.server import ControlPlane
 from tests.integration.clusters.schedulers.conftest import admin_of
-from tests.integration.clusters.schedulers.queues import (
-    KUEUE,
-    QueueOffice,
-)
+from tests.integration.clusters.schedulers.queues import KUEUE, QueueOffice
 
 pytestmark = pytest.mark.control_plane
 SCHEDULERS = MANIFESTS / "schedulers"

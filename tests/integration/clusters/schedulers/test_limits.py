@@ -14,32 +14,14 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-    Team,
-)
+from accounting.access.models.teams import Binding, BindingKind, Team
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.quotas.models import (
-    QueueTarget,
-    QuotaTarget,
-    Tier,
-)
+from scheduler_view.quotas.models import QueueTarget, QuotaTarget, Tier
 from tests.control_plane.admin import GPU, class_path, quota_path
 from tests.control_plane.world import GPU_KEY
-from tests.integration.changes.agreement import (
-    rest,
-    somebody,
-)
-from tests.integration.changes.office import (
-    EPOCH,
-    quota,
-    said,
-)
-from tests.integration.clusters.schedulers.queues import (
-    QueueOffice,
-    groups,
-)
+from tests.integration.changes.agreement import rest, somebody
+from tests.integration.changes.office import EPOCH, quota, said
+from tests.integration.clusters.schedulers.queues import QueueOffice, groups
 from tests.integration.metering.support import report
 from tests.page_html import html_of
 

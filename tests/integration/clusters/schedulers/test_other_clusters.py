@@ -4,19 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from scheduler_view.clusters.models import (
-    Observation,
-    ObservationRun,
-)
+from scheduler_view.clusters.models import Observation, ObservationRun
 from scheduler_view.queues.tasks.look import look_once
 from tests.control_plane import queue_definitions
 from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office
-from tests.integration.clusters.schedulers.queues import (
-    groups,
-    nominal,
-)
+from tests.integration.clusters.schedulers.queues import groups, nominal
 
 pytestmark = pytest.mark.control_plane
 OLD = "/apis/kueue.x-k8s.io/v1beta1"

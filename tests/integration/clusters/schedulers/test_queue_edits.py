@@ -14,10 +14,7 @@ from django.test import Client
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.quotas.models import QueueTarget
 from tests.control_plane.admin import GPU
-from tests.integration.changes.agreement import (
-    rest,
-    somebody,
-)
+from tests.integration.changes.agreement import rest, somebody
 from tests.integration.clusters.schedulers.queues import (
     BORROWING,
     NOMINAL,

@@ -12,11 +12,7 @@ import pytest
 
 from scheduler_view.waits.models import UnitWait
 from tests.control_plane.admin import GPU
-from tests.integration.clusters.schedulers.queues import (
-    KUEUE,
-    QueueOffice,
-    groups,
-)
+from tests.integration.clusters.schedulers.queues import KUEUE, QueueOffice, groups
 from tests.integration.clusters.schedulers.test_frameworks import owner
 
 pytestmark = pytest.mark.control_plane

@@ -7,19 +7,13 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from scheduler_view.changes.actions.change_sets import (
-    ChangeRefused,
-    undo,
-)
+from scheduler_view.changes.actions.change_sets import ChangeRefused, undo
 from scheduler_view.changes.actions.ending import discard
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.quotas.models import QueueTarget
 from tests.control_plane.admin import GPU
 from tests.integration.changes.agreement import somebody
-from tests.integration.changes.office import (
-    REASON,
-    quota,
-)
+from tests.integration.changes.office import REASON, quota
 from tests.integration.clusters.schedulers.queues import (
     NOMINAL,
     QueueOffice,

@@ -20,10 +20,7 @@ from tests.control_plane.rbac import MANIFESTS, kubectl, token_of
 from tests.control_plane.server import ControlPlane
 from tests.integration.clusters.client.test_rbac import door_as
 from tests.integration.clusters.schedulers.conftest import admin_of
-from tests.integration.clusters.schedulers.queues import (
-    QueueOffice,
-    groups,
-)
+from tests.integration.clusters.schedulers.queues import QueueOffice, groups
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.control_plane

@@ -9,24 +9,15 @@ import pytest
 
 from accounting.access.scope import EVERYTHING
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.actions.change_sets import (
-    ChangeRefused,
-    request_apply,
-)
+from scheduler_view.changes.actions.change_sets import ChangeRefused, request_apply
 from scheduler_view.changes.actions.due_work import work
 from scheduler_view.changes.pages.diffs import after_text
 from scheduler_view.changes.reads.change_sets import change_row
 from scheduler_view.changes.rules.edit import EditsRefused
-from scheduler_view.clusters.client.access import (
-    AccessRole,
-    access_of,
-)
+from scheduler_view.clusters.client.access import AccessRole, access_of
 from scheduler_view.clusters.client.client import ClusterClient
 from tests.control_plane.admin import GPU, RefusedByServer
-from tests.integration.changes.office import (
-    quota,
-    said,
-)
+from tests.integration.changes.office import quota, said
 from tests.integration.clusters.schedulers.queues import (
     BORROWING,
     LENDING,

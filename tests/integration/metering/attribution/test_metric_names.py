@@ -7,18 +7,12 @@ import pytest
 
 from accounting.access.scope import EVERYTHING
 from accounting.core.interval import to_instant
-from accounting.explain.reads.explain import (
-    Explanation,
-    explain,
-)
+from accounting.explain.reads.explain import Explanation, explain
 from accounting.kit.reads.selection import parse_selection
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.usage import UtilizationMetric
 from accounting.metering.rules.attribution.metric_names import NAMES
-from accounting.metering.rules.attribution.utilization import (
-    ENGINE,
-    UTIL,
-)
+from accounting.metering.rules.attribution.utilization import ENGINE, UTIL
 from accounting.metering.sources.catalogue import EXPORTER_METRICS
 from tests.traps.scene import ENGINE as OLD_NAME
 from tests.traps.scene import START, Pod, Scene

@@ -4,10 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.metering.examples import (
-    sections,
-    try_example,
-)
+from tests.integration.metering.examples import sections, try_example
 
 EXAMPLES = {
     (page, heading): text

@@ -4,11 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.metering.examples import (
-    block,
-    sections,
-    try_example,
-)
+from tests.integration.metering.examples import block, sections, try_example
 
 SHAPES = sections("shapes.md")
 

@@ -13,10 +13,7 @@ import pytest
 
 from accounting.core.ledger_line import STATES
 from accounting.metering.models.cluster import Cluster
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 PAGE = Path(__file__).parents[4] / "docs" / "metering.md"
 

@@ -17,10 +17,7 @@ from accounting.metering.tasks.windows import schedule
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from portal.timetable import TIMETABLE
 from tests.builders import HOUR_ZERO
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.traps.scene import HOUR_MS, Scene
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,19 +7,12 @@ from typing import Any
 
 import pytest
 
-from accounting.access.models.teams import (
-    Binding,
-    BindingKind,
-    Team,
-)
+from accounting.access.models.teams import Binding, BindingKind, Team
 from accounting.core.issue_catalogue import TEXTS
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import DataIssue
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RATIO = "DCGM_FI_DEV_GPU_UTIL_RATIO"

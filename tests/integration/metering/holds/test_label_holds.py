@@ -5,10 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,19 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from accounting.metering.models.evidence import (
-    GpuLabelHour,
-    ScrapeHour,
-)
+from accounting.metering.models.evidence import GpuLabelHour, ScrapeHour
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.models.pod import PodHold
 from accounting.metering.tasks.facts import retention
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.support import clear, facts, report, run
 from tests.traps.scene import HOUR, HOUR_MS, START, Pod, Scene, gpus, states, usage
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,31 +16,18 @@ from django.core.management import call_command
 from django.db import connection
 
 from accounting.kit.audit import SYSTEM
-from accounting.metering.models.cluster import (
-    Cluster,
-    GpuPresence,
-)
+from accounting.metering.models.cluster import Cluster, GpuPresence
 from accounting.metering.models.ledger import (
     IngestWindow,
     PendingRetirement,
     RetiredHour,
 )
-from accounting.metering.tasks.facts import (
-    partitions,
-    retention,
-)
+from accounting.metering.tasks.facts import partitions, retention
 from accounting.metering.tasks.pipeline import ingest_all
-from accounting.metering.tasks.retirement import (
-    retire,
-    work_off,
-)
+from accounting.metering.tasks.retirement import retire, work_off
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.metering.support import (
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.support import facts, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR_MS = 3_600_000

@@ -12,15 +12,8 @@ import pytest
 from accounting.access.scope import EVERYTHING
 from accounting.explain.reads.explain import explain
 from accounting.fleet.reads.clusters import cluster_rows
-from accounting.kit.reads.selection import (
-    LAST,
-    Selection,
-    parse_selection,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    SharePolicy,
-)
+from accounting.kit.reads.selection import LAST, Selection, parse_selection
+from accounting.metering.models.cluster import Cluster, SharePolicy
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.reads.share_policies import policies_in
 from accounting.metering.rules.units.geometry import GpuPart

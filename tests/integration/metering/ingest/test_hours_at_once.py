@@ -5,32 +5,16 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Gpu,
-    Source,
-    SourceKind,
-)
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
+from accounting.metering.models.cluster import Cluster, Gpu, Source, SourceKind
 from accounting.metering.models.ledger import DataIssue
-from accounting.metering.tasks.windows import (
-    leases,
-    schedule,
-)
+from accounting.metering.tasks.windows import leases, schedule
 from accounting.metering.tasks.windows.hours_at_once import (
     GPU_HOURS_AT_ONCE,
     hours_at_once,
 )
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    run,
-)
+from tests.integration.metering.support import clear, facts, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOURS = 9

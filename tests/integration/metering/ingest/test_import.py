@@ -13,21 +13,10 @@ import pytest
 from django.core.management import call_command
 
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.ledger import (
-    BufferBlock,
-    IngestWindow,
-)
-from accounting.metering.sources.openmetrics import (
-    FileError,
-    spool,
-)
+from accounting.metering.models.ledger import BufferBlock, IngestWindow
+from accounting.metering.sources.openmetrics import FileError, spool
 from tests.builders import HOUR_ZERO, SETUP, Text, times, two_hours
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.support import clear, facts, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 
 from accounting.access.scope import EVERYTHING
-from accounting.health.reads.freshness import (
-    SourceRow,
-    source_rows,
-)
+from accounting.health.reads.freshness import SourceRow, source_rows
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.metering.support import run
 

@@ -11,10 +11,7 @@ from django.db import connection
 
 from accounting.core.interval import Interval
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.node_state import (
-    NodeState,
-    NodeStateRead,
-)
+from accounting.metering.models.node_state import NodeState, NodeStateRead
 from accounting.metering.rules.samples.series import Reading
 from accounting.metering.tasks.node_states import store
 from tests.unit.metering.kube_series import series

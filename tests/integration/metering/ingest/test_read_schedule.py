@@ -4,16 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-    to_ms,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-    SourceKind,
-)
+from accounting.core.interval import WINDOW_MS, Interval, to_ms
+from accounting.metering.models.cluster import Cluster, Source, SourceKind
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.tasks import live_sources
 from accounting.metering.tasks.windows import schedule

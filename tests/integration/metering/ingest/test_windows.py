@@ -6,28 +6,13 @@ import numpy as np
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-    to_instant,
-)
+from accounting.core.interval import WINDOW_MS, Interval, to_instant
 from accounting.kit.reads.database_clock import database_now
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-    SourceKind,
-)
-from accounting.metering.models.ledger import (
-    DataIssue,
-    IngestWindow,
-)
+from accounting.metering.models.cluster import Cluster, Source, SourceKind
+from accounting.metering.models.ledger import DataIssue, IngestWindow
 from accounting.metering.tasks.facts import write_facts
 from accounting.metering.tasks.facts.commit import write_windows
-from accounting.metering.tasks.windows import (
-    leases,
-    schedule,
-    window_results,
-)
+from accounting.metering.tasks.windows import leases, schedule, window_results
 from accounting.metering.tasks.windows.leases import WindowLeaseLostError
 from accounting.metering.tasks.windows.window_results import WindowResult
 from tests.builders import HOUR_ZERO

@@ -9,10 +9,7 @@ from django.db import connection
 from accounting.core.interval import Interval
 from accounting.months.reads.invariants.verify import verdicts
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 END = HOUR_ZERO + 3600

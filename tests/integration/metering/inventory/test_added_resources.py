@@ -7,10 +7,7 @@ import pytest
 from accounting.metering.models.cluster import AddedResource
 from accounting.metering.models.ledger import IngestWindow
 from tests.builders import HOUR_ZERO
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NODE = {"node": "n1"}

@@ -10,11 +10,7 @@ from accounting.fleet.reads.gpu_events import gpu_events
 from accounting.kit.reads.selection import Selection
 from accounting.metering.models.cluster import NodeFact
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.metering.support import (
-    clear,
-    report,
-    run,
-)
+from tests.integration.metering.support import clear, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR = 3600

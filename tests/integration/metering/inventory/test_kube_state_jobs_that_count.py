@@ -11,10 +11,7 @@ from typing import Any
 
 import pytest
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, Interval
 from accounting.kit.audit import SYSTEM
 from accounting.metering.actions.kube_state_jobs import set_accepted
 from accounting.metering.models.cluster import Cluster
@@ -25,12 +22,7 @@ from accounting.metering.tasks.pipeline import ingest_all
 from accounting.metering.tasks.reading.cluster_reader import reader_of
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.support import clear, facts, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR = 3600

@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from accounting.metering.models.ledger import DirtyHour
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.traps.scene import Pod, Scene, usage
 
 pytestmark = pytest.mark.django_db(transaction=True)

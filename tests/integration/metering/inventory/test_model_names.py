@@ -6,11 +6,7 @@ import pytest
 
 from accounting.metering.models.cluster import Gpu
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.metering.support import (
-    clear,
-    report,
-    run,
-)
+from tests.integration.metering.support import clear, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HALF = HOUR_ZERO + 1800

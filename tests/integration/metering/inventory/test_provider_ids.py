@@ -6,10 +6,7 @@ import pytest
 
 from accounting.metering.models.evidence import NodeProvider
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.metering.support import (
-    clear,
-    run,
-)
+from tests.integration.metering.support import clear, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HALF = HOUR_ZERO + 1800

@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 
 from tests.builders import HOUR_ZERO, SETUP, Text, times
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR = 3600

@@ -9,20 +9,10 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-)
-from accounting.metering.models.ledger import (
-    BufferBlock,
-    IngestWindow,
-)
+from accounting.metering.models.cluster import Cluster, Source
+from accounting.metering.models.ledger import BufferBlock, IngestWindow
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.metering.support import (
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.support import facts, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR = 3600

@@ -13,24 +13,10 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks import live_sources
 from tests.builders import SETUP
 from tests.integration.metering.sources import hour
-from tests.integration.metering.sources.faults import (
-    GOOD,
-    TIMEOUT_S,
-)
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    serving,
-)
-from tests.integration.metering.sources.source import (
-    Source,
-    make_due,
-)
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    run,
-)
+from tests.integration.metering.sources.faults import GOOD, TIMEOUT_S
+from tests.integration.metering.sources.replay import Answer, Question, serving
+from tests.integration.metering.sources.source import Source, make_due
+from tests.integration.metering.support import clear, facts, run
 
 Configure = Callable[..., Cluster]
 

@@ -10,16 +10,8 @@ from accounting.metering.sources.errors import (
     Unavailable,
 )
 from tests.builders import HOUR_ZERO, two_hours
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    Script,
-)
-from tests.integration.metering.sources.stand_in import (
-    StandIn,
-    answer_of,
-    error_of,
-)
+from tests.integration.metering.sources.replay import Answer, Question, Script
+from tests.integration.metering.sources.stand_in import StandIn, answer_of, error_of
 
 TIMEOUT_S = 0.3
 PAGE = b"<!doctype html><title>Sign in</title>"

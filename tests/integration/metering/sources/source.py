@@ -4,11 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models.functions import Now
 
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.tasks.pipeline import ingest_all

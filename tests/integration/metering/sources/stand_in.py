@@ -11,10 +11,7 @@ from typing import Any
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-)
+from tests.integration.metering.sources.replay import Answer, Question
 
 _NAMES = re.compile(r"group by \(__name__, job\) \(last_over_time\(.*\)\)")
 _QUERY = re.compile(r'\{__name__=~"([^"]*)"\}\[(\d+)ms\]')

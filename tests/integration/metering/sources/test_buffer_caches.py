@@ -10,14 +10,8 @@ import gc
 import numpy as np
 import pytest
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
-from accounting.metering.models.cluster import (
-    Cluster,
-    Source,
-)
+from accounting.core.interval import HOUR_MS, Interval
+from accounting.metering.models.cluster import Cluster, Source
 from accounting.metering.sources.exposition import RawSeries
 from accounting.metering.sources.samples import SampleBatch
 from accounting.metering.tasks.reading import scrape_buffer

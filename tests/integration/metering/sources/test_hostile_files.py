@@ -11,12 +11,7 @@ from typing import Any
 import pytest
 
 from tests.builders import HOUR_ZERO, MODEL, Text, times
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.support import clear, facts, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

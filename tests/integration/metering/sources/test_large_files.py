@@ -9,11 +9,7 @@ import pytest
 
 from tests.builders import HOUR_ZERO, two_hours
 from tests.integration.faults.support import ROOT, environment
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    run,
-)
+from tests.integration.metering.support import clear, facts, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
 

@@ -13,38 +13,18 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-    to_instant,
-)
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import IngestWindow
-from accounting.metering.tasks.pipeline import (
-    MOST_ROUNDS,
-    Ingested,
-    ingest_all,
-)
+from accounting.metering.tasks.pipeline import MOST_ROUNDS, Ingested, ingest_all
 from accounting.metering.tasks.windows import schedule
 from accounting.metering.tasks.windows.backlog import backlog
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.metering.sources.conftest import Configure
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    serving,
-)
-from tests.integration.metering.sources.stand_in import (
-    StandIn,
-    answer_of,
-)
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    run,
-)
+from tests.integration.metering.sources.replay import Answer, Question, serving
+from tests.integration.metering.sources.stand_in import StandIn, answer_of
+from tests.integration.metering.support import clear, facts, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

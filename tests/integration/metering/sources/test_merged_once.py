@@ -12,28 +12,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-    to_ms,
-)
+from accounting.core.interval import HOUR_MS, Interval, to_ms
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import BufferBlock
 from accounting.metering.tasks import merge_buffered
-from accounting.metering.tasks.merge_buffered import (
-    PART_HOURS,
-    PART_SAMPLES,
-    parts_of,
-)
+from accounting.metering.tasks.merge_buffered import PART_HOURS, PART_SAMPLES, parts_of
 from accounting.metering.tasks.pipeline import ingest_all
 from accounting.metering.tasks.windows import schedule
 from tests.builders import HOUR_ZERO, Text, times, two_hours
 from tests.integration.metering.sources.conftest import Configure
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    run,
-)
+from tests.integration.metering.support import clear, facts, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

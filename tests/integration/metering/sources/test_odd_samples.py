@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.support import clear, facts, report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,16 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.ledger import (
-    DirtyHour,
-    IngestWindow,
-)
+from accounting.metering.models.ledger import DirtyHour, IngestWindow
 from accounting.metering.models.usage import UsageWindow
 from accounting.metering.tasks.facts import retention
 from accounting.metering.tasks.pipeline import ingest_all
@@ -26,17 +19,9 @@ from accounting.metering.tasks.windows import schedule
 from accounting.usage.tasks.catch_up import catch_up
 from tests.builders import HOUR_ZERO, Text, times
 from tests.integration.metering.sources.conftest import Configure
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    Script,
-    serving,
-)
+from tests.integration.metering.sources.replay import Answer, Question, Script, serving
 from tests.integration.metering.sources.stand_in import StandIn
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

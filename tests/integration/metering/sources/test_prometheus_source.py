@@ -8,11 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from accounting.core.interval import (
-    HOUR_MS,
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
 from accounting.metering.rules.samples.series import Reading
 from accounting.metering.sources.prometheus import Prometheus
 from tests.builders import HOUR_ZERO, Text

@@ -10,11 +10,7 @@ from accounting.metering.models.ledger import BufferSeries
 from accounting.metering.tasks import live_sources
 from tests.builders import HOUR_ZERO
 from tests.integration.metering.sources.conftest import Configure
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    serving,
-)
+from tests.integration.metering.sources.replay import Answer, Question, serving
 from tests.integration.metering.support import report
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -18,17 +18,10 @@ from accounting.metering.sources.catalogue import (
     is_kept,
     is_unknown_gpu_metric,
 )
-from accounting.metering.sources.exposition import (
-    Parser,
-    RawSeries,
-    limited_lines,
-)
+from accounting.metering.sources.exposition import Parser, RawSeries, limited_lines
 from tests import shared_data
 from tests.builders import HOUR_ZERO, times
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

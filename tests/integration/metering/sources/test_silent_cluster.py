@@ -8,27 +8,14 @@ from typing import Any
 
 import pytest
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, Interval
 from accounting.metering.models.ledger import IngestWindow
 from accounting.metering.tasks.windows import schedule
 from tests.builders import HOUR_ZERO, Text, times
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-)
-from tests.integration.metering.sources.source import (
-    HOUR,
-    Source,
-    let_time_pass,
-)
+from tests.integration.metering.sources.replay import Answer, Question
+from tests.integration.metering.sources.source import HOUR, Source, let_time_pass
 from tests.integration.metering.sources.stand_in import StandIn
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DAY = 86_400

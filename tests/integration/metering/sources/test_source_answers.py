@@ -9,33 +9,15 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from accounting.metering.models.ledger import (
-    IngestWindow,
-    WindowState,
-)
+from accounting.metering.models.ledger import IngestWindow, WindowState
 from accounting.metering.sources.catalogue import EXPORTER_METRICS
 from accounting.metering.sources.http import HttpAccess
 from accounting.metering.sources.prometheus import Prometheus
 from tests.integration.metering.sources.faults import GOOD
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    Script,
-)
-from tests.integration.metering.sources.source import (
-    COUNT,
-    HOUR,
-    Source,
-    let_time_pass,
-)
-from tests.integration.metering.sources.stand_in import (
-    answer_of,
-    error_of,
-)
-from tests.integration.metering.support import (
-    facts,
-    report,
-)
+from tests.integration.metering.sources.replay import Answer, Question, Script
+from tests.integration.metering.sources.source import COUNT, HOUR, Source, let_time_pass
+from tests.integration.metering.sources.stand_in import answer_of, error_of
+from tests.integration.metering.support import facts, report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

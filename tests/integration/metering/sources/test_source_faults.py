@@ -17,35 +17,18 @@ import pytest
 from django.apps import apps
 from django.db.models.functions import Now
 
-from accounting.core.interval import (
-    Interval,
-    to_instant,
-)
-from accounting.metering.models.cluster import (
-    Gpu,
-    Node,
-)
+from accounting.core.interval import Interval, to_instant
+from accounting.metering.models.cluster import Gpu, Node
 from accounting.metering.models.evidence import Scraper
-from accounting.metering.models.ledger import (
-    DirtyHour,
-    IngestWindow,
-    WindowState,
-)
+from accounting.metering.models.ledger import DirtyHour, IngestWindow, WindowState
 from accounting.metering.models.pod import Pod
 from accounting.metering.sources.errors import Unavailable
 from accounting.metering.sources.http import fetch
 from accounting.metering.tasks.reading.cluster_reader import prometheus_of
 from accounting.metering.tasks.windows import schedule
 from tests.integration.metering.sources.conftest import Configure
-from tests.integration.metering.sources.faults import (
-    FAULTS,
-    GOOD,
-)
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    serving,
-)
+from tests.integration.metering.sources.faults import FAULTS, GOOD
+from tests.integration.metering.sources.replay import Answer, Question, serving
 from tests.integration.metering.sources.source import (
     COUNT,
     HOUR,
@@ -53,10 +36,7 @@ from tests.integration.metering.sources.source import (
     let_time_pass,
     make_due,
 )
-from tests.integration.metering.support import (
-    facts,
-    report,
-)
+from tests.integration.metering.support import facts, report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,27 +14,16 @@ from typing import Any
 
 import pytest
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-)
+from accounting.core.interval import WINDOW_MS, Interval
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks import live_sources
 from accounting.metering.tasks.pipeline import ingest_all
 from accounting.metering.tasks.windows import schedule
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.integration.metering.sources import hour
-from tests.integration.metering.sources.conftest import (
-    Configure,
-    Replay,
-)
+from tests.integration.metering.sources.conftest import Configure, Replay
 from tests.integration.metering.sources.replay import Answer
-from tests.integration.metering.support import (
-    clear,
-    facts,
-    report,
-    run,
-)
+from tests.integration.metering.support import clear, facts, report, run
 from tests.prometheus_server import prometheus
 
 pytestmark = pytest.mark.django_db(transaction=True)

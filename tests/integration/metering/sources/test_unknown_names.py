@@ -9,37 +9,17 @@ from typing import Any
 
 import pytest
 
-from accounting.core.interval import (
-    DAY_MS,
-    HOUR_MS,
-    Interval,
-)
-from accounting.metering.sources.prometheus import (
-    MOST_NAMES,
-    Prometheus,
-)
+from accounting.core.interval import DAY_MS, HOUR_MS, Interval
+from accounting.metering.sources.prometheus import MOST_NAMES, Prometheus
 from accounting.metering.tasks.pipeline import ingest_all
 from accounting.metering.tasks.windows import schedule
 from tests.builders import HOUR_ZERO, Text
 from tests.integration.metering.sources.conftest import Configure
-from tests.integration.metering.sources.faults import (
-    FAULTS,
-    GOOD,
-)
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    Script,
-)
-from tests.integration.metering.sources.source import (
-    HOUR,
-    Source,
-)
+from tests.integration.metering.sources.faults import FAULTS, GOOD
+from tests.integration.metering.sources.replay import Answer, Question, Script
+from tests.integration.metering.sources.source import HOUR, Source
 from tests.integration.metering.sources.stand_in import answer_of
-from tests.integration.metering.support import (
-    facts,
-    report,
-)
+from tests.integration.metering.support import facts, report
 from tests.prometheus_server import prometheus
 
 GPU = {"UUID": "GPU-1", "Hostname": "n1", "job": "dcgm"}

@@ -17,16 +17,9 @@ from accounting.metering.tasks.windows import schedule
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO, MODEL, SETUP, Text, times
 from tests.integration.metering.sources.conftest import Configure
-from tests.integration.metering.sources.replay import (
-    Answer,
-    Question,
-    serving,
-)
+from tests.integration.metering.sources.replay import Answer, Question, serving
 from tests.integration.metering.sources.source import HOUR
-from tests.integration.metering.support import (
-    report,
-    run,
-)
+from tests.integration.metering.support import report, run
 from tests.prometheus_server import prometheus
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,14 +12,8 @@ from django.test import Client
 
 from accounting.kit.models.audit import AuditLink
 from accounting.organization.actions.people import save_person
-from accounting.organization.actions.tokens import (
-    create_token,
-    revoke_token,
-)
-from accounting.organization.reads.audit_entries import (
-    AuditFilter,
-    audit_rows,
-)
+from accounting.organization.actions.tokens import create_token, revoke_token
+from accounting.organization.reads.audit_entries import AuditFilter, audit_rows
 from accounting.organization.reads.chain_checks import history_tables
 from tests.database_flush import delete_rows
 from tests.integration.organization.audit.test_chain import broken

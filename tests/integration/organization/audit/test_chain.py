@@ -15,18 +15,9 @@ from django.db import connection, connections, transaction
 from django.db.utils import ProgrammingError
 from pghistory.models import Context
 
-from accounting.access.models.people import (
-    Membership,
-    Person,
-)
-from accounting.access.models.teams import (
-    Binding,
-    Team,
-)
-from accounting.kit.audit import (
-    SYSTEM,
-    act,
-)
+from accounting.access.models.people import Membership, Person
+from accounting.access.models.teams import Binding, Team
+from accounting.kit.audit import SYSTEM, act
 from accounting.kit.models.audit import AuditLink
 from accounting.months.actions import periods
 from accounting.months.tasks.close import close_period
@@ -37,10 +28,7 @@ from accounting.organization.reads.audit_entries import (
     audit_rows,
     head,
 )
-from accounting.organization.reads.chain_checks import (
-    audit_checks,
-    history_tables,
-)
+from accounting.organization.reads.chain_checks import audit_checks, history_tables
 from accounting.prices.actions.prices import set_unit_price
 from tests.database_flush import delete_rows
 from tests.integration.metering.support import run

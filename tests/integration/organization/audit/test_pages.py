@@ -10,10 +10,7 @@ from django.db import connection
 from django.test import Client
 from structlog.contextvars import bound_contextvars
 
-from accounting.access.models.people import (
-    OrganizationRole,
-    Person,
-)
+from accounting.access.models.people import OrganizationRole, Person
 from accounting.access.models.teams import Team
 from accounting.kit.audit import act
 from accounting.kit.reads.paging import Seek

@@ -23,14 +23,8 @@ from accounting.organization.actions.teams import save_team
 from accounting.organization.reads.chain_checks import history_tables
 from portal.management.commands.prepare_database import TAKE_BACK, make_role, run_file
 from tests.builders import SETUP
-from tests.integration.metering.support import (
-    report,
-    run,
-)
-from tests.integration.months.days import (
-    H100,
-    Days,
-)
+from tests.integration.metering.support import report, run
+from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 from tests.processes import wait_until
 from tests.traps.scene import Pod, Scene

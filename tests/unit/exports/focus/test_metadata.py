@@ -5,20 +5,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from accounting.exports.rules.column_types import (
-    CellType,
-    FileColumn,
-    decimal_column,
-)
-from accounting.exports.rules.focus.columns import (
-    FOCUS_1_2,
-    FOCUS_1_4,
-    FocusProfile,
-)
-from accounting.exports.rules.focus.metadata import (
-    definition_of,
-    schema_of,
-)
+from accounting.exports.rules.column_types import CellType, FileColumn, decimal_column
+from accounting.exports.rules.focus.columns import FOCUS_1_2, FOCUS_1_4, FocusProfile
+from accounting.exports.rules.focus.metadata import definition_of, schema_of
 
 COLUMNS = (
     decimal_column("BilledCost", 14),

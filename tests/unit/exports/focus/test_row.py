@@ -19,14 +19,8 @@ from accounting.exports.rules.focus.columns import (
     PROFILES,
     FocusProfile,
 )
-from accounting.exports.rules.focus.row import (
-    FocusContext,
-    row_of,
-)
-from accounting.months.rules.close_hash import (
-    Line,
-    line_id,
-)
+from accounting.exports.rules.focus.row import FocusContext, row_of
+from accounting.months.rules.close_hash import Line, line_id
 
 WIDE = Context(prec=60)
 DAY = date(2026, 10, 5)

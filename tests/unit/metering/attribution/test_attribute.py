@@ -7,10 +7,7 @@ sharing and claims; files and the database (integration).
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting.core.ledger_line import (
-    ESTIMATED,
-    INFERRED,
-)
+from accounting.core.ledger_line import ESTIMATED, INFERRED
 from tests.unit.metering.fleet import Fleet
 
 

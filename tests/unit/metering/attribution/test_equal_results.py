@@ -9,24 +9,13 @@ from collections.abc import Callable
 import pytest
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.attribution.attribute import (
-    WindowLedger,
-    attribute,
-)
+from accounting.metering.rules.attribution.attribute import WindowLedger, attribute
 from accounting.metering.rules.attribution.node_timeline import node_timelines
 from accounting.metering.rules.holds.derive import derive
 from accounting.metering.rules.inventory.merge.samples import observe
 from accounting.metering.rules.inventory.records import Inventory
-from accounting.metering.rules.samples.series import (
-    GpuKey,
-    PodName,
-    ScraperIdentity,
-)
-from tests.unit.metering.fleet import (
-    ZERO_MS,
-    Fleet,
-    ms,
-)
+from accounting.metering.rules.samples.series import GpuKey, PodName, ScraperIdentity
+from tests.unit.metering.fleet import ZERO_MS, Fleet, ms
 
 
 def plain() -> Fleet:

@@ -6,31 +6,16 @@ from fractions import Fraction
 import pytest
 
 from accounting.core.interval import Interval
-from accounting.core.ledger_line import (
-    ESTIMATED,
-    INFERRED,
-    SUSPECT,
-    LedgerLine,
-)
+from accounting.core.ledger_line import ESTIMATED, INFERRED, SUSPECT, LedgerLine
 from accounting.metering.rules.attribution.activity import Share
-from accounting.metering.rules.attribution.gpu_totals import (
-    GpuSum,
-    add,
-    rounded,
-)
+from accounting.metering.rules.attribution.gpu_totals import GpuSum, add, rounded
 from accounting.metering.rules.attribution.node_timeline import NodeTimeline
 from accounting.metering.rules.attribution.per_pod_values import PodValues
 from accounting.metering.rules.attribution.pool_filling import Holder
 from accounting.metering.rules.attribution.segment import Segment
 from accounting.metering.rules.attribution.utilization import WindowUtilization
-from accounting.metering.rules.samples.scraper_series import (
-    BILLION,
-    ValidInterval,
-)
-from accounting.metering.rules.samples.series import (
-    PodName,
-    ScraperIdentity,
-)
+from accounting.metering.rules.samples.scraper_series import BILLION, ValidInterval
+from accounting.metering.rules.samples.series import PodName, ScraperIdentity
 from accounting.metering.rules.units.geometry import GpuPart
 
 WINDOW = Interval(0, 300_000)

@@ -9,19 +9,13 @@ from accounting.metering.rules.attribution.held_intervals import (
     HeldSegment,
     merged_intervals,
 )
-from accounting.metering.rules.attribution.pool_filling import (
-    Holder,
-    Holders,
-)
+from accounting.metering.rules.attribution.pool_filling import Holder, Holders
 from accounting.metering.rules.attribution.segment import Segment
 from accounting.metering.rules.attribution.vectorized_intervals import (
     LARGEST,
     CellBuilder,
 )
-from accounting.metering.rules.intensity.stretches import (
-    GpuInterval,
-    HeldPart,
-)
+from accounting.metering.rules.intensity.stretches import GpuInterval, HeldPart
 from accounting.metering.rules.units.geometry import GpuPart
 
 G, H = GpuPart("G"), GpuPart("H")

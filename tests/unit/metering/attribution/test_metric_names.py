@@ -6,15 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from accounting.core.interval import (
-    WINDOW_MS,
-    Interval,
-)
-from accounting.metering.rules.attribution.metric_names import (
-    NAMES,
-    OTHER,
-    spellings,
-)
+from accounting.core.interval import WINDOW_MS, Interval
+from accounting.metering.rules.attribution.metric_names import NAMES, OTHER, spellings
 from accounting.metering.rules.attribution.utilization import METRIC_CODE
 from accounting.metering.rules.samples.series import (
     GpuKey,

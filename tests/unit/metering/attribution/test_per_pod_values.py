@@ -7,23 +7,13 @@ import numpy as np
 import pytest
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.attribution.activity import (
-    Share,
-    measure,
-    plain,
-)
+from accounting.metering.rules.attribution.activity import Share, measure, plain
 from accounting.metering.rules.attribution.node_timeline import NodeTimeline
-from accounting.metering.rules.attribution.per_pod_values import (
-    PodValues,
-    pod_values,
-)
+from accounting.metering.rules.attribution.per_pod_values import PodValues, pod_values
 from accounting.metering.rules.attribution.pool_filling import Holder
 from accounting.metering.rules.attribution.utilization import WindowUtilization
 from accounting.metering.rules.inventory.labels import Ownership
-from accounting.metering.rules.samples.scraper_series import (
-    BILLION,
-    ValidInterval,
-)
+from accounting.metering.rules.samples.scraper_series import BILLION, ValidInterval
 from accounting.metering.rules.samples.series import (
     GpuKey,
     PodName,

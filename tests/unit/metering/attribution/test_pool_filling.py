@@ -5,10 +5,7 @@ from fractions import Fraction
 
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
-from accounting.core.ledger_line import (
-    ESTIMATED,
-    INFERRED,
-)
+from accounting.core.ledger_line import ESTIMATED, INFERRED
 from accounting.metering.rules.attribution.node_timeline import NodeTimeline
 from accounting.metering.rules.attribution.pool_filling import (
     Holder,
@@ -17,10 +14,7 @@ from accounting.metering.rules.attribution.pool_filling import (
     holders_of,
     part_name,
 )
-from accounting.metering.rules.attribution.segment import (
-    Segment,
-    UnassignedUnits,
-)
+from accounting.metering.rules.attribution.segment import Segment, UnassignedUnits
 from accounting.metering.rules.units.geometry import GpuPart
 
 A, B, C = GpuPart("A"), GpuPart("B"), GpuPart("C")

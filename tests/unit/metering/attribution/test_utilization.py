@@ -20,13 +20,7 @@ from accounting.metering.rules.samples.scraper_series import (
 )
 from accounting.metering.rules.samples.series import ScraperIdentity
 from tests.unit.metering.fleet import ms
-from tests.unit.metering.utilization_series import (
-    ONE,
-    TWO,
-    WINDOW,
-    every,
-    series,
-)
+from tests.unit.metering.utilization_series import ONE, TWO, WINDOW, every, series
 
 
 def track(

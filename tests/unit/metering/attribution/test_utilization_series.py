@@ -13,20 +13,10 @@ from accounting.metering.rules.attribution.utilization import (
 )
 from accounting.metering.rules.inventory.labels import Ownership
 from accounting.metering.rules.samples.scraper_series import BILLION
-from accounting.metering.rules.samples.series import (
-    PodName,
-    Reading,
-    Series,
-)
+from accounting.metering.rules.samples.series import PodName, Reading, Series
 from accounting.metering.rules.units.geometry import GpuPart
 from tests.unit.metering.fleet import ms
-from tests.unit.metering.utilization_series import (
-    ONE,
-    TWO,
-    WINDOW,
-    every,
-    series,
-)
+from tests.unit.metering.utilization_series import ONE, TWO, WINDOW, every, series
 
 G = GpuPart("G")
 

@@ -7,17 +7,10 @@ from accounting.metering.rules.attribution.node_timeline import node_timelines
 from accounting.metering.rules.holds.derive import derive
 from accounting.metering.rules.inventory.merge.samples import observe
 from accounting.metering.rules.inventory.records import Inventory
-from accounting.metering.rules.samples.series import (
-    GpuKey,
-    PodName,
-)
+from accounting.metering.rules.samples.series import GpuKey, PodName
 from accounting.metering.rules.units.mig_profiles import Policy
 from accounting.metering.rules.units.share_policy import Policies
-from tests.unit.metering.fleet import (
-    ZERO_MS,
-    Fleet,
-    ms,
-)
+from tests.unit.metering.fleet import ZERO_MS, Fleet, ms
 
 A100 = "NVIDIA-A100-SXM4-40GB"
 LENGTH = 300_000

@@ -3,10 +3,7 @@
 from collections.abc import ValuesView
 from fractions import Fraction
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import HOUR_MS, Interval
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.pod import PodHold
 from accounting.metering.rules.holds.derive import DerivedHolds

@@ -15,10 +15,7 @@ from accounting.metering.rules.inventory.records import (
     ScraperRecord,
     merged,
 )
-from accounting.metering.rules.inventory.requests import (
-    effective_requests,
-    units_of,
-)
+from accounting.metering.rules.inventory.requests import effective_requests, units_of
 from accounting.metering.rules.samples.series import (
     GpuKey,
     Reading,
@@ -27,10 +24,7 @@ from accounting.metering.rules.samples.series import (
     content_hash,
 )
 from accounting.metering.rules.units.gpu_units import NodeFacts
-from accounting.metering.rules.units.resources import (
-    is_counted,
-    sanitised,
-)
+from accounting.metering.rules.units.resources import is_counted, sanitised
 
 GPU = "nvidia.com/gpu"
 

@@ -10,19 +10,12 @@ import pytest
 from accounting.core.interval import Interval
 from accounting.metering.rules.holds.from_labels import inferred_holds
 from accounting.metering.rules.holds.hold import Hold
-from accounting.metering.rules.holds.lifetime import (
-    End,
-    bound_ms,
-    end_of,
-)
+from accounting.metering.rules.holds.lifetime import End, bound_ms, end_of
 from accounting.metering.rules.inventory.kube_state.visibility import (
     KubeState,
     kube_state,
 )
-from accounting.metering.rules.inventory.labels import (
-    LabeledSlot,
-    Labels,
-)
+from accounting.metering.rules.inventory.labels import LabeledSlot, Labels
 from accounting.metering.rules.inventory.nodes import node_lives
 from accounting.metering.rules.inventory.records import (
     Inventory,
@@ -32,10 +25,7 @@ from accounting.metering.rules.inventory.records import (
     SampleSpan,
     ScraperRecord,
 )
-from accounting.metering.rules.samples.series import (
-    PodName,
-    ScraperIdentity,
-)
+from accounting.metering.rules.samples.series import PodName, ScraperIdentity
 from accounting.metering.rules.units.geometry import GpuPart
 
 KSM, SHARD = ScraperIdentity("ksm", "one"), ScraperIdentity("ksm", "two")

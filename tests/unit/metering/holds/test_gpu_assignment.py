@@ -11,10 +11,7 @@ from accounting.metering.rules.holds.gpu_assignment import (
     named_times,
 )
 from accounting.metering.rules.holds.hold import Hold
-from accounting.metering.rules.inventory.labels import (
-    LabeledSlot,
-    Labels,
-)
+from accounting.metering.rules.inventory.labels import LabeledSlot, Labels
 from accounting.metering.rules.inventory.records import Naming
 from accounting.metering.rules.samples.series import PodName
 from accounting.metering.rules.units.geometry import GpuPart

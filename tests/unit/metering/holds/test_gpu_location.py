@@ -3,10 +3,7 @@
 import pytest
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.holds.gpu_location import (
-    in_one_place,
-    misplaced,
-)
+from accounting.metering.rules.holds.gpu_location import in_one_place, misplaced
 from accounting.metering.rules.inventory.records import (
     GpuRecord,
     Inventory,

@@ -7,11 +7,7 @@ import pytest
 
 from accounting.core.interval import HOUR_MS
 from accounting.metering.rules.inventory.records import ScraperRecord
-from tests.unit.metering.cluster import (
-    KSM,
-    STEP,
-    Cluster,
-)
+from tests.unit.metering.cluster import KSM, STEP, Cluster
 
 # --- start and silence (N14, N15) ----------------------------------------------------
 

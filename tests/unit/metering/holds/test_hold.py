@@ -6,18 +6,11 @@ from accounting.core.interval import Interval
 from accounting.metering.rules.holds.derive import derive
 from accounting.metering.rules.holds.hold import Hold
 from accounting.metering.rules.inventory.merge.samples import observe
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    PodRecord,
-)
+from accounting.metering.rules.inventory.records import Inventory, PodRecord
 from accounting.metering.rules.inventory.requests import effective_requests
 from accounting.metering.rules.samples.series import ScraperIdentity
 from tests.held_time import held_ms, held_ms_by
-from tests.unit.metering.fleet import (
-    ZERO_MS,
-    Fleet,
-    ms,
-)
+from tests.unit.metering.fleet import ZERO_MS, Fleet, ms
 
 
 def holds_of(fleet: Fleet) -> list[Hold]:

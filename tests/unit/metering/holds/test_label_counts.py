@@ -7,15 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting.core.interval import (
-    HOUR_MS,
-    Interval,
-)
-from accounting.metering.mapping import (
-    HoldLabels,
-    pack_labels,
-    unpack_labels,
-)
+from accounting.core.interval import HOUR_MS, Interval
+from accounting.metering.mapping import HoldLabels, pack_labels, unpack_labels
 from accounting.metering.rules.holds.gpu_assignment import Place
 from accounting.metering.rules.holds.label_counts import (
     Tally,

@@ -2,21 +2,10 @@
 
 import pytest
 
-from accounting.core.interval import (
-    Interval,
-    union,
-    without,
-)
+from accounting.core.interval import Interval, union, without
 from accounting.metering.rules.holds.node_capacity import beyond_capacity
-from accounting.metering.rules.inventory.records import (
-    ClaimRecord,
-    Device,
-    SampleSpan,
-)
-from tests.unit.metering.cluster import (
-    KSM,
-    Cluster,
-)
+from accounting.metering.rules.inventory.records import ClaimRecord, Device, SampleSpan
+from tests.unit.metering.cluster import KSM, Cluster
 
 HOUR = 3600
 ALL = (0, 570)

@@ -5,10 +5,7 @@ from fractions import Fraction
 
 from accounting.metering.rules.holds.hold import Hold
 from accounting.metering.rules.holds.presence_record import PresenceRecord
-from accounting.metering.rules.holds.retirement import (
-    holds_until,
-    presences_until,
-)
+from accounting.metering.rules.holds.retirement import holds_until, presences_until
 
 RETIRED = 1000
 HOLD = Hold(

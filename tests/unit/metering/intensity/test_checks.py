@@ -8,31 +8,17 @@ import pytest
 from accounting.core.arrays import Keys
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
-from accounting.core.issue_catalogue import (
-    OF_WINDOWS,
-    TEXTS,
-    text_of,
-)
+from accounting.core.issue_catalogue import OF_WINDOWS, TEXTS, text_of
 from accounting.metering.rules.intensity.checks import (
     ENERGY,
     LIMITS,
     checked,
     energy_issues,
 )
-from accounting.metering.rules.intensity.summary import (
-    Intensity,
-    together,
-)
-from accounting.metering.rules.samples.counters import (
-    LONGEST_GAP_MS,
-    Energy,
-)
+from accounting.metering.rules.intensity.summary import Intensity, together
+from accounting.metering.rules.samples.counters import LONGEST_GAP_MS, Energy
 from accounting.metering.rules.samples.gauges import GaugeSeries
-from accounting.metering.rules.samples.series import (
-    GpuKey,
-    ScraperIdentity,
-    Series,
-)
+from accounting.metering.rules.samples.series import GpuKey, ScraperIdentity, Series
 
 WHOLE = Interval(0, 300_000)
 NAMES = [("G", ""), ("H", "")]

@@ -7,18 +7,9 @@ import numpy as np
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
 from accounting.metering.rules.intensity.compute import intensities
-from accounting.metering.rules.intensity.measures import (
-    ENERGY_RESET,
-    MEASURES,
-)
-from accounting.metering.rules.intensity.stretches import (
-    GpuInterval,
-    HeldPart,
-)
-from accounting.metering.rules.intensity.summary import (
-    Intensity,
-    together,
-)
+from accounting.metering.rules.intensity.measures import ENERGY_RESET, MEASURES
+from accounting.metering.rules.intensity.stretches import GpuInterval, HeldPart
+from accounting.metering.rules.intensity.summary import Intensity, together
 from accounting.metering.rules.samples.series import (
     GpuKey,
     PodName,

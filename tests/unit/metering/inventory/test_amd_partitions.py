@@ -15,10 +15,7 @@ from accounting.metering.rules.inventory.records import (
     ScrapeLocation,
 )
 from accounting.metering.rules.samples.series import ScraperIdentity
-from accounting.metering.rules.units.gpu_units import (
-    gpu_count,
-    unit_of,
-)
+from accounting.metering.rules.units.gpu_units import gpu_count, unit_of
 from tests.unit.metering.fleet import ms
 
 AMD = ScrapeLocation("n", ScraperIdentity("amd", "n:5000"))

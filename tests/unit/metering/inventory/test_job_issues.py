@@ -21,22 +21,9 @@ from accounting.metering.rules.inventory.kube_state.jobs import (
     Roles,
     Run,
 )
-from accounting.metering.rules.samples.series import (
-    Reading,
-    ScraperIdentity,
-    Series,
-)
-from tests.unit.metering.kube_jobs import (
-    REQUESTS,
-    WHOLE,
-    during,
-    kube,
-)
-from tests.unit.metering.kube_series import (
-    POD,
-    ones,
-    series,
-)
+from accounting.metering.rules.samples.series import Reading, ScraperIdentity, Series
+from tests.unit.metering.kube_jobs import REQUESTS, WHOLE, during, kube
+from tests.unit.metering.kube_series import POD, ones, series
 
 LEADS, SHARD, TOOK, OTHER = (
     JobRole.LEADS,

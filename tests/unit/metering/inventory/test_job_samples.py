@@ -22,21 +22,9 @@ from accounting.metering.rules.inventory.kube_state.jobs import (
     RoleInterval,
     Run,
 )
-from accounting.metering.rules.samples.series import (
-    Reading,
-    ScraperIdentity,
-    Series,
-)
-from tests.unit.metering.kube_jobs import (
-    REQUESTS,
-    WHOLE,
-    during,
-    kube,
-)
-from tests.unit.metering.kube_series import (
-    ones,
-    series,
-)
+from accounting.metering.rules.samples.series import Reading, ScraperIdentity, Series
+from tests.unit.metering.kube_jobs import REQUESTS, WHOLE, during, kube
+from tests.unit.metering.kube_series import ones, series
 
 HOUR = 3600
 LEADS, SHARD, TOOK, OTHER = (

@@ -6,10 +6,7 @@ digit and a capital, then all letters small; before that every odd character is 
 
 import pytest
 
-from accounting.metering.rules.inventory.label_names import (
-    label_name,
-    object_labels,
-)
+from accounting.metering.rules.inventory.label_names import label_name, object_labels
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,7 @@ from accounting.metering.rules.inventory.merge.operations import (
     within,
 )
 from accounting.metering.rules.inventory.records import SampleSpan
-from accounting.metering.rules.samples.series import (
-    ScraperIdentity,
-    Series,
-    Times,
-)
+from accounting.metering.rules.samples.series import ScraperIdentity, Series, Times
 
 
 def step(_at: int) -> int:

@@ -5,10 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from accounting.core.interval import Interval
 from accounting.metering.rules.inventory.merge.samples import kube_steps
-from accounting.metering.rules.inventory.records import (
-    NodeRecord,
-    SampleSpan,
-)
+from accounting.metering.rules.inventory.records import NodeRecord, SampleSpan
 from accounting.metering.rules.samples.series import Series
 from tests.unit.metering.kube_series import (
     GPU,

@@ -7,10 +7,7 @@ import math
 from fractions import Fraction
 
 from accounting.core.interval import Interval
-from accounting.metering.mapping import (
-    pod_from_row,
-    pod_to_json,
-)
+from accounting.metering.mapping import pod_from_row, pod_to_json
 from accounting.metering.rules.inventory.records import Inventory
 from accounting.metering.rules.samples.series import ScraperIdentity
 from tests.unit.metering.kube_series import (

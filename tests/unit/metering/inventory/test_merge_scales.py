@@ -5,19 +5,9 @@ import pytest
 from accounting.core.interval import Interval
 from accounting.metering.rules.inventory.merge.operations import ChangedRecords
 from accounting.metering.rules.inventory.merge.scales import observe_scales
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    ScraperRecord,
-)
-from accounting.metering.rules.samples.series import (
-    Reading,
-    ScraperIdentity,
-)
-from tests.unit.metering.utilization_series import (
-    ONE,
-    TWO,
-    series,
-)
+from accounting.metering.rules.inventory.records import Inventory, ScraperRecord
+from accounting.metering.rules.samples.series import Reading, ScraperIdentity
+from tests.unit.metering.utilization_series import ONE, TWO, series
 
 EVER = Interval(0, 2**60)
 UTIL = "DCGM_FI_DEV_GPU_UTIL"

@@ -6,17 +6,8 @@ from accounting.metering.rules.inventory.node_states import (
     ScrapedNode,
     newest_states,
 )
-from accounting.metering.rules.samples.series import (
-    Reading,
-    Series,
-)
-from tests.unit.metering.kube_series import (
-    GPU,
-    KSM,
-    OTHER,
-    ones,
-    series,
-)
+from accounting.metering.rules.samples.series import Reading, Series
+from tests.unit.metering.kube_series import GPU, KSM, OTHER, ones, series
 
 WHOLE = Interval(0, 600_000)
 WHAT = {"node": "n", "resource": "nvidia_com_gpu"}

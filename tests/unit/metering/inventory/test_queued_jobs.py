@@ -12,11 +12,7 @@ from accounting.metering.rules.inventory.queued_jobs import (
     JobName,
     held_jobs,
 )
-from accounting.metering.rules.samples.series import (
-    Reading,
-    ScraperIdentity,
-    Series,
-)
+from accounting.metering.rules.samples.series import Reading, ScraperIdentity, Series
 
 WHOLE = Interval(0, 1_000_000)
 CREATED, STARTED = "kube_job_created", "kube_job_status_start_time"

@@ -4,10 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from accounting.metering.rules.inventory.fractional_requests import (
-    annotated,
-    requested,
-)
+from accounting.metering.rules.inventory.fractional_requests import annotated, requested
 from accounting.metering.rules.inventory.records import (
     ClaimRecord,
     Device,

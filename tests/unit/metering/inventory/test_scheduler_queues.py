@@ -17,11 +17,7 @@ from accounting.metering.rules.inventory.scheduler_queues import (
     newest_values,
     queue_facts,
 )
-from accounting.metering.rules.samples.series import (
-    Reading,
-    ScraperIdentity,
-    Series,
-)
+from accounting.metering.rules.samples.series import Reading, ScraperIdentity, Series
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb"
 PERIOD = Interval(1000, 2000)

@@ -11,10 +11,7 @@ from accounting.metering.rules.inventory.kube_state.visibility import (
     kube_state,
 )
 from accounting.metering.rules.inventory.merge.samples import kube_steps
-from accounting.metering.rules.inventory.nodes import (
-    NodeLife,
-    node_lives,
-)
+from accounting.metering.rules.inventory.nodes import NodeLife, node_lives
 from accounting.metering.rules.inventory.records import (
     Inventory,
     NodeRecord,
@@ -22,12 +19,7 @@ from accounting.metering.rules.inventory.records import (
     ScraperRecord,
 )
 from accounting.metering.rules.samples.series import ScraperIdentity
-from tests.unit.metering.kube_series import (
-    of_pod,
-    ones,
-    seen,
-    series,
-)
+from tests.unit.metering.kube_series import of_pod, ones, seen, series
 
 ONE, TWO, THREE = (ScraperIdentity("ksm", name) for name in ("one", "two", "three"))
 ALL = range(0, 600, 30)

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from accounting.metering.rules.samples.deduplicate import (
-    DeduplicatedSeries,
-    distinct,
-)
+from accounting.metering.rules.samples.deduplicate import DeduplicatedSeries, distinct
 from accounting.metering.rules.samples.series import (
     GpuKey,
     PodName,

@@ -8,10 +8,7 @@ import pytest
 
 from accounting.core.arrays import Keys
 from accounting.core.interval import WINDOW_MS
-from accounting.metering.rules.samples.gauges import (
-    GaugeSeries,
-    Samples,
-)
+from accounting.metering.rules.samples.gauges import GaugeSeries, Samples
 from accounting.metering.rules.samples.sample_coverage import SampleCoverage
 from accounting.metering.rules.samples.series import (
     GpuKey,

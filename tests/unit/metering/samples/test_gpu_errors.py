@@ -3,10 +3,7 @@
 import numpy as np
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.samples.gpu_errors import (
-    conditions,
-    duplicate_measures,
-)
+from accounting.metering.rules.samples.gpu_errors import conditions, duplicate_measures
 from accounting.metering.rules.samples.series import (
     GpuKey,
     Reading,

@@ -6,10 +6,7 @@ import numpy as np
 
 from accounting.core.interval import Interval
 from accounting.metering.rules.samples.series import Series
-from accounting.metering.rules.samples.shown_scales import (
-    NOTHING,
-    ShownScale,
-)
+from accounting.metering.rules.samples.shown_scales import NOTHING, ShownScale
 from tests.unit.metering.fleet import ms
 from tests.unit.metering.utilization_series import series
 

@@ -7,10 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from accounting.core.arrays import (
-    Keys,
-    sums_before,
-)
+from accounting.core.arrays import Keys, sums_before
 from accounting.metering.rules.samples.validity import (
     LONGEST_GAP_STEPS,
     far_apart,

@@ -18,11 +18,7 @@ from accounting.metering.sources.exposition import (
     RawSeries,
     limited_lines,
 )
-from accounting.metering.sources.text_limits import (
-    MOST_BARE,
-    MOST_NAMES,
-    TextLimits,
-)
+from accounting.metering.sources.text_limits import MOST_BARE, MOST_NAMES, TextLimits
 
 NOW_MS = 1_790_848_800_000
 Found = tuple[RawSeries, int, str]

@@ -5,15 +5,9 @@ import json
 import pytest
 
 from accounting.core.interval import Interval
-from accounting.metering.sources.answers import (
-    CollectedSamples,
-    checked,
-)
+from accounting.metering.sources.answers import CollectedSamples, checked
 from accounting.metering.sources.errors import InvalidSourceResponse
-from accounting.metering.sources.samples import (
-    SampleBatch,
-    build_reading,
-)
+from accounting.metering.sources.samples import SampleBatch, build_reading
 
 HOUR = Interval(0, 3_600_000)
 UTILIZATION = {"__name__": "DCGM_FI_DEV_GPU_UTIL", "UUID": "GPU-1", "Hostname": "n1"}

@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting.metering.sources.openmetrics import (
-    FileError,
-    spool,
-)
+from accounting.metering.sources.openmetrics import FileError, spool
 
 TEXT = """# TYPE DCGM_FI_DEV_GPU_UTIL gauge
 DCGM_FI_DEV_GPU_UTIL{UUID="GPU-a",Hostname="n1"} 5 1792540800

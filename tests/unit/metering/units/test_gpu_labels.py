@@ -5,10 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from accounting.metering.rules.units.gpu_units import (
-    NodeFacts,
-    unit_of,
-)
+from accounting.metering.rules.units.gpu_units import NodeFacts, unit_of
 
 KEYS = import_module("accounting.migrations.0020_gpu_labels").KEYS
 STRATEGIES = ("", "none", "single", "mixed")

@@ -5,10 +5,7 @@ from fractions import Fraction
 import pytest
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.attribution.pool_filling import (
-    Holder,
-    weighed,
-)
+from accounting.metering.rules.attribution.pool_filling import Holder, weighed
 from accounting.metering.rules.attribution.segment import Segment
 from accounting.metering.rules.units.geometry import GpuPart
 from accounting.metering.rules.units.mig_profiles import Policy

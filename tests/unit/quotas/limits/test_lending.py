@@ -5,10 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.quotas.rules.limits.lending import (
-    lending,
-    waiting_text,
-)
+from scheduler_view.quotas.rules.limits.lending import lending, waiting_text
 from scheduler_view.quotas.rules.limits.queue_node import (
     QueueName,
     QueueNode,

@@ -4,10 +4,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.quotas.rules.limits.maker import (
-    Maker,
-    maker_of,
-)
+from scheduler_view.quotas.rules.limits.maker import Maker, maker_of
 
 KEY = "requests.nvidia.com/gpu"
 PATH = ("spec", "hard", KEY)

@@ -11,11 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accounting.core.interval import (
-    FAR_MS,
-    HOUR_MS,
-    Interval,
-)
+from accounting.core.interval import FAR_MS, HOUR_MS, Interval
 from accounting.core.issue import Issue
 from accounting.metering.rules.inventory.kube_state.jobs import (
     JobRecord,
@@ -26,11 +22,7 @@ from accounting.metering.rules.inventory.kube_state.jobs import (
     joined,
 )
 from accounting.metering.rules.inventory.merge.operations import within
-from accounting.metering.rules.samples.series import (
-    Reading,
-    Series,
-    Times,
-)
+from accounting.metering.rules.samples.series import Reading, Series, Times
 from accounting.metering.rules.units.resources import kubernetes_resource
 
 EVER = Interval(0, FAR_MS)

@@ -14,12 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
-from accounting.core.interval import (
-    FAR_MS,
-    HOUR_MS,
-    Interval,
-    without,
-)
+from accounting.core.interval import FAR_MS, HOUR_MS, Interval, without
 
 
 class JobRole(Enum):

@@ -10,11 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from accounting.core.interval import (
-    FAR_MS,
-    Interval,
-    union,
-)
+from accounting.core.interval import FAR_MS, Interval, union
 from accounting.metering.rules.inventory.merge.samples import kube_steps
 from accounting.metering.rules.inventory.records import (
     EVER,
@@ -25,10 +21,7 @@ from accounting.metering.rules.inventory.records import (
 )
 from accounting.metering.rules.samples.scraper_series import ScrapeSteps
 from accounting.metering.rules.samples.series import ScraperIdentity
-from accounting.metering.rules.samples.validity import (
-    far_apart,
-    valid_until_ms,
-)
+from accounting.metering.rules.samples.validity import far_apart, valid_until_ms
 
 
 class VisibleObject(NamedTuple):

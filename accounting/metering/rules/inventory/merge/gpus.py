@@ -7,11 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.inventory.labels import (
-    is_own,
-    label_of,
-    union_of,
-)
+from accounting.metering.rules.inventory.labels import is_own, label_of, union_of
 from accounting.metering.rules.inventory.merge.operations import (
     ChangedRecords,
     Everything,
@@ -31,20 +27,9 @@ from accounting.metering.rules.inventory.records import (
     SampleSpan,
     ScrapeLocation,
 )
-from accounting.metering.rules.samples.scraper_series import (
-    ScrapeSteps,
-    steps_at,
-)
-from accounting.metering.rules.samples.series import (
-    GpuKey,
-    Series,
-    Times,
-)
-from accounting.metering.rules.units.geometry import (
-    GpuPart,
-    observed,
-    part_in,
-)
+from accounting.metering.rules.samples.scraper_series import ScrapeSteps, steps_at
+from accounting.metering.rules.samples.series import GpuKey, Series, Times
+from accounting.metering.rules.units.geometry import GpuPart, observed, part_in
 
 
 def observe_gpus(

@@ -14,16 +14,9 @@ from accounting.metering.rules.inventory.merge.operations import (
     spans_of,
     within,
 )
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    NodeRecord,
-)
+from accounting.metering.rules.inventory.records import Inventory, NodeRecord
 from accounting.metering.rules.samples.scraper_series import ScrapeSteps
-from accounting.metering.rules.samples.series import (
-    ScraperIdentity,
-    Series,
-    Times,
-)
+from accounting.metering.rules.samples.series import ScraperIdentity, Series, Times
 from accounting.metering.rules.units.resources import kubernetes_resource
 
 

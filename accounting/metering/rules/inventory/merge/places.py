@@ -9,11 +9,7 @@ from dataclasses import replace
 from accounting.core.interval import Interval
 from accounting.core.issue import Issue
 from accounting.metering.rules.inventory.merge.operations import within
-from accounting.metering.rules.samples.series import (
-    GpuKey,
-    Reading,
-    Series,
-)
+from accounting.metering.rules.samples.series import GpuKey, Reading, Series
 
 
 def placed(readings: Sequence[Reading], known: Collection[str]) -> list[Reading]:

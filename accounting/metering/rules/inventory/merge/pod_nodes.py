@@ -6,18 +6,9 @@ those of a pod that has no node yet: an empty label does not count.
 
 from collections import defaultdict
 
-from accounting.core.interval import (
-    FAR_MS,
-    Interval,
-)
-from accounting.metering.rules.inventory.merge.operations import (
-    Everything,
-    within,
-)
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    PodRecord,
-)
+from accounting.core.interval import FAR_MS, Interval
+from accounting.metering.rules.inventory.merge.operations import Everything, within
+from accounting.metering.rules.inventory.records import Inventory, PodRecord
 from accounting.metering.rules.samples.series import (
     TARGET_NODE,
     ScraperIdentity,

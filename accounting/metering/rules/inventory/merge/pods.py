@@ -16,18 +16,9 @@ from accounting.metering.rules.inventory.merge.operations import (
     within,
 )
 from accounting.metering.rules.inventory.merge.pod_nodes import pod_uid
-from accounting.metering.rules.inventory.records import (
-    Inventory,
-    PodRecord,
-)
-from accounting.metering.rules.samples.series import (
-    Series,
-    Times,
-)
-from accounting.metering.rules.units.resources import (
-    kubernetes_resource,
-    part_resource,
-)
+from accounting.metering.rules.inventory.records import Inventory, PodRecord
+from accounting.metering.rules.samples.series import Series, Times
+from accounting.metering.rules.units.resources import kubernetes_resource, part_resource
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 

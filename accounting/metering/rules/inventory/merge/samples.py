@@ -25,10 +25,7 @@ from accounting.metering.rules.inventory.merge.operations import (
 )
 from accounting.metering.rules.inventory.merge.places import placed
 from accounting.metering.rules.inventory.merge.pod_nodes import pod_nodes
-from accounting.metering.rules.inventory.merge.pods import (
-    observe_pod,
-    pod_labels,
-)
+from accounting.metering.rules.inventory.merge.pods import observe_pod, pod_labels
 from accounting.metering.rules.inventory.merge.scales import observe_scales
 from accounting.metering.rules.inventory.named_pods import note_named
 from accounting.metering.rules.inventory.records import (
@@ -37,11 +34,7 @@ from accounting.metering.rules.inventory.records import (
     SampleSpan,
 )
 from accounting.metering.rules.samples.scraper_series import ScrapeSteps
-from accounting.metering.rules.samples.series import (
-    Reading,
-    ScraperIdentity,
-    Series,
-)
+from accounting.metering.rules.samples.series import Reading, ScraperIdentity, Series
 
 
 def observe(

@@ -11,14 +11,8 @@ from accounting.metering.rules.inventory.merge.operations import (
 )
 from accounting.metering.rules.inventory.records import Inventory
 from accounting.metering.rules.samples.metric_scales import WHOLE_PERCENT
-from accounting.metering.rules.samples.series import (
-    ScraperIdentity,
-    Series,
-)
-from accounting.metering.rules.samples.shown_scales import (
-    NOTHING,
-    ShownScale,
-)
+from accounting.metering.rules.samples.series import ScraperIdentity, Series
+from accounting.metering.rules.samples.shown_scales import NOTHING, ShownScale
 
 UNKNOWN = ShownScale(has_ones=True)
 

@@ -20,10 +20,7 @@ from scheduler_view.clusters.client.kinds import (
     POD,
     READ_FOR_WAITS,
 )
-from scheduler_view.clusters.rules.live_objects import (
-    CLASS,
-    QUOTA,
-)
+from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
 from scheduler_view.waits.rules.world.world import read_world

@@ -7,19 +7,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from accounting.core.interval import Interval
-from accounting.metering.rules.inventory.node_states import (
-    NodeTaint,
-    newest_states,
-)
-from accounting.metering.rules.samples.series import (
-    Reading,
-    ScraperIdentity,
-    Series,
-)
-from accounting.metering.sources.catalogue import (
-    is_kept,
-    is_unknown_gpu_metric,
-)
+from accounting.metering.rules.inventory.node_states import NodeTaint, newest_states
+from accounting.metering.rules.samples.series import Reading, ScraperIdentity, Series
+from accounting.metering.sources.catalogue import is_kept, is_unknown_gpu_metric
 from accounting.metering.sources.exposition import Parser
 from portal.demo.bootstrap.server import KUBE_PATH, SimulatedCluster, places
 from portal.demo.metrics.exposition import kube_text, node_text
