@@ -97,7 +97,7 @@ RESOURCES = (
         WaitingUnitRow,
         SIGNED_IN,
         _now(waiting_rows),
-        "List work that waits, why, who holds what it needs and what would let it start.",
+        "List pending work: why it waits, who holds what it needs and what would let it start.",
         filters=CLUSTER_AND_TEAM,
     ),
     Resource(
@@ -114,7 +114,7 @@ RESOURCES = (
         QueuedUnitRow,
         SIGNED_IN,
         _now(queued_rows),
-        "List work that waits, with its position in its pool and its estimated start.",
+        "List pending work with its position in its pool and its estimated start.",
         filters=CLUSTER_AND_TEAM,
     ),
     Resource(
@@ -122,7 +122,7 @@ RESOURCES = (
         PoolRow,
         SIGNED_IN,
         _now(pool_rows),
-        "List pools: what waits, is free and fits now, and how far estimates were off.",
+        "List pools: what is pending, free and fits now, and the error of estimates.",
         filters=CLUSTER,
     ),
     Resource(

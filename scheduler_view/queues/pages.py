@@ -195,7 +195,7 @@ def queue_draft(request: HttpRequest, number: int) -> HttpResponse:
     known = wait.queue_values if wait is not None else []
     change = next((one for one in known if one["field"] == field), None)
     if change is None:
-        raise Http404("it does not wait for this any more")
+        raise Http404("it no longer waits for this")
     work = f"{record.namespace}/{record.name}"
     try:
         made = draft_queue_value(
@@ -211,8 +211,8 @@ def queue_draft(request: HttpRequest, number: int) -> HttpResponse:
     return redirect("change", number=made.pk)
 
 
-UNSEEN = "Not known: before this was observed"
-_NOT_ADMITTED = {Stage.REFUSED: "Not let in", Stage.HELD_BACK: "Not yet"}
+UNSEEN = "Unknown: before observation began"
+_NOT_ADMITTED = {Stage.REFUSED: "Not admitted", Stage.HELD_BACK: "Not yet"}
 
 
 _Instants = tuple[

@@ -37,7 +37,7 @@ class PoolRow:
     depth: int = column("all that waiting work requests", head="Requested")
     waiting: int = column("of it: the scheduler found no node")
     refused: int = column(
-        "of it: pods that were not let in", head="Refused or held back"
+        "of it: pods that were not admitted", head="Refused or held back"
     )
     held_back: int = column("of it: suspended, queued or gated")
     work: int = column("units of work that wait", head="Pending work")

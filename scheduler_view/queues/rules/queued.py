@@ -171,7 +171,7 @@ def _kind(unit: WorkUnit) -> str:
 
 
 def _waiting(unit: WorkUnit) -> list[tuple[PodObject, int]]:
-    """One pod of each kind that waits, with how many; those that were not made included."""
+    """One pod of each kind that waits, with how many; including pods that were not created."""
     found: dict[int, tuple[PodObject, int]] = {}
     for pod in unit.waiting:
         first, count = found.get(id(pod.spec), (pod, 0))

@@ -26,7 +26,7 @@ def start_texts(word: str, like: int, kept: int) -> tuple[str, str]:
     if word in _TEXTS:
         return _TEXTS[StartWord(word)], f"{kept} of {like} such waits"
     reasons = {
-        StartWord.ENDLESS: "holders run without an end",
+        StartWord.ENDLESS: "running work has no end",
         StartWord.LONG: f"within a day: {kept} of {like} such waits",
         StartWord.FEW: _few(like),
     }
@@ -35,6 +35,6 @@ def start_texts(word: str, like: int, kept: int) -> tuple[str, str]:
 
 def _few(like: int) -> str:
     if not like:
-        return f"no earlier wait like it lasted this long; {ENOUGH} are needed"
-    waits = counted(like, "earlier wait")
-    return f"only {waits} like it lasted this long; {ENOUGH} are needed"
+        return f"no similar wait lasted this long; {ENOUGH} are needed"
+    waits = counted(like, "similar wait")
+    return f"only {waits} lasted this long; {ENOUGH} are needed"

@@ -105,7 +105,7 @@ class WaitingUnitRow:
     requested: Mapping[str, int] = column("units of one pod by resource")
     pods_wanted: int = column()
     pods_bound: int = column("pods on a node")
-    pods_waiting: int = column("those that were not made included")
+    pods_waiting: int = column("including pods that were not created")
     priority_class: str = column()
     since: datetime | None = column()
     stage: str = column(choices=[one.value for one in Stage])
@@ -124,7 +124,7 @@ class WaitingUnitRow:
         "sets of pods; if all pods of one set end, a waiting pod fits"
     )
     starts_if: list[Change] = column(
-        "changes of which each is enough, as tried on the observed objects"
+        "changes that are each enough, tried on the observed objects"
     )
     not_enough: list[Change] = column(
         "changes that are not enough alone, with what `remains` after each"

@@ -130,9 +130,7 @@ def _autoscaler(one: Facts, at: At) -> str:
             for name, (used, most) in one.get("limits", {}).items()
         )
         used = f" ({reached})" if reached else ""
-        return (
-            f"{by} adds no node: the limits of the NodePool {pool} are reached{used}."
-        )
+        return f"{by} adds no node: the NodePool {pool} has reached its limits{used}."
     if one["verdict"] == "refuses":
         for_claim = f": {claim} got no capacity" if claim else ""
         return f"{by} adds no node{for_claim}."
@@ -142,10 +140,9 @@ def _autoscaler(one: Facts, at: At) -> str:
 
 
 def _silent_node(one: Facts) -> str:
-    gpus = f" of {counted(one['gpus'], 'GPU')}" if one.get("gpus") else ""
+    gpus = counted(one["gpus"], "GPU") if one.get("gpus") else "GPUs"
     return (
-        f"The labels of {one['node']} show a node{gpus or ' with GPUs'}, its device "
-        "plugin reports none."
+        f"The labels of {one['node']} show {gpus}, but its device plugin reports none."
     )
 
 

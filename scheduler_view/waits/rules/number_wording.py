@@ -40,7 +40,7 @@ def _remains(one: Mapping[str, Any]) -> str:
             key.removeprefix(REQUESTS).replace(LIMITS, "a limit of ")
             for key in one["unset"]
         ]
-        return f"the quota {one['quota']} demands {listed(named)} for each container"
+        return f"the quota {one['quota']} requires {listed(named)} for each container"
     if "quota" in one:
         return f"the quota {one['quota']} is short: {_quota(one['key'], one)}"
     if "range" in one:

@@ -97,7 +97,7 @@ class WorkUnit:
 
     @property
     def wanted(self) -> int:
-        """Pods that it should have now, those that were not made included (S9)."""
+        """Pods that it should have now, including pods that were not created (S9)."""
         seen = len(self.pods) + self.missing_count
         return max(seen, (self.top.wanted or 0) if self.top else 0)
 

@@ -17,15 +17,15 @@ CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.BACK_OFF: "Its pods failed; new ones are created after a pause",
     WaitCause.SUSPENDED: "A person suspended it",
     WaitCause.QUEUE: "Its queue has not admitted it",
-    WaitCause.QUEUE_CHECK: "An admission check of its queue has not let it in",
-    WaitCause.QUEUE_LIMIT: "It requests more than its queue can ever let in",
-    WaitCause.QUEUE_STOPPED: "Its queue lets no work in",
+    WaitCause.QUEUE_CHECK: "An admission check of its queue has not passed",
+    WaitCause.QUEUE_LIMIT: "It requests more than its queue can ever admit",
+    WaitCause.QUEUE_STOPPED: "Its queue admits no work",
     WaitCause.QUEUE_MISSING: "Its queue does not exist",
     WaitCause.QUEUE_DEACTIVATED: "It is deactivated in its queue",
     WaitCause.GATED: "A scheduling gate holds it back",
     WaitCause.CLAIM_MISSING: "Its resource claim or template does not exist",
-    WaitCause.NOT_TRIED: "No scheduler has tried it",
-    WaitCause.PREEMPTING: "Pods of lower priority are ending for it",
+    WaitCause.NOT_TRIED: "No scheduler has tried to place it",
+    WaitCause.PREEMPTING: "Lower-priority pods are terminating for it",
     WaitCause.NO_NODES: "The cluster has no nodes",
     WaitCause.VOLUME_MISSING: "Its volume claim does not exist",
     WaitCause.DEVICE_CLASS_MISSING: "Its device class does not exist",
@@ -43,19 +43,19 @@ CAUSE_TEXTS: Mapping[WaitCause, str] = {
     WaitCause.NO_FREE_GPU: "Not enough free GPUs on matching nodes",
     WaitCause.FRAGMENTED: "Enough GPUs are free, but not on one node",
     WaitCause.CPU_MEMORY: "CPU, memory or another resource is short",
-    WaitCause.POD_SLOTS: "The nodes take no more pods",
+    WaitCause.POD_SLOTS: "The nodes have reached their pod limit",
     WaitCause.HOST_PORT: "Its host port is in use",
     WaitCause.VOLUME_IN_USE: "Another pod uses its volume",
     WaitCause.VOLUME_ZONE: "Its volume cannot be used on these nodes",
     WaitCause.VOLUME_UNBOUND: "No volume can be bound",
-    WaitCause.SPREAD: "Its spread over zones or nodes would be exceeded",
-    WaitCause.POD_AFFINITY: "Pods that it must be near do not run",
-    WaitCause.POD_ANTI_AFFINITY: "Pods that it must be apart from run there",
+    WaitCause.SPREAD: "It would violate its topology spread constraint",
+    WaitCause.POD_AFFINITY: "The pods that its affinity requires do not run",
+    WaitCause.POD_ANTI_AFFINITY: "Pods that its anti-affinity excludes run there",
     WaitCause.RETRY_PENDING: "Nothing blocks it; the scheduler tries again soon",
     WaitCause.OTHER: "Other reason",
     WaitCause.IMAGE_PULL: "Its image cannot be pulled; it holds its GPUs",
     WaitCause.CONTAINER_CONFIG: "Its containers cannot be created; it holds its GPUs",
-    WaitCause.CRASH_LOOP: "A container fails again and again; it holds its GPUs",
+    WaitCause.CRASH_LOOP: "A container keeps failing; it holds its GPUs",
     WaitCause.INIT_CONTAINER: "An init container runs first; it holds its GPUs",
     WaitCause.STARTING: "Its containers are starting; it holds its GPUs",
 }
@@ -160,8 +160,8 @@ def _ended(change: Change) -> str:
     live = [pod for pod in pods if pod not in stuck and pod not in waiting]
     parts = [f"{_pods(live)} {'ends' if len(live) == 1 else 'end'}"] if live else []
     if waiting:
-        verb = "waits too, is" if len(waiting) == 1 else "wait too, are"
-        parts.append(f"{_pods(waiting)}, which {verb} deleted")
+        verb = "is" if len(waiting) == 1 else "are"
+        parts.append(f"{_pods(waiting)}, which {verb} also pending, {verb} deleted")
     parts += [_stuck(pod, stuck[pod]) for pod in pods if pod in stuck]
     return listed(parts, ", and ")
 
@@ -185,7 +185,7 @@ def _no_capital(by: str) -> str:
 def _stuck(pod: str, finalizers: Sequence[str]) -> str:
     """A pod that was deleted and does not go: to delete it again is of no use."""
     if not finalizers:
-        return f"{_pods([pod])}, which is terminating, is deleted by force"
+        return f"{_pods([pod])}, which is terminating, is force-deleted"
     noun = "finalizer" if len(finalizers) == 1 else "finalizers"
     return (
         f"{_pods([pod])}, which is terminating, loses its {noun} {listed(finalizers)}"
@@ -292,11 +292,7 @@ def _become_free(units: int) -> str:
 
 
 def _have_ended(pods: int) -> str:
-    is_one = pods == 1
-    return (
-        f"{counted(pods, 'pod')} that {'is' if is_one else 'are'} terminating "
-        f"{'has' if is_one else 'have'} ended"
-    )
+    return f"{counted(pods, 'terminating pod')} {'is' if pods == 1 else 'are'} gone"
 
 
 def _labels(change: Change) -> str:
@@ -408,7 +404,7 @@ _CHANGES: Mapping[str, Callable[[Change], str]] = {
     "activate": lambda c: (
         f"the Workload {c['object'].partition('/')[2]} is activated again (spec.active)"
     ),
-    "pass_check": lambda c: f"the admission check {c['check']} lets it in",
+    "pass_check": lambda c: f"the admission check {c['check']} passes",
     "resume": lambda c: f"{_object(c['object'])} is resumed",
     "remove_gate": lambda c: f"the gate {c['gate']} is removed",
     "start_scheduler": lambda c: f"the scheduler {c['scheduler']} runs",

@@ -118,7 +118,7 @@ def text(answer: object) -> str:
 def test_who_holds_the_quota_of_a_queue_is_named(number: int, sign_in: SignIn) -> None:
     answer = sign_in("ana").get(f"/queues/{number}")
     page = text(answer)
-    assert "What its queue large has let in" in page
+    assert "Work that its queue large has admitted" in page
     assert re.search("search-prod/index ?: 16 GPUs", page)
     assert "nominalQuota 24" in page
     assert "Reported: 8 more needed" in page
@@ -137,7 +137,9 @@ def test_work_of_a_whole_cohort_is_named_as_such(number: int, sign_in: SignIn) -
     wait.content |= {"cohort": "all", "starts_if": [ends | GPUS]}
     wait.save()
     page = text(sign_in("ana").get(f"/queues/{number}"))
-    assert "What the queues of the cohort all have let in, most GPUs first." in page
+    assert (
+        "Work that the queues of the cohort all have admitted, most GPUs first." in page
+    )
     assert "Enough work in the cohort all ends to free 8 GPUs." in page
     assert "search-prod/index" in page
 

@@ -138,7 +138,7 @@ def test_a_lead_sees_own_work_with_names_and_others_as_counts(
     whole = text(sign_in("ana").get("/queues"))
     assert "search-train" in whole
     assert "Not before this is changed" in whole
-    assert "3 not let in" in whole
+    assert "3 not admitted" in whole
     nobody = text(sign_in("omar").get("/queues"))
     assert "You are not in a team yet" in nobody
     assert MODEL not in nobody
@@ -189,8 +189,8 @@ def test_what_was_not_observed_is_not_known_and_never_a_number(
     }
     unseen = record(story, "vision", "unseen", **(runs | old | begun))
     page = text(sign_in("luis").get(f"/queues/{unseen.pk}"))
-    assert "Admitted Not known: before this was observed" in page
-    assert "First busy Not known: before this was observed" in page
+    assert "Admitted Unknown: before observation began" in page
+    assert "First busy Unknown: before observation began" in page
     assert "warm-up" not in page
     unseen.quiet_until = now
     unseen.save()
@@ -199,7 +199,7 @@ def test_what_was_not_observed_is_not_known_and_never_a_number(
     refused.stage, refused.cause = "refused", "quota"
     refused.save()
     page = text(sign_in("luis").get(f"/queues/{refused.pk}"))
-    assert "Admitted Not let in" in page
+    assert "Admitted Not admitted" in page
     assert "admission" not in page
     assert "Bound Not yet" in page
 
@@ -223,13 +223,13 @@ def test_the_error_of_estimates_is_shown_from_twenty_on(
     [
         (
             {"start_word": "few", "start_like": 2},
-            "only 2 earlier waits like it lasted this long; 10 are needed",
+            "only 2 similar waits lasted this long; 10 are needed",
         ),
         (
             {"start_word": "few", "start_like": 0},
-            "no earlier wait like it lasted this long; 10 are needed",
+            "no similar wait lasted this long; 10 are needed",
         ),
-        ({"start_word": "endless"}, "No estimate holders run without an end"),
+        ({"start_word": "endless"}, "No estimate running work has no end"),
         (
             {"start_word": "long", "start_like": 30, "start_kept": 0},
             "within a day: 0 of 30 such waits",
@@ -417,7 +417,7 @@ def test_a_pod_that_starts_has_a_node_of_its_own(story: Story, sign_in: SignIn) 
     )
     page = text(sign_in("ana").get(f"/queues/{row.pk}"))
     assert (
-        "Bound Not known: before this was observed Started Not yet First busy Not yet"
+        "Bound Unknown: before observation began Started Not yet First busy Not yet"
     ) in page
 
 

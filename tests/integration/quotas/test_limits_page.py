@@ -139,7 +139,7 @@ def test_admins_see_all_with_a_sentence(limits: None, sign_in: SignIn) -> None:
         "<strong>0</strong> of them. Set by others: 10 by kubectl."
     ) in text
     assert "search-prod/compute" in page
-    assert "3 workloads are not let in. 4 of its 8 are lent: search-queue 4" in page
+    assert "3 workloads are not admitted. 4 of its 8 are lent: search-queue 4" in page
     assert "1500m is not a whole number of GPUs." in page
     assert "It is Kubernetes&#x27; own." in page
     assert "each container without a request gets 4" in page
@@ -167,7 +167,7 @@ def test_leads_see_their_own_and_no_names_of_others(
         "LocalQueue vision-prod/jobs",
     }
     assert found["ClusterQueue /vision-queue"]["text"] == (
-        "3 workloads are not let in. 4 of its 8 are lent: other queues 4 above their quota."
+        "3 workloads are not admitted. 4 of its 8 are lent: other queues 4 above their quota."
     )
     lines = luis.get(f"{ADDRESS}?csv=limits").content.decode()
     assert "search" not in lines

@@ -1,4 +1,4 @@
-"""Nodes that are not in order on the page of queues and over REST, and whose names are shown."""
+"""Nodes with problems on the page of queues and over REST, and whose names are shown."""
 
 import re
 from datetime import timedelta
@@ -16,7 +16,7 @@ from tests.story import Story
 
 GPU = "nvidia.com/gpu"
 FIRST = timezone.now() - timedelta(hours=1)
-SILENT = "The labels of g0 show a node with GPUs, its device plugin reports none."
+SILENT = "The labels of g0 show GPUs, but its device plugin reports none."
 
 
 def cluster(*, is_repaired: bool = False) -> dict[str, list[dict[str, Any]]]:
@@ -99,6 +99,6 @@ def test_notes_are_shown_without_names_of_other_teams(
     assert texts(sign_in, "omar") == [], "without a team"
     page = html_of(sign_in("luis").get("/queues"))
     words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
-    assert "Nodes that are not in order" in words
+    assert "Nodes with problems" in words
     assert SILENT in words
     assert "search-prod/web" not in words

@@ -90,7 +90,7 @@ def test_the_holder_of_lower_priority_is_named(desk: Office, sign_in: SignIn) ->
         since=desk.now() - timedelta(hours=5), cause_since=desk.now()
     )
     page = text(ana.get(f"/queues/{row_number('urgent')}"))
-    assert "First seen to wait for this at" in page, "not since it waits"
+    assert "This cause was first observed at" in page, "not since it waits"
     assert re.search(lower + "search-prod/search-holds", page)
 
 
@@ -108,7 +108,7 @@ def test_holders_are_enough_only_if_nothing_else_keeps_the_work(
     page = text(ana.get(path))
     assert "The pod search-prod/search-holds ends; then" in page
     assert said not in page
-    assert "It also needs what is said under" in page
+    assert "It also needs what is listed under" in page
 
 
 def row_number(name: str) -> int:

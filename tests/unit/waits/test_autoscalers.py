@@ -105,7 +105,7 @@ def pool(limit: str, used: str) -> dict[str, Any]:
 def test_the_limits_of_a_node_pool_are_reached(pools: Any, reached: str) -> None:
     found = waits(event("FailedScheduling", LIMITS, by="karpenter"), NodePool=pools)
     assert details(found) == [
-        f"Karpenter adds no node: the limits of the NodePool gpu are reached{reached}."
+        f"Karpenter adds no node: the NodePool gpu has reached its limits{reached}."
     ]
     assert texts(found)[0] == "the limits of the NodePool gpu are raised"
 

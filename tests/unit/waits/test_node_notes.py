@@ -1,4 +1,4 @@
-"""Nodes that are not in order: plugin, setup, drains; and pods that do not end (S6, S7, S12)."""
+"""Nodes with problems: plugin, setup, drains; and pods that do not end (S6, S7, S12)."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -42,7 +42,7 @@ def test_a_node_whose_device_plugin_reports_nothing_is_named() -> None:
     found = explained(Node=nodes, Pod=[pod("r1", 8, "g0"), pod("w", 8)])
     assert (found.cause, found.contributing) == ("no_free_gpu", ("no_device_plugin",))
     assert details(found) == [
-        "The labels of g1 show a node of 8 GPUs, its device plugin reports none."
+        "The labels of g1 show 8 GPUs, but its device plugin reports none."
     ]
     assert "the device plugin of g1 reports its GPUs" in texts(found)
 
@@ -182,7 +182,7 @@ def ending(minutes: int, **meta: Any) -> dict[str, Any]:
          "the pod old/stuck, which is terminating, loses its finalizer example.com/x"),
         (["a/x", "b/y"],
          "the pod old/stuck, which is terminating, loses its finalizers a/x and b/y"),
-        ([], "the pod old/stuck, which is terminating, is deleted by force"),
+        ([], "the pod old/stuck, which is terminating, is force-deleted"),
     ],
 )  # fmt: skip
 def test_a_pod_that_was_deleted_and_does_not_go(finalizers: Any, text: str) -> None:
@@ -289,7 +289,7 @@ def test_nodes_are_noted_although_nothing_waits_for_them() -> None:
         ("setup_nodes", "g2"),
     ]
     assert [note_text(one) for one in found] == [
-        "The labels of g0 show a node of 8 GPUs, its device plugin reports none.",
+        "The labels of g0 show 8 GPUs, but its device plugin reports none.",
         "g1 is not set up yet: it has the taint node.cilium.io/agent-not-ready.",
         "g2 is being removed: it has the taint karpenter.sh/disrupted.",
     ]

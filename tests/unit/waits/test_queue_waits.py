@@ -318,7 +318,7 @@ def test_an_admission_check_that_has_not_let_it_in() -> None:
     found = waits(Workload=[entry(status=status)])
     assert (found.cause, found.facts["check"]) == ("queue_check", "nodes")
     assert [one.text for one in found.evidence] == ["no capacity"]
-    assert texts(found) == ["the admission check nodes lets it in"]
+    assert texts(found) == ["the admission check nodes passes"]
 
 
 VOLCANO = {"volcano.sh/job-name": "v"}

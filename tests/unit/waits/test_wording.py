@@ -18,7 +18,7 @@ from scheduler_view.waits.tags import wait_changes, wait_free, wait_partial
         ({"change": "shrink_request", "units": 1}, "each pod requests 1 GPU"),
         (
             {"change": "wait_for_end", "pods": 1},
-            "1 pod that is terminating has ended",
+            "1 terminating pod is gone",
         ),
         ({"change": "end_pod", "pod": "lab/a"}, "the pod lab/a ends"),
         (
@@ -27,7 +27,7 @@ from scheduler_view.waits.tags import wait_changes, wait_free, wait_partial
         ),
         (
             {"change": "end_pods", "pods": ["lab/a", "lab/b"], "waiting": ["lab/b"]},
-            "the pod lab/a ends, and the pod lab/b, which waits too, is deleted",
+            "the pod lab/a ends, and the pod lab/b, which is also pending, is deleted",
         ),
         ({"change": "end_pod", "count": 3, "teams": ["a", "b"]}, "pods of a and b end"),
         ({"change": "end_gang", "object": "Job/lab/b"}, "the Job lab/b ends"),

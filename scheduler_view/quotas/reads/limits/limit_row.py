@@ -65,7 +65,7 @@ class LimitRow:
     )
     may_borrow: TextOrNull = column("null if it has no such limit", default="")
     may_lend: TextOrNull = column("null if it has no such limit", default="")
-    waiting: int | None = column("workloads that are not let in", default=None)
+    waiting: int | None = column("workloads that are not admitted", default=None)
     parent: TextOrNull = column(
         "the queue or cohort that it belongs to", name="above", default=""
     )

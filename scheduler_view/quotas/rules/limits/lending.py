@@ -99,7 +99,7 @@ def waiting_text(one: QueueNode, found: Lending, *, names: bool) -> str:
         return one.stopped
     if not one.waits:
         return ""
-    begin = f"{_waiting(one)} not let in."
+    begin = f"{_waiting(one)} not admitted."
     held = found.holders
     if held and (found.most or found.is_full):
         total = sum((units for _, units in held), Fraction(0))

@@ -33,7 +33,7 @@ class QueueNode:
         most: what it may use with what it borrows: capability (Volcano), limit (KAI).
         may_borrow, may_lend: above and of its quota (Kueue).
         used: as its scheduler reports.
-        waiting: workloads (Kueue), pod groups (Volcano) that are not let in.
+        waiting: workloads (Kueue), pod groups (Volcano) that are not admitted.
         asked: units that are not let in (KAI).
         stopped: why it lets nothing in, as a sentence; empty if it does.
         is_lent_from: its unused quota goes to others of its tree.

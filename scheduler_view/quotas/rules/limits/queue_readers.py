@@ -21,8 +21,8 @@ from scheduler_view.quotas.rules.limits.queue_node import (
 )
 
 _HELD = {
-    "Hold": "It is on hold: nothing is let in.",
-    "HoldAndDrain": "It is on hold: nothing is let in, and its work is ended.",
+    "Hold": "It is on hold: nothing is admitted.",
+    "HoldAndDrain": "It is on hold: nothing is admitted, and its work is ended.",
 }
 
 
@@ -116,7 +116,7 @@ def _volcano_queue(
             most=number_of(at_path(spec, ("capability", resource))),
             used=number_of(used or "0") if resource and "allocated" in status else None,
             waiting=int(status["pending"]) if "pending" in status else None,
-            stopped="It is closed: nothing is let in."
+            stopped="It is closed: nothing is admitted."
             if state in ("Closed", "Closing")
             else "",
             is_lent_from=spec.get("reclaimable") is not False,
@@ -163,7 +163,7 @@ def _inactive(status: Mapping[str, Any]) -> str:
     """Why Kueue cannot use a queue: its condition Active is false."""
     for one in status.get("conditions") or []:
         if one.get("type") == "Active" and one.get("status") == "False":
-            return f"It is not active ({one.get('reason')}): nothing is let in."
+            return f"It is not active ({one.get('reason')}): nothing is admitted."
     return ""
 
 

@@ -64,7 +64,7 @@ class Work:
 
     @cached_property
     def verdicts(self) -> Verdicts | None:
-        """Of the pods of the cause, those that were not made included; None if not known."""
+        """Of the pods of the cause, including pods that were not created; None if not known."""
         if self.finding.verdicts is not None:
             return self.finding.verdicts
         first = next(iter(self.members), None)

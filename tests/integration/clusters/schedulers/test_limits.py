@@ -167,7 +167,7 @@ def test_one_observation_lists_what_others_made(fresh: QueueOffice) -> None:
     lender = found[f"ClusterQueue {name}-lender a100"]
     assert (lender["used"], lender["lent"], lender["above"]) == ("4", "4", "all")
     assert lender["text"] == (
-        f"2 workloads are not let in. 4 of its 8 are lent: {name}-taker 4 above their quota."
+        f"2 workloads are not admitted. 4 of its 8 are lent: {name}-taker 4 above their quota."
     )
     assert found[f"ClusterQueue {name}-taker a100"]["borrowed"] == "4"
     assert found["LocalQueue jobs"]["above"] == f"{name}-lender"

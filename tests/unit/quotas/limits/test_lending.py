@@ -100,18 +100,18 @@ def test_a_parent_of_volcano_does_not_lend_beside_its_children() -> None:
         (
             queue("a", 8, 4, waiting=2),
             [queue("b", 4, 8)],
-            "2 workloads are not let in. 4 of its 8 are lent: b 4 above their quota.",
+            "2 workloads are not admitted. 4 of its 8 are lent: b 4 above their quota.",
         ),
         (
             queue("a", 4, 4, waiting=1),
             [queue("b", 4, 4)],
-            "1 workload is not let in. All quotas of its tree are used.",
+            "1 workload is not admitted. All quotas of its tree are used.",
         ),
-        (queue("a", 4, 0, waiting=1), [], "1 workload is not let in."),
+        (queue("a", 4, 0, waiting=1), [], "1 workload is not admitted."),
         (
-            queue("a", 4, 0, waiting=1, stopped="It is on hold: nothing is let in."),
+            queue("a", 4, 0, waiting=1, stopped="It is on hold: nothing is admitted."),
             [],
-            "It is on hold: nothing is let in.",
+            "It is on hold: nothing is admitted.",
         ),
     ],
 )
@@ -127,7 +127,7 @@ def test_names_of_other_queues_are_left_out_for_leads() -> None:
     found = lending([one, other])[one.name, one.flavor, one.resource]
     text = waiting_text(one, found, names=False)
     assert text == (
-        "2 workloads are not let in. 4 of its 8 are lent: other queues 4 above their quota."
+        "2 workloads are not admitted. 4 of its 8 are lent: other queues 4 above their quota."
     )
 
 
