@@ -91,7 +91,7 @@ class ChangeSerializer(serializer_of(ChangeRow)):  # type: ignore[misc]
     steps = StepSerializer(many=True)
     overlaps = serializer_of(OverlappingChange)(
         many=True,
-        help_text="once one of them is applied, the others are refused with the present value",
+        help_text="once one of them is applied, the others are refused and show the current value",
     )
 
 

@@ -23,7 +23,7 @@ class BudgetSpec(Section):
     """A budget of a team or a department, in money or in GPU-hours."""
 
     team: Annotated[Note, existing("team", "add it under `teams`")] = ""
-    department: Annotated[Note, existing("department", "known are {known}")] = ""
+    department: Annotated[Note, existing("department", "known: {known}")] = ""
     per: Literal["month", "quarter", "year"] = "month"
     amount: Amount | None = None  # in the billing currency
     gpu_hours: Amount | None = None

@@ -90,7 +90,7 @@ class Document:
         location = (*keys, *context.get("keys", ()))
         if error["type"] == "extra_forbidden":
             known = ", ".join(_keys_at(model, location[:-1]))
-            message = f"unknown key {location[-1]!r}; known are {known}"
+            message = f"unknown key {location[-1]!r}; use one of: {known}"
         else:
             text = _TEXTS.get(error["type"], error["msg"]).format_map(
                 {"input": error["input"], **context}

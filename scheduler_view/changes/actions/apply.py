@@ -112,7 +112,7 @@ def _stumbled(held: ApplyLease, outcome: PushResult, at: datetime) -> bool:
 def _run(held: ApplyLease, now: Now, connect: Connect) -> None:
     is_long = now() - _progress(held, now()) >= LONGEST
     if held.fence > MOST_CLAIMS and is_long:
-        text = f"given up: {held.fence} attempts began and did not end"
+        text = f"gave up after {held.fence} attempts that did not finish"
         _refuse_rest(held, PushResult(Fate.STOPPED, text), now())
         _finish(held, now())
         return

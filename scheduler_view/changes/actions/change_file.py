@@ -34,7 +34,7 @@ _NAMES = {"split": "rule", "default": "is_default"}  # names of the split rules 
 class _Sections(Section):
     """The file; each quota, tier and queue is checked as an edit."""
 
-    cluster: Annotated[Text, existing("cluster", "known are {known}")]
+    cluster: Annotated[Text, existing("cluster", "known: {known}")]
     reason: Annotated[Text, Field(max_length=200)]
     quotas: tuple[dict[str, Any], ...] = ()
     tiers: tuple[dict[str, Any], ...] = ()

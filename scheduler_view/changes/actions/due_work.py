@@ -81,7 +81,7 @@ def give_up_plans(cluster_id: int, at: datetime) -> int:
         plan_wanted_at__lte=at - PLAN_PATIENCE,
         undoes__ends_at__isnull=True,  # the return of a loan is retried
     )
-    with act(SYSTEM, "a plan is waited for for an hour"):
+    with act(SYSTEM, "no worker finished the plan within an hour"):
         return rows.update(
             plan_wanted_at=None,
             retry_at=None,
@@ -103,7 +103,7 @@ def _apply(change_set: ChangeSet, now: Now, connect: Connect) -> bool:
         return apply(change_set, now=now, connect=connect)
     except Exception as error:
         log.exception("cannot begin", change_set=change_set.pk)
-        with applying(change_set, f"{change_set} cannot be begun"):
+        with applying(change_set, f"{change_set} could not start"):
             done = ChangeSet.objects.filter(pk=change_set.pk, state__in=_READY).update(
                 state=ChangeState.REFUSED,
                 error=internal_error_message("begin this", error),

@@ -99,7 +99,7 @@ def _return(lent: ChangeSet, at: datetime) -> ChangeSet | None:
         return _draft(lent, at)
     except Exception as error:
         log.exception("loan cannot end", change_set=lent.pk)
-        text = internal_error_message("begin its return", error)
+        text = internal_error_message("start its return", error)
         if lent.error != text:
             with act(SYSTEM, f"the loan {lent} cannot end"):
                 ChangeSet.objects.filter(pk=lent.pk, version=lent.version).update(

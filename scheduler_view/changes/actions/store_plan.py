@@ -136,7 +136,7 @@ def _moved(one: QuotaEdit, before: int | None) -> int:
 
 
 def _fail(change_set: ChangeSet, version: int, why: str) -> bool:
-    with planning(change_set, f"plan of {change_set} not possible"):
+    with planning(change_set, f"cannot plan {change_set}"):
         done = ChangeSet.objects.filter(pk=change_set.pk, version=version).update(
             version=F("version") + 1, error=why, plan_wanted_at=None, retry_at=None
         )
@@ -146,7 +146,7 @@ def _fail(change_set: ChangeSet, version: int, why: str) -> bool:
 
 def _later(change_set: ChangeSet, version: int, why: str, at: datetime) -> bool:
     """Nobody requests the plan of a loan's return again, so it waits for the cluster."""
-    with act(SYSTEM, f"plan of {change_set} not possible yet"):
+    with act(SYSTEM, f"cannot plan {change_set} yet"):
         done = ChangeSet.objects.filter(pk=change_set.pk, version=version).update(
             version=F("version") + 1, error=why, retry_at=at + RETURN_PAUSE
         )

@@ -177,7 +177,7 @@ def _afterwards(facts: QuotaFacts) -> str:
             return f"Quotas of others still limit it: {_listed(facts.found)}."
         return "After this change, the number is not limited."
     return (
-        f"The quota that was there before comes back: {_listed(facts.given_back)}. GPU Ledger "
+        f"The previous quota is restored: {_listed(facts.given_back)}. GPU Ledger "
         "does not manage it afterwards."
     )
 
@@ -244,7 +244,7 @@ def class_effects(facts: ClassFacts) -> list[Effect]:
         found.append(
             Effect(
                 EffectCode.PRIORITY_KEPT,
-                f"{facts.old_class} stays for what names it. New work for tier {facts.tier} must "
+                f"{facts.old_class} stays for workloads that use it. New work for tier {facts.tier} must "
                 f"use {facts.new_class}.",
             )
         )

@@ -110,7 +110,7 @@ class _EditReader:
         known = tuple(names)
         for name in self.values:
             if name not in known:
-                text = f"not known; known are {', '.join(known)}"
+                text = f"unknown; use one of: {', '.join(known)}"
                 self.fail(str(name), text)
 
     def text(self, name: str, *, longest: int, default: str | None = None) -> str:
@@ -271,7 +271,7 @@ def _queue(reader: _EditReader, added: Added) -> QueueEdit:
     if fields is None:
         return QueueEdit(kind, name, field, value, release, reader.number("version"))
     if name in fields.fixed:
-        reader.fail("name", f"the scheduler does not let {name} change")
+        reader.fail("name", f"the scheduler does not allow changes of {name}")
     is_left = release and fields.is_applied
     if fault := fields.unknown(field, added):
         reader.fail("field", fault)

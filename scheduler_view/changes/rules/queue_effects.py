@@ -31,7 +31,7 @@ def queue_effects(step: PlanStep, live: Manifest) -> list[Effect]:
             change.field, change.after, fields.used(live, part_of(change.field))
         )
         if step.key.kind == PRIORITY and change.field == "value":
-            text += " Workloads that exist keep their priority."
+            text += " Existing Workloads keep their priority."
         found.append(Effect(EffectCode.QUEUE, text))
     if step.action == Action.CHANGE and not step.changes:
         text = f"GPU Ledger no longer manages fields of {step.key}; their values stay."

@@ -46,7 +46,7 @@ _Gpus = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=3)]
 
 def _known_policy(name: str) -> str:
     if name not in POLICIES:
-        raise ValueError(f"{name!r} is not a policy; known are {', '.join(POLICIES)}")
+        raise ValueError(f"{name!r} is not a policy; use one of: {', '.join(POLICIES)}")
     return name
 
 
@@ -150,7 +150,7 @@ class _Scenario(Section):
 class WeeksFile(Section):
     """What-ifs over the recorded weeks of a cluster."""
 
-    cluster: Annotated[Text, existing("cluster", "known are {known}")]
+    cluster: Annotated[Text, existing("cluster", "known: {known}")]
     weeks: Annotated[int, Field(ge=1, le=26)] = 4
     policy: Text | None = None
     rate: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)] | None = None

@@ -175,7 +175,7 @@ def test_two_quotas_and_a_tier_change_in_the_cluster_and_come_back(
     page.get_by_label("Reason").fill(REASON)
     page.get_by_role("button", name="Review plan").click()
     expect(page.locator("#change")).to_contain_text(
-        "batch-v1 stays for what names it", timeout=LONG_MS
+        "batch-v1 stays for workloads that use it", timeout=LONG_MS
     )
     apply(page)
     tier = page.url

@@ -31,7 +31,7 @@ def test_a_good_file_is_a_draft() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
-        ("cluster: north", "cluster: south", 1, "'south'; known are north"),
+        ("cluster: north", "cluster: south", 1, "'south'; known: north"),
         ("reason: Half of it is idle", "reason: ''", 2, "reason: '' is empty"),
         ("reason: Half of it is idle\n", "", 1, "reason: missing"),
         ("gpus: 8", "gpus: 0.5", 4, "gpus: 0.5 is a fraction"),
@@ -40,7 +40,7 @@ def test_a_good_file_is_a_draft() -> None:
         ("quotas:\n", "quotas:\n  - 8\n", 4, "quotas: must be a mapping"),
         ("ends_at: 2026-12-08", "ends_at: soon", 8, "'soon' is not a valid time"),
         ("ends_at", "force: all\nends_at", 8, "force: must be a list"),
-        ("ends_at", "end_at", 8, "unknown key 'end_at'; known are cluster"),
+        ("ends_at", "end_at", 8, "unknown key 'end_at'; use one of: cluster"),
     ],
 )
 def test_a_fault_is_named_with_its_line(

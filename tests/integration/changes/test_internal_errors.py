@@ -130,7 +130,7 @@ def test_workers_that_die_each_time_are_stopped(both: Office) -> None:
     both.work()
     change_set.refresh_from_db()
     assert change_set.state == "partly_applied"
-    assert "given up: 41 attempts" in change_set.error
+    assert "gave up after 41 attempts" in change_set.error
 
 
 def test_after_a_long_outage_the_rest_is_still_applied(both: Office) -> None:

@@ -32,7 +32,7 @@ def test_a_changed_value_is_a_new_version_and_undo_uses_the_old_one(
     change_set = both.applied(tier(name, 2000))
     assert both.priority_class(f"{name}-v1")["value"] == 1000
     assert both.priority_class(f"{name}-v2")["value"] == 2000
-    assert f"{name}-v1 stays for what names it" in said(change_set)
+    assert f"{name}-v1 stays for workloads that use it" in said(change_set)
     row = Tier.objects.get(name=name)
     assert (row.class_name, row.old_classes) == (f"{name}-v2", [f"{name}-v1"])
     agree(both)

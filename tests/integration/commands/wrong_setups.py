@@ -77,12 +77,12 @@ OTHERWISE = ("    team: vision", "    valid_from: 2026-09-30T22:00:00Z")
 
 WRONG: dict[str, tuple[Place, str]] = {
     # keys
-    "unknown section": (at(4, "cluster:"), "unknown key 'cluster'; known are"),
-    "unknown key of billing": (at(2, "  money: EUR"), "known are currency, timezone"),
+    "unknown section": (at(4, "cluster:"), "unknown key 'cluster'; use one of:"),
+    "unknown key of billing": (at(2, "  money: EUR"), "use one of: currency, timezone"),
     "unknown key of a cluster": (at(5, "  - nmae: north"), "unknown key 'nmae'"),
     "access that is none": (
         access("reader: {token: x}"),
-        "known are in_cluster, kubeconfig",
+        "use one of: in_cluster, kubeconfig",
     ),
     "access by two ways": (
         access("pusher: {in_cluster: true, server: 'https://a'}"),
@@ -208,7 +208,7 @@ WRONG: dict[str, tuple[Place, str]] = {
     "a budget of nobody": (budget("  - amount: 5"), "exactly one of team, department"),
     "a budget of two": (
         budget("  - {team: vision, department: Research, amount: 5}"),
-        "no department is called 'Research'; known are none",
+        "no department is called 'Research'; known: none",
     ),
     "a budget of no such team": (
         budget("  - {team: video, amount: 5}"),

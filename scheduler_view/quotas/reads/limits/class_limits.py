@@ -30,7 +30,7 @@ def _pod_classes(seen: ObservedLimits) -> Iterator[LimitRow]:
     for _, name, live in seen.objects.get(CLASS, ()):
         change = changes.get(name, 0)
         sync = seen.sync.get(class_key_of(name))
-        why_not = "It is GPU Ledger's." if change else _why_not(name, live, tiers)
+        why_not = "GPU Ledger manages it." if change else _why_not(name, live, tiers)
         yield LimitRow(
             cluster=seen.cluster.name,
             group=LimitGroup.CLASSES,
@@ -65,7 +65,7 @@ def _workload_classes(seen: ObservedLimits) -> Iterator[LimitRow]:
             **seen.made(live, ("value",), change=change),
             state=_state(change),
             adopts=not change and "value" in live,
-            why_not="It is GPU Ledger's."
+            why_not="GPU Ledger manages it."
             if change
             else ("" if "value" in live else "It has no value."),
             seen_at=seen.seen_at.get(WORKLOAD_CLASS),

@@ -86,7 +86,7 @@ def _quota(
     why_not = _why_not(seen, key, live, entry, value)
     text = _difference(target, key.namespace, value, is_own=is_own)
     if is_own:
-        why_not = "It is GPU Ledger's."
+        why_not = "GPU Ledger manages it."
         text = sync.message if sync and sync.changes else ""
     elif not why_not and target is not None and not _is_lower(target, key, value):
         why_not = "GPU Ledger's quota is not higher."

@@ -138,7 +138,7 @@ def _changed(
     if not alike:
         known = sorted({f"{one.model} ({one.resource})" for one in nodes})
         raise ScenarioError(
-            f"no node has {change.model} ({change.resource}); known are {', '.join(known)}"
+            f"no node has {change.model} ({change.resource}); use one of: {', '.join(known)}"
         )
     if change.units >= 0:
         return (*nodes, *_added(alike, change))

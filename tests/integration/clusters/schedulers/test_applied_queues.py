@@ -165,4 +165,4 @@ def test_a_class_that_argo_no_longer_applies_is_set(queues: QueueOffice) -> None
     queues.admin.apply(queues.path(PRIORITY, name), head, "gpu-ledger")
     change_set = office.applied(edit(PRIORITY, name, "value", 200))
     assert queues.live(PRIORITY, name)["value"] == 200
-    assert "Workloads that exist keep their priority." in said(change_set)
+    assert "Existing Workloads keep their priority." in said(change_set)

@@ -187,7 +187,7 @@ def test_rest_edits_fields_and_names_faults(queues: QueueOffice) -> None:
             ({"value": 2 * 10**18}, "is not between"),
             ({"value": [1]}, "must be a number or a text"),
             ({"value": True}, "must be a number or a text"),
-            ({"gpus": 4}, "not known; known are kind, object"),
+            ({"gpus": 4}, "unknown; use one of: kind, object"),
         ):
             answer = sent(client, queues, nominal(name, 12) | wrong)
             assert answer.status_code in (400, 422)
