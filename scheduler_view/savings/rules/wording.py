@@ -48,7 +48,7 @@ RULE_TEXTS = {
         "Waited for the rest of its gang",
         "Some members of a gang held GPUs while others had none.",
         "busy and idle time of the members that held GPUs",
-        "Let the scheduler place all members at once (gang scheduling, or a queue).",
+        "Use gang scheduling or a queue, so that all members are placed at once.",
     ),
     WasteRule.NEVER_BUSY: RuleText(
         "S29",
@@ -83,15 +83,15 @@ RULE_TEXTS = {
     WasteRule.IN_USE: RuleText(
         "S28",
         "Idle inside busy windows",
-        "Idle time of five-minute windows of which the work used 5% or more.",
-        "idle time that no finding has",
-        "Nothing can be released: look at the efficiency of the work.",
+        "Idle time in five-minute windows of which at least 5% of the observed time was busy.",
+        "idle time that is in no other finding",
+        "Nothing can be released. Check the efficiency of the work.",
     ),
     WasteRule.TOO_LONG: RuleText(
         "S23",
         "Longer than its limit",
-        "The GPUs were held longer than the limit of their tier or team (setting MAX_DURATIONS), "
-        "else the label max-duration of the pod, else its activeDeadlineSeconds, allows.",
+        "The GPUs were held longer than their limit: that set for the tier or team (setting "
+        "MAX_DURATIONS), otherwise the label max-duration or activeDeadlineSeconds of the pod.",
         "busy and idle time after the limit",
         "End the work, or raise its limit.",
     ),
@@ -107,20 +107,20 @@ RULE_TEXTS = {
         "Free while work is held back",
         "Free GPUs would have been enough for work that a quota, a queue, a suspension or a gate "
         "held back, or that the scheduler had not tried again.",
-        "free time of the GPUs that this work could have used, by what was observed at the border "
-        "of each five minutes",
+        "free time of the GPUs that this work could have used, as observed at each five-minute "
+        "boundary",
         "Raise or share the quota that refuses the work, or let the queue borrow.",
     ),
     WasteRule.FRAGMENTED: RuleText(
         "S25",
         "Free, but not usable",
-        "Free GPUs of the node were too few or too small for the pods that are usual here, or it "
-        "had too little free CPU or another model than they require.",
+        "The free GPUs of the node were too few or too small for the usual pods, or it had too "
+        "little free CPU or another model than they require.",
         "free time, weighted by how frequent each kind of pod is",
         "Pack small pods together, or move them, so that whole nodes become free.",
         {
-            Division.MIG: "Partition its GPUs again, into the sizes that usual pods request.",
-            Division.SHARED: "Release it from sharing, if usual pods request whole GPUs.",
+            Division.MIG: "Repartition its GPUs into the sizes that usual pods request.",
+            Division.SHARED: "Stop sharing its GPUs if usual pods request whole GPUs.",
         },
     ),
     WasteRule.KEPT_NODE: RuleText(
@@ -128,44 +128,44 @@ RULE_TEXTS = {
         "Empty node kept",
         "No pod held GPUs of the node for at least 30 minutes, and a pod that is not of a "
         "DaemonSet kept the node from being removed.",
-        "free time of its GPUs that no other finding has, at their cost",
-        "Move the pod to a node without GPUs, or allow that it is evicted.",
+        "free time of its GPUs that is in no other finding, at their cost",
+        "Move the pod to a node without GPUs, or allow its eviction.",
     ),
     WasteRule.INVERSION: RuleText(
         "S21",
         "Waited behind lower priority",
-        "Pods of lower priority alone held enough GPUs for the work, and were not preempted.",
-        "observed time of as many of their GPUs as the work waited for",
+        "Lower-priority pods alone held enough GPUs for the work, and were not preempted.",
+        "observed time of their GPUs, up to the number that the work waited for",
         "Let the priority class of the work preempt, or put a quota on lower priorities.",
     ),
     WasteRule.STARVED: RuleText(
         "S22",
         "Starved",
-        "The work waited longer than a day, and than ten times what 95% of the work of its tier "
-        "and pool waited, while work of no higher priority that was created later was bound.",
-        "no time: the units that overtook it",
+        "The work waited more than a day, and more than ten times as long as 95% of the work of "
+        "its tier and pool, while later work of the same or a lower priority was bound.",
+        "no time, only the units that overtook it",
         "Check what its pods require, or raise its priority.",
     ),
     WasteRule.NOT_ALLOCATABLE: RuleText(
         "S26",
-        "Free, but nothing that waits fits",
-        "GPUs were free while work waited, and none of it could use them.",
+        "Free, but no pending work fits",
+        "GPUs were free while work waited that could not use them.",
         "free time of these GPUs; it may be in other findings as well",
-        "Look at what the waiting work requires: models, whole nodes, CPU, memory.",
+        "Check what the pending work requires: models, whole nodes, CPU, memory.",
     ),
     WasteRule.PREEMPTED: RuleText(
         "S30",
         "Lost by preemption",
-        "The pod was preempted. What it computed since its last checkpoint is lost; without the "
-        "label checkpoint-interval, that is between nothing and all of its busy time.",
+        "The pod was preempted, and its results since the last checkpoint are lost. Without the "
+        "label checkpoint-interval, the loss is between zero and all of its busy time.",
         "busy time of the attempt, at most one checkpoint interval for each GPU",
-        "Write checkpoints more often, or run it where it is not preempted.",
+        "Write checkpoints more often, or run it where it cannot be preempted.",
     ),
     WasteRule.SPOT: RuleText(
         "S31",
         "Could run on spot",
-        "Batch or training work that is started again after a failure, with few pods at the same "
-        "time and only short holds (by the limits of settings), ran on on-demand nodes.",
+        "Batch or training work that restarts after a failure ran on on-demand nodes. It had few "
+        "pods at the same time and only short holds (limits in the settings).",
         "observed time on on-demand nodes; the amount is what spot would have saved, less what "
         "preemptions cost where spot is used now",
         "Let it run on spot nodes.",
@@ -173,8 +173,8 @@ RULE_TEXTS = {
     WasteRule.RIGHT_SIZE: RuleText(
         "S33",
         "Larger than needed",
-        "Over seven days, at least 95% of them observed, the work used a part of its GPUs that a "
-        "smaller MIG profile, or fewer GPUs, would have had. Idle findings are left out.",
+        "Over seven days, at least 95% of them observed, a smaller MIG profile or fewer GPUs would "
+        "have been enough for what the work used. Idle findings do not count.",
         "the part of its observed time that the smaller size does not need",
         "Request the smaller size.",
     ),

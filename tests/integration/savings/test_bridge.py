@@ -146,7 +146,7 @@ def test_unallocated_cost_is_by_rule_and_state_at_what_teams_are_charged(
     ("capacity", "labels", "advice"),
     [
         ({"nvidia_com_gpu": 8}, {}, "Pack small pods together"),
-        ({"nvidia_com_mig_1g_10gb": 7}, {}, "Partition its GPUs again"),
+        ({"nvidia_com_mig_1g_10gb": 7}, {}, "Repartition its GPUs"),
         (
             {"nvidia_com_gpu": 32},
             {"label_nvidia_com_gpu_replicas": "4"},
