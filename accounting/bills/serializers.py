@@ -88,7 +88,7 @@ class ImportedBillSerializer(RowSerializer):
     account = serializers.CharField()
     revision = serializers.IntegerField()
     is_known = serializers.BooleanField(
-        help_text="this file is in effect already: nothing was imported again"
+        help_text="this file is already in effect: nothing was imported"
     )
     bill_currency = serializers.CharField(source="currency")
     cost = MoneyField(source="total", help_text="in `bill_currency`")

@@ -117,7 +117,7 @@ def _reserved() -> list[SetupStep]:
     """A step only where a database of an earlier version has such a team."""
     return [
         SetupStep(
-            "No team is called like another party of the ledger",
+            "No team has the name of another party of the ledger",
             "bad",
             f"{team.text}.",
             "Teams with the slug or name of the platform, of unmapped usage or of a page.",

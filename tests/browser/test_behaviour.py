@@ -287,7 +287,7 @@ def test_setting_a_price_shows_what_it_changes_first(
         "section", has=page.get_by_role("heading", name="What this will do")
     )
     expect(effect).to_contain_text("Sandbox")
-    expect(effect).to_contain_text("GPU-h that have none")
+    expect(effect).to_contain_text("GPU-h that had no price")
     expect(page.get_by_role("button", name="Save this price")).to_be_visible()
 
 

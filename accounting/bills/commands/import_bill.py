@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
     help = (
         "Import a provider's bill: a FOCUS file of version 1.0 or newer, as CSV (also compressed "
-        "by gzip) or Parquet. Prints rows and costs by what they were matched to."
+        "by gzip) or Parquet. Prints rows and costs by match."
     )
     suppressed_base_arguments = HIDDEN
 

@@ -2,8 +2,8 @@
 
 MATCHED = {
     "node": "The resource is a node.",
-    "last_part": "The last part of the resource's id is that of one node.",
-    "account": "The account is that of a cluster.",
+    "last_part": "The last part of the resource's id matches one node.",
+    "account": "The account belongs to a cluster.",
 }
 UNMATCHED = {
     "no_resource": (
@@ -20,7 +20,7 @@ UNMATCHED = {
     ),
     "unknown": (
         "No node had this id on that day. If it is a GPU node, check that kube_node_info is "
-        "collected and has its provider_id. Other resources need nothing."
+        "collected and has its provider_id. For other resources, nothing needs to be done."
     ),
 }
 """Words of rows that are of no node, with what to do."""

@@ -44,7 +44,7 @@ class BudgetLine:
 
     Attributes:
         slot: of the team; 0 for a department.
-        bar: None if bills are in another currency by now.
+        bar: None if bills are now in another currency.
         text: the bar in words.
     """
 
@@ -191,7 +191,7 @@ def _bar_text(row: BudgetRow) -> str:
     if found := row.outlook.forecast:
         low, high = (units.quantity(v, row.currency) for v in (found.low, found.high))
         parts.append(f"forecast {low} to {high}")
-    parts.append(f"even use by now {units.quantity(row.pace, row.currency)}")
+    parts.append(f"even pace by now {units.quantity(row.pace, row.currency)}")
     return ", ".join(parts)
 
 

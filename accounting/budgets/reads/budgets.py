@@ -52,7 +52,7 @@ class BudgetRow:
         department: of the team, or of the budget.
         currency: "" for GPU-hours.
         amount: of the period; `version` is its number.
-        outlook: None if bills are in another currency by now.
+        outlook: None if bills are now in another currency.
         alerts: thresholds that were reached in this period: of its amount as the data shows
             them now, and those recorded of others.
     """
@@ -70,9 +70,9 @@ class BudgetRow:
     actual = derived(
         Decimal | None,
         "outlook.actual",
-        "so far; null if bills are in another currency by now",
+        "so far; null if bills are now in another currency",
     )
-    pace: Decimal = column("what an even use of the budget had come to by now")
+    pace: Decimal = column("what would be spent by now at an even pace")
     forecast = derived(Decimal | None, "outlook.forecast.amount", _FORECAST)
     forecast_low = derived(
         Decimal | None,

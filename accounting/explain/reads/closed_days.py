@@ -65,7 +65,7 @@ class ClosedDays:
     booked: Amount | None = column()
     corrections: Amount = column()
     entries: Amount = column("credits and adjustments of these days")
-    measured: Amount | None = column("time x price as known now; null if unknown")
+    measured: Amount | None = column("time x price, current data; null if unknown")
     gap: Gap | None = column("null if booked + corrections = measured")
 
 

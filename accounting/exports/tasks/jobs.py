@@ -120,7 +120,7 @@ def _send(job: ExportJob, written: WrittenFile, progress: "_Progress") -> None:
     """
     bucket = bucket_of_settings()
     if bucket is None or bucket.address != job.destination:
-        raise BucketError(f"{job.destination} is not in the settings any more")
+        raise BucketError(f"{job.destination} is no longer in the settings")
     send_file(bucket, written.path, progress=progress.sign)
     send_file(bucket, written.metadata_path)
 

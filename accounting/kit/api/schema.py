@@ -59,7 +59,7 @@ _AMOUNTS = {
     Amounts.BOOKED: "money of closed days. Default: as booked.",
     Amounts.CORRECTED: "`corrected`: with the corrections and entries of these days, whichever "
     "month has booked them.",
-    Amounts.MEASURED: "`measured`: time x price, as known now.",
+    Amounts.MEASURED: "`measured`: time x price, current data.",
 }
 _ENUMS = {
     **{name: one.values for name, one in BY_NAME.items() if one.values},

@@ -177,7 +177,7 @@ def _close(asked: CloseRequest) -> bool:
         close(asked.period, asked.requested_by)
         if asked.version and content_of(booking_of(asked.period)) != asked.version:
             raise _Changed(
-                "the month comes to other amounts than when its close was requested. Read it again"
+                "the amounts of the month have changed since its close was requested. Read it again"
             )
         _end(asked, CloseRequestState.CLOSED, "")
         return True

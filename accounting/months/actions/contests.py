@@ -143,7 +143,7 @@ def open_contest(
                 state__in=UNSETTLED,
             )
             raise Refused(
-                f"this is contested already: see contest {known.pk}",
+                f"this is already contested: see contest {known.pk}",
                 RefusalCode.CONFLICT,
             ) from None
         _step(made, ContestAct.CONTESTED, text, by, now)
@@ -177,7 +177,7 @@ def answer_contest(
     with act(by, text):
         row = _locked(number, ContestState.OPEN)
         what: dict[str, object] = {"answer": given.answer}
-        said = "Answered. The team accepts it or opens the contest again."
+        said = "Answered. The team can accept it or reopen the contest."
         if given.answer == AnswerKind.ENTRY:
             entry = _entry(row, given, text, by, seen)
             what["entry"] = entry

@@ -149,7 +149,7 @@ def confirm_override(
         if row is None:
             raise PeriodError(f"there is no override {number}")
         if _next_revision(row.period) != row.revision:
-            raise PeriodError(f"override {number} was of an earlier revision")
+            raise PeriodError(f"override {number} is for an earlier revision")
         _confirm(row, by, now or datetime.now(UTC))
         return row
 
@@ -197,7 +197,7 @@ def confirm_reopening(
         if row is None:
             raise PeriodError(f"there is no request {number}")
         if _latest(row.period).revision != row.revision:
-            raise PeriodError(f"request {number} was of an earlier revision")
+            raise PeriodError(f"request {number} is for an earlier revision")
         _confirm(row, by, moment)
         return reopen_period(
             row.period,
@@ -227,8 +227,8 @@ def set_method(
         starts_at = PeriodTerms.of(period).starts_at
         if (now or datetime.now(UTC)) >= starts_at:
             raise PeriodError(
-                f"{period} began on {first_day(period)}: its method stays. Choose it for a later "
-                "month"
+                f"{period} began on {first_day(period)}: its method cannot change. "
+                "Choose one for a later month"
             )
         row, _ = BillingPeriod.objects.update_or_create(
             name=period, defaults={"method": chosen.id}
@@ -288,7 +288,7 @@ def _next_revision(period: str) -> int:
 def _latest(period: str) -> PeriodRevision:
     closed = latest_closed()
     if closed is None or closed.period != period:
-        last = f"The latest is {closed.period}." if closed else "None is closed."
+        last = f"The latest is {closed.period}." if closed else "No month is closed."
         raise PeriodError(f"{period} is not the latest closed period. {last}")
     return closed
 

@@ -210,5 +210,5 @@ def versions_of(request: Request) -> set[str]:
 def _changed() -> RequestRefused:
     return RequestRefused(
         status.HTTP_412_PRECONDITION_FAILED,
-        "The month comes to other amounts than this version. Read it again.",
+        "The amounts of the month have changed since this version. Read it again.",
     )

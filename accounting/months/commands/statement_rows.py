@@ -37,8 +37,8 @@ def notes(booking: Booking, team: str) -> Iterator[str]:
     found = Statement.objects.get(revision_id=booking.revision_id, team=team)
     if found.without_money_ms:
         yield (
-            f"{_hours(found.without_money_ms)} GPU-hours have no price or conversion and are in "
-            "no amount"
+            f"{_hours(found.without_money_ms)} GPU-hours have no price or conversion and are "
+            "not charged"
         )
     if found.idle_ms:
         yield f"{_hours(found.idle_ms)} GPU-hours were held and not used"

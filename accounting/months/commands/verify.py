@@ -117,7 +117,7 @@ class Command(BaseCommand):
         """Name teams that are called like another party of the ledger; False if there is one."""
         found = reserved_teams()
         mark = "FAIL" if found else "ok  "
-        self.stdout.write(f"{mark} no team is called like another party of the ledger")
+        self.stdout.write(f"{mark} no team has the name of another party of the ledger")
         for team in found:
             self.stdout.write(f"       {team.text}: {team.advice}")
         return not found

@@ -53,7 +53,7 @@ class PeriodRow:
         "of earlier months, booked in this one", default=None
     )
     without_money_ms: GpuHours = column(
-        "time without a price, in no amount", name="without_money_gpu_hours", default=0
+        "time without a price, not charged", name="without_money_gpu_hours", default=0
     )
     line_count: int = column(name="lines", default=0)
     booked_at: datetime | None = column(default=None)

@@ -53,7 +53,7 @@ class ListedStatement:
     idle_ms: GpuHours = column(name="idle_gpu_hours")
     unknown_ms: GpuHours = column(name="unknown_gpu_hours")
     without_money_ms: GpuHours = column(
-        "time without a price, in no amount", name="without_money_gpu_hours"
+        "time without a price, not charged", name="without_money_gpu_hours"
     )
     booking: Booking
     payer: Payer

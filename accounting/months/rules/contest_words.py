@@ -4,7 +4,7 @@ ANSWERS = {
     "credit": "Credit to {team}",
     "charge": "Extra charge to {team}",
     "mapping": "A changed rule",
-    "reason": "A reason why it stays",
+    "reason": "A reason why the amount stays",
 }
 """What finance can choose; the first two are entries."""
 
@@ -12,7 +12,7 @@ ANSWERED = {
     "credit": "a credit",
     "charge": "an extra charge",
     "mapping": "with a changed rule",
-    "reason": "that it stays",
+    "reason": "that the amount stays",
 }
 """The same as a step says it, after "answered": an entry's words follow its number."""
 

@@ -95,7 +95,9 @@ def reopen_period(
         hold_booking()
         closed = latest_closed()
         if closed is None or closed.period != period:
-            last = f"The latest is {closed.period}." if closed else "None is closed."
+            last = (
+                f"The latest is {closed.period}." if closed else "No month is closed."
+            )
             raise PeriodError(f"{period} is not the latest closed period. {last}")
         closed.reopened_at = moment
         closed.reopened_by = by

@@ -67,7 +67,7 @@ def _changed() -> PriceError:
     return PriceError(
         NON_FIELD_ERRORS,
         "This price, or one beside it, has changed since the preview, and nothing was saved. "
-        "Check what it does now.",
+        "Check its effect again.",
     )
 
 

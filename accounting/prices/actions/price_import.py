@@ -127,7 +127,7 @@ def import_price_file(
             offers = check_price_file(lines, options)
             if seen is not None and seen != digest_of(offers):
                 raise PriceFileError(
-                    "the price book changed since this check: look at the result again"
+                    "the price book changed since this check: check the result again"
                 )
             taken = [offer for offer in offers if offer.word == "taken"]
             _save(taken)

@@ -58,7 +58,10 @@ class Command(BaseCommand):
                 f"--{option}", action="append", default=[], metavar=form, help=text
             )
         parser.add_argument(
-            "--pick", choices=PICKS, default="", help="of several prices of the same"
+            "--pick",
+            choices=PICKS,
+            default="",
+            help="of several prices with the same scope",
         )
         parser.add_argument(
             "--keep-unknown",

@@ -70,7 +70,7 @@ class PriceFileForm(AccessibleForm):
         required=False,
         empty_label="The usual ones",
         label="List",
-        help_text="Of rows that name no list. Without a kind or currency they have those of the "
+        help_text="For rows that name no list. A row without a kind or currency gets that of the "
         "list.",
     )
     map, set, where, alias = (  # the names of REST
@@ -85,7 +85,7 @@ class PriceFileForm(AccessibleForm):
     pick = forms.ChoiceField(
         choices=(("", "None of them"), *((one, one.capitalize()) for one in PICKS)),
         required=False,
-        label="Of several prices of the same",
+        label="Of several prices with the same scope",
     )
     keep_unknown = forms.BooleanField(
         required=False, label="Keep models that were never seen"

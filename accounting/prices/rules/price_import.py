@@ -20,7 +20,7 @@ WORDS = (
 PICKS = ("lowest", "highest", "median", "first")
 MOST_TIMES = 100  # from the median to a price that is absurd
 _OVERLAPS = (
-    "another price of the same is in effect in its time: change its start or its end"
+    "another price with the same scope is in effect then: change its start or its end"
 )
 
 
@@ -111,9 +111,7 @@ def _repeated(found: list[Offer], pick: str) -> None:
         is_above = False
         for number, amount in zip(numbers, amounts, strict=True):
             if amount != chosen:
-                advice = (
-                    "the file has several prices of the same from this day: choose one"
-                )
+                advice = "the file has several prices with the same scope from this day: choose one"
                 _mark(found, [number], "conflict", advice)
             elif is_above:
                 _mark(found, [number], "same")

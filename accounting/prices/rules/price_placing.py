@@ -23,7 +23,7 @@ class PriceMeetsError(ValueError):
     def __init__(self, other: Dated) -> None:
         super().__init__(
             f"another price of {other.model} applies from {other.valid_from:%Y-%m-%dT%H:%MZ} on: "
-            "two prices that set the same cannot overlap"
+            "two prices with the same scope cannot overlap"
         )
 
 

@@ -18,7 +18,7 @@ def account_of(spec: ClusterSpec) -> str:
     others = Cluster.objects.filter(billing_account=account).exclude(name=spec.name)
     if account and (other := others.first()):
         raise AccountError(
-            f"cluster {spec.name}: billing_account {account} is that of {other.name}, and a bill "
-            "cannot be of both; leave it out where several clusters share an account"
+            f"cluster {spec.name}: billing_account {account} belongs to {other.name}, and a bill "
+            "cannot belong to both; leave it out where several clusters share an account"
         )
     return account

@@ -244,8 +244,8 @@ def class_effects(facts: ClassFacts) -> list[Effect]:
         found.append(
             Effect(
                 EffectCode.PRIORITY_KEPT,
-                f"{facts.old_class} stays for workloads that use it. New work for tier {facts.tier} must "
-                f"use {facts.new_class}.",
+                f"{facts.old_class} stays for workloads that use it. New work for tier "
+                f"{facts.tier} must use {facts.new_class}.",
             )
         )
     return found

@@ -56,7 +56,7 @@ def test_a_contest_is_opened_answered_and_accepted(
     assert violations(other, only_colors=True) == []
     other.set_viewport_size({"width": PHONE, "height": 800})
     assert other.evaluate(WIDTH_OF_PAGE) <= PHONE
-    other.get_by_role("link", name="A reason why it stays").click()
+    other.get_by_role("link", name="A reason why the amount stays").click()
     other.get_by_label("Reason").fill("The node has samples of that day.")
     other.get_by_role("button", name="Send the answer").click()
     expect(other.get_by_text("Answered", exact=True)).to_be_visible()

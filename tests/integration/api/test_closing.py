@@ -184,7 +184,7 @@ def test_what_is_closed_is_what_was_read(ask: Ask) -> None:
     assert not PeriodRevision.objects.get(period="2026-10").is_closed
     refused = progress(ask)
     assert (refused["state"], refused["blocking"]) == ("refused", [])
-    assert "comes to other amounts" in refused["error"]
+    assert "amounts of the month have changed" in refused["error"]
     now = version(ask)  # it was computed again: the entry is in it
     assert now != tag
     keyed = {"If_Match": tag, "Idempotency_Key": "close-2"}

@@ -192,7 +192,7 @@ def test_another_currency_is_not_compared(sign_in: SignIn) -> None:
     Budget.objects.update(currency="USD")
     assert "Other currency" in text_of(sign_in("fin"), "/budgets")
     page = text_of(sign_in("fin"), f"/budgets/{one.pk}")
-    assert "bills are in another currency by now" in page
+    assert "bills are now in another currency" in page
 
 
 def test_pages_without_budgets_say_what_to_do(sign_in: SignIn) -> None:
@@ -288,7 +288,10 @@ def test_the_team_page_has_the_month(sign_in: SignIn) -> None:
 
 def test_a_forecast_says_that_the_last_week_was_another_one(sign_in: SignIn) -> None:
     budget(30_000)
-    said = "less than it expects of a week. It follows a lasting change within three weeks."
+    said = (
+        "less than the forecast expects for a week. "
+        "It follows a lasting change within three weeks."
+    )
     addresses = (f"/budgets/{Budget.objects.get().pk}", "/teams/vision")
     for address in addresses:
         assert said not in text_of(sign_in("fin"), address)

@@ -21,6 +21,6 @@ def test_an_account_is_set_kept_and_removed(configure: Configure) -> None:
     assert accounts()["north"] == "123456789012"
     ended = configure("clusters: [{name: south, billing_account: '123456789012'}]")
     assert ended.code == 2
-    assert "billing_account 123456789012 is that of north" in ended.err
+    assert "billing_account 123456789012 belongs to north" in ended.err
     configure("clusters: [{name: north, billing_account: null}]")
     assert accounts() == {"north": "", "south": ""}

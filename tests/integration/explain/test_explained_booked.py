@@ -34,7 +34,7 @@ from tests.page_html import html_of
 CLOSED = "from=2026-10-01&to=2026-10-31"
 BOTH = "from=2026-10-01&to=2026-11-10"
 MINUS = "\N{MINUS SIGN}"
-BOOKED, BESIDE = "Booked amounts", "Closed days as known now"
+BOOKED, BESIDE = "Booked amounts", "Closed days, current data"
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def closed_days(client: Client, what: str = "charge") -> dict[str, Decimal]:
     return {row[0]: money(row[1].replace(MINUS, "-")) for row in rows}
 
 
-MEASURED = "Time x price of the closed days, as known now"
+MEASURED = "Time x price of the closed days, current data"
 CORRECTED = "Corrections of these days"
 
 

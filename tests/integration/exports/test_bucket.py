@@ -109,7 +109,7 @@ def test_a_bucket_that_left_the_settings_gets_nothing(
     settings.SCHEDULED_EXPORT_BUCKET = ""
     write_exports()
     assert {job.state for job in ExportJob.objects.all()} == {"failed"}
-    assert "not in the settings any more" in ExportJob.objects.all()[0].error
+    assert "no longer in the settings" in ExportJob.objects.all()[0].error
     assert not arrived.exists()
 
 

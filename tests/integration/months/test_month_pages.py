@@ -275,7 +275,7 @@ def test_the_latest_closed_month_is_opened_again_by_two_people(
     close_period("2026-10")
     fin, ana = sign_in("fin"), sign_in("ana")
     fin.post("/months/2026-10/reopen", {"reason": REASON})
-    assert "asks to open this month again" in text_of(ana, "/months/2026-10")
+    assert "requested to reopen this month" in text_of(ana, "/months/2026-10")
     number = re.search(
         r'name="number" value="(\d+)"', html_of(ana.get("/months/2026-10"))
     )
@@ -524,5 +524,5 @@ def test_what_is_wrong_in_an_entry_is_said_before_and_after_the_preview(
 def test_the_method_of_a_month_is_chosen_before_it_begins(sign_in: SignIn) -> None:
     fin = sign_in("fin")
     begun = fin.post("/months/2026-11/method", {"method": "busy-v1"}, follow=True)
-    assert "its method stays" in html_of(begun)
+    assert "its method cannot change" in html_of(begun)
     assert fin.post("/months/2026-11/method", {"method": "x"}).status_code == 404

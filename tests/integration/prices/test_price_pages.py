@@ -237,7 +237,7 @@ def test_finance_prepares_a_list_that_an_administrator_saves(sign_in: SignIn) ->
     url = f"/prices/drafts/{draft.pk}"
     assert f'href="{url}"' in html_of(sign_in("ana").get("/prices"))
     assert f'href="{url}"' in html_of(sign_in("fin").get("/prices"))
-    assert "waits for an administrator" not in html_of(sign_in("luis").get("/prices"))
+    assert "waiting for an administrator" not in html_of(sign_in("luis").get("/prices"))
     told = {
         name: "Prices , 1 waits for you" in text_of(sign_in(name).get("/account"))
         for name in CAST
@@ -259,7 +259,7 @@ def test_finance_prepares_a_list_that_an_administrator_saves(sign_in: SignIn) ->
         "pgh_context__metadata__actor", "pgh_context__metadata__requested_by"
     )
     assert list(contexts) == [("fin", None), ("ana", "fin")]
-    assert "waits for an administrator" not in html_of(admin.get("/prices"))
+    assert "waiting for an administrator" not in html_of(admin.get("/prices"))
     again = admin.post(url, {"seen": "x", "reason": REASON})
     assert "Saved by ana" in text_of(again)
     assert UnitPrice.objects.count() == before + 1

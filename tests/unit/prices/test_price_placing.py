@@ -98,7 +98,7 @@ def test_a_price_with_an_end_does_not_overlap_others(
 ) -> None:
     text = (
         f"another price of NVIDIA-L40S applies from {met} on:"
-        " two prices that set the same cannot overlap"
+        " two prices with the same scope cannot overlap"
     )
     with pytest.raises(PriceMeetsError, match=f"^{re.escape(text)}$"):
         place(same, start, end)
