@@ -1,8 +1,9 @@
 """Words that the product does not use: pages, messages, docstrings, comments and documents.
 
 The language is plain American English as Kubernetes, FOCUS and Prometheus docs write it. The list
-holds metaphors and spellings that came up before, each with what to write instead. Names in
-code are not read; names in backticks neither.
+holds what is always wrong: metaphors and spellings that came up before, each with what to write
+instead. A word that good English also uses is not on it: writers bend sentences around a ban.
+Names in code are not read; names in backticks neither.
 """
 
 import io
@@ -18,22 +19,14 @@ ROOT = Path(__file__).resolve().parents[2]
 BANNED = (
     (r"(?:door)?bells?\b", "a worker is woken"),
     (r"doors?\b", "source, client or API"),
-    (r"told\b", "reported, shown, known"),
-    (r"(?:stands?|stood)\b", "is, is in, is shown; represents"),
+    (r"(?:stands?|stood)\b(?! for\b)", "is, is in, is shown"),
     (r"(?:lies|lie|lay)\b", "is"),
-    (r"(?:speaks?|spoken)\b", "is valid, applies"),
     (r"mourn\w*", "say what happens"),
     (r"(?<!there )(?:is|are) no (?!longer\b|more\b|such\b|data\b)", "is not a ..."),
     (r"anew\b", "again"),
-    (r"by (?:itself|themselves)\b", "automatically"),
     (r"set-ups?\b", "setup; set up"),
-    (r"(?:not|was|were) whole\b", "incomplete, complete"),
     (r"to be had\b", "available"),
     (r"weightiest\b", "with the largest impact"),
-    (r"in force\b", "in effect"),
-    (r"at hand\b", "available, loaded"),
-    (r"gives? away\b", "matches"),
-    (r"letting\b", "connecting, allowing"),
     (r"pre-empt\w*", "preempt"),
     (
         r"(?:utilis|organis(?!ationrole)|normalis|recognis|summaris|serialis|vectoris)\w*",
@@ -41,15 +34,9 @@ BANNED = (
     ),
     (r"(?:behaviour|favour|neighbour|colour)\w*", "-or"),
     (r"(?:centre|licence)s?\b", "center, license"),
-    (r"whoever\b", "the person who, every process that"),
-    (r"somebody\b", "a person, another user"),
-    (r"tell(?:s|ing)?\b", "show, report, distinguish"),
-    (r"second column\b", "GPU activity"),
     (r"(?:folds?|folding)\b(?! them\b)", "merge"),
-    (r"ask(?:s|ed|ing)? for\b", "request"),
     (r"askers?\b", "person"),
     (r"for ever\b(?!\")", "indefinitely"),
-    (r"all the same\b", "anyway"),
     (r"(?:mend|heal)(?:s|ed|ing)?\b", "correct, repair, fix"),
     (r"push(?:es|ed|ing)? out\b", "preempt"),
     (r"\d+(?:\.\d+)? %(?![% ]*\d|%)", "95%, without a space"),
@@ -129,12 +116,11 @@ def test_pages_code_and_documents_use_plain_words() -> None:
     "line",
     [
         "'x' is no slug",
-        "Begins by itself at 10:00",
         "Redis only rings the bell.",
         "The set-up file",
         "GPU utilisation",
         "what stands in the list",
-        "a pod that asks for a GPU",
+        "a wait without an asker",
         "Folds the samples of a period",
     ],
 )
@@ -147,8 +133,9 @@ def test_a_banned_word_is_found(line: str) -> None:
     "line",
     [
         "There is no price yet. It is no longer valid.",
-        "what one unit represents",
-        "`told` is a name, and so is colour_slot",
+        "what one unit stands for",
+        "It starts by itself and asks for a password.",
+        "`bell` is a name, and so is colour_slot",
         "a whole hour",
     ],
 )
