@@ -150,7 +150,7 @@ def test_unallocated_cost_is_by_rule_and_state_at_what_teams_are_charged(
         (
             {"nvidia_com_gpu": 32},
             {"label_nvidia_com_gpu_replicas": "4"},
-            "Release it from sharing",
+            "Stop sharing its GPUs",
         ),
     ],
 )
