@@ -41,7 +41,8 @@ class AnswerKind(models.TextChoices):
 
     ENTRY = "entry", "A credit or adjustment"
     MAPPING = "mapping", ANSWERS["mapping"]
-    REASON = "reason", ANSWERS["reason"]
+    # the label of the first migration; pages show ANSWERS
+    REASON = "reason", "A reason why it stays"
 
 
 UNSETTLED = (ContestState.OPEN, ContestState.ANSWERED)
