@@ -213,7 +213,9 @@ def assert_tests_are_found(
     assert done.returncode == 0, text[-2000:]
     found = re.findall(r"^tests/(\w+)/.*\.py: \d+$", text, re.MULTILINE)
     assert set(found) == set(tiers)
-    files = {file for tier in tiers for file in (ROOT / "tests" / tier).glob("test_*")}
+    files = {
+        file for tier in tiers for file in (ROOT / "tests" / tier).rglob("test_*.py")
+    }
     assert len(found) == len(files)
 
 

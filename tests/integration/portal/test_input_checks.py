@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, RequestFactory
 
 from accounting.access.models.people import Person
+from accounting.kit.resources.resource import Resource
 from portal.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from portal.wsgi import application
 from tests.page_html import html_of
@@ -219,7 +220,7 @@ def test_an_error_of_ours_is_a_document_with_the_id_of_the_request(
     def fail(*_arguments: object) -> None:
         raise RuntimeError("a fault that nobody foresaw")
 
-    monkeypatch.setattr("accounting.fleet.resource.cluster_rows", fail)
+    monkeypatch.setattr(Resource, "rows", fail)
     answer = somebody.get("/api/v1/clusters")
     assert_refused(answer, 500, "The log contains this error under the request ID")
     assert "foresaw" not in html_of(answer)
