@@ -32,8 +32,8 @@ TEXTS: Mapping[str, Text] = {
     "target_down": Text(
         "Exporter unavailable",
         "Its GPUs are unknown until it responds. Check the exporter's pod on that node.",
-        "one scrape interval of its GPUs for each failed scrape; for kube-state-metrics, of all "
-        "GPUs",
+        "30 s of its GPUs for each failed scrape, the time between two scrapes; for "
+        "kube-state-metrics, of all GPUs",
     ),
     "clock_went_back": Text(
         "Samples arrived for time that was already computed",
