@@ -77,7 +77,7 @@ def forget_attempts() -> None:
 )
 def keep_partitions() -> None:
     """Create partitions in advance and drop expired ones (beat: every hour)."""
-    retention.keep()
+    retention.enforce()
 
 
 @shared_task(

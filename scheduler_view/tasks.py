@@ -14,7 +14,7 @@ from scheduler_view.changes.actions import due_work
 from scheduler_view.clusters.tasks.cluster_connection import visible_clusters
 from scheduler_view.queues.tasks.look import (
     look_at_waits,
-    look_once,
+    observe_once,
     watched_each_minute,
 )
 from scheduler_view.queues.tasks.queues import forget_queues
@@ -108,7 +108,7 @@ def observe_cluster(cluster_id: int) -> None:
     Quotas in GPUs are recorded as well: nodes may have changed.
     """
     cluster = Cluster.objects.get(pk=cluster_id)
-    seen = look_once(cluster, now=timezone.now)
+    seen = observe_once(cluster, now=timezone.now)
     record_quotas(cluster, milli_gpus_of(cluster), timezone.now())
     forget_queues(timezone.now())
     log.info(

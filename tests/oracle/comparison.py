@@ -16,7 +16,7 @@ from accounting.core.interval import to_instant
 from accounting.kit.audit import SYSTEM
 from accounting.metering.models.cluster import Cluster, Source, SourceKind
 from accounting.metering.tasks.pipeline import ingest_all
-from accounting.metering.tasks.retirement import retire, work_off
+from accounting.metering.tasks.retirement import apply_retirement, retire
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.integration.faults.support import unfinished
 from tests.oracle.ledger import STATES, Fact, Key, Ledger
@@ -101,7 +101,7 @@ def retired(setup: Setup) -> None:
         return
     cluster = Cluster.objects.get(name=CLUSTER)
     retire(cluster, to_instant(setup.retired), actor=SYSTEM, reason="it is gone")
-    work_off(cluster)
+    apply_retirement(cluster)
     ingest_all(cluster)
     roll_up_dirty_hours(cluster.pk)
 

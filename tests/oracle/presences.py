@@ -70,7 +70,7 @@ class _Presences:
             else:
                 self.elsewhere[proof.at].add(proof.uuid)
 
-    def play(self) -> list[Presence]:
+    def replay(self) -> list[Presence]:
         moments = set(self.own) | set(self.elsewhere)
         moments |= {life.first for life in self.lives}
         moments |= set(self.counts)
@@ -131,7 +131,7 @@ def presences(evidence: Evidence) -> list[Presence]:
     for node in sorted(nodes):
         if _is_nobodys(evidence, node):
             continue
-        real = _with_room(evidence, node, _Presences(evidence, node).play())
+        real = _with_room(evidence, node, _Presences(evidence, node).replay())
         found += [p for p in real if p.start < p.end]
         found += _placeholders(evidence, node, found)
     until = evidence.retired

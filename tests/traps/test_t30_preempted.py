@@ -13,7 +13,7 @@ import pytest
 from accounting.access.models.teams import Team
 from scheduler_view.clusters.models import Observation, ObservationRun, Preemption
 from scheduler_view.clusters.tasks.preemptions import note_preemptions
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.waits.reads.preempted import preempted_rows
 from tests.control_plane.world import World, world_of
 from tests.integration.changes.conftest import office_of
@@ -68,11 +68,11 @@ def forget(office: Office) -> None:
 
 def test_t30d_a_preemption_outlives_its_event(office: Office) -> None:
     victim, winner = preempt(office)
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     row = Preemption.objects.get(pod_uid=victim)
     assert winner in row.message
     forget(office)
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
 
     assert Preemption.objects.get(pod_uid=victim) == row
     vision = Team.objects.get(slug="vision").pk

@@ -1,6 +1,6 @@
 """Accepts scrape jobs of kube-state in addition to those of the first hour (rules.md N40).
 
-Only the decision is stored, so that the page responds at once. `bring_about` in
+Only the decision is stored, so that the page responds at once. `apply_accepted_jobs` in
 `metering.tasks.kube_state_jobs.changes` applies it before the cluster's next windows are computed.
 """
 

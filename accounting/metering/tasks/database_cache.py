@@ -21,7 +21,7 @@ _memories: list[dict[Any, Any]] = []
 _state = {"life": "", "is_sure": False}
 
 
-def keep(memory: Memory) -> Memory:
+def register(memory: Memory) -> Memory:
     """Also clear this cache when the database may have lost rows."""
     _memories.append(memory)
     return memory

@@ -27,7 +27,11 @@ from accounting.metering.sources.samples import UnknownNames
 from accounting.metering.tasks import unknown_metrics
 from accounting.metering.tasks.data_issues import record
 from accounting.metering.tasks.data_issues.of_sources import UNKNOWN_METRIC
-from accounting.metering.tasks.merge_buffered import PART_HOURS, PART_SAMPLES, fold
+from accounting.metering.tasks.merge_buffered import (
+    PART_HOURS,
+    PART_SAMPLES,
+    merge_samples,
+)
 from accounting.metering.tasks.new_clusters import confirm, refuse_known_gpus
 from accounting.metering.tasks.reading import scrape_buffer
 from accounting.metering.tasks.reading.cluster_reader import reader_of
@@ -141,10 +145,10 @@ def _keep(
         name_unknown(cluster, spooled.unknown, period)
         _note(source, period)
         if new and is_one:
-            fold(cluster, period, tell)
+            merge_samples(cluster, period, tell)
     reach("kept")
     if new and not is_one:
-        fold(cluster, period, tell)
+        merge_samples(cluster, period, tell)
     return StoredSamples(
         cluster=cluster,
         source=source,

@@ -19,7 +19,7 @@ PART_SAMPLES = 1_000_000  # samples merged together at most; about 100 MB of mem
 Progress = Callable[[str, int, int], None]  # step, done, total
 
 
-def fold(cluster: Cluster, period: Interval, tell: Progress) -> None:
+def merge_samples(cluster: Cluster, period: Interval, tell: Progress) -> None:
     """Merge all buffered samples of a period first, so that its windows are computed once.
 
     Samples that arrive at the same time (a scrape, another import) are not marked as merged, and

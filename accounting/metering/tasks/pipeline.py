@@ -33,7 +33,7 @@ from accounting.metering.tasks.evidence.observe import State, observe_period
 from accounting.metering.tasks.facts import write_facts
 from accounting.metering.tasks.facts.commit import write_windows
 from accounting.metering.tasks.gc_pause import no_cycle_search
-from accounting.metering.tasks.kube_state_jobs.changes import bring_about
+from accounting.metering.tasks.kube_state_jobs.changes import apply_accepted_jobs
 from accounting.metering.tasks.reading.cluster_reader import ClusterReader, reader_of
 from accounting.metering.tasks.unknown_metrics import look_for_unknown
 from accounting.metering.tasks.windows import leases, window_results
@@ -177,8 +177,8 @@ def ingest_all(
     """
     total = Ingested(0, 0, 0)
     end = time.monotonic() + for_s
-    bring_about(cluster)
-    retirement.work_off(cluster, for_s=for_s)
+    apply_accepted_jobs(cluster)
+    retirement.apply_retirement(cluster, for_s=for_s)
     as_of = as_of or database_now()
     for _ in range(MOST_ROUNDS):
         began, in_a_row, is_idle = database_now(), 0, True

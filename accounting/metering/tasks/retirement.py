@@ -1,10 +1,10 @@
 """The end of a cluster: set, changed or cleared, and its effects (rules.md N38).
 
-`retire` only stores the new end, so that the page responds at once. `work_off` applies it, a day
-at a time, each in one transaction that also stores the progress: it may be stopped at any point
-and continued by any worker. Time after the end is cleared without querying a source; restored time
-is recomputed. Hours whose facts have expired are stored separately, because they cannot be
-recomputed.
+`retire` only stores the new end, so that the page responds at once. `apply_retirement` applies it,
+a day at a time, each in one transaction that also stores the progress: it may be stopped at any
+point and continued by any worker. Time after the end is cleared without querying a source;
+restored time is recomputed. Hours whose facts have expired are stored separately, because they
+cannot be recomputed.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ class RetirementError(ValueError):
 def retire(cluster: Cluster, at: datetime | None, *, actor: Actor, reason: str) -> bool:
     """Set the end of a cluster, or clear it (`at` None); True if that changes it.
 
-    All presence and holds end there. `work_off` applies the change.
+    All presence and holds end there. `apply_retirement` applies the change.
 
     Raises:
         RetirementError: the facts or samples of that time are gone, and it is not on a boundary.
@@ -95,7 +95,7 @@ def _keep_pending(cluster_id: int, old: datetime | None, new: datetime | None) -
         row.save()
 
 
-def work_off(
+def apply_retirement(
     cluster: Cluster,
     *,
     for_s: float = float("inf"),

@@ -39,7 +39,7 @@ from accounting.prices.rules.price_file import (
     columns_of,
     rows_of,
 )
-from accounting.prices.rules.price_import import PICKS, Booked, judge
+from accounting.prices.rules.price_import import PICKS, Booked, check_offers
 from accounting.prices.rules.price_offers import Offer, PriceFileError, Rules, offers_of
 
 Sets = tuple[str, ...]
@@ -88,7 +88,7 @@ def check_price_file(lines: Iterable[str], options: ImportOptions) -> list[Offer
     with billing_remembered():
         found = list(offers_of(rows, columns, _rules(options)))
         booked = _booked()
-        return _doubted(judge(found, booked, options.pick), booked)
+        return _doubted(check_offers(found, booked, options.pick), booked)
 
 
 def digest_of(offers: Iterable[Offer]) -> str:

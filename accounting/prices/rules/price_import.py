@@ -35,7 +35,7 @@ class Booked:
     valid_to: datetime | None
 
 
-def judge(
+def check_offers(
     offers: Iterable[Offer],
     booked: Mapping[tuple[str, ...], Sequence[Booked]],
     pick: str = "",

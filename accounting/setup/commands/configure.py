@@ -14,9 +14,9 @@ from accounting.kit.commands.output import HIDDEN, WRONG_USE
 from accounting.kit.commands.progress import Progress
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.tasks.kube_state_jobs.changes import bring_about
+from accounting.metering.tasks.kube_state_jobs.changes import apply_accepted_jobs
 from accounting.metering.tasks.pipeline import ingest_all
-from accounting.metering.tasks.retirement import RetirementError, work_off
+from accounting.metering.tasks.retirement import RetirementError, apply_retirement
 from accounting.setup.tasks.apply import apply_configuration
 from accounting.setup.tasks.apply_accounts import AccountError
 from accounting.setup.tasks.schema import read_configuration
@@ -75,7 +75,7 @@ class Command(BaseCommand):
             self.stderr.write(f"{options['file']}: {what}{error}")
             sys.exit(WRONG_USE)
         for cluster in Cluster.objects.all():
-            self._bring_about(cluster)
+            self._apply_changes(cluster)
             roll_up_dirty_hours(cluster.pk)
         for warning in warnings:
             self.stderr.write(f"warning: {warning}")
@@ -84,11 +84,11 @@ class Command(BaseCommand):
         if not changes:
             self.stdout.write("no changes")
 
-    def _bring_about(self, cluster: Cluster) -> None:
+    def _apply_changes(self, cluster: Cluster) -> None:
         """Apply changed jobs of kube-state, or a changed end, to a cluster's past."""
         with Progress(self.stderr) as progress:
-            of_jobs = bring_about(cluster)
-            of_end = work_off(
+            of_jobs = apply_accepted_jobs(cluster)
+            of_end = apply_retirement(
                 cluster,
                 on_progress=lambda done, of: progress.tell("Retirement", done, of),
             )

@@ -25,7 +25,7 @@ from portal.demo.scenario.story import Story
 from scheduler_view.changes.actions import change_sets, due_work
 from scheduler_view.changes.models import ChangeSet, ChangeState
 from scheduler_view.changes.rules.edit import Edit, QuotaEdit, TierEdit
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.reads.namespaces import namespaces_by_team
 from scheduler_view.quotas.rules.split import SplitRule
 from scheduler_view.quotas.rules.tiers import TierSpec
@@ -82,7 +82,7 @@ def look_now() -> None:
     """Pending work is shown from the start: the next observation is up to five minutes away."""
     cluster = Cluster.objects.get(name=CLUSTER)
     if cluster.kubernetes:
-        look_once(cluster, now=timezone.now)
+        observe_once(cluster, now=timezone.now)
 
 
 def reason_of(story: Story) -> str:

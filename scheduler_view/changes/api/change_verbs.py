@@ -26,7 +26,7 @@ from scheduler_view.changes.serializers import (
     ReasonBodySerializer,
     UndoBodySerializer,
 )
-from scheduler_view.clusters.tasks.wakeup import ring
+from scheduler_view.clusters.tasks.wakeup import wake_for_cluster
 
 
 class PlanView(OneView):
@@ -42,7 +42,7 @@ class PlanView(OneView):
             actor=person(request),
             at=timezone.now(),
         )
-        ring(change_set.cluster_id)
+        wake_for_cluster(change_set.cluster_id)
         return answer(request, change_set, status.HTTP_202_ACCEPTED)
 
 
@@ -91,7 +91,7 @@ class ApplyView(OneView):
             actor=person(request),
             at=timezone.now(),
         )
-        ring(change_set.cluster_id)
+        wake_for_cluster(change_set.cluster_id)
         return answer(request, change_set, status.HTTP_202_ACCEPTED)
 
 

@@ -24,7 +24,7 @@ from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.wording import units
-from scheduler_view.clusters.tasks.wakeup import ring
+from scheduler_view.clusters.tasks.wakeup import wake_for_cluster
 
 
 class Unfit(Exception):
@@ -83,7 +83,7 @@ def propose(
             ]
         ) from None
     if plans:
-        ring(cluster.pk)
+        wake_for_cluster(cluster.pk)
     return made
 
 

@@ -23,7 +23,7 @@ from scheduler_view.quotas.rules.split import SplitRule
 
 
 @posted(ADMINISTRATION, belongs_to="quotas")
-def settle(request: HttpRequest) -> HttpResponse:
+def resolve(request: HttpRequest) -> HttpResponse:
     """A change set that resolves a difference; reviewed and applied like any other."""
     posted = request.POST
     cluster = get_object_or_404(Cluster, name=posted.get("cluster", ""))
@@ -49,7 +49,7 @@ def settle(request: HttpRequest) -> HttpResponse:
 
 
 @posted(ADMINISTRATION, belongs_to="quotas")
-def settle_queue(request: HttpRequest) -> HttpResponse:
+def resolve_queue(request: HttpRequest) -> HttpResponse:
     """The same for the fields of a queue that GPU Ledger manages."""
     posted = request.POST
     cluster = get_object_or_404(Cluster, name=posted.get("cluster", ""))

@@ -21,7 +21,7 @@ from scheduler_view.changes.reads.change_sets import change_row
 from scheduler_view.changes.rights import may_act
 from scheduler_view.changes.rules.edit import EditsRefused, stored_edit
 from scheduler_view.changes.tasks.base_versions import LostUpdate
-from scheduler_view.clusters.tasks.wakeup import ring
+from scheduler_view.clusters.tasks.wakeup import wake_for_cluster
 
 Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
 
@@ -53,7 +53,7 @@ def act_on(request: HttpRequest, number: int, verb: str) -> HttpResponse:
     except ValidationError as error:  # such as a start that is in the past by now
         messages.error(request, " ".join(error.messages))
         return redirect("change", number=number)
-    ring(change_set.cluster_id)
+    wake_for_cluster(change_set.cluster_id)
     return redirect("change", number=led.pk)
 
 

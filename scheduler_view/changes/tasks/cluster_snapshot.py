@@ -64,7 +64,7 @@ class ClusterSnapshot:
         )
 
 
-def see_places(client: ClusterClient) -> Namespaces:
+def read_namespaces(client: ClusterClient) -> Namespaces:
     """Every namespace."""
     listed = client.list(NAMESPACE).objects
     going = frozenset(
@@ -80,12 +80,12 @@ def see_places(client: ClusterClient) -> Namespaces:
     )
 
 
-def see_classes(client: ClusterClient) -> dict[str, Manifest]:
+def read_classes(client: ClusterClient) -> dict[str, Manifest]:
     """Every PriorityClass, by name."""
     return {one.name: one.manifest for one in client.list(CLASS).objects}
 
 
-def see(
+def read_snapshot(
     client: ClusterClient,
     places: Namespaces,
     classes: Mapping[str, Manifest],

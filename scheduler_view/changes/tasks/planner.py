@@ -23,9 +23,9 @@ from scheduler_view.changes.tasks.cluster_snapshot import (
     ClusterSnapshot,
     Namespaces,
     foreign_defaults,
-    see,
-    see_classes,
-    see_places,
+    read_classes,
+    read_namespaces,
+    read_snapshot,
     taken_over,
 )
 from scheduler_view.changes.tasks.desired_state import (
@@ -38,7 +38,7 @@ from scheduler_view.changes.tasks.desired_state import (
 from scheduler_view.changes.tasks.queue_plans import (
     QueuePlans,
     plan_queues,
-    see_queues,
+    read_queues,
     values_to_restore,
 )
 from scheduler_view.clusters.client.client import ClusterClient
@@ -128,9 +128,9 @@ def compute(
         ClusterError: the cluster cannot be read.
     """
     edits = request.edits
-    places, classes = see_places(reader), see_classes(reader)
+    places, classes = read_namespaces(reader), read_classes(reader)
     namespaces = _namespaces(places, at)
-    live_queues = see_queues(reader, edits)
+    live_queues = read_queues(reader, edits)
     desired = desired_change(
         cluster,
         edits,
@@ -144,7 +144,7 @@ def compute(
     )
     wanted = _wanted(request, desired, classes)
     about = {one.key.namespace for one in wanted if one.key.namespace}
-    sight = see(reader, places, classes, about, added_names())
+    sight = read_snapshot(reader, places, classes, about, added_names())
     sight = replace(sight, queues=live_queues)
     observed = sight.observed(one.key for one in wanted)
     steps = plan_steps(wanted, observed)

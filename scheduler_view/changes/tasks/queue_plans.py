@@ -35,7 +35,7 @@ class QueuePlans:
     doubts: Sequence[tuple[ObjectKey, str]] = ()
 
 
-def see_queues(client: ClusterClient, edits: Iterable[Edit]) -> Live:
+def read_queues(client: ClusterClient, edits: Iterable[Edit]) -> Live:
     """Every object of the kinds that edits are about; none for an API that is missing.
 
     Raises:

@@ -5,7 +5,7 @@ from accounting.kit.wakeup import wake_worker
 WORK = "scheduler_view.tasks.work"
 
 
-def ring(cluster_id: int) -> None:
+def wake_for_cluster(cluster_id: int) -> None:
     """Wake a worker for a cluster's change sets when this transaction has committed.
 
     Without Redis, beat finds the work within 10 seconds.

@@ -51,7 +51,7 @@ def look_at_waits(cluster: Cluster, *, now: Now, connect: Connect = connect_to) 
         return 0
 
 
-def look_once(cluster: Cluster, *, now: Now, connect: Connect = connect_to) -> Seen:
+def observe_once(cluster: Cluster, *, now: Now, connect: Connect = connect_to) -> Seen:
     """Store everything of a cluster, find differences from the desired state, and explain waits.
 
     If a cluster does not respond, its stored objects are kept; its observation runs have the

@@ -18,7 +18,7 @@ from scheduler_view.clusters.models import Drift
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.wording import counted, few
 from scheduler_view.clusters.tasks.cluster_connection import visible_clusters
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.reads.limits.rows import limit_rows, unmanaged
 
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
 
     def _look(self, cluster: Cluster) -> int:
         """The findings of one cluster, printed."""
-        seen = look_once(cluster, now=timezone.now)
+        seen = observe_once(cluster, now=timezone.now)
         self.stdout.write(f"{cluster}: {seen.count} objects read")
         for kind, message in seen.errors.items():
             self.stderr.write(f"{cluster}: {kind} cannot be read: {message}")

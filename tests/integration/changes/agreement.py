@@ -13,7 +13,7 @@ from django.test import Client
 from accounting.access.models.people import Person
 from scheduler_view.clusters.rules.live_objects import OWNER, OWNER_LABEL
 from scheduler_view.clusters.rules.quota_key import resource_of
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.rules.quota_objects import quota_key_of
 from tests import programs
 from tests.control_plane.admin import class_path, quota_path
@@ -59,7 +59,7 @@ def agree(office: Office) -> Rows:
 
 def agree_after_a_look(office: Office) -> Rows:
     """The same, where somebody else changed the cluster: the next look tells of it."""
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     return agree(office)
 
 

@@ -12,7 +12,7 @@ from accounting.prices.models.price import UnitPrice
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.clusters.models import Drift, Observation
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.reads.quotas import resource_rows
 from tests.integration.changes.office import EPOCH, REASON, Office, quota, said
 
@@ -62,7 +62,7 @@ def test_pods_and_foreign_quotas_of_an_added_name_are_seen(named: Office) -> Non
     admin, name = named.world.admin, named.world.name
     admin.make_pod(name, "train", 2, resource=HALF)
     admin.make_quota(name, "theirs", {f"requests.{HALF}": "8"})
-    look_once(named.cluster, now=named.now)
+    observe_once(named.cluster, now=named.now)
     assert Observation.objects.filter(kind="Pod", name="train").exists()
     drift = Drift.objects.get(namespace=name, name="theirs")  # others have one too
     assert drift.state == "not_managed"

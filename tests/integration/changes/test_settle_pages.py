@@ -9,7 +9,7 @@ from django.test import Client
 from accounting.access.models.teams import Binding, BindingKind, Team
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.models import Drift
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.models import QuotaTarget
 from tests.control_plane.admin import quota_path
 from tests.integration.changes.office import EPOCH, Office, quota
@@ -47,7 +47,7 @@ def edit(desk: Office, namespace: str, gpus: int) -> None:
     """`kubectl edit`."""
     path = quota_path(namespace, "gpu-ledger")
     desk.world.admin.edit(path, {"spec": {"hard": {KEY: str(gpus)}}})
-    look_once(desk.cluster, now=desk.now)
+    observe_once(desk.cluster, now=desk.now)
 
 
 def settle(client: Client, verb: str) -> ChangeSet:
@@ -72,7 +72,7 @@ def press(
 
 def states(desk: Office) -> set[str]:
     """How vision's objects stand."""
-    look_once(desk.cluster, now=desk.now)
+    observe_once(desk.cluster, now=desk.now)
     rows = Drift.objects.filter(namespace__startswith="vision-", name="gpu-ledger")
     return set(rows.values_list("state", flat=True))
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from scheduler_view.clusters.tasks.wakeup import WORK, ring
+from scheduler_view.clusters.tasks.wakeup import WORK, wake_for_cluster
 from tests.integration.wakeups import BROKER, sent_tasks
 from tests.ports import free_port
 
@@ -20,12 +20,12 @@ def test_the_task_is_sent_to_redis(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with sent_tasks(redis_url, monkeypatch) as sent:
-        ring(7)
+        wake_for_cluster(7)
     assert sent == [(WORK, "(7,)")]
 
 
 def test_a_page_does_not_wait_for_a_lost_redis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(BROKER, f"redis://127.0.0.1:{free_port()}/0")
     began = time.monotonic()
-    ring(7)
+    wake_for_cluster(7)
     assert time.monotonic() - began < NOT_WAITED_S

@@ -19,7 +19,7 @@ from accounting.access.models.teams import Team
 from accounting.kit.models.audit import AuditLink
 from scheduler_view.changes.actions import due_work
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.models import QuotaTarget
 from tests.integration.changes.office import Office, quota, tier
 from tests.integration.conftest import SignIn
@@ -443,7 +443,7 @@ def test_what_differs_in_the_cluster_is_named_and_restored_or_kept(
     assert "Not compared yet" not in page
     path = "/api/v1/namespaces/vision-prod/resourcequotas/gpu-ledger"
     desk.world.admin.edit(path, {"spec": {"hard": {f"requests.{RESOURCE}": "22"}}})
-    look_once(desk.cluster, now=desk.now)
+    observe_once(desk.cluster, now=desk.now)
     page = text(ana.get("/quotas"))
     assert "Differs in cluster" in page
     assert f"requests.{RESOURCE}" in page or f"{RESOURCE} is 22, wanted 24" in page
@@ -464,10 +464,10 @@ def test_what_differs_in_the_cluster_is_named_and_restored_or_kept(
 def test_a_silent_cluster_is_said_with_the_age_of_what_is_shown(
     desk: Office, sign_in: SignIn, tmp_path: Path
 ) -> None:
-    look_once(desk.cluster, now=desk.now)
+    observe_once(desk.cluster, now=desk.now)
     settings = {"server": "http://127.0.0.1:9", "token_file": str(tmp_path / "token")}
     desk.cluster.kubernetes = {"reader": settings, "pusher": settings, "timeout_s": 1}
-    look_once(desk.cluster, now=desk.now)
+    observe_once(desk.cluster, now=desk.now)
     page = text(sign_in("ana").get("/quotas"))
     assert "north could not be read at" in page
     assert "is as of" in page

@@ -143,7 +143,7 @@ def test_totals_of_expired_hours_go_with_them(two_days: Books) -> None:
         TEN + 31 * DAY,
     )
     assert len(totals()) == 9
-    retention.keep()
+    retention.enforce()
     assert execute("SELECT count(*) FROM usage_hour") == [(1,)]
     assert len(totals()) == 1
 

@@ -51,7 +51,7 @@ def kept(newest: datetime) -> tuple[bool, bool, bool]:
     IngestWindow.objects.update_or_create(
         cluster=Cluster.objects.get(name="north"), defaults={"window_start": newest}
     )
-    retention.keep()
+    retention.enforce()
     return (
         UsageWindow.objects.exists(),
         UsageHour.objects.exists(),

@@ -55,7 +55,7 @@ def days_database(
 
     def write() -> None:
         filled(books, "Europe/Berlin")
-        retention.keep()  # tests that call it again find the partitions of the coming month
+        retention.enforce()  # tests that call it again find the partitions of the coming month
 
     return write_once("days", write)
 
@@ -306,7 +306,7 @@ def expire(newest: datetime) -> None:
     IngestWindow.objects.update_or_create(
         cluster=Cluster.objects.get(name="north"), defaults={"window_start": newest}
     )
-    retention.keep()
+    retention.enforce()
 
 
 def test_they_outlive_the_facts_and_days_outlive_hours(books_of_days: Books) -> None:

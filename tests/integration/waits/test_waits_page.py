@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.control_plane.admin import Admin, class_path
 from tests.integration.changes.office import Office
@@ -33,7 +33,7 @@ def desk(desk: Office) -> Office:
     for team in ("vision", "search"):
         admin.make_pod(f"{team}-prod", f"{team}-train", 2, nodeSelector=only)
         say(admin, f"{team}-prod", f"{team}-train")
-    look_once(desk.cluster, now=desk.now)
+    observe_once(desk.cluster, now=desk.now)
     return desk
 
 
@@ -74,7 +74,7 @@ def test_the_holder_of_lower_priority_is_named(desk: Office, sign_in: SignIn) ->
     )
     say(admin, "vision-prod", "urgent")
     desk.ahead = timedelta(minutes=2)
-    look_once(desk.cluster, now=desk.now)
+    observe_once(desk.cluster, now=desk.now)
     lower = "Lower-priority work holds the GPUs it needs ?: "
     assert re.search(
         lower + "A pod of search: 2 GPUs",

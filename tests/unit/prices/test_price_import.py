@@ -7,7 +7,7 @@ import pytest
 
 from accounting.prices.rules.model_spelling import Spelling
 from accounting.prices.rules.price_file import columns_of, rows_of
-from accounting.prices.rules.price_import import WORDS, Booked, judge
+from accounting.prices.rules.price_import import WORDS, Booked, check_offers
 from accounting.prices.rules.price_offers import Offer, PriceFileError, Rules, offers_of
 
 A100, L40S = "NVIDIA-A100-SXM4-80GB", "NVIDIA-L40S"
@@ -41,7 +41,7 @@ def words(
     *lines: str, pick: str = "", book: Book | None = None, **more: object
 ) -> list[str]:
     found = read(*lines, **more)  # type: ignore[arg-type]
-    return [offer.word for offer in judge(found, book or {}, pick)]
+    return [offer.word for offer in check_offers(found, book or {}, pick)]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_of_several_prices_one_is_picked(
 ) -> None:
     """Prices 2, 1, 3, 1 of the same dates: the lower median is 1."""
     lines = [f"A100,{n},2026-10-01" for n in (2, 1, 3, 1)]
-    found = judge(read(*lines), {}, pick)
+    found = check_offers(read(*lines), {}, pick)
     assert [offer.word for offer in found] == expected
     assert [str(o.price) for o in found if o.word == "taken"] == [price][: bool(price)]
 
@@ -161,7 +161,7 @@ def test_the_same_row_again_is_the_same() -> None:
 
 
 def test_a_price_without_an_end_ends_at_the_next() -> None:
-    found = judge(read("A100,3,2026-12-01", "A100,2,2026-10-01"), {})
+    found = check_offers(read("A100,3,2026-12-01", "A100,2,2026-10-01"), {})
     december = datetime(2026, 12, 1, tzinfo=UTC)
     assert [(o.word, o.valid_to) for o in found] == [
         ("taken", None),
@@ -207,7 +207,7 @@ def test_a_price_beside_the_book(line: str, word: str) -> None:
 def test_two_price_columns_are_two_lifecycles() -> None:
     maps = ["per_gpu_hour=od:on-demand", "per_gpu_hour=spot:spot"]
     header = "model,od,spot,valid_from"
-    found = judge(read("A100,2,,2026-10-01", header=header, maps=maps), {})
+    found = check_offers(read("A100,2,,2026-10-01", header=header, maps=maps), {})
     assert [(o.column, o.lifecycle, o.word) for o in found] == [
         ("od", "on-demand", "taken"),
         ("spot", "spot", "no_price"),

@@ -97,7 +97,7 @@ def node_timelines(
     return {
         node: _NodeEvidence(
             node, here, holds[node], derived, inventory, wide, until_ms
-        ).play()
+        ).replay()
         for node, here in presences.items()
     }
 
@@ -114,7 +114,7 @@ class _NodeEvidence:
     wide: Interval
     until_ms: int
 
-    def play(self) -> NodeTimeline:
+    def replay(self) -> NodeTimeline:
         """The node's segments, cut at every change."""
         there = self._there()
         cuts = self._cuts(there)

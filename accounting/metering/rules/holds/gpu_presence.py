@@ -56,7 +56,7 @@ def derive_presences(
         sampled, added = by_node.get(name, {}), inventory.added
         played = _NodeReplay(name, sampled, elsewhere[name], record, lives, added)
         room = room_of(record, sampled, added, claimed)
-        real = within_capacity(played.play(until_ms), sampled, room, lives)
+        real = within_capacity(played.replay(until_ms), sampled, room, lives)
         found.extend(real)
         if record is not None:
             found.extend(_placeholders(record, real, lives, until_ms, inventory.added))
@@ -89,7 +89,7 @@ class _NodeReplay:
     there: dict[str, _There] = field(default_factory=dict)
     found: list[PresenceRecord] = field(default_factory=list)
 
-    def play(self, until_ms: int) -> list[PresenceRecord]:
+    def replay(self, until_ms: int) -> list[PresenceRecord]:
         """Every presence of a real GPU on the node."""
         begins: dict[int, list[tuple[str, SampleSpan]]] = defaultdict(list)
         for uuid, spans in self.spans_of.items():

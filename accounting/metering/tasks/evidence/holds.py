@@ -36,7 +36,7 @@ class StoredHold:
     before: PodHold | None
 
 
-def settle(
+def holds_to_store(
     inventory: Inventory, holds: Sequence[Hold], ids: Ids
 ) -> tuple[list[StoredHold], list[PodHold]]:
     """The holds of the loaded pods with their stored rows, and the rows to remove.

@@ -26,7 +26,7 @@ from accounting.metering.tasks.evidence.holds import overlapping
 from accounting.metering.tasks.evidence.ids import Ids
 from accounting.metering.tasks.evidence.workloads import resolve_pods
 from accounting.metering.tasks.gc_pause import no_cycle_search
-from accounting.metering.tasks.kube_state_jobs.changes import judge
+from accounting.metering.tasks.kube_state_jobs.changes import counted_readings
 from accounting.metering.tasks.windows import schedule
 
 # the web process derives holds too, and must not load the client of a cluster
@@ -79,7 +79,7 @@ def observe_period(
     with transaction.atomic():
         lock("evidence", cluster.pk)
         is_observed = is_observed and reader.is_folded(period)  # checked under the lock
-        jobs = judge(cluster, readings, period, is_known=is_observed)
+        jobs = counted_readings(cluster, readings, period, is_known=is_observed)
         is_observed = is_observed and not jobs.again
         readings = jobs.readings
         inventory, ids = load.load(cluster, period, uids)

@@ -29,7 +29,7 @@ def store(
         periods in which held time changed: the windows there are dirty.
     """
     shown = [hold for hold in derived.holds if not hold.is_inferred]
-    settled, gone = holds.settle(inventory, shown, ids)
+    settled, gone = holds.holds_to_store(inventory, shown, ids)
     derived = hold_labels.complete(
         cluster, settled, inventory, derived, ids, near=near, touched=touched
     )

@@ -25,7 +25,7 @@ HOURS_KEPT = timedelta(days=397)  # 13 months; days by GPU too
 GPU_HOURS_KEPT = timedelta(days=92)  # and never shorter than facts
 
 
-def keep() -> list[str]:
+def enforce() -> list[str]:
     """Create partitions for the coming month, drop expired ones; returns the dropped names."""
     now = database_now()
     partitions.ensure(partitions.ALL, now, now + AHEAD)

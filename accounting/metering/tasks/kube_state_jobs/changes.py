@@ -34,7 +34,7 @@ from accounting.metering.rules.inventory.kube_state.jobs import (
     differences,
 )
 from accounting.metering.rules.samples.series import Reading
-from accounting.metering.tasks.kube_state_jobs.store import fold
+from accounting.metering.tasks.kube_state_jobs.store import merge_into_stored
 from accounting.metering.tasks.kube_state_jobs.withdrawal import withdraw
 from accounting.metering.tasks.reading import scrape_buffer
 from accounting.metering.tasks.windows import schedule
@@ -72,7 +72,7 @@ class CountedReadings:
         return other_job_issues(self._all, self._roles, period, shared, added)
 
 
-def judge(
+def counted_readings(
     cluster: Cluster, readings: Sequence[Reading], period: Interval, *, is_known: bool
 ) -> CountedReadings:
     """Merge the jobs of readings into the stored ones, and remove samples that do not count.
@@ -86,12 +86,12 @@ def judge(
         is_known: they were merged before.
     """
     known = known_jobs(cluster.pk)
-    now = known if is_known else fold(cluster, known, readings, period)
-    roles, again = _bring_about(cluster, known, now)
+    now = known if is_known else merge_into_stored(cluster, known, readings, period)
+    roles, again = _apply_roles(cluster, known, now)
     return CountedReadings(counting(readings, roles), again, now, roles, readings)
 
 
-def bring_about(cluster: Cluster) -> Interval | None:
+def apply_accepted_jobs(cluster: Cluster) -> Interval | None:
     """Apply the current accepted and listed jobs; no samples are read.
 
     Windows whose samples are available become due again.
@@ -105,12 +105,12 @@ def bring_about(cluster: Cluster) -> Interval | None:
     with transaction.atomic():
         lock("evidence", cluster.pk)
         known = known_jobs(cluster.pk)
-        _, again = _bring_about(cluster, known, known)
+        _, again = _apply_roles(cluster, known, known)
         schedule.mark_existing(cluster.pk, again, "jobs")
     return Interval(again[0].start_ms, again[-1].end_ms) if again else None
 
 
-def _bring_about(
+def _apply_roles(
     cluster: Cluster, known: KnownJobs, now: KnownJobs
 ) -> tuple[Roles, list[Interval]]:
     """The current roles of jobs, and the time that they change."""

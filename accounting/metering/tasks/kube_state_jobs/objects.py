@@ -41,7 +41,7 @@ _PUT_OVERLAPS = """
 """
 
 
-def keep(
+def store(
     ids: Mapping[Side, int], shown: Mapping[Side, Mapping[Object, int]]
 ) -> Overlaps:
     """Store the objects of jobs; returns the changed overlaps.
@@ -121,7 +121,7 @@ _OF_THE_FIRST = """
 """
 
 
-def keep_all(cluster_id: int, job_id: int, since_ms: int) -> None:
+def store_all(cluster_id: int, job_id: int, since_ms: int) -> None:
     """Store the objects of a cluster's only job so far: all evidence belongs to it."""
     values = {"cluster": cluster_id, "pk": job_id, "first": since_ms}
     with connection.cursor() as cursor:

@@ -22,7 +22,7 @@ from accounting.metering.rules.samples.series import Reading
 from accounting.metering.tasks.kube_state_jobs import objects as known_objects
 
 
-def fold(
+def merge_into_stored(
     cluster: Cluster, known: KnownJobs, readings: Sequence[Reading], period: Interval
 ) -> KnownJobs:
     """The jobs after merging the samples of a period, as stored; `known` does not change."""
@@ -50,9 +50,9 @@ def fold(
         first = min(known.sides, key=lambda side: side.is_late, default=None)
         if was_alone and first is not None:
             since_ms = known.sides[first].runs[0].first_ms
-            known_objects.keep_all(cluster.pk, now.ids[first], since_ms)
+            known_objects.store_all(cluster.pk, now.ids[first], since_ms)
         shown = objects(readings, period, is_late)
-        now.overlaps |= known_objects.keep(now.ids, shown)
+        now.overlaps |= known_objects.store(now.ids, shown)
     return now
 
 

@@ -27,8 +27,8 @@ from accounting.metering.tasks import bulk_copy, database_cache
 
 Scope = tuple[str, int]  # database, source
 CACHED = 10_000  # series of a source, or as many as are used at once
-_ids: dict[Scope, Recent[RawSeries, int]] = database_cache.keep({})
-_raw: dict[Scope, Recent[int, RawSeries]] = database_cache.keep({})
+_ids: dict[Scope, Recent[RawSeries, int]] = database_cache.register({})
+_raw: dict[Scope, Recent[int, RawSeries]] = database_cache.register({})
 
 
 def append(source: Source, batch: SampleBatch) -> int:

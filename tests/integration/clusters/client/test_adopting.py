@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.reads.limits.rows import not_read
 from tests.control_plane.admin import class_path, quota_path
 from tests.control_plane.rbac import apply_manifests, token_of
@@ -40,7 +40,7 @@ def guarded(whole_cluster: ControlPlane, real: World, db: None) -> Iterator[Offi
     head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
     body = {**head, "metadata": {"name": f"high-{name}"}, "value": 1000}
     admin.create(class_path(), body)
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     yield office
     admin.delete(class_path(f"high-{name}"))
 
@@ -94,7 +94,7 @@ def test_what_is_taken_over_in_place_is_labelled_first(guarded: Office) -> None:
         assert adopt(guarded, *place) == change  # it is planned again there
         apply(guarded, guarded.plan(change))
         assert without_label(world.admin.get(path)) == before
-    look_once(guarded.cluster, now=guarded.now)
+    observe_once(guarded.cluster, now=guarded.now)
     found = {
         (row["kind"], row["name"], row["namespace"] or ""): row["sync"]
         for row in report("limits", cluster=name)

@@ -7,7 +7,7 @@ import pytest
 
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.models.memory import KeptNode
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from tests.control_plane.world import world_of
 from tests.integration.changes.conftest import office_of
 from tests.processes import wait_until
@@ -57,7 +57,7 @@ def test_a_budget_of_a_real_cluster_keeps_a_node_until_it_allows_an_eviction(
     def keeping() -> list[list[str]]:
         KeptNode.objects.all().delete()
         ObservationRun.objects.filter(kind="UnitWait").delete()  # once a minute else
-        look_once(office.cluster, now=office.now)
+        observe_once(office.cluster, now=office.now)
         found = KeptNode.objects.filter(node=name).values_list("pods", flat=True)
         return [pod for pods in found for pod in pods]
 

@@ -16,7 +16,7 @@ import pytest
 
 from accounting.access.scope import EVERYTHING
 from scheduler_view.clusters.models import ObservationRun
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import World, world_of
@@ -144,7 +144,7 @@ def tell(world: World) -> None:
 
 def rows(office: Office) -> dict[str, WaitingUnitRow]:
     ObservationRun.objects.filter(kind="UnitWait").delete()  # once a minute else
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     return {one.name: one for one in waiting_rows(EVERYTHING, office.now())}
 
 

@@ -8,7 +8,7 @@ import pytest
 from accounting.metering.models.pod import ResourceClaim
 from accounting.metering.rules.inventory.records import Device
 from scheduler_view.clusters.tasks.resource_claims import observe_devices
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from tests.control_plane.world import World, simulated_world
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office
@@ -93,7 +93,7 @@ def test_the_ledger_learns_what_claims_were_given(office: Office) -> None:
     give(office, "whole", NVIDIA, "gpu-0", a=uids["a"])
     give(office, "part", NVIDIA, "gpu-1-mig-9-0-4", b=uids["b"], c=uids["c"])
     give(office, "card", CARDS, "nic-0", a=uids["a"])
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     assert known(office) == {
         "whole": ([Device(NVIDIA, "n1", "gpu-0", "GPU-0")], [uids["a"]]),
         "part": (
@@ -113,7 +113,7 @@ def test_a_claim_of_the_scheduler_is_known_as_such(office: Office) -> None:
         "a-extended-resources-x",
         **{"resource.kubernetes.io/extended-resource-claim": "true"},
     )
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     [row] = ResourceClaim.objects.filter(namespace=office.world.name)
     assert (row.is_extended, row.devices, row.pods) == (True, [], [])
 

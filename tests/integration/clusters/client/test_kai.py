@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scheduler_view.clusters.models import Observation, ObservationRun
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
 from tests.control_plane.admin import RefusedByServer
 from tests.control_plane.world import World
@@ -77,7 +77,7 @@ def queue(office: Office, name: str, gpu: dict[str, Any], **status: Any) -> None
 
 
 def shown(office: Office) -> dict[str, tuple[Any, ...]]:
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     rows = all_queue_rows(cluster=office.cluster.name)
     assert {row.facts.scheduler for row in rows} <= {"kai"}
     return {row.facts.queue: row.facts.figures[:5] for row in rows}
@@ -110,7 +110,7 @@ def test_queues_of_kai_stand_beside_the_others(kai: Office) -> None:
 
 @pytest.mark.control_plane
 def test_a_cluster_without_kai_has_no_row_of_it(office: Office) -> None:
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     assert not Observation.objects.filter(kind="KaiQueue").exists()
     assert not ObservationRun.objects.filter(kind="KaiQueue").exists()
 

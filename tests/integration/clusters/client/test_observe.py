@@ -21,7 +21,7 @@ from scheduler_view.clusters.models import Drift, Observation, ObservationRun
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.tasks.observe import observe, store_all
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.models import QuotaTarget, Tier
 from tests.control_plane.admin import quota_path
 from tests.control_plane.faulty import failing, response
@@ -73,7 +73,7 @@ def test_what_a_cluster_has_is_stored_with_its_time(
         },
     )
     began = timezone.now()
-    seen = look_once(cluster, now=NOW)
+    seen = observe_once(cluster, now=NOW)
     assert not seen.errors
     mine = Observation.objects.filter(cluster=cluster, namespace=world.name)
     names = set(mine.values_list("kind", "name"))
@@ -100,12 +100,12 @@ def test_looking_again_writes_nothing_and_what_is_gone_goes(
     world.admin.make_quota(world.name, "b", {GPU_KEY: "2"})
     world.admin.wait_used(world.name, "b", GPU_KEY, "0")
     mine = Observation.objects.filter(namespace=world.name)
-    look_once(cluster, now=NOW)
+    observe_once(cluster, now=NOW)
     before = list(mine.order_by("name").values())
-    look_once(cluster, now=NOW)
+    observe_once(cluster, now=NOW)
     assert list(mine.order_by("name").values()) == before
     world.admin.delete(quota_path(world.name, "a"))
-    look_once(cluster, now=NOW)
+    observe_once(cluster, now=NOW)
     assert [one.name for one in mine] == ["b"]
 
 
@@ -113,7 +113,7 @@ def test_a_list_that_began_before_something_newer_is_dropped(
     world: World, cluster: Cluster
 ) -> None:
     world.admin.make_quota(world.name, "a", {GPU_KEY: "2"})
-    look_once(cluster, now=NOW)
+    observe_once(cluster, now=NOW)
     old = datetime(2020, 1, 1, tzinfo=UTC)
     assert store_all(cluster, QUOTA, [], old) == set()
     assert Observation.objects.filter(namespace=world.name, name="a").exists()
@@ -125,11 +125,11 @@ def test_drift_by_kubectl_is_found_named_and_gone_when_restored(
     want(cluster, world.name, 4)
     with world.client() as client:
         client.apply(quota(world.name, {GPU_KEY: "4"}))
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
         assert drift_of(world).state == DriftState.IN_SYNC
         change = {"spec": {"hard": {GPU_KEY: "9"}}}
         world.admin.edit(quota_path(world.name, "gpu-ledger"), change)
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
         found = drift_of(world)
         assert (found.state, found.who) == (DriftState.DIFFERS, "kubectl-edit")
         assert found.changes == [[f"spec.hard.{GPU_KEY}", "4", "9"]]
@@ -138,30 +138,30 @@ def test_drift_by_kubectl_is_found_named_and_gone_when_restored(
         since = found.since
         world.admin.make_pod(world.name, "a", 1)
         world.admin.wait_used(world.name, "gpu-ledger", GPU_KEY, "1")
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
         assert drift_of(world).since == since, "a pod changes nothing of a difference"
         client.apply(quota(world.name, {GPU_KEY: "4"}), force=True)
-    look_once(cluster, now=NOW)
+    observe_once(cluster, now=NOW)
     assert drift_of(world).state == DriftState.IN_SYNC
 
 
 def test_what_is_removed_foreign_or_left_behind(world: World, cluster: Cluster) -> None:
     target = want(cluster, world.name, 4)
-    look_once(cluster, now=NOW)
+    observe_once(cluster, now=NOW)
     assert drift_of(world).state == DriftState.DIFFERS
     with world.client() as client:
         live = client.apply(quota(world.name, {GPU_KEY: "4"}))
         world.admin.make_quota(world.name, "foreign", {GPU_KEY: "1"})
         world.admin.make_quota(world.name, "cpu", {"requests.cpu": "1"})
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
         assert drift_of(world).state == DriftState.IN_SYNC
         assert drift_of(world, "foreign").state == DriftState.NOT_MANAGED
         assert not Drift.objects.filter(name="cpu").exists()
         target.delete()
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
         assert "no longer part of the desired state" in drift_of(world).message
         client.delete(QUOTA, "gpu-ledger", world.name, uid=live.uid)
-    look_once(cluster, now=NOW)
+    observe_once(cluster, now=NOW)
     assert not Drift.objects.filter(namespace=world.name, name="gpu-ledger").exists()
 
 
@@ -177,7 +177,7 @@ def test_a_tier_and_its_earlier_version(world: World, cluster: Cluster) -> None:
             old_classes=[old],
             version=1,
         )
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
         rows = Drift.objects.filter(kind=CLASS, name__startswith=world.name)
         assert [(row.name, row.state) for row in rows] == [(new, DriftState.DIFFERS)]
         client.apply(
@@ -189,7 +189,7 @@ def test_a_tier_and_its_earlier_version(world: World, cluster: Cluster) -> None:
                 description="",
             )
         )
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
     assert rows.get().state == DriftState.IN_SYNC
 
 
@@ -199,7 +199,7 @@ def test_objects_that_are_being_applied_are_left_alone_until_it_is_done(
     want(cluster, world.name, 4)
     with world.client() as client:
         client.apply(quota(world.name, {GPU_KEY: "4"}))
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
         change_set = ChangeSet.objects.create(
             cluster=cluster, author_name="ada", reason="x", state=ChangeState.APPLYING
         )
@@ -212,7 +212,7 @@ def test_objects_that_are_being_applied_are_left_alone_until_it_is_done(
             action="change",
         )
         client.apply(quota(world.name, {GPU_KEY: "6"}))
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
         assert drift_of(world).state == DriftState.IN_SYNC
     ChangeSet.objects.update(state=ChangeState.PARTLY_APPLIED)
     find_drift(cluster, (), timezone.now())
@@ -232,11 +232,11 @@ def test_a_cluster_that_is_silent_keeps_what_was_seen(
     world: World, cluster: Cluster
 ) -> None:
     world.admin.make_quota(world.name, "a", {GPU_KEY: "2"})
-    look_once(cluster, now=NOW)
+    observe_once(cluster, now=NOW)
     seen_at = ObservationRun.objects.get(cluster=cluster, kind=QUOTA).seen_at
     access = {"server": "http://127.0.0.1:1"}
     cluster.kubernetes = {"reader": access, "timeout_s": 1}
-    seen = look_once(cluster, now=NOW)
+    seen = observe_once(cluster, now=NOW)
     assert set(seen.errors) >= {QUOTA, CLASS}
     look = ObservationRun.objects.get(cluster=cluster, kind=QUOTA)
     assert "cannot be reached" in look.error
@@ -250,7 +250,7 @@ def test_a_kind_that_we_may_not_list_hides_no_other(db: None) -> None:
     with failing(response(403, message)) as server:
         access = {"server": server.url}
         cluster = Cluster.objects.create(name="x", kubernetes={"reader": access})
-        seen = look_once(cluster, now=NOW)
+        seen = observe_once(cluster, now=NOW)
         assert len(server.seen) == len(seen.errors) == 6, "each kind is asked for"
     look = ObservationRun.objects.get(cluster=cluster, kind="Pod")
     assert (look.is_allowed, look.code) == (False, 403)
@@ -261,7 +261,7 @@ def test_no_credentials_are_said_in_words(db: None) -> None:
     del db
     access = {"kubeconfig": "/nonexistent/kubeconfig"}
     cluster = Cluster.objects.create(name="x", kubernetes={"reader": access})
-    look_once(cluster, now=NOW)
+    observe_once(cluster, now=NOW)
     look = ObservationRun.objects.get(cluster=cluster, kind=QUOTA)
     assert "credentials cannot be read" in look.error
 
@@ -273,7 +273,7 @@ def test_one_of_three_clusters_is_down(world: World, db: None) -> None:
         Cluster.objects.create(name=name, kubernetes=settings)
     world.admin.make_quota(world.name, "q", {GPU_KEY: "2"})
     for cluster in Cluster.objects.all():
-        look_once(cluster, now=NOW)
+        observe_once(cluster, now=NOW)
     having = Observation.objects.filter(namespace=world.name, kind=QUOTA)
     names = having.order_by("cluster__name").values_list("cluster__name", flat=True)
     assert list(names) == ["a", "c"]

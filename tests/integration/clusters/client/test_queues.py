@@ -15,7 +15,7 @@ from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.queue import QueueSample
 from scheduler_view.clusters.models import Observation, ObservationRun
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.models import QuotaTarget
 from scheduler_view.quotas.reads.queue_borrowing import served
 from scheduler_view.quotas.reads.quotas import QuotaRow, quota_rows
@@ -131,7 +131,7 @@ def test_what_a_teams_own_queue_borrows_stands_beside_its_quota(
     send(kueue, other, "shared")
     figures(office.cluster, "vision-cq", quota=4, used=7, pending=5)
     figures(office.cluster, "shared", quota=4, used=9, pending=2)
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     assert served(office.cluster.pk) == {
         ("kueue", "vision-cq"): {own},
         ("kueue", "shared"): {own, other},
@@ -151,7 +151,7 @@ def test_a_cluster_without_kueue_has_no_queue_and_no_fault(
 ) -> None:
     del db, tmp_path
     office = office_of(real)
-    seen = look_once(office.cluster, now=office.now)
+    seen = observe_once(office.cluster, now=office.now)
     assert not seen.errors
     assert served(office.cluster.pk) == {}
     assert not Observation.objects.filter(kind="LocalQueue").exists()

@@ -12,7 +12,7 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import DataIssue
 from scheduler_view.clusters.client.access import AccessRole, access_of
 from scheduler_view.clusters.client.tokens import token_of
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 
@@ -54,7 +54,7 @@ def cluster(tmp_path: Path) -> Cluster:
 
 def issues(cluster: Cluster, at: datetime = NOW) -> list[tuple[str, str]]:
     """Severity and message of what a look at the cluster leaves open."""
-    look_once(cluster, now=lambda: at)
+    observe_once(cluster, now=lambda: at)
     rows = DataIssue.objects.filter(cluster=cluster, code="cluster_token")
     return [
         (row.severity, row.message)

@@ -14,7 +14,7 @@ from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.models.queues import PoolSample
 from scheduler_view.queues.tasks.look import (
     look_at_waits,
-    look_once,
+    observe_once,
     watched_each_minute,
 )
 from scheduler_view.waits.models import UnitWait, WaitRecord
@@ -80,7 +80,7 @@ def test_each_reason_comes_from_the_cluster_itself(office: Office) -> None:
 
     def rows() -> dict[str, WaitingUnitRow]:
         ObservationRun.objects.filter(kind="UnitWait").delete()  # once a minute else
-        look_once(office.cluster, now=office.now)
+        observe_once(office.cluster, now=office.now)
         return {r.name: r for r in waiting_rows(EVERYTHING, office.now())}
 
     wait_until(lambda: rows()["large"].stage == "unschedulable", 60)

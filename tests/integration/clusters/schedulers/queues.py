@@ -7,7 +7,7 @@ from typing import Any
 from scheduler_view.changes.actions.change_sets import undo
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.clusters.models import Drift
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from tests.control_plane.admin import GPU, Admin
 from tests.integration.changes.office import Office
 
@@ -91,7 +91,7 @@ class QueueOffice:
 
     def look(self) -> None:
         """The observer reads the cluster."""
-        look_once(self.office.cluster, now=self.office.now)
+        observe_once(self.office.cluster, now=self.office.now)
 
     def drift(self, kind: str, name: str) -> Drift | None:
         """How an object differs, as last seen."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from scheduler_view.clusters.models import Observation, ObservationRun
-from scheduler_view.queues.tasks.look import look_once
+from scheduler_view.queues.tasks.look import observe_once
 from tests.control_plane import queue_definitions
 from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of
@@ -44,7 +44,7 @@ def test_a_cluster_with_the_older_version_is_changed_in_it(old_kueue: Office) ->
 
 
 def test_a_cluster_without_schedulers_stores_nothing_of_them(office: Office) -> None:
-    look_once(office.cluster, now=office.now)
+    observe_once(office.cluster, now=office.now)
     kinds = ("ClusterQueue", "Cohort", "WorkloadPriorityClass", "VolcanoQueue")
     assert not ObservationRun.objects.filter(kind__in=kinds).exists()
     planned = office.planned(nominal("vision", 4))

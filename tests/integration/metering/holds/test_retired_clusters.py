@@ -24,7 +24,7 @@ from accounting.metering.models.ledger import (
 )
 from accounting.metering.tasks.facts import partitions, retention
 from accounting.metering.tasks.pipeline import ingest_all
-from accounting.metering.tasks.retirement import retire, work_off
+from accounting.metering.tasks.retirement import apply_retirement, retire
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
 from tests.builders import HOUR_ZERO, SETUP, Text, times
 from tests.integration.metering.support import facts, report, run
@@ -251,14 +251,14 @@ def test_the_work_is_done_day_by_day_and_goes_on_where_it_was(imported: Path) ->
     assert retire(cluster, TEN + timedelta(hours=1), actor=SYSTEM, reason="a test")
     assert ledger()["wall_ms"] == everything  # nothing is done in the request
     for done in range(4):
-        changed = work_off(cluster, for_s=0)
+        changed = apply_retirement(cluster, for_s=0)
         assert changed is not None
         assert changed.length_ms <= 86_400_000
         assert changed.start_ms // 86_400_000 == (HOUR_ZERO // 86_400) + 3 - done
         # whoever looks meanwhile sees a ledger that adds up
         roll_up_dirty_hours(cluster.pk)
         assert broken() == []
-    assert work_off(cluster) is None
+    assert apply_retirement(cluster) is None
     assert ledger()["wall_ms"] == 2 * HOUR_MS
 
 
@@ -279,7 +279,7 @@ def test_years_of_dark_time_are_emptied_without_asking_anybody(imported: Path) -
             [3 * 365 * 24 - 1, first.pk],
         )
     assert retire(cluster, start, actor=SYSTEM, reason="a test")
-    work_off(cluster)
+    apply_retirement(cluster)
     waiting = IngestWindow.objects.exclude(state="done").count()
     assert waiting == 0
     roll_up_dirty_hours(cluster.pk)
@@ -296,7 +296,7 @@ def expired(imported: Path) -> Path:
     later = {"window_start": TEN + timedelta(days=40), "state": "done"}
     cluster = Cluster.objects.get()
     IngestWindow.objects.create(cluster=cluster, content_hash=b"x", **later)
-    retention.keep()
+    retention.enforce()
     assert facts() == []
     return imported
 

@@ -17,7 +17,7 @@ from accounting.metering.actions.kube_state_jobs import set_accepted
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.tasks import merge_buffered
 from accounting.metering.tasks.evidence.observe import observe_period
-from accounting.metering.tasks.kube_state_jobs.changes import bring_about
+from accounting.metering.tasks.kube_state_jobs.changes import apply_accepted_jobs
 from accounting.metering.tasks.pipeline import ingest_all
 from accounting.metering.tasks.reading.cluster_reader import reader_of
 from accounting.usage.tasks.rollup import roll_up_dirty_hours
@@ -193,13 +193,13 @@ def test_samples_that_were_read_before_a_job_was_accepted_are_folded(
     cluster = Cluster.objects.get(name="north")
     reader = reader_of(cluster)
     readings = reader.read(period)
-    merge_buffered.fold(cluster, period, lambda *_: None)
+    merge_buffered.merge_samples(cluster, period, lambda *_: None)
     assert reader.is_folded(period)
     set_accepted(
         Cluster.objects.get(name="north"), ["strange"], actor=SYSTEM, reason="test"
     )
     if is_done:
-        bring_about(cluster)
+        apply_accepted_jobs(cluster)
     state = observe_period(cluster, reader, readings, period, is_observed=True)
     assert {hold.node for hold in state.derived.holds} == set(SIZES)
 

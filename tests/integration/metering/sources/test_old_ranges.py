@@ -73,7 +73,7 @@ def test_five_minutes_of_an_hour_whose_facts_expired_bring_the_whole_hour(
 ) -> None:
     run("ingest", *WHOLE_HOUR)
     assert hour() == (HOUR_MS, HOUR_MS // 4)
-    assert retention.keep()
+    assert retention.enforce()
     assert not UsageWindow.objects.filter(cluster_id=cluster.pk).exists()
     assert hour() == (HOUR_MS, HOUR_MS // 4)
 
@@ -92,7 +92,7 @@ def test_a_window_that_is_late_brings_the_others_of_its_hour(
 ) -> None:
     """As one whose source failed until the facts of the others had expired."""
     run("ingest", *WHOLE_HOUR)
-    retention.keep()
+    retention.enforce()
     script.append(story(0.5))
     first = Interval(HOUR.start_ms, HOUR.start_ms + WINDOW_MS)
     schedule.mark(cluster.pk, [first], "late", create=False)
@@ -105,8 +105,8 @@ def test_a_window_that_is_late_brings_the_others_of_its_hour(
 def test_facts_stay_until_their_hour_is_rolled_up(cluster: Cluster) -> None:
     schedule.ask(cluster.pk, HOUR, create=True)
     ingest_all(cluster, within=HOUR)  # as a worker that is stopped now
-    retention.keep()
+    retention.enforce()
     assert UsageWindow.objects.filter(cluster_id=cluster.pk).count() == 12
     run("ingest", *WHOLE_HOUR)
     assert hour() == (HOUR_MS, HOUR_MS // 4)
-    assert retention.keep()
+    assert retention.enforce()

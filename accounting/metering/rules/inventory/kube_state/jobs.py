@@ -127,7 +127,7 @@ def roles_of(jobs: Jobs, overlaps: Overlaps, named: NamedJobs = NOBODY) -> Roles
         return {job: _ALWAYS if job in named.listed else _NEVER for job in jobs}
     lead = leaders(jobs, named)
     runs = joined(run for job in lead for run in jobs[job].runs)
-    taken = _Handover(jobs, lead).play(runs)
+    taken = _Handover(jobs, lead).replay(runs)
     found: dict[str, tuple[RoleInterval, ...]] = {}
     for job in jobs:
         if job in lead:
@@ -204,7 +204,7 @@ class _Handover:
     lead: Collection[str]
     found: dict[str, list[Interval]] = field(default_factory=dict)
 
-    def play(self, runs: Iterable[Run]) -> Mapping[str, list[Interval]]:
+    def replay(self, runs: Iterable[Run]) -> Mapping[str, list[Interval]]:
         """When each of the other jobs is used instead of silent ones, ascending."""
         others = frozenset(self.jobs) - frozenset(self.lead)
         self._silences(list(runs), FAR_MS, [], others)
