@@ -399,7 +399,7 @@ def test_steps_are_those_of_the_pods_that_wait(story: Story, sign_in: SignIn) ->
     assert f"Admitted {new}" in steps
     assert "Bound Not yet Started Not yet First busy Not yet" in steps
     assert old not in steps
-    assert "The steps are those of its pods that wait. Its first pod was bound" in page
+    assert "The steps are those of its waiting pods. Its first pod was bound" in page
 
 
 def test_a_pod_that_starts_has_a_node_of_its_own(story: Story, sign_in: SignIn) -> None:
