@@ -7,6 +7,7 @@ can show (test_domain, test_shapes).
 
 import signal
 import tempfile
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -20,7 +21,10 @@ from tests.oracle.ledger import Ledger, ledger
 from tests.oracle.oracle import settled
 from tests.oracle.pieces import cut, pieces
 from tests.oracle.plans import KubePlan, NodePlan, Plan, PodPlan
+from tests.oracle.samples import Sample
+from tests.oracle.seeds import fleet_of
 from tests.oracle.setup import PLAIN
+from tests.oracle.tiny import every, node, pod
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
@@ -70,11 +74,38 @@ def test_a_later_file_decides_which_gpu_a_hold_has() -> None:
         [sample for sample in samples if sample.at < middle],
         [sample for sample in samples if sample.at >= middle],
     ]
+    agree_in_this_order(parts)
+
+
+def test_an_older_file_tells_the_step_after_a_gap() -> None:
+    """kube-state is scraped every minute, and from time to time only twice in two hours.
+
+    Two samples have no step of their own (N4): 30 s, until the oldest file says 60 s. Then the
+    second of them is valid until a minute later, and the node's free GPU is not dark.
+    """
+    spans = ((0, 600), (7200, 7260), (14400, 14460), (21600, 22200))
+    parts = [
+        node("n1", 2, times) + pod("train", "n1", times, bound=0)
+        for times in (every(60, *span) for span in spans)
+    ]
+    agree_in_this_order(parts[::-1])
+    agree_in_this_order([parts[2], parts[1], parts[3], parts[0]])
+
+
+@pytest.mark.parametrize("number", [702906])
+def test_a_fleet_that_once_was_wrong(number: int) -> None:
+    """As test_fleets draws it: its files, newest first."""
+    samples = scrape(fleet_of(number))
+    agree_in_this_order(cut(samples, ("newest first", number)))
+
+
+def agree_in_this_order(parts: Sequence[Sequence[Sample]]) -> None:
+    """Files one after the other, without any setup."""
     start(PLAIN)
     with tempfile.TemporaryDirectory() as folder:
         for path in files(parts, folder):
             imported([path])
-    agrees(ledger(samples))
+    agrees(ledger([sample for part in parts for sample in part]))
 
 
 @pytest.mark.redis

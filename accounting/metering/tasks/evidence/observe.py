@@ -27,6 +27,7 @@ from accounting.metering.tasks.evidence.ids import Ids
 from accounting.metering.tasks.evidence.workloads import resolve_pods
 from accounting.metering.tasks.gc_pause import no_cycle_search
 from accounting.metering.tasks.kube_state_jobs.changes import counted_readings
+from accounting.metering.tasks.reading import scrape_buffer
 from accounting.metering.tasks.windows import schedule
 
 # the web process derives holds too, and must not load the client of a cluster
@@ -89,6 +90,7 @@ def observe_period(
             save.save(cluster, inventory, ids, touched, period)
             batch_queues.store(cluster, readings, period)
             node_states.store(cluster, readings, period)
+            scrape_buffer.unfold(cluster.pk, touched.restepped)
         _declare_intervals(inventory, readings)
         until = data_end_ms(inventory)
         if reader.is_live:  # a source covers time to the window's end, never the future
@@ -105,7 +107,7 @@ def observe_period(
             resolve_pods(cluster, holding)
         changed.extend(_moved_end(cluster, until))
         changed.extend(jobs.again)
-        changed.extend(_rescaled(inventory, touched))
+        changed.extend([*_rescaled(inventory, touched), *touched.restepped])
         outside = _outside(changed, _stretches(computed or [period]))
         schedule.mark_existing(cluster.pk, outside, "late")
         reach("folded")

@@ -96,9 +96,9 @@ def _unfold_around(source: Source, hour_ms: int) -> None:
 
 
 def unfold(cluster_id: int, periods: Iterable[Interval]) -> None:
-    """Mark samples of some periods as not merged: some of the evidence was removed.
+    """Mark samples of some periods as not merged: their evidence was removed or is out of date.
 
-    In the transaction that removed it, under the cluster's `evidence` lock.
+    In the transaction that found so, under the cluster's `evidence` lock.
     """
     for period in periods:
         BufferBlock.objects.filter(

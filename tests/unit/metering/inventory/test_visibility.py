@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+from accounting.core.interval import Interval
 from accounting.metering.rules.inventory.kube_state.visibility import (
     KubeState,
     VisibleObject,
@@ -19,7 +20,7 @@ from accounting.metering.rules.inventory.records import (
     ScraperRecord,
 )
 from accounting.metering.rules.samples.series import ScraperIdentity
-from tests.unit.metering.kube_series import of_pod, ones, seen, series
+from tests.unit.metering.kube_series import KSM, of_pod, ones, seen, series
 
 ONE, TWO, THREE = (ScraperIdentity("ksm", name) for name in ("one", "two", "three"))
 ALL = range(0, 600, 30)
@@ -208,6 +209,35 @@ def test_after_a_restart_of_shards_the_last_sample_gives_the_step() -> None:
     assert kube_steps(inventory)[THREE].at(1_500_000) == 60_000
     inventory.scrapers[ONE].kube_times = np.arange(40, 241, 50) * 1000
     assert kube_steps(inventory)[THREE].at(1_500_000) == 50_000  # the lower median
+
+
+def test_older_samples_give_later_ones_their_step() -> None:
+    """Two scrapes after an hour have 30 s until the earlier ones say 60 s, in any order (N1)."""
+    early, late = (
+        of_pod("info", ones(*times)) for times in (EARLY, [6900, 6960, 14400, 14460])
+    )
+    ever = Interval(0, 20_000_000)
+    whole, _ = seen(early, late, period=ever)
+    pieces, _ = seen(late, period=ever)
+    older = Interval(0, 1_200_000)
+    _, touched = seen(early, period=older, inventory=pieces)
+    assert pieces.scrapers[KSM].spans == whole.scrapers[KSM].spans
+    assert [span.step_ms for span in pieces.scrapers[KSM].spans] == [60_000] * 3
+    assert touched.restepped == [
+        Interval(at * 1000, at * 1000 + 90_001) for at in (6900, 6960, 14400, 14460)
+    ]
+    _, again = seen(early, period=older, inventory=pieces)
+    assert not again.restepped
+    assert not again.scrapers
+
+
+def test_older_samples_leave_steps_that_are_known() -> None:
+    """The three samples have a step of their own, and those after them the step of their job."""
+    late = of_pod("info", ones(6900, 6930, 6960, 14400))
+    inventory, _ = seen(late, period=Interval(0, 20_000_000))
+    early = of_pod("info", ones(*EARLY))
+    _, touched = seen(early, period=Interval(0, 1_200_000), inventory=inventory)
+    assert not touched.restepped
 
 
 def test_evidence_keeps_when_kube_state_was_read() -> None:

@@ -49,6 +49,9 @@ class ChangedRecords:
     rescaled: set[ScraperIdentity] = field(
         default_factory=set
     )  # values of theirs may be read on another scale than before
+    restepped: list[Interval] = field(
+        default_factory=list
+    )  # after the period: scrapes of kube-state have another step there than before
 
 
 Everything = Sequence[tuple[Series, Reading]]

@@ -2,12 +2,12 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
-from accounting.core.interval import Interval
+from accounting.core.interval import WINDOW_MS, Interval
 from accounting.metering.rules.inventory.amd_partitions import note_partitions
 from accounting.metering.rules.inventory.divided_nodes import note_divided
 from accounting.metering.rules.inventory.label_names import object_labels
@@ -33,8 +33,9 @@ from accounting.metering.rules.inventory.records import (
     Inventory,
     SampleSpan,
 )
-from accounting.metering.rules.samples.scraper_series import ScrapeSteps
+from accounting.metering.rules.samples.scraper_series import STEP_LOOKBACK_MS, ScrapeSteps
 from accounting.metering.rules.samples.series import Reading, ScraperIdentity, Series
+from accounting.metering.rules.samples.validity import longest_gap_ms
 
 
 def observe(
@@ -87,6 +88,7 @@ def _kube_times(
     touched: ChangedRecords,
 ) -> None:
     """When each kube-state scraper was scraped in the period."""
+    before = kube_steps(inventory)
     seen: dict[ScraperIdentity, set[bytes]] = defaultdict(set)
     times: dict[ScraperIdentity, set[int]] = defaultdict(set)
     for series, reading in everything:
@@ -106,6 +108,7 @@ def _kube_times(
             record.kube_times = np.array(union, np.int64)
             touched.scrapers.add(scraper)
     steps = kube_steps(inventory)
+    _later_steps(inventory, before, steps, period, touched)
     for scraper in times:
         own = steps[scraper]
         low = bisect_left(own.times, period.start_ms)
@@ -113,6 +116,38 @@ def _kube_times(
         fresh = spans_of(own.times[low:high], own.at)
         if put_spans(inventory.scrapers[scraper].spans, fresh):
             touched.scrapers.add(scraper)
+
+
+def _later_steps(
+    inventory: Inventory,
+    before: Mapping[ScraperIdentity, ScrapeSteps],
+    now: Mapping[ScraperIdentity, ScrapeSteps],
+    period: Interval,
+    touched: ChangedRecords,
+) -> None:
+    """Give later samples without a step of their own the step that is known now (N4).
+
+    Nodes are corrected when the samples are merged again: their evidence does not say which
+    samples show them.
+    """
+    settled_ms = period.end_ms + STEP_LOOKBACK_MS + WINDOW_MS  # own steps are final
+    for scraper, old in before.items():
+        times, new = old.times, now[scraper]
+        changed: list[int] = []
+        for i in range(bisect_left(times, period.end_ms), len(times)):
+            at = times[i]
+            if old.own(at - at % WINDOW_MS) is None:
+                if old.at(at) != new.at(at):
+                    changed.append(i)
+            elif at >= settled_ms:
+                break  # it gives all after it a step
+        if changed:
+            run = times[changed[0] : changed[-1] + 2]
+            put_spans(inventory.scrapers[scraper].spans, spans_of(run, new.at))
+            touched.scrapers.add(scraper)
+        for at in map(times.__getitem__, changed):
+            reach_ms = longest_gap_ms(max(old.at(at), new.at(at)))
+            touched.restepped.append(Interval(at, at + reach_ms + 1))
 
 
 def kube_steps(inventory: Inventory) -> dict[ScraperIdentity, ScrapeSteps]:
