@@ -11,8 +11,8 @@ from accounting.access.models.teams import Binding, Team
 from accounting.core.interval import to_ms
 from accounting.metering.models.cluster import Node, NodeFact
 from accounting.metering.models.ledger import DirtyHour
-from accounting.metering.models.pod import Namespace, NamespaceLabels
-from accounting.metering.tasks.evidence.workloads import resolve_pods
+from accounting.metering.models.pod import Namespace, NamespaceLabels, Pod
+from accounting.metering.tasks.evidence.workloads import BEGINNING, resolve_pods
 from accounting.organization.actions.bindings import add_binding, end_binding
 from accounting.prices.actions.prices import set_unit_price
 from tests.integration.metering.support import report
@@ -98,7 +98,8 @@ def test_a_namespaces_label_counts_from_the_sample_that_shows_it(hour: Books) ->
         NamespaceLabels.objects.create(
             namespace=space, valid_from=at, labels={"label_example_com_team": team}
         )
-    resolve_pods(space.cluster)
+    pod = Pod.objects.get()
+    assert resolve_pods(space.cluster) == {pod.pk: BEGINNING}
     for n in range(2):
         DirtyHour.objects.get_or_create(
             cluster=space.cluster,
@@ -107,6 +108,13 @@ def test_a_namespaces_label_counts_from_the_sample_that_shows_it(hour: Books) ->
         )
     hour.settle()
     assert windows_of() == {"vision": 7, "unmapped": 17}
+    NamespaceLabels.objects.create(
+        namespace=space,
+        valid_from=TEN + 50 * MINUTE,
+        labels={"label_example_com_team": "voice"},
+    )
+    assert resolve_pods(space.cluster) == {pod.pk: TEN + 50 * MINUTE}
+    assert resolve_pods(space.cluster) == {}
 
 
 def test_a_nodes_lifecycle_counts_from_the_sample_that_shows_it(hour: Books) -> None:

@@ -24,7 +24,10 @@ from accounting.metering.tasks.evidence import gpu_labels, load, save, store_der
 from accounting.metering.tasks.evidence.gpu_labels import label_period
 from accounting.metering.tasks.evidence.holds import overlapping
 from accounting.metering.tasks.evidence.ids import Ids
-from accounting.metering.tasks.evidence.workloads import resolve_pods
+from accounting.metering.tasks.evidence.workloads import (
+    mark_changed,
+    resolve_pods,
+)
 from accounting.metering.tasks.gc_pause import no_cycle_search
 from accounting.metering.tasks.kube_state_jobs.changes import counted_readings
 from accounting.metering.tasks.reading import scrape_buffer
@@ -104,7 +107,7 @@ def observe_period(
         now, changed = store_derived.store(cluster, inventory, now, ids, near, touched)
         holding = {ids.pods[hold.uid] for hold in now.holds}
         if not is_observed:
-            resolve_pods(cluster, holding)
+            mark_changed(cluster.pk, resolve_pods(cluster, holding))
         changed.extend(_moved_end(cluster, until))
         changed.extend(jobs.again)
         changed.extend([*_rescaled(inventory, touched), *touched.restepped])

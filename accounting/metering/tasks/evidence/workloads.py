@@ -1,10 +1,9 @@
 """The workload, its family, the team, tier and type of a pod's time, and from when on."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import Any
 
 from django.db import connection
 
@@ -29,7 +28,9 @@ FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
 History = Sequence[tuple[int, dict[str, str]]]
 
 
-def resolve_pods(cluster: Cluster, pod_ids: Iterable[int] | None = None) -> set[int]:
+def resolve_pods(
+    cluster: Cluster, pod_ids: Iterable[int] | None = None
+) -> dict[int, datetime]:
     """Update the workload and the attribution of pods.
 
     Args:
@@ -37,13 +38,14 @@ def resolve_pods(cluster: Cluster, pod_ids: Iterable[int] | None = None) -> set[
         pod_ids: the pods; None means all of them.
 
     Returns:
-        Ids of the pods whose attribution changed.
+        By pod, from when on its workload or attribution is another one than before; `FOREVER`
+        for a pod that had none.
     """
     pods = Pod.objects.filter(cluster=cluster).select_related("namespace")
     chosen = list(pods if pod_ids is None else pods.filter(pk__in=list(pod_ids)))
     if not chosen:
-        return set()
-    created = _resolve_workloads(cluster, chosen)
+        return {}
+    created, moved = _resolve_workloads(cluster, chosen)
     resolve_families(cluster, chosen, created, is_all=pod_ids is None)
     rules = list(Binding.objects.order_by("position", "pk"))
     spellings = list(
@@ -58,7 +60,39 @@ def resolve_pods(cluster: Cluster, pod_ids: Iterable[int] | None = None) -> set[
         )
         for pod in chosen
     }
-    return _store(wanted)
+    return _store(wanted) | dict.fromkeys(moved, BEGINNING)
+
+
+def mark_changed(cluster_id: int, changed: Mapping[int, datetime]) -> None:
+    """Mark the hours dirty in which pods were held while `changed` (of `resolve_pods`) applies.
+
+    Facts name only the pod, so that none of them changes. Windows that are not computed yet count
+    too: another process may compute and roll them up as they were before.
+    """
+    known = {pod: to_ms(since) for pod, since in changed.items() if since < FOREVER}
+    if known:
+        with connection.cursor() as cursor:
+            values = {"pods": list(known), "since": list(known.values())}
+            cursor.execute(_MARK, {"cluster": cluster_id, **values})
+
+
+_MARK = """
+    INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
+    SELECT DISTINCT w.cluster_id, date_trunc('hour', w.window_start, 'UTC'),
+           statement_timestamp(), 'workload'
+    FROM (SELECT unnest(range_agg(int8range(held.low, held.high))) AS time
+          FROM (SELECT greatest(h.bound_ms, c.since_ms) AS low,
+                       coalesce(h.ended_ms, h.booked_until_ms) AS high
+                FROM unnest(%(pods)s::bigint[], %(since)s::bigint[]) AS c(pod_id, since_ms)
+                JOIN accounting_podhold h USING (pod_id)) held
+          WHERE held.low < held.high) spans
+    JOIN accounting_ingestwindow w
+      ON w.cluster_id = %(cluster)s
+     AND w.window_start > to_timestamp((lower(spans.time) - 300000) / 1000.0)
+     AND w.window_start < to_timestamp(upper(spans.time) / 1000.0)
+    ON CONFLICT (cluster_id, hour_start) DO UPDATE
+        SET marked_at = excluded.marked_at, reason = excluded.reason
+"""
 
 
 def _namespace_labels(ids: set[int]) -> dict[int, list[tuple[int, dict[str, str]]]]:
@@ -69,10 +103,12 @@ def _namespace_labels(ids: set[int]) -> dict[int, list[tuple[int, dict[str, str]
     return found
 
 
-def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> set[int]:
+def _resolve_workloads(
+    cluster: Cluster, pods: Sequence[Pod]
+) -> tuple[set[int], set[int]]:
     """The topmost owner that kube-state shows (rules.md N25); without one, the pod.
 
-    Returns the workloads that have no family yet.
+    Returns the workloads that have no family yet, and the pods that had another workload.
     """
     owners = {
         (ns, kind, name): (above_kind, above_name)
@@ -104,7 +140,8 @@ def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> set[int]:
     created = {pk for pk, *_, family in rows if not family}
     moved = [pod for pod in pods if pod.workload_id != found[keys[pod.pk]]]
     if not moved:
-        return created
+        return created, set()
+    known = {pod.pk for pod in moved if pod.workload_id is not None}
     for pod in moved:
         pod.workload_id = found[keys[pod.pk]]
     with connection.cursor() as cursor:
@@ -114,7 +151,7 @@ def _resolve_workloads(cluster: Cluster, pods: Sequence[Pod]) -> set[int]:
                WHERE p.id = m.id""",
             [[pod.pk for pod in moved], [pod.workload_id for pod in moved]],
         )
-    return created
+    return created, known
 
 
 Attribution = tuple[datetime, datetime, int | None, str, str]
@@ -183,14 +220,18 @@ def _team(
     return None
 
 
-def _store(wanted: dict[int, list[Attribution]]) -> set[int]:
-    known: dict[int, list[Any]] = defaultdict(list)
+def _store(wanted: dict[int, list[Attribution]]) -> dict[int, datetime]:
+    known: dict[int, list[Attribution]] = defaultdict(list)
     rows = PodAttribution.objects.filter(pod_id__in=wanted).order_by("valid_from")
-    for pod, *rest in rows.values_list(
+    for pod, start, end, team, tier, kind in rows.values_list(
         "pod_id", "valid_from", "valid_to", "team_id", "tier", "workload_type"
     ):
-        known[pod].append(tuple(rest))
-    changed = {pod for pod, pieces in wanted.items() if known.get(pod, []) != pieces}
+        known[pod].append((start, end, team, tier, kind))
+    changed = {
+        pod: since
+        for pod, pieces in wanted.items()
+        if (since := _differ_from(known[pod], pieces)) is not None
+    }
     PodAttribution.objects.filter(pod_id__in=changed).delete()
     PodAttribution.objects.bulk_create(
         [
@@ -208,3 +249,17 @@ def _store(wanted: dict[int, list[Attribution]]) -> set[int]:
         batch_size=BATCH,
     )
     return changed
+
+
+def _differ_from(
+    before: Sequence[Attribution], after: Sequence[Attribution]
+) -> datetime | None:
+    """From when on two versions of a pod's attributions, each of all time, differ."""
+    if not before:
+        return FOREVER
+    for (start, end, *old), (_, other, *new) in zip(before, after, strict=False):
+        if old != new:
+            return start
+        if end != other:
+            return min(end, other)
+    return None
