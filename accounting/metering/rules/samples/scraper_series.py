@@ -56,6 +56,7 @@ class ScrapeSteps:
     others: "Sequence[ScrapeSteps]" = ()
     last_known: Callable[[int], int | None] | None = None
     _known: dict[int, int] = field(default_factory=dict)
+    _known_before: dict[int, tuple[int, int] | None] = field(default_factory=dict)
 
     def at(self, instant_ms: int) -> int:
         """Step in milliseconds of a sample taken at `instant_ms` (N4)."""
@@ -86,15 +87,21 @@ class ScrapeSteps:
 
     def own_before(self, window_start_ms: int) -> tuple[int, int] | None:
         """The last sample up to a window that has an own step: its time, and the step."""
+        passed: list[int] = []
+        found: tuple[int, int] | None = None
         i = bisect_left(self.times, window_start_ms + WINDOW_MS)
-        while i:
+        while i and found is None:
             last = self.times[i - 1]
             window = last - last % WINDOW_MS
+            if window in self._known_before:
+                found = self._known_before[window]
+                break
+            passed.append(window)
             step = self.own(window)
-            if step is not None:
-                return last, step
+            found = None if step is None else (last, step)
             i = bisect_left(self.times, window)
-        return None
+        self._known_before.update(dict.fromkeys(passed, found))
+        return found
 
 
 def steps_at(steps: ScrapeSteps, times: Integers) -> Integers:

@@ -33,7 +33,10 @@ from accounting.metering.rules.inventory.records import (
     Inventory,
     SampleSpan,
 )
-from accounting.metering.rules.samples.scraper_series import STEP_LOOKBACK_MS, ScrapeSteps
+from accounting.metering.rules.samples.scraper_series import (
+    STEP_LOOKBACK_MS,
+    ScrapeSteps,
+)
 from accounting.metering.rules.samples.series import Reading, ScraperIdentity, Series
 from accounting.metering.rules.samples.validity import longest_gap_ms
 
@@ -183,8 +186,10 @@ def _last_known(
         own = steps.own_before(window_start_ms)
         if own is None:  # before the hours that were loaded
             first_ms = min([window_start_ms, *steps.times[:1]])
-            older = [span for span in spans if span.last_ms < first_ms]
-            own = (older[-1].last_ms, older[-1].step_ms) if older else None
+            older = bisect_left(spans, first_ms, key=lambda span: span.last_ms)
+            own = (
+                (spans[older - 1].last_ms, spans[older - 1].step_ms) if older else None
+            )
         if own is not None:
             known.append(own)
     if not known:
