@@ -13,6 +13,7 @@ from accounting.metering.rules.inventory.nodes import node_facts
 from accounting.metering.rules.inventory.records import GpuRecord, Inventory, NodeRecord
 from accounting.metering.rules.units.gpu_units import NodeFacts
 from accounting.metering.sources.catalogue import normal_model
+from accounting.metering.sql.dirty_hours_sql import mark_spans
 
 
 def model_of_node(said: NodeFacts) -> str:
@@ -91,6 +92,7 @@ def rename(cluster: Cluster, inventory: Inventory, models: Mapping[str, str]) ->
                     "gpus": [pk for pk, _ in found],
                     "names": [name for _, name in found],
                     "cluster": cluster.pk,
+                    "reason": "model",
                 },
             )
 
@@ -100,15 +102,7 @@ _RENAME = """
         UPDATE accounting_gpu g SET model = n.model
         FROM unnest(%(gpus)s::int[], %(names)s::text[]) AS n(id, model)
         WHERE g.id = n.id RETURNING g.id
-    )
-    INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
-    SELECT DISTINCT w.cluster_id, date_trunc('hour', w.window_start, 'UTC'),
-           statement_timestamp(), 'model'
+    )""" + mark_spans("""
+    SELECT p.start_ms AS low_ms, p.end_ms AS high_ms
     FROM renamed JOIN accounting_gpupresence p ON p.gpu_id = renamed.id
-    JOIN accounting_ingestwindow w
-      ON w.cluster_id = %(cluster)s
-     AND w.window_start > to_timestamp((p.start_ms - 300000) / 1000.0)
-     AND (p.end_ms IS NULL OR w.window_start < to_timestamp(p.end_ms / 1000.0))
-    ON CONFLICT (cluster_id, hour_start) DO UPDATE
-        SET marked_at = excluded.marked_at, reason = excluded.reason
-"""
+""")

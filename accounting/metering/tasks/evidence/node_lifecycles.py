@@ -10,10 +10,11 @@ from itertools import pairwise
 from django.db import connection
 
 from accounting.access.models.labels import LabelPurpose, LabelSpelling
-from accounting.core.interval import FAR_MS, WINDOW_MS, to_ms
+from accounting.core.interval import FAR_MS, to_ms
 from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster, NodeFact
 from accounting.metering.sources.catalogue import lifecycle_of
+from accounting.metering.sql.dirty_hours_sql import mark_spans
 from accounting.metering.tasks.evidence.ids import BATCH
 
 Life = Sequence[
@@ -91,11 +92,7 @@ def _at(life: Life, instant_ms: int) -> str:
 def mark_changed(
     cluster_id: int, node_ids: Collection[int], before: Mapping[int, Life]
 ) -> None:
-    """Mark the hours dirty in which a GPU was on a node whose lifecycle changed.
-
-    Windows that are not computed yet count too: another process that computes them at the same time
-    may roll them up with the old lifecycle.
-    """
+    """Mark the hours dirty in which a GPU was on a node whose lifecycle changed."""
     after = lifecycles_of(NodeFact.objects.filter(node_id__in=node_ids))
     spans = [
         (node, start, end)
@@ -107,27 +104,21 @@ def mark_changed(
     nodes, starts, ends = (list(column) for column in zip(*spans, strict=True))
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
-            SELECT DISTINCT w.cluster_id, date_trunc('hour', w.window_start, 'UTC'),
-                   statement_timestamp(), 'lifecycle'
-            FROM unnest(%(nodes)s::bigint[], %(starts)s::bigint[], %(ends)s::bigint[])
-                AS t(node_id, start_ms, end_ms)
-            JOIN accounting_gpupresence p USING (node_id)
-            JOIN accounting_ingestwindow w
-              ON w.cluster_id = %(cluster)s
-             AND w.window_start > to_timestamp(
-                     (greatest(t.start_ms, p.start_ms) - %(window_ms)s) / 1000.0)
-             AND w.window_start < to_timestamp(
-                     least(t.end_ms, coalesce(p.end_ms, t.end_ms)) / 1000.0)
-            ON CONFLICT (cluster_id, hour_start) DO UPDATE
-                SET marked_at = excluded.marked_at, reason = excluded.reason
-            """,
+            _MARK,
             {
                 "nodes": nodes,
                 "starts": starts,
                 "ends": ends,
                 "cluster": cluster_id,
-                "window_ms": WINDOW_MS,
+                "reason": "lifecycle",
             },
         )
+
+
+_MARK = mark_spans("""
+    SELECT greatest(t.start_ms, p.start_ms) AS low_ms,
+           least(t.end_ms, coalesce(p.end_ms, t.end_ms)) AS high_ms
+    FROM unnest(%(nodes)s::bigint[], %(starts)s::bigint[], %(ends)s::bigint[])
+        AS t(node_id, start_ms, end_ms)
+    JOIN accounting_gpupresence p USING (node_id)
+""")

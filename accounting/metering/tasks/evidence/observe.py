@@ -24,10 +24,7 @@ from accounting.metering.tasks.evidence import gpu_labels, load, save, store_der
 from accounting.metering.tasks.evidence.gpu_labels import label_period
 from accounting.metering.tasks.evidence.holds import overlapping
 from accounting.metering.tasks.evidence.ids import Ids
-from accounting.metering.tasks.evidence.workloads import (
-    mark_changed,
-    resolve_pods,
-)
+from accounting.metering.tasks.evidence.workloads import mark_changed, resolve_pods
 from accounting.metering.tasks.gc_pause import no_cycle_search
 from accounting.metering.tasks.kube_state_jobs.changes import counted_readings
 from accounting.metering.tasks.reading import scrape_buffer

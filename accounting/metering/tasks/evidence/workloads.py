@@ -19,6 +19,7 @@ from accounting.metering.models.pod import (
     Workload,
 )
 from accounting.metering.rules.inventory.label_names import label_name
+from accounting.metering.sql.dirty_hours_sql import mark_spans
 from accounting.metering.tasks.evidence.families import resolve_families
 from accounting.metering.tasks.evidence.ids import BATCH
 
@@ -66,33 +67,26 @@ def resolve_pods(
 def mark_changed(cluster_id: int, changed: Mapping[int, datetime]) -> None:
     """Mark the hours dirty in which pods were held while `changed` (of `resolve_pods`) applies.
 
-    Facts name only the pod, so that none of them changes. Windows that are not computed yet count
-    too: another process may compute and roll them up as they were before.
+    Facts name only the pod, so that none of them changes.
     """
     known = {pod: to_ms(since) for pod, since in changed.items() if since < FOREVER}
     if known:
         with connection.cursor() as cursor:
             values = {"pods": list(known), "since": list(known.values())}
-            cursor.execute(_MARK, {"cluster": cluster_id, **values})
+            cursor.execute(
+                _MARK, {"cluster": cluster_id, "reason": "workload", **values}
+            )
 
 
-_MARK = """
-    INSERT INTO accounting_dirtyhour (cluster_id, hour_start, marked_at, reason)
-    SELECT DISTINCT w.cluster_id, date_trunc('hour', w.window_start, 'UTC'),
-           statement_timestamp(), 'workload'
-    FROM (SELECT unnest(range_agg(int8range(held.low, held.high))) AS time
+_MARK = mark_spans("""
+    SELECT lower(span) AS low_ms, upper(span) AS high_ms
+    FROM (SELECT unnest(range_agg(int8range(held.low, held.high))) AS span
           FROM (SELECT greatest(h.bound_ms, c.since_ms) AS low,
                        coalesce(h.ended_ms, h.booked_until_ms) AS high
                 FROM unnest(%(pods)s::bigint[], %(since)s::bigint[]) AS c(pod_id, since_ms)
                 JOIN accounting_podhold h USING (pod_id)) held
           WHERE held.low < held.high) spans
-    JOIN accounting_ingestwindow w
-      ON w.cluster_id = %(cluster)s
-     AND w.window_start > to_timestamp((lower(spans.time) - 300000) / 1000.0)
-     AND w.window_start < to_timestamp(upper(spans.time) / 1000.0)
-    ON CONFLICT (cluster_id, hour_start) DO UPDATE
-        SET marked_at = excluded.marked_at, reason = excluded.reason
-"""
+""")
 
 
 def _namespace_labels(ids: set[int]) -> dict[int, list[tuple[int, dict[str, str]]]]:
