@@ -8,11 +8,10 @@ class AccountingConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what subjects above add to those below, which do not import them."""
-        # Tables are there only now.
-        from accounting.bills import tasks as bills  # noqa: PLC0415
-        from accounting.kit.reads.known_names import KNOWN_NAMES  # noqa: PLC0415
-        from accounting.metering.reads.clusters import cluster_names  # noqa: PLC0415
-        from accounting.months.tasks.checks.registered import REGISTERED  # noqa: PLC0415
+        from accounting.bills import tasks as bills  # noqa: PLC0415  # tables are there only now
+        from accounting.kit.reads.known_names import KNOWN_NAMES  # noqa: PLC0415  # tables are there only now
+        from accounting.metering.reads.clusters import cluster_names  # noqa: PLC0415  # tables are there only now
+        from accounting.months.tasks.checks.registered import REGISTERED  # noqa: PLC0415  # tables are there only now
 
         KNOWN_NAMES["cluster"] = cluster_names
         REGISTERED["bills"] = bills.causes

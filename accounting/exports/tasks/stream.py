@@ -22,11 +22,11 @@ def parts_of(export: Export) -> Iterator[bytes]:
         ExportError: the library for the format is not installed.
     """
     if export.request.format is Format.PARQUET:
-        from accounting.exports.tasks.parquet_file import parquet_parts  # noqa: PLC0415
+        from accounting.exports.tasks.parquet_file import parquet_parts  # noqa: PLC0415  # its library is loaded only for its files
 
         return parquet_parts(export)
     if export.request.format is Format.XLSX:
-        from accounting.exports.tasks.xlsx_file import xlsx_parts  # noqa: PLC0415
+        from accounting.exports.tasks.xlsx_file import xlsx_parts  # noqa: PLC0415  # its library is loaded only for its files
 
         return xlsx_parts(export)
     return csv_parts(export)

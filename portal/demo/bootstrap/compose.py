@@ -58,9 +58,9 @@ def targets(places: list[tuple[Pool, str]], kube_path: str) -> list[dict[str, ob
 
 def cluster() -> int:
     """Serve the cluster until stopped; its state is stored in the home folder."""
-    from portal.demo.bootstrap import server  # noqa: PLC0415
-    from portal.demo.bootstrap.state import Memory  # noqa: PLC0415
-    from portal.demo.scenario.story import WEEK_DAYS, WHOLE_FLEET, Story  # noqa: PLC0415
+    from portal.demo.bootstrap import server  # noqa: PLC0415  # only this role needs it
+    from portal.demo.bootstrap.state import Memory  # noqa: PLC0415  # only this role needs it
+    from portal.demo.scenario.story import WEEK_DAYS, WHOLE_FLEET, Story  # noqa: PLC0415  # only this role needs it
 
     memory = Memory.load(HOME)
     if memory is None:
@@ -78,18 +78,18 @@ def cluster() -> int:
 
 def history() -> int:
     """Set the portal up and import all missing history."""
-    import django  # noqa: PLC0415
+    import django  # noqa: PLC0415  # only this role needs it
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
     django.setup()
-    from django.conf import settings  # noqa: PLC0415
+    from django.conf import settings  # noqa: PLC0415  # needs Django set up
 
-    from accounting.kit.audit import SYSTEM  # noqa: PLC0415
-    from accounting.setup.tasks.apply import apply_configuration  # noqa: PLC0415
-    from accounting.setup.tasks.schema import read_configuration  # noqa: PLC0415
-    from portal.demo.bootstrap.fill import fill  # noqa: PLC0415
-    from portal.demo.bootstrap.setup import set_up, table  # noqa: PLC0415
-    from portal.demo.bootstrap.state import Memory  # noqa: PLC0415
+    from accounting.kit.audit import SYSTEM  # noqa: PLC0415  # needs Django set up
+    from accounting.setup.tasks.apply import apply_configuration  # noqa: PLC0415  # needs Django set up
+    from accounting.setup.tasks.schema import read_configuration  # noqa: PLC0415  # needs Django set up
+    from portal.demo.bootstrap.fill import fill  # noqa: PLC0415  # needs Django set up
+    from portal.demo.bootstrap.setup import set_up, table  # noqa: PLC0415  # needs Django set up
+    from portal.demo.bootstrap.state import Memory  # noqa: PLC0415  # needs Django set up
 
     memory = Memory.load(HOME)
     if memory is None:
