@@ -4,7 +4,11 @@ No action could do so: triggers keep closed periods and the audit log. They are 
 the audit chain is sealed again, because pages show whether it is intact.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 
 from accounting.budgets.models import Budget, BudgetAlert, BudgetVersion
@@ -28,10 +32,18 @@ END $$
 """
 
 
+@contextmanager
+def without_triggers() -> Iterator[CursorWrapper]:
+    """A cursor whose statements fire no trigger; the rest of the transaction has them again."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        yield cursor
+        cursor.execute("SET LOCAL session_replication_role = origin")
+
+
 def forget_months() -> None:
     """Delete all bookings, closed ones as well."""
-    with connection.cursor() as cursor, transaction.atomic():
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers() as cursor:
         cursor.execute(
             "TRUNCATE charge_line, running_line, line_hours, charge_family_day"
         )
@@ -50,8 +62,7 @@ def forget_contests() -> None:
 
 def forget(*models: type[Model]) -> None:
     """Delete all rows of these models with their history; their numbers begin anew."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers() as cursor:
         for model in models:
             table = model._meta.db_table
             cursor.execute(f"DELETE FROM {table}")  # noqa: S608  # of a model

@@ -41,8 +41,7 @@ class AnswerKind(models.TextChoices):
 
     ENTRY = "entry", "A credit or adjustment"
     MAPPING = "mapping", ANSWERS["mapping"]
-    # the label of the first migration; pages show ANSWERS
-    REASON = "reason", "A reason why it stays"
+    REASON = "reason", ANSWERS["reason"]
 
 
 UNSETTLED = (ContestState.OPEN, ContestState.ANSWERED)
