@@ -15,7 +15,7 @@ from scheduler_view.changes.rules.edit import (
 from scheduler_view.quotas.mapping import target_of, tier_of
 from scheduler_view.quotas.models import QueueTarget, QuotaTarget, Tier
 from scheduler_view.quotas.rules.quota_objects import DesiredQuota
-from scheduler_view.quotas.rules.split import SplitRefused, SplitRule, SplitSpec, divide
+from scheduler_view.quotas.rules.split import SplitRefused, SplitRule, divide
 from scheduler_view.quotas.rules.tiers import TierState, default_faults, next_class
 
 TargetKey = tuple[str, str, str]  # team, resource, tier
@@ -175,13 +175,9 @@ def _divided(
     own = namespaces.get(edit.team, ())
     if edit.split is not None and set(edit.split) <= set(own):
         return edit.split, "as it was before"
-    split = divide(
-        edit.gpus or 0,
-        own,
-        SplitSpec(edit.split_rule, edit.weights),
-        peaks.get(edit.key),
-    )
-    return split.parts, split.message
+    rule = edit.split_rule
+    given = peaks.get(edit.key) if rule == SplitRule.BY_USE else edit.weights
+    return divide(edit.gpus or 0, own, rule, given)
 
 
 def _together(

@@ -1,7 +1,6 @@
 """A team's quota, divided over its namespaces by a rule that people can check."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from accounting.core.rounding import largest_remainder
@@ -17,22 +16,6 @@ class SplitRule(StrEnum):
     LISTED = "listed"  # by weights; namespaces without one have no quota
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaSplit:
-    """A division, and its rule as text."""
-
-    parts: Mapping[str, int]
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class SplitSpec:
-    """The rule of a division; `weights` by namespace for the rules WEIGHTS and LISTED."""
-
-    rule: SplitRule = SplitRule.EVENLY
-    weights: Mapping[str, int] = field(default_factory=dict)
-
-
 class SplitRefused(ValueError):
     """A quota that cannot be divided by the rule."""
 
@@ -40,16 +23,17 @@ class SplitRefused(ValueError):
 def divide(
     gpus: int,
     namespaces: Sequence[str],
-    spec: SplitSpec,
-    peaks: Mapping[str, int] | None = None,
-) -> QuotaSplit:
-    """Whole GPUs for each namespace; their sum is `gpus`.
+    rule: SplitRule,
+    given: Mapping[str, int] | None = None,
+) -> tuple[dict[str, int], str]:
+    """Whole GPUs for each namespace, whose sum is `gpus`, and the rule as text.
 
     Args:
         gpus: the team's quota.
         namespaces: of the team in one cluster.
-        spec: the rule.
-        peaks: the maximum that each namespace held in the last 30 days, for BY_USE.
+        rule: of the division.
+        given: by namespace: weights for WEIGHTS and LISTED; for BY_USE the maximum that each
+            held in the last 30 days.
 
     Raises:
         SplitRefused: no namespace, a negative weight, or a weight for a namespace that is
@@ -60,41 +44,41 @@ def divide(
         raise SplitRefused(
             "the team has no namespace in this cluster; map a namespace to it first"
         )
-    weights, message = _weights(names, spec, peaks or {})
-    if spec.rule == SplitRule.LISTED:
+    weights, message = _weights(names, rule, given or {})
+    if rule == SplitRule.LISTED:
         names = [name for name in names if name in weights]
     if len(names) == 1:
-        return QuotaSplit({names[0]: gpus}, f"all to {names[0]}")
+        return {names[0]: gpus}, f"all to {names[0]}"
     whole = sum(weights.values())
     parts = largest_remainder(
         [(name, gpus * weights[name]) for name in names], whole, gpus
     )
-    return QuotaSplit(parts, message)
+    return parts, message
 
 
 def _weights(
-    names: Sequence[str], spec: SplitSpec, peaks: Mapping[str, int]
+    names: Sequence[str], rule: SplitRule, given: Mapping[str, int]
 ) -> tuple[dict[str, int], str]:
     even = dict.fromkeys(names, 1)
-    if spec.rule == SplitRule.BY_USE:
-        used = {name: peaks.get(name, 0) for name in names}
+    if rule == SplitRule.BY_USE:
+        used = {name: given.get(name, 0) for name in names}
         if not any(used.values()):
             return even, "evenly, because none of them held a GPU in 30 days"
         shown = few([f"{name} {peak}" for name, peak in used.items()])
         return used, f"by peak use in 30 days ({shown})"
-    if spec.rule in (SplitRule.WEIGHTS, SplitRule.LISTED):
-        foreign = sorted(set(spec.weights) - set(names))
+    if rule in (SplitRule.WEIGHTS, SplitRule.LISTED):
+        foreign = sorted(set(given) - set(names))
         if foreign:
             raise SplitRefused(f"{', '.join(foreign)}: not a namespace of this team")
-        if spec.rule == SplitRule.LISTED:
-            return _listed(names, spec.weights)
-        if min(spec.weights.values(), default=0) < 0 or not any(spec.weights.values()):
+        if rule == SplitRule.LISTED:
+            return _listed(names, given)
+        if min(given.values(), default=0) < 0 or not any(given.values()):
             raise SplitRefused(
                 "weights must be 0 or more, and at least one must be greater than 0"
             )
-        given = {name: spec.weights.get(name, 0) for name in names}
-        shown = few([f"{name} {weight}" for name, weight in given.items()])
-        return given, f"by weights ({shown})"
+        weights = {name: given.get(name, 0) for name in names}
+        shown = few([f"{name} {weight}" for name, weight in weights.items()])
+        return weights, f"by weights ({shown})"
     return even, f"evenly over {len(names)} namespaces"
 
 

@@ -25,7 +25,7 @@ from scheduler_view.quotas.rules.headroom import limited_by, room
 from scheduler_view.quotas.rules.limit_range import predict
 from scheduler_view.quotas.rules.limits.lending import amount, lending
 from scheduler_view.quotas.rules.limits.queue_node import QueueName, QueueNode
-from scheduler_view.quotas.rules.split import SplitRule, SplitSpec, divide
+from scheduler_view.quotas.rules.split import SplitRule, divide
 from scheduler_view.quotas.rules.tiers import TierSpec, next_class, tier_faults
 from scheduler_view.waits.rules.wording import CAUSE_TEXTS
 from tests.unit.quotas.examples import quota
@@ -82,12 +82,10 @@ def test_numbers(typed: str, number: str) -> None:
 def test_split(row: tuple[str, ...]) -> None:
     gpus, rule, given, *parts = row
     named = {name: int(n) for name, n in (one.split("=") for one in given.split())}
-    weighted = rule in ("weights", "listed")
-    spec = SplitSpec(SplitRule(rule), named if weighted else {})
-    found = divide(int(gpus), list("abc"), spec, named if rule == "by_use" else None)
+    found, _ = divide(int(gpus), list("abc"), SplitRule(rule), named)
     wanted = zip("abc", parts, strict=True)
-    assert found.parts == {name: int(n) for name, n in wanted if n != "none"}
-    assert sum(found.parts.values()) == int(gpus)
+    assert found == {name: int(n) for name, n in wanted if n != "none"}
+    assert sum(found.values()) == int(gpus)
 
 
 @pytest.mark.parametrize("row", rows("lent"))
