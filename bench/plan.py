@@ -17,10 +17,13 @@ from accounting.access.models.teams import Binding, BindingKind, Team
 from accounting.metering.models.cluster import Cluster
 from bench.api_server import bench_world
 from bench.measure import Figure, interleaved
-from scheduler_view.changes.actions.change_sets import Draft, create, request_plan
+from scheduler_view.changes.actions.change_sets import (
+    create,
+    request_plan,
+)
 from scheduler_view.changes.actions.store_plan import plan
 from scheduler_view.changes.models import ChangeSet, ChangeState
-from scheduler_view.changes.rules.edit import QuotaEdit
+from scheduler_view.changes.rules.edit import Draft, QuotaEdit
 from scheduler_view.changes.tasks.planner import AT_ONCE
 from tests.control_plane.server import ADMIN
 from tests.control_plane.world import GPU_KEY, World, quota

@@ -1,31 +1,17 @@
 """Forms of quotas and tiers. They only validate and convert input."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django import forms
 
 from accounting.kit.forms import REASON, AccessibleForm, between
 from accounting.kit.reads.selection import FIRST, LAST
+from scheduler_view.changes.rules.edit import Draft, Edit
 from scheduler_view.quotas.rules.tiers import LEAST, MOST
 
 Values = dict[str, Any]
 LONGEST_NUMBER = 7  # digits; `quantity.MOST_GPUS` has as many
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The content of a form: edits as in the API, the reason, and the duration."""
-
-    edits: Sequence[Values]
-    reason: str
-    starts_at: datetime | None = None
-    ends_at: datetime | None = None
-    into: int | None = None  # an open change set that the edits join; None: a new one
-    forced: Sequence[str] = ()  # objects of others that a person selected
-    split: Mapping[str, int] | None = None  # the division of a quota that keeps its own
 
 
 class ReasonForm(AccessibleForm):
@@ -65,15 +51,14 @@ class PlanForm(EditsForm):
     starts_at = forms.DateTimeField(required=False, validators=between(FIRST, LAST))
     ends_at = forms.DateTimeField(required=False, validators=between(FIRST, LAST))
 
-    def asked(self, edits: Sequence[Values]) -> Asked:
+    def draft(self, edits: Sequence[Edit]) -> Draft:
         """The edits with the other fields of the form."""
-        found = self.cleaned_data
-        return Asked(
+        given = self.cleaned_data
+        return Draft(
             edits,
-            found["reason"],
-            found["starts_at"],
-            found["ends_at"],
-            found["into"],
+            given["reason"],
+            starts_at=given["starts_at"],
+            ends_at=given["ends_at"],
         )
 
 

@@ -10,11 +10,10 @@ from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.change_sets import (
     LONGEST_REASON,
     ChangeRefused,
-    Draft,
     create,
 )
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.rules.edit import QueueEdit
+from scheduler_view.changes.rules.edit import Draft, QueueEdit
 from scheduler_view.quotas.models import QueueTarget
 
 

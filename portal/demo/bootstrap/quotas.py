@@ -24,7 +24,7 @@ from portal.demo.scenario.organization import (
 from portal.demo.scenario.story import Story
 from scheduler_view.changes.actions import change_sets, due_work
 from scheduler_view.changes.models import ChangeSet, ChangeState
-from scheduler_view.changes.rules.edit import Edit, QuotaEdit, TierEdit
+from scheduler_view.changes.rules.edit import Draft, Edit, QuotaEdit, TierEdit
 from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.quotas.reads.namespaces import namespaces_by_team
 from scheduler_view.quotas.rules.split import SplitRule
@@ -64,7 +64,7 @@ def establish(story: Story) -> str:
     made = ChangeSet.objects.filter(cluster=cluster).order_by("pk").first()
     if made is None:
         at = timezone.now()
-        draft = change_sets.Draft(_edits(story, at), reason_of(story))
+        draft = Draft(_edits(story, at), reason_of(story))
         made = change_sets.create(cluster=cluster, draft=draft, actor=author, at=at)
     for state, step in (
         (ChangeState.DRAFT, change_sets.request_plan),

@@ -23,8 +23,7 @@ from pydantic import Field, field_validator
 
 from accounting.setup.tasks.fields import FileContext, Instant, Section, Text, existing
 from accounting.setup.tasks.yaml_lines import DocumentError, Fault, parse, plain
-from scheduler_view.changes.actions.change_sets import Draft
-from scheduler_view.changes.rules.edit import EditsRefused
+from scheduler_view.changes.rules.edit import Draft, EditsRefused
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.clusters.reads.resources import added_names
 

@@ -5,7 +5,7 @@ conditional update on the version that the person saw; of two, one succeeds (I15
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,7 +23,13 @@ from scheduler_view.changes.rules.approval import (
     is_expired,
     refusal_of_approval,
 )
-from scheduler_view.changes.rules.edit import Edit, QuotaEdit, edit_fields, stored_edit
+from scheduler_view.changes.rules.edit import (
+    Draft,
+    Edit,
+    QuotaEdit,
+    edit_fields,
+    stored_edit,
+)
 from scheduler_view.changes.tasks.base_versions import with_versions
 
 LONGEST_WAIT = timedelta(days=366)  # a later start is probably a mistake
@@ -47,23 +53,6 @@ class ChangeRefused(Exception):
 
 class ChangedMeanwhile(ChangeRefused):
     """Another person changed the change set since it was read: read it again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """The content of a change set.
-
-    Attributes:
-        forced: objects whose fields may be taken over from other managers, as `str(ObjectKey)`.
-        starts_at: earliest start; None at once.
-        ends_at: time of the automatic undo: a loan.
-    """
-
-    edits: Sequence[Edit]
-    reason: str
-    forced: Sequence[str] = ()
-    starts_at: datetime | None = None
-    ends_at: datetime | None = None
 
 
 def create(

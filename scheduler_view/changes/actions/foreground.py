@@ -8,7 +8,6 @@ from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.apply import PATIENCE, Now, apply
 from scheduler_view.changes.actions.change_sets import (
     ChangeRefused,
-    Draft,
     approve,
     create,
     request_apply,
@@ -19,7 +18,7 @@ from scheduler_view.changes.actions.ending import discard
 from scheduler_view.changes.actions.joining import join
 from scheduler_view.changes.actions.store_plan import plan
 from scheduler_view.changes.models import ChangeSet, ChangeState
-from scheduler_view.changes.rules.edit import Edit, same_request, stored_edit
+from scheduler_view.changes.rules.edit import Draft, Edit, same_request, stored_edit
 from scheduler_view.changes.rules.steps import is_empty
 from scheduler_view.changes.tasks.base_versions import with_versions
 from scheduler_view.changes.tasks.formers import formers_of

@@ -13,12 +13,12 @@ from scheduler_view.changes.actions.change_sets import (
     OPEN,
     ChangedMeanwhile,
     ChangeRefused,
-    Draft,
     edit,
 )
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import (
     MOST_EDITS,
+    Draft,
     Edit,
     QueueEdit,
     TierEdit,

@@ -7,10 +7,12 @@ import structlog
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from accounting.kit.audit import SYSTEM, act
-from scheduler_view.changes.actions.change_sets import Draft, create
+from scheduler_view.changes.actions.change_sets import (
+    create,
+)
 from scheduler_view.changes.actions.internal_error import internal_error_message
 from scheduler_view.changes.models import ChangeSet, ChangeState
-from scheduler_view.changes.rules.edit import Edit, stored_edit
+from scheduler_view.changes.rules.edit import Draft, Edit, stored_edit
 from scheduler_view.changes.tasks.base_versions import versions_of
 
 LENT = (ChangeState.APPLIED, ChangeState.PARTLY_APPLIED)

@@ -12,12 +12,11 @@ from rest_framework.response import Response
 from accounting.access.scope import Scope, scope_of
 from accounting.kit.api.once import key_of
 from accounting.kit.once import digest_of, once
-from scheduler_view.changes.actions import change_sets as actions
 from scheduler_view.changes.api.errors import PreconditionRequired
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.reads.change_sets import change_row
 from scheduler_view.changes.rights import leads_all, may_act
-from scheduler_view.changes.rules.edit import Edit, edit_fields
+from scheduler_view.changes.rules.edit import Draft, Edit, edit_fields
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.serializers import ChangeSerializer
 from scheduler_view.clusters.reads.resources import added_names
@@ -78,8 +77,8 @@ def check_teams(scope: Scope, edits: "Sequence[Edit]") -> None:
         )
 
 
-def draft_of(body: dict[str, Any]) -> actions.Draft:
-    return actions.Draft(
+def draft_of(body: dict[str, Any]) -> Draft:
+    return Draft(
         edits_from(body["edits"], added_names()),
         body["reason"],
         forced=tuple(body.get("force") or ()),

@@ -1,7 +1,6 @@
 """Edits of a form: they become a draft or join an open one, and a plan is requested."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -12,14 +11,13 @@ from accounting.kit.pages.permissions import Visitor
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.change_sets import (
     ChangeRefused,
-    Draft,
     create,
     request_plan,
 )
 from scheduler_view.changes.actions.joining import join
-from scheduler_view.changes.forms import Asked
+from scheduler_view.changes.forms import Values
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.rules.edit import Edit, EditsRefused, QuotaEdit
+from scheduler_view.changes.rules.edit import Draft, Edit, EditsRefused, edit_fields
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.clusters.reads.resources import added_names
@@ -35,38 +33,53 @@ class Unfit(Exception):
         self.faults = list(faults)
 
 
+def checked_edits(values: Sequence[Values]) -> list[Edit]:
+    """The edits of a form.
+
+    Args:
+        values: of each edit, as in the API.
+
+    Raises:
+        Unfit: with every fault that can be found without a database.
+    """
+    try:
+        return edits_from([dict(one) for one in values], added_names())
+    except EditsRefused as error:
+        raise _unfit(values, error) from None
+
+
 def propose(
-    cluster: Cluster, asked: Asked, visitor: Visitor, actor: Any, *, plans: bool
+    cluster: Cluster,
+    draft: Draft,
+    visitor: Visitor,
+    actor: Any,
+    *,
+    into: int | None = None,
+    plans: bool = True,
 ) -> ChangeSet:
     """Create a change set, or add to an open one of the same person and cluster.
 
     Args:
         cluster: of the quotas and tiers.
-        asked: the edits, and the change set that they join.
-        visitor: for scope and time.
+        draft: the edits, checked.
+        visitor: for the time.
         actor: the author.
+        into: number of the change set that the edits join; None for a new one.
         plans: request a plan at once; a lead's request waits for an administrator.
 
     Raises:
         Unfit: with every fault that was found; nothing is stored then.
     """
     try:
-        edits = edits_from([dict(edit) for edit in asked.edits], added_names())
-        if asked.split is not None:
-            edits = [_divided(edit, asked.split) for edit in edits]
         with transaction.atomic():
-            if asked.into is None:
-                times = asked.starts_at, asked.ends_at
-                draft = Draft(edits, asked.reason, asked.forced, *times)
+            if into is None:
                 made = create(cluster=cluster, draft=draft, actor=actor, at=visitor.now)
             else:
-                made = _joined(asked.into, cluster, asked, edits, visitor, actor)
+                made = _joined(into, cluster, draft, visitor, actor)
             if plans:
                 request_plan(made, version=made.version, actor=actor, at=visitor.now)
     except EditsRefused as error:
-        raise Unfit(
-            [_fault(asked, f.index, f.field, f.text) for f in error.faults]
-        ) from None
+        raise _unfit([edit_fields(one) for one in draft.edits], error) from None
     except ChangeRefused as error:
         text = str(error)
         raise Unfit([f"{text[:1].upper()}{text[1:]}."]) from None
@@ -87,53 +100,48 @@ def propose(
     return made
 
 
-def _divided(edit: Edit, split: Mapping[str, int]) -> Edit:
-    return replace(edit, split=split) if isinstance(edit, QuotaEdit) else edit
-
-
 def _joined(
-    number: int,
-    cluster: Cluster,
-    asked: Asked,
-    edits: Sequence[Edit],
-    visitor: Visitor,
-    actor: Any,
+    number: int, cluster: Cluster, draft: Draft, visitor: Visitor, actor: Any
 ) -> ChangeSet:
     """The open change set with the edits added; its current version is used.
 
     On a page only its author can add edits, so that it does not change during another person's
     review.
     """
-    found = (
+    change_set = (
         ChangeSet.objects.filter(pk=number, cluster=cluster, author=actor)
         .select_related("cluster")
         .first()
     )
-    if found is None:
+    if change_set is None:
         raise ChangeRefused(f"CS-{number} is not one of your open changes on {cluster}")
-    if asked.starts_at is not None or asked.ends_at is not None:
+    if draft.starts_at is not None or draft.ends_at is not None:
         raise ChangeRefused(
-            f"{found} has its own times: create a new change set to use other times"
+            f"{change_set} has its own times: create a new change set to use other times"
         )
     join(
-        found,
-        edits=edits,
-        version=found.version,
+        change_set,
+        edits=draft.edits,
+        version=change_set.version,
         actor=actor,
         at=visitor.now,
-        reason=asked.reason,
+        reason=draft.reason,
     )
-    return found
+    return change_set
 
 
 _WORDS = {"reason": "Reason", "starts_at": "Begins", "ends_at": "Ends"}
 
 
-def _fault(asked: Asked, index: int, field: str, text: str) -> str:
+def _unfit(values: Sequence[Values], error: EditsRefused) -> Unfit:
+    return Unfit([_fault(values, f.index, f.field, f.text) for f in error.faults])
+
+
+def _fault(values: Sequence[Values], index: int, field: str, text: str) -> str:
     """The fault of one edit: `Vision, GPUs: the number is missing; ...`."""
-    if not asked.edits:
+    if not values:
         return "No changes. Edit a quota first."
-    edit = asked.edits[index]
+    edit = values[index]
     if edit.get("kind") == "tier":
         parts = [f"Tier {edit.get('name', '')}"]
     elif edit.get("kind") == "queue":

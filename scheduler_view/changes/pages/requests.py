@@ -11,9 +11,10 @@ from django.shortcuts import get_object_or_404, redirect
 from accounting.access.reads.teams import TeamRef
 from accounting.kit.pages.permissions import visitor_of
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.forms import Asked, RequestForm
-from scheduler_view.changes.pages.proposal import Unfit, propose
+from scheduler_view.changes.forms import RequestForm
+from scheduler_view.changes.pages.proposal import Unfit, checked_edits, propose
 from scheduler_view.changes.reads.change_sets import change_row
+from scheduler_view.changes.rules.edit import Draft
 from scheduler_view.clusters.rules.wording import units
 from scheduler_view.quotas.reads.quotas import QuotaRow
 from scheduler_view.quotas.reads.supply import supply_of
@@ -63,9 +64,10 @@ def ask(request: HttpRequest, team: TeamRef, form: RequestForm) -> HttpResponse 
         "tier": tier,
         "gpus": found["gpus"],
     }
-    asked = Asked([edit], found["reason"], ends_at=found["ends_at"])
     try:
-        made = propose(cluster, asked, visitor, request.user, plans=False)
+        edits = checked_edits([edit])
+        draft = Draft(edits, found["reason"], ends_at=found["ends_at"])
+        made = propose(cluster, draft, visitor, request.user, plans=False)
     except Unfit as error:
         for fault in error.faults:
             form.add_error(None, fault)

@@ -1,5 +1,7 @@
 """Resolves a difference of a quota or a queue: restores it, or adopts the cluster's values."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -10,8 +12,8 @@ from accounting.access.rights import ADMINISTRATION
 from accounting.kit.pages.permissions import posted, visitor_of
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.change_sets import LONGEST_REASON
-from scheduler_view.changes.forms import Asked
-from scheduler_view.changes.pages.proposal import Unfit, propose
+from scheduler_view.changes.pages.proposal import Unfit, checked_edits, propose
+from scheduler_view.changes.rules.edit import Draft, Edit, QuotaEdit
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS
 from scheduler_view.quotas.models import QuotaTarget
@@ -45,7 +47,7 @@ def resolve(request: HttpRequest) -> HttpResponse:
     ]
     # Also after the team got another namespace, only those with a quota keep one.
     split = target.split if posted["verb"] == "restore" else _there(target)
-    return _proposed(request, cluster, Asked([asked(target)], reason, split=split))
+    return _proposed(request, cluster, [asked(target)], reason, split)
 
 
 @posted(ADMINISTRATION, belongs_to="quotas")
@@ -64,18 +66,35 @@ def resolve_queue(request: HttpRequest) -> HttpResponse:
     reason = f"{_SAID[posted['verb']]} what was changed in the cluster{who}"[
         :LONGEST_REASON
     ]
-    return _proposed(request, cluster, Asked(found(cluster, kind, name), reason))
+    return _proposed(request, cluster, found(cluster, kind, name), reason)
 
 
-def _proposed(request: HttpRequest, cluster: Cluster, asked: Asked) -> HttpResponse:
-    """The page of a new change set; or the page of quotas, with the faults."""
+def _proposed(
+    request: HttpRequest,
+    cluster: Cluster,
+    values: Sequence[dict[str, Any]],
+    reason: str,
+    split: Mapping[str, int] | None = None,
+) -> HttpResponse:
+    """The page of a new change set; or the page of quotas, with the faults.
+
+    `split` is the division of a quota that keeps its own.
+    """
     try:
-        made = propose(cluster, asked, visitor_of(request), request.user, plans=True)
+        edits = checked_edits(values)
+        if split is not None:
+            edits = [_divided(edit, split) for edit in edits]
+        draft = Draft(edits, reason)
+        made = propose(cluster, draft, visitor_of(request), request.user)
     except Unfit as error:
         for fault in error.faults:
             messages.error(request, fault)
         return redirect("quotas")
     return redirect("change", number=made.pk)
+
+
+def _divided(edit: Edit, split: Mapping[str, int]) -> Edit:
+    return replace(edit, split=split) if isinstance(edit, QuotaEdit) else edit
 
 
 _SAID = {"restore": "Restore", "adopt": "Keep"}

@@ -13,13 +13,15 @@ from accounting.access.rights import SIGNED_IN
 from accounting.kit.forms import HIDDEN
 from accounting.kit.pages.permissions import Visitor, posted, visitor_of
 from scheduler_view.changes.actions import change_sets, ending
-from scheduler_view.changes.actions.change_sets import ChangeRefused, Draft
+from scheduler_view.changes.actions.change_sets import (
+    ChangeRefused,
+)
 from scheduler_view.changes.actions.joining import leave_out, leave_out_blocked
 from scheduler_view.changes.forms import ReasonForm
 from scheduler_view.changes.models import ChangeSet, ChangeState
 from scheduler_view.changes.reads.change_sets import change_row
 from scheduler_view.changes.rights import may_act
-from scheduler_view.changes.rules.edit import EditsRefused, stored_edit
+from scheduler_view.changes.rules.edit import Draft, EditsRefused, stored_edit
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.clusters.tasks.wakeup import wake_for_cluster
 

@@ -1,7 +1,8 @@
-"""The edits of a change set: quotas, tiers and queues of schedulers."""
+"""The content of a change set: edits of quotas, tiers and queues of schedulers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any
 
 from scheduler_view.quotas.rules.split import SplitRule
@@ -115,6 +116,23 @@ class QueueEdit:
 
 
 Edit = QuotaEdit | TierEdit | QueueEdit
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The content of a change set.
+
+    Attributes:
+        forced: objects whose fields may be taken over from other managers, as `str(ObjectKey)`.
+        starts_at: earliest start; None at once.
+        ends_at: time of the automatic undo: a loan.
+    """
+
+    edits: Sequence[Edit]
+    reason: str
+    forced: Sequence[str] = ()
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
 
 
 def edit_fields(edit: Edit) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
 from scheduler_view.changes.actions.change_sets import LONGEST_REASON
-from scheduler_view.changes.forms import Asked
-from scheduler_view.changes.pages.proposal import Unfit, propose
+from scheduler_view.changes.pages.proposal import Unfit, checked_edits, propose
 from scheduler_view.changes.reads.adopting import adopted_by, adoption
 from scheduler_view.changes.reads.change_row import UNDER_WAY, ChangeRow
 from scheduler_view.changes.reads.change_sets import change_rows
+from scheduler_view.changes.rules.edit import Draft
 from scheduler_view.clusters.rules.wording import few
 from scheduler_view.quotas.reads.limits.limit_row import LimitGroup, LimitRow
 from scheduler_view.quotas.reads.limits.observed import observed_limits
@@ -132,13 +132,8 @@ def adopt(request: HttpRequest) -> HttpResponse:
     what = "the limits" if is_all else place[2]
     reason = f"Adopt {what} as set in the cluster{makers}"[:LONGEST_REASON]
     try:
-        made = propose(
-            cluster,
-            Asked(found.edits, reason, forced=found.forced),
-            visitor,
-            request.user,
-            plans=True,
-        )
+        draft = Draft(checked_edits(found.edits), reason, found.forced)
+        made = propose(cluster, draft, visitor, request.user)
     except Unfit as error:
         for fault in error.faults:
             messages.error(request, fault)

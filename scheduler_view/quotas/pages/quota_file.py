@@ -11,9 +11,10 @@ from accounting.access.reads.teams import visible_teams
 from accounting.kit.pages.downloads import csv_answer
 from accounting.kit.pages.permissions import Visitor, admin_form, visitor_of
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.forms import Asked, ReasonForm
+from scheduler_view.changes.forms import ReasonForm
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.pages.proposal import Unfit, propose
+from scheduler_view.changes.pages.proposal import Unfit, checked_edits, propose
+from scheduler_view.changes.rules.edit import Draft
 from scheduler_view.changes.rules.quota_file import (
     COLUMNS,
     QuotaFileError,
@@ -87,8 +88,8 @@ def _proposed(
         raise QuotaFileError(
             f"The file has the quotas that {cluster} has. Change a number."
         )
-    asked = Asked(edits, values["reason"])
-    return propose(cluster, asked, visitor, request.user, plans=True)
+    draft = Draft(checked_edits(edits), values["reason"])
+    return propose(cluster, draft, visitor, request.user)
 
 
 def _edit(row: QuotaFileRow, now: Mapping[Key, tuple[int, int]]) -> dict[str, Any]:

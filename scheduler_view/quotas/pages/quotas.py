@@ -21,7 +21,7 @@ from accounting.metering.reads.clusters import clusters_named
 from accounting.metering.rules.inventory.scheduler_queues import QueueFacts
 from scheduler_view.changes.forms import PlanForm
 from scheduler_view.changes.pages.edits import changed_quotas
-from scheduler_view.changes.pages.proposal import Unfit
+from scheduler_view.changes.pages.proposal import Unfit, checked_edits
 from scheduler_view.changes.pages.proposal import propose as propose_change
 from scheduler_view.changes.reads.change_row import UNDER_WAY, ChangeRow
 from scheduler_view.changes.reads.change_sets import change_rows
@@ -287,10 +287,11 @@ def propose(request: HttpRequest) -> HttpResponse:
     form = PlanForm(request.POST)
     faults: list[str] = []
     if form.is_valid():
-        edits = [*changed_quotas(request.POST), *changed_queue_values(request.POST)]
-        asked = form.asked(edits)
+        values = [*changed_quotas(request.POST), *changed_queue_values(request.POST)]
+        into = form.cleaned_data["into"]
         try:
-            made = propose_change(cluster, asked, visitor, request.user, plans=True)
+            draft = form.draft(checked_edits(values))
+            made = propose_change(cluster, draft, visitor, request.user, into=into)
         except Unfit as error:
             faults = error.faults
         else:

@@ -12,10 +12,11 @@ from accounting.kit.pages.permissions import Visitor, admin_form, signed_in, vis
 from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
-from scheduler_view.changes.forms import Asked, EditsForm, TierForm
-from scheduler_view.changes.pages.proposal import Unfit
+from scheduler_view.changes.forms import EditsForm, TierForm
+from scheduler_view.changes.pages.proposal import Unfit, checked_edits
 from scheduler_view.changes.pages.proposal import propose as propose_change
 from scheduler_view.changes.reads.drafts import default_draft, open_drafts
+from scheduler_view.changes.rules.edit import Draft
 from scheduler_view.clusters.rules.live_objects import CLASS
 from scheduler_view.quotas.reads.limits.class_limits import class_limits
 from scheduler_view.quotas.reads.limits.limit_row import LimitRow
@@ -88,14 +89,14 @@ def propose(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _form(request, cluster, form, row)
     done = form.cleaned_data
-    asked = Asked(_edits(form, chosen, row), done["reason"], into=done["into"])
-    visitor = visitor_of(request)
+    visitor, into = visitor_of(request), done["into"]
     try:
-        made = propose_change(cluster, asked, visitor, request.user, plans=True)
+        draft = Draft(checked_edits(_edits(form, chosen, row)), done["reason"])
+        made = propose_change(cluster, draft, visitor, request.user, into=into)
     except Unfit as error:
         form.add_error(None, ValidationError(error.faults))
         return _form(request, cluster, form, row)
-    begun = "has one more edit" if asked.into else "is begun"
+    begun = "has one more edit" if into else "is begun"
     messages.success(request, f"{made} {begun}. Nothing is sent before you apply it.")
     return redirect("change", number=made.pk)
 

@@ -22,9 +22,11 @@ from accounting.budgets.models import Budget, BudgetUnit
 from accounting.exports.models import ExportJob
 from accounting.metering.models.cluster import Cluster
 from accounting.months.models.contest import Contest, ContestStep
-from scheduler_view.changes.actions.change_sets import Draft, create
+from scheduler_view.changes.actions.change_sets import (
+    create,
+)
 from scheduler_view.changes.models import ChangeSet
-from scheduler_view.changes.rules.edit import QuotaEdit
+from scheduler_view.changes.rules.edit import Draft, QuotaEdit
 from scheduler_view.what_if.models import WhatIfRun
 from tests.integration.conftest import NOW, SignIn
 from tests.story import Story

@@ -9,13 +9,13 @@ from django.utils import timezone
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions import due_work
 from scheduler_view.changes.actions.change_sets import (
-    Draft,
     approve,
     create,
     request_apply,
     request_plan,
 )
 from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import Draft
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.clusters.reads.resources import added_names
 from tests.control_plane.admin import RefusedByServer, class_path, quota_path

@@ -14,13 +14,13 @@ from accounting.organization.reads.audit_entries import (
     audit_rows,
 )
 from scheduler_view.changes.actions.change_sets import (
-    Draft,
     approve,
     create,
     request_apply,
     request_plan,
 )
 from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import Draft
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.clusters.reads.resources import added_names
 from tests.integration.changes.office import REASON, Office, quota

@@ -21,12 +21,12 @@ from accounting.kit.audit import act
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.change_sets import (
     ChangedMeanwhile,
-    Draft,
     create,
     edit,
 )
 from scheduler_view.changes.actions.store_desired import store
 from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import Draft
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.clusters.models import Observation
