@@ -100,6 +100,8 @@ def attempt(files: dict[str, Path], sample: int | None) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     # a test that fails is not explained: that takes longer than the test
     command += ["--assert=plain", "--tb=line", "-p", "tests.mutation.plugin"]
+    # the switch of a fault is a call too
+    command += ["-k", "not few_calls"]
     done = subprocess.run(
         [*command, *map(str, TESTS)],
         cwd=ROOT,

@@ -3,7 +3,7 @@
 Not here: what the ledger makes of it (tests/integration/metering/sources).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
@@ -323,27 +323,30 @@ def spelled(count: int, size: int = 1) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("lines", "fault"),
+    ("lines_of", "fault"),
     [
         (
-            spelled(3),
+            lambda: spelled(3),
             "line 3: more than 2 series, or 1 MiB of names and labels; split",
         ),
-        (spelled(2, 600_000), "line 2: more than 2 series, or 1 MiB"),
+        (lambda: spelled(2, 600_000), "line 2: more than 2 series, or 1 MiB"),
         (
-            (f"m{number} 1" for number in range(MOST_NAMES + 1)),
+            lambda: (f"m{number} 1" for number in range(MOST_NAMES + 1)),
             f"line {MOST_NAMES + 1}: more than 100,000 names of metrics",
         ),
         (
-            ("" for _ in range(MOST_BARE + 1)),
+            lambda: ("" for _ in range(MOST_BARE + 1)),
             f"line {MOST_BARE + 1}: more than 1,000,000 lines, and most of them without",
         ),
-        (("# x" for _ in range(MOST_BARE + 1)), "most of them without a sample"),
+        (
+            lambda: ("# x" for _ in range(MOST_BARE + 1)),
+            "most of them without a sample",
+        ),
     ],
     ids=["series", "labels", "names", "blank", "comments"],
 )
 def test_what_needs_memory_or_time_without_end_is_refused(
-    lines: Iterator[str], fault: str
+    lines_of: Callable[[], Iterator[str]], fault: str
 ) -> None:
     parser = Parser(
         keep=lambda name: name == "up",
@@ -351,7 +354,7 @@ def test_what_needs_memory_or_time_without_end_is_refused(
         limits=TextLimits(most_series=2, most_bytes=1 << 20),
     )
     with pytest.raises(ExpositionError) as caught:
-        for _ in parser.samples(lines, is_openmetrics=False):
+        for _ in parser.samples(lines_of(), is_openmetrics=False):
             pass
     assert fault in str(caught.value)
 
