@@ -23,8 +23,9 @@ from portal.embedded import lease
 from portal.embedded.paths import HomePaths
 from portal.env import database_settings
 from tests import bytecode, migrated, services, sessions
+from tests.control_plane.admin import Admin
 from tests.control_plane.at_rest import AtRest, modules_of_clusters
-from tests.control_plane.server import ControlPlane, control_plane
+from tests.control_plane.server import ADMIN, ControlPlane, control_plane
 from tests.database_flush import empty, like_new
 from tests.programs import obstacle
 
@@ -249,11 +250,13 @@ def whole_cluster(
     """A real control plane for this run (mark: `control_plane`).
 
     Tests share it: each makes namespaces of its own, and cluster-wide objects with names
-    of its own. One that kills parts of it, or needs it empty, starts its own with
-    `tests.control_plane.server.control_plane`. It stands still while no test uses it.
+    of its own, by `tests.control_plane.world.shared_world`, which ends its work. One that
+    kills parts of it starts its own with `tests.control_plane.server.control_plane`. It
+    stands still while no test uses it.
     """
     with control_plane(tmp_path_factory.mktemp("control-plane")) as plane:
         at_rest = AtRest(plane, request.session)
         request.config.pluginmanager.register(at_rest)
         yield plane
         request.config.pluginmanager.unregister(at_rest)
+        Admin(plane.url, ADMIN, str(plane.ca_file)).wait_alone()  # no test left work

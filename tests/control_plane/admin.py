@@ -1,7 +1,6 @@
 """What other people and programs do to a cluster, over plain HTTP: beside our door."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,13 @@ from tests.processes import wait_until
 
 Body = Mapping[str, Any]
 GPU = "nvidia.com/gpu"
+NODES = "/api/v1/nodes"
+WORK = (  # what makes pods comes before pods
+    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/replicasets",
+    "/apis/batch/v1/jobs",
+    "/api/v1/pods",
+)
 TIMEOUT_S = 20.0
 
 
@@ -120,14 +126,27 @@ class Admin:
         }
         return self.create(f"/api/v1/namespaces/{namespace}/pods", body)
 
-    def delete_waiting_pods(self) -> None:
-        """Delete the pods that no node has taken: those of earlier tests would take a new node."""
-        for pod in self.get("/api/v1/pods")["items"]:
-            if pod["spec"].get("nodeName") is None:
-                meta = pod["metadata"]
-                path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
-                with suppress(RefusedByServer):  # it is gone already
-                    self.delete(path)
+    def end_work(self, prefix: str) -> None:
+        """Delete the work in namespaces of a test, and its nodes; its pods end a moment later."""
+        at_once = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+        for path in WORK:
+            root, _, kind = path.rpartition("/")
+            for namespace in {meta["namespace"] for meta in self._found(path)}:
+                if namespace.startswith(prefix):
+                    self.call(
+                        "DELETE", f"{root}/namespaces/{namespace}/{kind}", at_once
+                    )
+        for meta in self._found(NODES):
+            if meta["name"].startswith(prefix):
+                self.delete(f"{NODES}/{meta['name']}")
+
+    def wait_alone(self) -> None:
+        """Return when no other test's work is left: it would be counted, or take a new node."""
+        wait_until(lambda: not any(self._found(path) for path in WORK))
+
+    def _found(self, path: str) -> list[dict[str, Any]]:
+        """The metadata of all objects of a kind."""
+        return [one["metadata"] for one in self.get(path)["items"]]
 
     def make_node(self, name: str, **resources: int) -> None:
         """A node that fake kubelets will make ready; `nvidia_com__gpu=8` are its GPUs.

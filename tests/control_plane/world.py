@@ -1,5 +1,8 @@
 """One API server as a test sees it: our door to it, and what others do to it."""
 
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +51,19 @@ class World:
             timeout_s=timeout_s,
         )
         return connect(access)
+
+
+@contextmanager
+def shared_world(plane: ControlPlane, folder: Path) -> Iterator[World]:
+    """A real server that other tests use too, with a new namespace; its work ends with the test.
+
+    Namespaces stay, empty: to delete one takes the controllers some hundred requests.
+    """
+    world = world_of(plane, folder, f"t-{uuid.uuid4().hex[:10]}")
+    try:
+        yield world
+    finally:
+        world.admin.end_work(world.name)
 
 
 def world_of(plane: ControlPlane, folder: Path, name: str) -> World:

@@ -3,7 +3,6 @@
 A real scheduler preempts; the events that an hour takes away are removed by hand.
 """
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from scheduler_view.clusters.models import Observation, ObservationRun, Preempti
 from scheduler_view.clusters.tasks.preemptions import note_preemptions
 from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.waits.reads.preempted import preempted_rows
-from tests.control_plane.world import World, world_of
+from tests.control_plane.server import ControlPlane
+from tests.control_plane.world import shared_world
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office
 from tests.processes import wait_until
@@ -24,20 +24,15 @@ pytestmark = pytest.mark.control_plane
 
 
 @pytest.fixture
-def office(
-    request: pytest.FixtureRequest, tmp_path: Path, db: None
-) -> Iterator[Office]:
+def office(whole_cluster: ControlPlane, tmp_path: Path, db: None) -> Iterator[Office]:
     """A namespace with one node of one GPU."""
     del db
-    server = request.getfixturevalue("whole_cluster")
-    world: World = world_of(server, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
-    office = office_of(world)
-    node = f"{world.name}-n"
-    world.admin.delete_waiting_pods()
-    world.admin.make_node(node, nvidia_com__gpu=1)
-    world.admin.wait_node(node)
-    yield office
-    world.admin.delete(f"/api/v1/nodes/{node}")
+    with shared_world(whole_cluster, tmp_path) as world:
+        node = f"{world.name}-n"
+        world.admin.wait_alone()
+        world.admin.make_node(node, nvidia_com__gpu=1)
+        world.admin.wait_node(node)
+        yield office_of(world)
 
 
 def preempt(office: Office) -> tuple[str, str]:

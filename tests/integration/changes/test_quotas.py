@@ -65,7 +65,6 @@ def test_raised_and_a_waiting_pod_gets_in(office: Office) -> None:
     admin.make_pod(name, "train", 2)
     admin.wait_used(name, "gpu-ledger", GPU_KEY, "2")
     assert [row["live"] for row in agree(office)] == [{name: 2}]
-    admin.delete(f"/api/v1/nodes/{name}-n")
 
 
 @real_only

@@ -138,7 +138,7 @@ def test_a_changed_tier_is_followed_by_a_real_preemption(office: Office) -> None
     admin, name = office.world.admin, office.world.name
     batch = f"{name}-batch"
     node = f"{name}-n"
-    admin.delete_waiting_pods()
+    admin.wait_alone()
     admin.make_node(node, nvidia_com__gpu=1)
     admin.wait_node(node)
     place = {"nodeSelector": {"kubernetes.io/hostname": node}}
@@ -155,7 +155,6 @@ def test_a_changed_tier_is_followed_by_a_real_preemption(office: Office) -> None
     names = [pod["metadata"]["name"] for pod in admin.get(pods)["items"]]
     assert names == ["new"]
     agree(office)
-    admin.delete(f"/api/v1/nodes/{node}")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from portal.demo.kube_api.server import serving
 from portal.demo.kube_api.store import Store
 from portal.demo.kube_api.users import User
 from tests.control_plane.server import ADMIN
-from tests.control_plane.world import World, simulated_world, world_of
+from tests.control_plane.world import World, shared_world, simulated_world
 
 BOTH = [pytest.param("real", marks=pytest.mark.control_plane), "simulated"]
 
@@ -18,17 +18,18 @@ BOTH = [pytest.param("real", marks=pytest.mark.control_plane), "simulated"]
 @pytest.fixture(params=BOTH)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     """Each server in turn: what holds for one holds for the other."""
-    name = f"t-{uuid.uuid4().hex[:10]}"
     if request.param == "real":
-        return world_of(request.getfixturevalue("whole_cluster"), tmp_path, name)
+        found: World = request.getfixturevalue("real")
+        return found
+    name = f"t-{uuid.uuid4().hex[:10]}"
     return simulated_world(request.getfixturevalue("simulated_api"), tmp_path, name)
 
 
 @pytest.fixture
-def real(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+def real(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """The real server; the test carries the mark `control_plane`."""
-    name = f"t-{uuid.uuid4().hex[:10]}"
-    return world_of(request.getfixturevalue("whole_cluster"), tmp_path, name)
+    with shared_world(request.getfixturevalue("whole_cluster"), tmp_path) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,11 @@
 """Disruption budgets of a real API server and its controller: when they keep a node (S32)."""
 
-import uuid
-from pathlib import Path
-
 import pytest
 
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.models.memory import KeptNode
 from scheduler_view.queues.tasks.look import observe_once
-from tests.control_plane.world import world_of
+from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of
 from tests.processes import wait_until
 
@@ -18,13 +15,11 @@ MERGE = "application/merge-patch+json"
 
 @pytest.mark.django_db
 def test_a_budget_of_a_real_cluster_keeps_a_node_until_it_allows_an_eviction(
-    request: pytest.FixtureRequest, tmp_path: Path
+    real: World,
 ) -> None:
-    plane = request.getfixturevalue("whole_cluster")
-    world = world_of(plane, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
-    admin, name = world.admin, world.name
-    office = office_of(world)
-    admin.delete_waiting_pods()
+    admin, name = real.admin, real.name
+    office = office_of(real)
+    admin.wait_alone()
     admin.make_node(name, nvidia_com__gpu=8)
     admin.wait_node(name)
     labels = {"app": name}
@@ -61,14 +56,11 @@ def test_a_budget_of_a_real_cluster_keeps_a_node_until_it_allows_an_eviction(
         found = KeptNode.objects.filter(node=name).values_list("pods", flat=True)
         return [pod for pods in found for pod in pods]
 
-    try:
-        wait_until(lambda: allowed() == 0, 60)
-        [[pod, reason]] = keeping()
-        assert pod.startswith(f"{name}/web-")
-        assert reason == "disruption_budget"
-        change = {"spec": {"replicas": 2}}
-        admin.call("PATCH", f"{deployments}/web", change, MERGE)
-        wait_until(lambda: allowed() == 1, 60)
-        assert keeping() == []
-    finally:
-        admin.delete(f"/api/v1/nodes/{name}")
+    wait_until(lambda: allowed() == 0, 60)
+    [[pod, reason]] = keeping()
+    assert pod.startswith(f"{name}/web-")
+    assert reason == "disruption_budget"
+    change = {"spec": {"replicas": 2}}
+    admin.call("PATCH", f"{deployments}/web", change, MERGE)
+    wait_until(lambda: allowed() == 1, 60)
+    assert keeping() == []

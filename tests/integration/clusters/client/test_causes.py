@@ -6,10 +6,7 @@ The finalizer is removed, and the work starts. The rules are tested by hand in
 `tests/unit/waits`.
 """
 
-import uuid
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +16,7 @@ from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.tasks.look import observe_once
 from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
 from tests.control_plane.server import ControlPlane
-from tests.control_plane.world import World, world_of
+from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office
 from tests.processes import wait_until
@@ -34,26 +31,17 @@ MAX_SIZE = "pod didn't trigger scale-up: 1 max node group size reached"
 
 
 @pytest.fixture
-def plane(request: pytest.FixtureRequest) -> ControlPlane:
-    found: ControlPlane = request.getfixturevalue("whole_cluster")
-    return found
-
-
-@pytest.fixture
-def office(plane: ControlPlane, tmp_path: Path, db: None) -> Iterator[Office]:
+def office(real: World, db: None) -> Office:
     """A namespace, and nodes of one GPU that only its pods may have; one has no plugin."""
     del db
-    world: World = world_of(plane, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
-    admin = world.admin
-    admin.delete_waiting_pods()
+    admin = real.admin
+    admin.wait_alone()
     for name in NODES:
         gpus = {} if name == "silent" else {"nvidia_com__gpu": 1}
-        admin.make_node(f"{world.name}-{name}", **gpus)
-        labels = {"own": world.name} | (COUNTED if name == "silent" else {})
-        admin.edit(node(world, name), {"metadata": {"labels": labels}})
-    yield office_of(world)
-    for name in NODES:
-        admin.delete(node(world, name))
+        admin.make_node(f"{real.name}-{name}", **gpus)
+        labels = {"own": real.name} | (COUNTED if name == "silent" else {})
+        admin.edit(node(real, name), {"metadata": {"labels": labels}})
+    return office_of(real)
 
 
 def node(world: World, name: str) -> str:
@@ -149,7 +137,7 @@ def rows(office: Office) -> dict[str, WaitingUnitRow]:
 
 
 def test_nodes_containers_and_autoscalers_say_why_work_waits(
-    plane: ControlPlane, office: Office
+    whole_cluster: ControlPlane, office: Office
 ) -> None:
     world, admin = office.world, office.world.admin
     own = world.name
@@ -160,7 +148,9 @@ def test_nodes_containers_and_autoscalers_say_why_work_waits(
     wait_until(
         lambda: admin.get(pod(world, "stuck"))["status"].get("phase") == "Running", 30
     )
-    plane.freeze("kwok")  # it starts all pods, and removes finalizers of those that end
+    whole_cluster.freeze(
+        "kwok"
+    )  # it starts all pods, and removes finalizers of those that end
     try:
         crash(world)
         admin.call("DELETE", pod(world, "stuck"), {"gracePeriodSeconds": 0})
@@ -178,7 +168,7 @@ def test_nodes_containers_and_autoscalers_say_why_work_waits(
             lambda: bool(admin.get(pod(world, "waits"))["spec"].get("nodeName")), 30
         )
     finally:
-        plane.thaw("kwok")
+        whole_cluster.thaw("kwok")
     assert (found["init"].stage, found["init"].cause) == ("starting", "crash_loop")
     assert found["init"].details == [
         "The init container prepare fails with exit code 1 (Error) and was restarted "  # noqa: ISC004

@@ -1,10 +1,7 @@
 """What waits and why, from a real scheduler, job controller and API server to the rows."""
 
-import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +16,7 @@ from scheduler_view.queues.tasks.look import (
 )
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
-from tests.control_plane.world import GPU_KEY, World, world_of
+from tests.control_plane.world import GPU_KEY, World
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office
 from tests.processes import wait_until
@@ -29,18 +26,12 @@ RESOURCE = "nvidia.com/gpu"
 
 
 @pytest.fixture
-def office(
-    request: pytest.FixtureRequest, tmp_path: Path, db: None
-) -> Iterator[Office]:
+def office(real: World, db: None) -> Office:
     """Two namespaces and a node of two GPUs that only this test's pods may have."""
     del db
-    server = request.getfixturevalue("whole_cluster")
-    world: World = world_of(server, tmp_path, f"t-{uuid.uuid4().hex[:10]}")
-    node = f"{world.name}-n"
-    world.admin.delete_waiting_pods()
-    world.admin.make_node(node, nvidia_com__gpu=2)
-    yield office_of(world)
-    world.admin.delete(f"/api/v1/nodes/{node}")
+    real.admin.wait_alone()
+    real.admin.make_node(f"{real.name}-n", nvidia_com__gpu=2)
+    return office_of(real)
 
 
 def over_quota(office: Office, namespace: str) -> None:

@@ -4,7 +4,6 @@ Jobs, queues and Workloads are real objects; what Kueue's controller reports is 
 The rules: `tests/unit/waits/test_queue_waits.py`.
 """
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -75,13 +74,11 @@ def causes(queues: QueueOffice) -> dict[str, str]:
 
 
 @pytest.fixture
-def large_node(queues: QueueOffice) -> Iterator[None]:
+def large_node(queues: QueueOffice) -> None:
     """A node on which all of the work would fit, so that queues alone decide."""
     name = queues.name("n")
     queues.admin.make_node(name, nvidia_com__gpu=16)
     queues.admin.wait_node(name)
-    yield
-    queues.admin.delete(f"/api/v1/nodes/{name}")
 
 
 def test_what_kueue_can_never_let_in_is_named_until_it_is_mended(
