@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from accounting.kit.audit import Actor
 from accounting.metering.models.cluster import Cluster
@@ -22,7 +23,7 @@ from scheduler_view.changes.rules.edit import Draft, Edit, same_request, stored_
 from scheduler_view.changes.rules.steps import is_empty
 from scheduler_view.changes.tasks.base_versions import with_versions
 from scheduler_view.changes.tasks.formers import formers_of
-from scheduler_view.changes.tasks.planner import Computed, PlanRequest, compute
+from scheduler_view.changes.tasks.planner import Computed, compute
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.tasks.cluster_connection import Connect, connect_to
 
@@ -45,7 +46,8 @@ def compute_plan(
     ):
         return compute(
             cluster=cluster,
-            request=PlanRequest(edits, draft.forced, formers_of(cluster, edits)),
+            draft=replace(draft, edits=edits),
+            formers=formers_of(cluster, edits),
             reader=reader,
             pusher=pusher,
             at=now(),
@@ -54,8 +56,7 @@ def compute_plan(
 
 def changes_nothing(found: Computed) -> bool:
     """True if neither the cluster nor the desired state would change."""
-    steps = [tried.step for tried in found.steps]
-    return is_empty(steps) and found.desired.before == found.desired.after
+    return is_empty(found.steps) and found.desired.before == found.desired.after
 
 
 def make(

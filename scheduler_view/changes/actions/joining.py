@@ -6,6 +6,7 @@ applies, and the history keeps the earlier one. Its plan is discarded then.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from accounting.kit.audit import Actor
@@ -15,10 +16,10 @@ from scheduler_view.changes.actions.change_sets import (
     ChangeRefused,
     edit,
 )
+from scheduler_view.changes.mapping import draft_of
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import (
     MOST_EDITS,
-    Draft,
     Edit,
     QueueEdit,
     TierEdit,
@@ -185,11 +186,6 @@ def _write(
     actor: Actor,
     at: datetime,
 ) -> None:
-    draft = Draft(
-        edits,
-        reason.strip() or change_set.reason,
-        tuple(change_set.forced),
-        change_set.starts_at,
-        change_set.ends_at,
-    )
+    before = draft_of(change_set)
+    draft = replace(before, edits=edits, reason=reason.strip() or before.reason)
     edit(change_set, draft=draft, version=version, actor=actor, at=at)

@@ -14,7 +14,7 @@ from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.for_person import planning
 from scheduler_view.changes.actions.internal_error import internal_error_message
 from scheduler_view.changes.actions.quota_loans import is_return
-from scheduler_view.changes.mapping import step_row
+from scheduler_view.changes.mapping import draft_of, step_row
 from scheduler_view.changes.models import ChangeSet, ChangeState, ChangeStep
 from scheduler_view.changes.rules.edit import (
     EditsRefused,
@@ -22,12 +22,11 @@ from scheduler_view.changes.rules.edit import (
     QuotaEdit,
     TierEdit,
     edit_fields,
-    stored_edit,
 )
 from scheduler_view.changes.tasks.base_versions import lost_updates
 from scheduler_view.changes.tasks.formers import formers_of
 from scheduler_view.changes.tasks.plan_text import plan_text_of
-from scheduler_view.changes.tasks.planner import Computed, PlanRequest, compute
+from scheduler_view.changes.tasks.planner import Computed, compute
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.errors import ClusterError
 from scheduler_view.clusters.reads.resources import added_names
@@ -58,11 +57,11 @@ def plan(change_set: ChangeSet, *, at: datetime, connect: Connect = connect_to) 
 
 def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -> bool:
     cluster = change_set.cluster
-    edits = [stored_edit(one) for one in change_set.edits]
-    lost = lost_updates(cluster, edits)
+    draft = draft_of(change_set)
+    lost = lost_updates(cluster, draft.edits)
     if lost:
         return _fail(change_set, version, "; ".join(lost))
-    before = formers_of(cluster, edits, change_set.undoes)
+    formers = formers_of(cluster, draft.edits, change_set.undoes)
     try:
         with (
             connect(cluster, AccessRole.READER) as reader,
@@ -70,7 +69,8 @@ def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -
         ):
             found = compute(
                 cluster=cluster,
-                request=PlanRequest(edits, change_set.forced, before),
+                draft=draft,
+                formers=formers,
                 reader=reader,
                 pusher=pusher,
                 at=at,
@@ -83,7 +83,7 @@ def _plan(change_set: ChangeSet, version: int, at: datetime, connect: Connect) -
             return _later(change_set, version, text, at)
         return _fail(change_set, version, text)
     reach("plan_tried")
-    silent = [tried for tried in found.steps if tried.is_temporary]
+    silent = [step for step in found.steps if step.is_temporary]
     if silent and is_return(change_set):
         text = f"{cluster} does not respond: {silent[0].message}"
         return _later(change_set, version, text, at)
@@ -196,8 +196,8 @@ def _resolved(found: Computed) -> dict[str, Any]:
 
 def _rows(change_set: ChangeSet, found: Computed) -> Sequence[ChangeStep]:
     rows = []
-    for position, tried in enumerate(found.steps):
-        row = step_row(tried.step, tried.before, tried.message, tried.code)
+    for position, step in enumerate(found.steps):
+        row = step_row(step)
         row.change_set, row.position = change_set, position
         rows.append(row)
     return rows

@@ -220,7 +220,7 @@ def _faults(text: str, error: ValidationError) -> list[Fault]:
 
 
 def _planned(found: Computed, index: int) -> dict[str, Any]:
-    step = found.steps[index].step
+    step = found.steps[index]
     changes = ", ".join(
         f"{change.field}: {_shown(change.before)} -> {_shown(change.after)}"
         for change in step.changes

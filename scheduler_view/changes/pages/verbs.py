@@ -1,6 +1,7 @@
 """The buttons of a change set's page: plan, approve, apply, decline, discard, undo, repeat."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -18,10 +19,11 @@ from scheduler_view.changes.actions.change_sets import (
 )
 from scheduler_view.changes.actions.joining import leave_out, leave_out_blocked
 from scheduler_view.changes.forms import ReasonForm
+from scheduler_view.changes.mapping import draft_of
 from scheduler_view.changes.models import ChangeSet, ChangeState
 from scheduler_view.changes.reads.change_sets import change_row
 from scheduler_view.changes.rights import may_act
-from scheduler_view.changes.rules.edit import Draft, EditsRefused, stored_edit
+from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.clusters.tasks.wakeup import wake_for_cluster
 
@@ -153,13 +155,7 @@ def _force(
     """Plan again with the currently selected objects."""
     known = {str(step) for step in change_set.steps.all()}
     ticked = [name for name in request.POST.getlist("force") if name in known]
-    draft = Draft(
-        [stored_edit(one) for one in change_set.edits],
-        change_set.reason,
-        ticked,
-        change_set.starts_at,
-        change_set.ends_at,
-    )
+    draft = replace(draft_of(change_set), forced=ticked)
     change_sets.edit(
         change_set,
         draft=draft,

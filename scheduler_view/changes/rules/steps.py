@@ -59,6 +59,9 @@ class PlanStep:
         force: take over fields from other managers; only if a person has selected it.
         note: further information, as a sentence.
         former: what the object gets back; only with RESTORE.
+        before: the object as it was read; None if it did not exist.
+        message, code: the API server's response to the dry run; empty if it was accepted.
+        is_temporary: the dry run failed temporarily.
     """
 
     key: ObjectKey
@@ -71,6 +74,10 @@ class PlanStep:
     force: bool = False
     note: str = ""
     former: Former | None = None
+    before: Manifest | None = None
+    message: str = ""
+    code: int | None = None
+    is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

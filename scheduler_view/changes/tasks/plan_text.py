@@ -66,7 +66,7 @@ def plan_text_of(cluster: Cluster, plan: Computed, at: datetime) -> dict[str, An
         for edit, back in zip(plan.edits, plan.desired.reverse, strict=True)
     ]
     return {
-        "summary": summary(moves, (tried.step.action for tried in plan.steps)),
+        "summary": summary(moves, (step.action for step in plan.steps)),
         "effects": [asdict(effect) for effect in effects],
         "warnings": [
             asdict(warning)
@@ -88,7 +88,7 @@ def _teams(plan: Computed) -> dict[str, str]:
         for namespace in target.split:
             before.setdefault(namespace, set()).add(target.team)
     found = {}
-    for name in {tried.step.key.namespace for tried in plan.steps}:
+    for name in {step.key.namespace for step in plan.steps}:
         teams = before.get(name, set()) | ({now[name]} if name in now else set())
         if len(teams) == 1:
             found[name] = teams.pop()
@@ -193,8 +193,11 @@ def _units_given_back(edit: QuotaEdit, plan: Computed) -> dict[str, int]:
     keys = {
         quota_key_of(place, edit.tier) for place in (before.split if before else ())
     }
-    steps = (tried.step for tried in plan.steps)
-    formers = {s.key.namespace: s.former for s in steps if s.former and s.key in keys}
+    formers = {
+        step.key.namespace: step.former
+        for step in plan.steps
+        if step.former and step.key in keys
+    }
     return _units({place: one.manifest for place, one in formers.items()}, edit)
 
 
@@ -261,9 +264,9 @@ def _removed(edit: TierEdit, pods: int) -> list[Effect]:
 
 
 def _warnings(plan: Computed) -> list[PlanWarning]:
-    steps = [tried.step for tried in plan.steps]
     sight = plan.sight
-    found = object_warnings(steps, sight.observed(step.key for step in steps))
+    observed = sight.observed(step.key for step in plan.steps)
+    found = object_warnings(plan.steps, observed)
     targets = plan.desired.after.targets.values()
     for namespace, quotas in sorted(sight.quotas.items()):
         limited = _limits(targets, namespace)

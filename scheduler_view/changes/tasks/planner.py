@@ -3,7 +3,7 @@
 Nothing is stored here; `changes.actions.store_plan` stores the result.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,7 +12,13 @@ from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.client.give_back import give_back
 from scheduler_view.changes.client.queues import send_queue
-from scheduler_view.changes.rules.edit import Edit, QueueEdit, QuotaEdit, TierEdit
+from scheduler_view.changes.rules.edit import (
+    Draft,
+    Edit,
+    QueueEdit,
+    QuotaEdit,
+    TierEdit,
+)
 from scheduler_view.changes.rules.steps import (
     Action,
     DesiredObject,
@@ -61,33 +67,7 @@ from scheduler_view.quotas.rules.tiers import TierSpec, version_of
 AT_ONCE = 8  # parallel dry runs; the API server's own fairness limits more
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRequest:
-    """What is planned.
-
-    Attributes:
-        forced: objects whose fields are taken over from other managers, selected by a person.
-        before: for an undo, the objects as they were before the change that is undone.
-    """
-
-    edits: Sequence[Edit]
-    forced: Iterable[str] = ()
-    before: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class DryRunResult:
-    """A step and the server's response to its dry run.
-
-    Attributes:
-        is_temporary: the dry run failed temporarily.
-    """
-
-    step: PlanStep
-    before: Manifest | None
-    message: str = ""
-    code: int | None = None
-    is_temporary: bool = False
+Formers = Mapping[ObjectKey, Manifest]  # of an undo: before the change that is undone
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +75,13 @@ class Computed:
     """A plan with the inputs of its text.
 
     Attributes:
+        steps: with the responses to their dry runs.
         namespaces: of each team, by slug, from the current bindings.
         queues: the steps of queues, which are among `steps` too.
     """
 
     desired: DesiredChange
-    steps: Sequence[DryRunResult]
+    steps: Sequence[PlanStep]
     sight: ClusterSnapshot
     namespaces: Mapping[str, Sequence[str]]
     edits: Sequence[Edit] = field(default_factory=tuple)
@@ -110,16 +91,18 @@ class Computed:
 def compute(
     *,
     cluster: Cluster,
-    request: PlanRequest,
+    draft: Draft,
+    formers: Formers,
     reader: ClusterClient,
     pusher: ClusterClient,
     at: datetime,
 ) -> Computed:
-    """The plan of some edits.
+    """The plan of a draft.
 
     Args:
         cluster: of the edits.
-        request: the edits, and what a person selected.
+        draft: the edits, and the objects that a person selected.
+        formers: see `formers_of`.
         at: the current time.
         reader, pusher: the two identities; the second sends the dry runs.
 
@@ -127,7 +110,7 @@ def compute(
         EditsRefused: the edits cannot be fulfilled.
         ClusterError: the cluster cannot be read.
     """
-    edits = request.edits
+    edits = draft.edits
     places, classes = read_namespaces(reader), read_classes(reader)
     namespaces = _namespaces(places, at)
     live_queues = read_queues(reader, edits)
@@ -139,10 +122,8 @@ def compute(
         _classes(edits, classes),
         values_to_restore(edits, live_queues),
     )
-    queues = plan_queues(
-        edits, desired, live_queues, set(request.forced), request.before
-    )
-    wanted = _wanted(request, desired, classes)
+    queues = plan_queues(edits, desired, live_queues, set(draft.forced), formers)
+    wanted = _wanted(draft, formers, desired, classes)
     about = {one.key.namespace for one in wanted if one.key.namespace}
     sight = read_snapshot(reader, places, classes, about, added_names())
     sight = replace(sight, queues=live_queues)
@@ -197,12 +178,15 @@ def _classes(edits: Sequence[Edit], live: Mapping[str, Manifest]) -> Classes:
 
 
 def _wanted(
-    request: PlanRequest, desired: DesiredChange, live: Mapping[str, Manifest]
+    draft: Draft,
+    formers: Formers,
+    desired: DesiredChange,
+    live: Mapping[str, Manifest],
 ) -> list[DesiredObject]:
     """Every object of the edits, with the complete set of our keys."""
-    edits, forced, formers = request.edits, set(request.forced), request.before
+    forced = set(draft.forced)
     before, after = desired.before, desired.after
-    keys = _touched(edits, before, after)
+    keys = _touched(draft.edits, before, after)
     made = desired_quotas(before.targets.values(), before.tiers)
     quotas = desired_quotas(after.targets.values(), after.tiers)
     found = [
@@ -215,9 +199,9 @@ def _wanted(
         )
         for key in sorted(keys)
     ]
-    for edit in edits:
+    for edit in draft.edits:
         if isinstance(edit, TierEdit):
-            found += _classes_wanted(edit, before, after, request, live)
+            found += _classes_wanted(edit, desired, forced, formers, live)
     return found
 
 
@@ -246,24 +230,24 @@ def _touched(
 
 def _classes_wanted(
     edit: TierEdit,
-    before: DesiredState,
-    after: DesiredState,
-    request: PlanRequest,
+    desired: DesiredChange,
+    forced: Collection[str],
+    formers: Formers,
     live: Mapping[str, Manifest],
 ) -> list[DesiredObject]:
     name = edit.spec.name
-    old, new = before.tiers.get(name), after.tiers.get(name)
+    old, new = desired.before.tiers.get(name), desired.after.tiers.get(name)
     if new is None:
         return [
             DesiredObject(
                 key := class_key_of(one),
                 None,
-                str(key) in request.forced,
+                str(key) in forced,
                 made=desired_class(one, old.spec, is_current=one == old.class_name),
-                before=request.before.get(key),
+                before=formers.get(key),
             )
             for one in (old.classes if old else ())
-            if old and (one in live or class_key_of(one) in request.before)
+            if old and (one in live or class_key_of(one) in formers)
         ]
     key = class_key_of(new.class_name)
     body = desired_class(new.class_name, new.spec, is_current=True)
@@ -271,14 +255,14 @@ def _classes_wanted(
         DesiredObject(
             key,
             body,
-            str(key) in request.forced,
+            str(key) in forced,
             replace=edit.in_place,
-            before=request.before.get(key),
+            before=formers.get(key),
         )
     ]
     for earlier in new.classes[1:]:
         one = live.get(earlier)
-        if one is None and (former := request.before.get(class_key_of(earlier))):
+        if one is None and (former := formers.get(class_key_of(earlier))):
             found.append(_made_again(earlier, new.spec, former))
         if one is not None and is_ours(one) and one.get("globalDefault"):
             unset = desired_class(earlier, _spec_of(one, new.spec), is_current=False)
@@ -306,49 +290,45 @@ def _try_all(
     pusher: ClusterClient,
     steps: Sequence[PlanStep],
     objects: Mapping[ObjectKey, Manifest | None],
-) -> list[DryRunResult]:
+) -> list[PlanStep]:
     """Send each change as a dry run; several in parallel."""
     unsets = any(_unsets_default(step) for step in steps)
 
-    def attempt(step: PlanStep) -> DryRunResult:
-        return _try(pusher, step, objects.get(step.key), default_is_free=not unsets)
+    def attempt(step: PlanStep) -> PlanStep:
+        step = replace(step, before=objects.get(step.key))
+        return _try(pusher, step, default_is_free=not unsets)
 
     with ThreadPoolExecutor(AT_ONCE) as executor:
         return list(executor.map(attempt, steps))
 
 
-def _try(
-    pusher: ClusterClient,
-    step: PlanStep,
-    before: Manifest | None,
-    *,
-    default_is_free: bool,
-) -> DryRunResult:
+def _try(pusher: ClusterClient, step: PlanStep, *, default_is_free: bool) -> PlanStep:
     is_sent = step.action in (Action.CREATE, Action.CHANGE, Action.RESTORE)
     body = step.body or (step.former.manifest if step.former else None)
     if not is_sent or step.blocked or body is None:
-        return DryRunResult(step, before)
+        return step
     if body.get("globalDefault") and not default_is_free:
         note = "not checked: another class loses the default in the same change"
-        return DryRunResult(replace(step, note=note), before)
+        return replace(step, note=note)
     try:
         if step.former is not None:
-            give_back(pusher, step, before)
+            give_back(pusher, step, step.before)
         elif step.key.kind in QUEUE_FIELDS:
-            send_queue(pusher, step, before or {}, dry_run=True)
+            send_queue(pusher, step, step.before or {}, dry_run=True)
         else:
             pusher.apply(body, dry_run=True, force=step.force, uid=step.pin.uid)
     except FieldConflict as error:
         text = f"conflict with {error.owner} over {', '.join(error.fields)}"
-        return DryRunResult(
-            replace(step, blocked=text), before, error.message, error.code
-        )
+        return replace(step, blocked=text, message=error.message, code=error.code)
     except ClusterError as error:
-        blocked = replace(step, blocked=error.message)
-        return DryRunResult(
-            blocked, before, error.message, error.code, error.is_temporary
+        return replace(
+            step,
+            blocked=error.message,
+            message=error.message,
+            code=error.code,
+            is_temporary=error.is_temporary,
         )
-    return DryRunResult(step, before)
+    return step
 
 
 def _unsets_default(step: PlanStep) -> bool:

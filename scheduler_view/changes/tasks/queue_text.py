@@ -17,9 +17,9 @@ def effects_of_queues(plan: Computed) -> list[Effect]:
     """What changes in each object."""
     return [
         effect
-        for tried in plan.steps
-        if tried.step.key.kind in QUEUE_FIELDS and tried.before is not None
-        for effect in queue_effects(tried.step, tried.before)
+        for step in plan.steps
+        if step.key.kind in QUEUE_FIELDS and step.before is not None
+        for effect in queue_effects(step, step.before)
     ]
 
 
@@ -46,7 +46,7 @@ def _limited_twice(cluster: Cluster, plan: Computed) -> list[PlanWarning]:
         for e in plan.edits
         if isinstance(e, QueueEdit) and e.object == CLUSTER_QUEUE
     }
-    touched = {tried.step.key.namespace for tried in plan.steps} - {""}
+    touched = {step.key.namespace for step in plan.steps} - {""}
     about = {
         queue: own if queue in edited else own & touched
         for queue, own in places.items()
