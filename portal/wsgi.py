@@ -15,8 +15,8 @@ import portal.celery  # noqa: E402  # after setup
 
 # The pages, before the server's processes are forked: else each imports them for its first page.
 import portal.urls  # noqa: E402, F401  # after setup; its patterns are found by name
-from portal.http.collector import tune_collector  # noqa: E402
-from portal.http.handler import Utf8Handler  # noqa: E402
+from portal.http.collector import tune_collector  # noqa: E402  # after setup
+from portal.http.handler import Utf8Handler  # noqa: E402  # after setup
 
 application = Utf8Handler()
 

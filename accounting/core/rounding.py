@@ -89,7 +89,7 @@ def split_money(
     """
     if not cells:
         return {}
-    ordered = sorted(cells.items(), key=lambda item: item[0])  # type: ignore[arg-type,return-value]
+    ordered = sorted(cells.items(), key=lambda item: item[0])  # type: ignore[arg-type,return-value]  # keys of one list are of one type and can be ordered
     ratios = [(key, amount.as_integer_ratio()) for key, amount in ordered]
     common = lcm(*{below for _, (_, below) in ratios})
     scale = 10**places

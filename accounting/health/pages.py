@@ -43,7 +43,7 @@ def chip_of(request: HttpRequest) -> FreshnessBadge:
     known: FreshnessBadge | None = getattr(request, "chip", None)
     if known is None:
         known = _chip(visitor_of(request).now)
-        request.chip = known  # type: ignore[attr-defined]
+        request.chip = known  # type: ignore[attr-defined]  # our own attribute
     return known
 
 

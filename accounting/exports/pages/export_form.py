@@ -47,11 +47,12 @@ class ExportForm(AccessibleForm):
         """The booked months, the teams that the visitor may read, the installed formats."""
         months = [(one.name, revision_title(one.label)) for one in self._months]
         whole = [("", "All teams")] if self._sees_all else []
-        self.fields["month"].choices = months  # type: ignore[attr-defined]
-        self.fields["team"].choices = [*whole, *self._teams.items()]  # type: ignore[attr-defined]
+        self.has_months = bool(months)
+        self.offer("month", months)
+        self.offer("team", [*whole, *self._teams.items()])
         self.fields["team"].required = not self._sees_all
         known = installed_formats()
-        self.fields["format"].choices = [(one, FORMATS[one]) for one in known]  # type: ignore[attr-defined]
+        self.offer("format", [(one, FORMATS[one]) for one in known])
         if missing := [label for one, label in FORMATS.items() if one not in known]:
             names = " and ".join(missing)
             self.fields["format"].help_text = f"Not installed here: {names}."

@@ -69,7 +69,7 @@ def export_list(request: HttpRequest) -> HttpResponse:
     context = {
         **_files(request),
         "form": form,
-        "has_months": bool(form.fields["month"].choices),  # type: ignore[attr-defined]
+        "has_months": form.has_months,
         "most": MOST_STREAMED,
         "scheduled": settings.SCHEDULED_EXPORTS if visitor.scope.sees_all else [],
         "destinations": _destinations(),

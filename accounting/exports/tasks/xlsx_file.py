@@ -31,7 +31,7 @@ COMPRESSION = 4  # a file is 5% larger than at 6, for half the time
 PART_ROWS = 256  # compressed at once
 LARGE_CELLS = 16_000_000  # of a sheet that may exceed the 2 GiB of a plain zip file
 _DECIMALS = frozenset({CellType.DECIMAL, CellType.INTEGER})
-_EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  the same rows give the same bytes
+_EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # the same rows give the same bytes
 _ESCAPED = re.compile(r"[&<>\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 

@@ -24,7 +24,7 @@ from accounting.kit.reads.selection import Amounts
 from accounting.kit.serializers.problem import ProblemSerializer
 
 
-class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the library has no types
     """Authentication of programs in the schema."""
 
     target_class = BearerAuthentication

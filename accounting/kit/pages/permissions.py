@@ -77,7 +77,7 @@ def visitor_of(request: HttpRequest) -> Visitor:
     known: Visitor | None = getattr(request, "visitor", None)
     if known is None:
         known = Visitor(request)
-        request.visitor = known  # type: ignore[attr-defined]
+        request.visitor = known  # type: ignore[attr-defined]  # our own attribute
     return known
 
 

@@ -129,7 +129,7 @@ class CollectedSamples:
     def add(self, answer: Answer, period: Interval) -> None:
         """Add a response's samples; those outside the period are dropped."""
         self.warnings.update(answer.warnings)
-        assert answer.data is not None  # checked  # noqa: S101
+        assert answer.data is not None  # noqa: S101  # for mypy: an answer without data was refused
         found = answer.data.result
         lengths = [len(vector.values) for vector in found]
         count = sum(lengths)

@@ -146,7 +146,7 @@ class Prometheus:
         within = min(self.access.timeout_s, NAMES_TIMEOUT_S)
         access = replace(self.access, timeout_s=within)
         answer = self._call("/api/v1/query", parameters, access, "vector")
-        assert answer.data is not None  # checked  # noqa: S101
+        assert answer.data is not None  # noqa: S101  # for mypy: an answer without data was refused
         return [labels_of(one.metric) for one in answer.data.result]
 
     def _collect(self, selector: str, period: Interval, into: CollectedSamples) -> None:

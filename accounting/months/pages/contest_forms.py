@@ -75,7 +75,7 @@ def _label(one: Subject, currency: str) -> str:
     return f"{one.title} ({amount})"
 
 
-class RuleField(forms.ModelChoiceField):  # type: ignore[type-arg]
+class RuleField(forms.ModelChoiceField):  # type: ignore[type-arg]  # generic in the stubs only
     """A rule of attribution, by its number and what it says."""
 
     def label_from_instance(self, obj: Binding) -> str:

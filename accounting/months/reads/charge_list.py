@@ -22,7 +22,7 @@ _READ = (*DIMENSIONS.values(), "ms", "charge")
 NOT_OF_DAYS = ("credit", "adjustment", "rounding")
 _TABLES = {
     True: ChargeLine._meta.db_table,  # noqa: SLF001  # Django's public name for it
-    False: RunningLine._meta.db_table,  # noqa: SLF001
+    False: RunningLine._meta.db_table,  # noqa: SLF001  # Django's documented API
 }
 
 

@@ -96,7 +96,7 @@ def _in_force(history: type[Event]) -> str:
     """
     table = history._meta.db_table  # noqa: SLF001  # Django's own name for it
     tracked: Any = history.pgh_tracked_model
-    now, key = tracked._meta.db_table, tracked._meta.pk.column  # noqa: SLF001
+    now, key = tracked._meta.db_table, tracked._meta.pk.column  # noqa: SLF001  # Django's documented API
     return f"""
         SELECT '{now} ' || coalesce(t.{key}, l.object_id),
                coalesce(to_jsonb(t)::text, 'gone'),

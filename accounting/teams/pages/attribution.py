@@ -169,7 +169,7 @@ def binding_end(request: HttpRequest, binding_id: int) -> HttpResponse:
             end_binding(
                 binding,
                 valid_to=valid_to,
-                actor=request.user,  # type: ignore[arg-type]
+                actor=request.user,  # type: ignore[arg-type]  # signed in, or `posted` had refused
                 reason=form.cleaned_data["reason"],
             )
             messages.success(request, "The rule ends on that day.")

@@ -154,7 +154,7 @@ class Unreachable(ClusterError):
         self.how = how
 
     @property
-    def is_outcome_unknown(self) -> bool:  # type: ignore[override]
+    def is_outcome_unknown(self) -> bool:  # type: ignore[override]  # a constant of the other classes
         """A refused connection did nothing; after an aborted or timed out one it is not known."""
         return self.how in ("timeout", "reset")
 

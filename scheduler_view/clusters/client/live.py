@@ -25,7 +25,7 @@ class Meta(msgspec.Struct, frozen=True, gc=False):
     namespace: str = ""
     uid: str = ""
     resourceVersion: str = ""  # noqa: N815  # the API server's spelling
-    deletionTimestamp: str | None = None  # noqa: N815
+    deletionTimestamp: str | None = None  # noqa: N815  # the API server's spelling
 
 
 class _Head(msgspec.Struct, gc=False):

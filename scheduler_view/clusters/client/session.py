@@ -42,7 +42,7 @@ class Session:
 
     def close(self) -> None:
         """Close the connections."""
-        self._api.close()  # type: ignore[no-untyped-call]
+        self._api.close()  # type: ignore[no-untyped-call]  # the library has no types
 
     @contextmanager
     def open(
@@ -124,11 +124,11 @@ def _configuration(access: ClusterAccess) -> kubernetes.Configuration:
     found = kubernetes.Configuration(proxy="", no_proxy="")
     try:
         if access.in_cluster:
-            kubernetes_config.load_incluster_config(  # type: ignore[no-untyped-call]
+            kubernetes_config.load_incluster_config(  # type: ignore[no-untyped-call]  # the library has no types
                 client_configuration=found
             )
         elif access.kubeconfig:
-            kubernetes_config.load_kube_config(  # type: ignore[no-untyped-call]
+            kubernetes_config.load_kube_config(  # type: ignore[no-untyped-call]  # the library has no types
                 config_file=str(Path(access.kubeconfig).expanduser()),
                 context=access.context or None,
                 client_configuration=found,
@@ -157,7 +157,7 @@ def _set_server(found: kubernetes.Configuration, access: ClusterAccess) -> None:
     if access.token_file:
         _read_token(found, access.token_file)
         found.refresh_api_key_hook = (  # the library types only its default, None
-            lambda one: _read_token(one, access.token_file)  # type: ignore[assignment]
+            lambda one: _read_token(one, access.token_file)  # type: ignore[assignment]  # see above
         )
 
 

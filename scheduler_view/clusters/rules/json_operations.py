@@ -34,7 +34,7 @@ def at_path(manifest: object, path: Steps) -> Any:
             is_there = isinstance(found, Mapping) and step in found
         if not is_there:
             return None
-        found = found[step]  # type: ignore[index]
+        found = found[step]  # type: ignore[index]  # `is_there` has checked it
     return found
 
 

@@ -74,7 +74,7 @@ class _PodRow:
 
 
 def _pod_row(row: Sequence[Any]) -> _PodRow:
-    return _PodRow(*row[:5], _parsed(row[5]), *row[6:])  # type: ignore[call-arg]
+    return _PodRow(*row[:5], _parsed(row[5]), *row[6:])  # type: ignore[call-arg]  # the length of a row is not typed
 
 
 _PODS = """

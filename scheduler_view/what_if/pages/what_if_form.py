@@ -95,7 +95,7 @@ class WhatIfForm(AccessibleForm):
             ("model", [("", "No change"), *self._models]),
             ("team", [("", "No change"), *self._teams]),
         ):
-            self.fields[name].choices = choices  # type: ignore[attr-defined]
+            self.offer(name, choices)
 
     def clean(self) -> dict[str, Any]:
         """A model needs a number of GPUs, a team a quota, spot its preemptions; and vice versa."""

@@ -65,7 +65,7 @@ def node_window(
         holders, faults = holders_of(segment, busiest, timeline)
         issues.extend(faults)
         if segment.factors:
-            segment, holders = weighed(segment, holders)  # noqa: PLW2901
+            segment, holders = weighed(segment, holders)  # noqa: PLW2901  # the weighed pair replaces the plain one
         for part, those in holders.items():
             total = sums.setdefault(part.uuid, GpuSum(part.uuid, timeline.node))
             share = Share(part, segment.parts[part], those)

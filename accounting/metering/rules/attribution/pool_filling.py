@@ -168,7 +168,7 @@ def _joined(known: Holders, more: Sequence[Holder]) -> Holders:
         before = by_uid.get(holder.uid)
         if before is not None:
             share, flags = before.share + holder.share, before.flags | holder.flags
-            holder = Holder(holder.uid, share, flags)  # noqa: PLW2901
+            holder = Holder(holder.uid, share, flags)  # noqa: PLW2901  # the merged holder replaces it
         by_uid[holder.uid] = holder
     return tuple(by_uid.values())
 

@@ -174,7 +174,7 @@ class NodeTable:
             return places.setdefault(room.node.taints, len(places))
 
         if self._before is not None:
-            known, values = self._before._taints  # noqa: SLF001
+            known, values = self._before._taints  # noqa: SLF001  # of the same class
             places |= {value: n for n, value in enumerate(values)}
             return self._patch(known, code), list(places)
         codes = [code(room) for room in self.rooms]

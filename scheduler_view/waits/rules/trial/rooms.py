@@ -55,7 +55,7 @@ class ChangedIndex(WorldIndex):
                 if name not in base.rooms_with and is_gpu(name, base.world.added)
             }
         if not self._more:
-            self._kept_away_by = base._kept_away_by  # noqa: SLF001
+            self._kept_away_by = base._kept_away_by  # noqa: SLF001  # of the same class
         self.holders = base.holders
 
     @cached_property
