@@ -9,22 +9,24 @@ readers. Not here: memory
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
+from pytest_django import DjangoDbBlocker
 
 from accounting.access.models.people import Person
 from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.csv_rows import csv_parts, snapshot
 from accounting.exports.tasks.request import ExportRequest, prepare
 from portal.settings import LONG_STREAMS
+from tests.database_copies import connected_to
+from tests.integration.conftest import WriteOnce
 from tests.integration.exports.bookings import book, random_lines
 from tests.integration.portal.web_server import Web, web_server
 from tests.processes import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
 LINES = 24_000  # 12 MB of FOCUS rows: more than sockets hold
 TIMEOUT_S = 2
 SLOW_S = 4 * TIMEOUT_S
@@ -34,21 +36,45 @@ SOON_S = 10.0  # of an answer, on a slow machine; a blocked server takes minutes
 PATH = "/months/2026-10/files/focus"
 
 
-@pytest.fixture
-def web(
-    transactional_db: None,
+@pytest.fixture(scope="module")
+def server(
+    write_once: WriteOnce,
     redis_url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[Web]:
     """One process of the server, and a month whose file does not fit into sockets."""
-    del transactional_db
-    book(random_lines(31, LINES))
-    user = get_user_model().objects.create_user("fin")
-    Person.objects.create(user=user, role="finance")
-    monkeypatch.setenv("WEB_PROCESSES", "1")
-    with web_server(redis_url, tmp_path, user, timeout_s=TIMEOUT_S) as found:
-        yield found
+
+    def write() -> None:
+        book(random_lines(31, LINES))
+        user = get_user_model().objects.create_user("fin")
+        Person.objects.create(user=user, role="finance")
+
+    name, folder = write_once("slow", write), tmp_path_factory.mktemp("slow")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        django_db_blocker.unblock(),
+        connected_to(name),
+    ):
+        patch.setenv("WEB_PROCESSES", "1")
+        user = get_user_model().objects.get(username="fin")
+        with web_server(redis_url, folder, user, timeout_s=TIMEOUT_S) as found:
+            yield found
+
+
+@pytest.fixture
+def web(server: Web) -> Iterator[Web]:
+    """The server of all tests here, which nobody uses any more when a test has ended."""
+    yield server
+    wait_until(lambda: _downloads() == 0, RELEASED_S)
+    wait_until(lambda: server.get(PATH).status == 200, RELEASED_S)
+    wait_until(lambda: _upload(server) != 429, RELEASED_S)
+
+
+def _upload(web: Web) -> int:
+    """The answer to an upload of a member."""
+    headers = {"Cookie": web.cookie, "Content-Type": "text/csv"}
+    return web.ask("POST", "/sign-in", "a=b", headers).status
 
 
 def _downloads() -> int:
@@ -129,13 +155,7 @@ def test_slow_senders_leave_files_to_readers(web: Web, kind: str) -> None:
             sender.sendall(sent.encode() + b"x" * 66_000)
         time.sleep(1)  # threads take them, if threads do
         assert web.get(PATH).status == 200
-        upload = web.ask(
-            "POST",
-            "/sign-in",
-            "a=b",
-            {"Cookie": web.cookie, "Content-Type": "text/csv"},
-        )
-        assert (upload.status == 429) is (kind == "members")
+        assert (_upload(web) == 429) is (kind == "members")
 
 
 def test_readers_of_pages_and_static_files_hold_no_thread(web: Web) -> None:
