@@ -16,12 +16,18 @@ from accounting.kit.pages.paging import page_of, size_of
 from accounting.kit.pages.permissions import page
 from accounting.usage.pages.page_state import PageState
 from scheduler_view.savings.reads.bridge import bridges, led_selection
+from scheduler_view.savings.reads.divisions import divisions
 from scheduler_view.savings.reads.evidence import EvidenceRow, evidence_of
 from scheduler_view.savings.reads.observed import clusters_not_observed
 from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.reads.rows import waste_report
 from scheduler_view.savings.reads.setting_limits import limits_of_days
-from scheduler_view.savings.rules.wording import NEEDS_API, RuleText, rule_text
+from scheduler_view.savings.rules.wording import (
+    NEEDS_API,
+    Division,
+    RuleText,
+    rule_text,
+)
 
 ROWS = "25"  # of each of two lists: a row has five findings
 
@@ -33,7 +39,13 @@ class WasteLine:
     row: WasteRow
     text: RuleText
     evidence: Sequence[EvidenceRow] = ()
+    division: Division = Division.WHOLE
     source_url: str = ""  # empty for free time
+
+    @property
+    def advice(self) -> str:
+        """What to do about it; about a node, by how its GPUs are divided."""
+        return self.text.advice_for(self.division)
 
     @property
     def further(self) -> int:
@@ -95,13 +107,15 @@ def led_team(scope: Scope, slug: str) -> TeamRef | None:
 
 
 def with_evidence(lines: Sequence[WasteLine], state: PageState) -> list[WasteLine]:
-    """The same lines with their largest findings; one query."""
+    """The same lines with their largest findings and how nodes are divided; two queries."""
     found = evidence_of([line.row for line in lines], state.days)
+    divided = divisions({line.row.key[3] for line in lines if line.text.of_division})
     return [
         WasteLine(
             line.row,
             line.text,
             found.get((line.row.rule, line.row.currency, line.row.key), ()),
+            divided.get(line.row.key[3], Division.WHOLE),
             _source_url(line.row, state),
         )
         for line in lines

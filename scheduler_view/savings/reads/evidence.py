@@ -12,7 +12,7 @@ from django.db import connection
 from accounting.core.billing_calendar import DayRange
 from accounting.core.interval import to_instant
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import KEY, LONE_POD
+from scheduler_view.savings.reads.rows import KEYS, LONE_POD
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +32,45 @@ class EvidenceRow:
 
 
 SHOWN_FINDINGS = 5
+TEAM, WORKLOAD, POD, NODE, OTHER = KEYS
+# Names of pods break ties: they are read of findings that are as large as the last one shown.
+# Numbers that differ are compared first: the join sorts.
 _EVIDENCE = f"""
-WITH finding AS (
-    SELECT f.rule, f.currency, f.team_id, f.workload_id, f.pod_id, {LONE_POD}, f.node_id, f.unit,
-           f.pool, f.start_ms, f.end_ms, sum(f.gpu_ms)::bigint AS gpu_ms,
+WITH wanted AS (
+    SELECT * FROM unnest(
+        %(rules)s::text[], %(currencies)s::text[], %(teams)s::bigint[], %(workloads)s::bigint[],
+        %(pods)s::bigint[], %(nodes)s::bigint[], %(others)s::bigint[], %(rows)s::int[]
+    ) WITH ORDINALITY AS k (rule, currency, team, workload, pod, node, other, of_row, of_work)
+), finding AS (
+    SELECT k.of_row, k.of_work, f.pod_id, f.start_ms, f.end_ms,
+           sum(f.gpu_ms)::bigint AS gpu_ms,
            sum(f.raw) / nullif(sum(f.gpu_ms - f.unpriced_ms), 0) AS rate,
-           (array_agg(f.evidence::text ORDER BY f.gpu_ms DESC, f.id))[1] AS evidence
-    FROM scheduler_view_wastefinding f
-    WHERE f.day >= %(first)s AND f.day < %(after)s AND f.rule = ANY(%(rules)s)
-      AND (f.workload_id = ANY(%(workloads)s) OR f.node_id = ANY(%(nodes)s)
-           OR (f.unit || f.pool <> '' AND hashtextextended(f.unit || f.pool, 0)
-               = ANY(%(others)s))
-           OR (f.workload_id IS NULL AND f.pod_id = ANY(%(pods)s)))
-    GROUP BY f.rule, f.currency, f.team_id, f.workload_id, f.pod_id, f.node_id, f.unit, f.pool,
-             f.start_ms, f.end_ms
+           (array_agg(f.id ORDER BY f.gpu_ms DESC, f.id))[1] AS largest
+    FROM (
+        SELECT f.*, {LONE_POD} FROM scheduler_view_wastefinding f
+        WHERE f.day >= %(first)s AND f.day < %(after)s AND f.rule = ANY(%(shown)s)
+    ) f
+    JOIN wanted k ON k.workload = {WORKLOAD} AND k.node = {NODE} AND k.pod = {POD}
+         AND k.rule = f.rule AND k.team = {TEAM} AND k.other = {OTHER} AND k.currency = f.currency
+    GROUP BY k.of_row, k.of_work, f.pod_id, f.start_ms, f.end_ms
+), largest AS (
+    SELECT * FROM (
+        SELECT f.*, rank() OVER (PARTITION BY of_row ORDER BY gpu_ms DESC) FROM finding f
+    ) f WHERE rank <= %(most)s
 ), placed AS (
     SELECT f.*, coalesce(p.name, '') AS pod, row_number() OVER (
-               PARTITION BY f.rule, f.currency, f.team_id, f.workload_id, f.node_id, f.unit,
-                   f.pool, f.lone_pod
-               ORDER BY f.gpu_ms DESC, f.start_ms, p.name) AS place
-    FROM finding f LEFT JOIN LATERAL (
+               PARTITION BY of_work ORDER BY f.gpu_ms DESC, f.start_ms, p.name) AS place
+    FROM largest f LEFT JOIN LATERAL (
         SELECT name FROM accounting_pod WHERE id = f.pod_id OFFSET 0
     ) p ON true
+), listed AS (
+    SELECT f.*, row_number() OVER (
+               PARTITION BY of_row ORDER BY gpu_ms DESC, place, start_ms, pod) AS number
+    FROM placed f
 )
-SELECT rule, currency, {KEY} AS key, pod, start_ms, end_ms, gpu_ms, rate, evidence
-FROM placed f WHERE place <= %(most)s ORDER BY place, start_ms, pod
+SELECT of_row, pod, start_ms, end_ms, gpu_ms, rate,
+       (SELECT evidence::text FROM scheduler_view_wastefinding WHERE id = largest) AS evidence
+FROM listed WHERE number <= %(most)s ORDER BY of_row, number
 """  # noqa: S608  # composed of constants
 RowKey = tuple[str, str, tuple[int, ...]]
 
@@ -65,31 +79,33 @@ def evidence_of(
     rows: Sequence[WasteRow], days: DayRange
 ) -> dict[RowKey, list[EvidenceRow]]:
     """The largest findings of rows, by rule, currency and first key; one query."""
-    first = {(row.rule, row.currency, key): row.key for row in rows for key in row.keys}
-    keys = [key for _, _, key in first]
-    workloads, pods, nodes, others = ([key[n] for key in keys] for n in (1, 2, 3, 4))
+    of_work = {
+        (row.rule, row.currency, key): (row.rule, row.currency, row.key)
+        for row in rows
+        for key in row.keys
+    }
+    numbers = {
+        key: number for number, key in enumerate(dict.fromkeys(of_work.values()))
+    }
+    keys = [key for _, _, key in of_work]
+    names = ("teams", "workloads", "pods", "nodes", "others")
     values: dict[str, Any] = {
-        "rules": sorted({row.rule for row in rows}),
+        "rules": [rule for rule, _, _ in of_work],
+        "currencies": [currency for _, currency, _ in of_work],
+        **{name: [key[n] for key in keys] for n, name in enumerate(names)},
+        "rows": [numbers[row] for row in of_work.values()],
+        "shown": sorted({row.rule for row in rows}),
         "first": days.first,
         "after": days.after,
-        "workloads": [number for number in workloads if number],
-        "pods": [number for number in pods if number],
-        "nodes": [number for number in nodes if number],
-        "others": [number for number in others if number],
         "most": SHOWN_FINDINGS,
     }
+    listed = [*numbers]
     found: dict[RowKey, list[EvidenceRow]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_EVIDENCE, values)
-        for rule, currency, key, pod, start, end, gpu_ms, rate, text in cursor:
+        for of_row, pod, start, end, gpu_ms, rate, text in cursor:
             one = EvidenceRow(
                 pod, to_instant(start), to_instant(end), gpu_ms, rate, json.loads(text)
             )
-            of_row = first.get((rule, currency, tuple(key)))
-            if of_row is not None:
-                found.setdefault((rule, currency, of_row), []).append(one)
-    return {key: _largest(several) for key, several in found.items()}
-
-
-def _largest(several: Sequence[EvidenceRow]) -> list[EvidenceRow]:
-    return sorted(several, key=lambda one: -one.gpu_ms)[:SHOWN_FINDINGS]
+            found.setdefault(listed[of_row], []).append(one)
+    return found

@@ -1,6 +1,6 @@
 """Rows of waste about work of one family, as one (scheduling.md "Waste")."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
@@ -21,7 +21,6 @@ def family_rows(rows: Sequence[WasteRow]) -> list[WasteRow]:
 
 def _together(rows: Sequence[WasteRow]) -> WasteRow:
     first = rows[0]
-    has_price = first.amount is not None
     return replace(
         first,
         workload=first.family,
@@ -31,13 +30,7 @@ def _together(rows: Sequence[WasteRow]) -> WasteRow:
         end=max(row.end for row in rows),
         gpu_ms=sum(row.gpu_ms for row in rows),
         unpriced_ms=sum(row.unpriced_ms for row in rows),
-        amount=_sum(row.amount for row in rows) if has_price else None,
-        amount_low=_sum(row.amount_low for row in rows) if has_price else None,
-        raw=_sum(row.raw for row in rows),
-        raw_low=_sum(row.raw_low for row in rows),
+        raw=sum((row.raw for row in rows), Decimal(0)),
+        raw_low=sum((row.raw_low for row in rows), Decimal(0)),
         more=tuple(chain.from_iterable(row.keys[bool(row is first) :] for row in rows)),
     )
-
-
-def _sum(amounts: Iterable[Decimal | None]) -> Decimal:
-    return sum((one for one in amounts if one is not None), Decimal(0))

@@ -1,14 +1,22 @@
 """A recommendation, and those about work of one family."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeVar
 
 from accounting.kit.rows import Moment, TextOrNull, column, derived, listed
 from scheduler_view.savings.models import RecommendationState
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.rules.recommend import Confidence, Effort, WeekWaste
+from scheduler_view.savings.rules.recommend import (
+    Confidence,
+    Effort,
+    WeekTime,
+    WeekWaste,
+)
 
+Each = TypeVar("Each")
 Subject = tuple[int, str, int, int, int]  # cluster, rule, team, workload, node; 0: none
 
 
@@ -77,15 +85,40 @@ class RecommendationRow:
         return self.state == RecommendationState.OPEN
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The findings of one rule about one work unit or node, in one currency.
+
+    Attributes:
+        row: in the week in which it was found last.
+        weeks: the time of each, newest first.
+    """
+
+    subject: Subject
+    row: WasteRow
+    weeks: tuple[WeekTime, ...]
+
+
+def families_found(found: Iterable[Found]) -> list[list[Found]]:
+    """Of one rule and currency about work of one family, in their order."""
+    return _grouped(found, lambda one: _family(one.subject, one.row))
+
+
 def families(
     rows: Iterable[RecommendationRow],
 ) -> list[list[RecommendationRow]]:
     """Rows of one rule, state and currency about work of one family, in their order."""
-    found: dict[tuple[object, ...], list[RecommendationRow]] = {}
+    return _grouped(rows, lambda one: (*_family(one.subject, one.row), one.state))
+
+
+def _family(subject: Subject, row: WasteRow) -> tuple[Hashable, ...]:
+    return (*subject[:3], subject[4], row.namespace, row.family, row.currency)
+
+
+def _grouped(
+    rows: Iterable[Each], key_of: Callable[[Each], Hashable]
+) -> list[list[Each]]:
+    found: dict[Hashable, list[Each]] = {}
     for one in rows:
-        key = (
-            *(one.subject[:3], one.subject[4], one.row.namespace, one.row.family),
-            *(one.state, one.row.currency),
-        )
-        found.setdefault(key, []).append(one)
+        found.setdefault(key_of(one), []).append(one)
     return list(found.values())

@@ -21,7 +21,11 @@ from scheduler_view.savings.models import (
 )
 from scheduler_view.savings.reads.ended_work import work_that_is_over
 from scheduler_view.savings.reads.measured_days import measured_days
-from scheduler_view.savings.reads.recommendation_row import RecommendationRow, Subject
+from scheduler_view.savings.reads.recommendation_row import (
+    Found,
+    RecommendationRow,
+    Subject,
+)
 from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.reads.rows import Part, waste_parts
 from scheduler_view.savings.rules.finding import WasteRule
@@ -31,7 +35,9 @@ from scheduler_view.savings.rules.recommend import (
     WEEK_DAYS,
     WEEKS,
     Saving,
+    WeekTime,
     WeekWaste,
+    has_findings,
     measured_saving,
     saving_of,
     smaller_quota,
@@ -59,11 +65,10 @@ def recommendation_rows(
     """
     reader = _SavingsReader(scope, places, teams)
     decided = {_subject_of(one): one for one in _decisions()}
-    rows = list(reader.rows())
-    over = work_that_is_over(rows, reader.stopped_ms)
-    found = _with_quotas(
-        row for row in rows if row.token not in over or row.subject in decided
-    )
+    every = reader.found()
+    over = {one.subject for one in work_that_is_over(every, reader.stopped_ms)}
+    shown = (one for one in every if one.subject not in over or one.subject in decided)
+    found = _with_quotas(reader.rows(shown))
     return sorted(
         (
             row
@@ -84,6 +89,10 @@ class _ClusterDays:
     measured: int
     rows: Mapping[tuple[Subject, str], Sequence[WasteRow]]
 
+    def time_of(self, subject: Subject, currency: str) -> WeekTime:
+        rows = self.rows.get((subject, currency), ())
+        return WeekTime(self.measured, sum(row.gpu_ms for row in rows))
+
     def waste_of(self, subject: Subject, currency: str) -> WeekWaste:
         rows = self.rows.get((subject, currency), ())
         raw = sum((Fraction(row.raw) for row in rows), Fraction(0))
@@ -100,6 +109,7 @@ class _SavingsReader:
         found = list(newest.annotate(Max("day")).order_by("cluster__name"))
         self._names = {cluster: name for cluster, name, _ in found}
         self._after = {cluster: day + DAY for cluster, _, day in found}
+        self._weeks: dict[int, Sequence[_ClusterDays]] = {}
 
     @property
     def stopped_ms(self) -> dict[int, int]:
@@ -121,39 +131,40 @@ class _SavingsReader:
         for cluster, days in wanted:
             name = self._names[cluster]
             seen = [day for day in known[name] if days.first <= day < days.after]
-            asked.append((days, name, {name: seen}))
-        found = waste_parts(self._scope, asked, teams=self._teams)
+            asked.append((days, cluster, {name: seen}))
+        found = waste_parts(self._scope, asked, rules=tuple(EFFORTS), teams=self._teams)
         parts = []
-        for (cluster, _), (_, name, measured), each in zip(
+        for (cluster, _), (_, _, measured), each in zip(
             wanted, asked, found, strict=True
         ):
             rows: dict[tuple[Subject, str], list[WasteRow]] = {}
             for row in each:
                 rows.setdefault((_subject(cluster, row), row.currency), []).append(row)
-            parts.append(_ClusterDays(len(measured[name or ""]), rows))
+            parts.append(_ClusterDays(len(measured[self._names[cluster]]), rows))
         return parts
 
-    def rows(self) -> Iterator[RecommendationRow]:
-        """Undecided, in no order."""
+    def found(self) -> list[Found]:
+        """What was found in four weeks, in no order."""
         wanted = [
             (cluster, DayRange(after - (n + 1) * WEEK, after - n * WEEK))
             for cluster, after in self._after.items()
             for n in range(WEEKS)
         ]
         parts = self._parts(wanted)
-        for start in range(0, len(parts), WEEKS):
-            weeks = parts[start : start + WEEKS]
-            latest: dict[tuple[Subject, str], WasteRow] = {}
-            for week in reversed(weeks):
-                latest |= {key: rows[-1] for key, rows in week.rows.items()}
-            for (subject, currency), row in latest.items():
-                rule = WasteRule(row.rule)
-                if rule not in EFFORTS or not (subject[3] or subject[4]):
-                    continue
-                found = [week.waste_of(subject, currency) for week in weeks]
-                saving = saving_of(found)
-                if saving is not None:
-                    yield self._row(subject, row, saving, found)
+        self._weeks = {
+            cluster: parts[n * WEEKS : (n + 1) * WEEKS]
+            for n, cluster in enumerate(self._after)
+        }
+        return [one for weeks in self._weeks.values() for one in _found(weeks)]
+
+    def rows(self, found: Iterable[Found]) -> Iterator[RecommendationRow]:
+        """Their recommendations, undecided."""
+        for one in found:
+            weeks = self._weeks[one.subject[0]]
+            parts = [week.waste_of(one.subject, one.row.currency) for week in weeks]
+            saving = saving_of(parts)
+            if saving is not None:
+                yield self._row(one.subject, one.row, saving, parts)
 
     def _row(
         self, subject: Subject, row: WasteRow, saving: Saving, parts: list[WeekWaste]
@@ -232,6 +243,17 @@ class _SavingsReader:
         if saved is None or not row.row.currency:
             return None
         return charge_of(saved, self._places)
+
+
+def _found(weeks: Sequence[_ClusterDays]) -> Iterator[Found]:
+    """What was found in the weeks of one cluster, newest first."""
+    latest: dict[tuple[Subject, str], WasteRow] = {}
+    for week in reversed(weeks):
+        latest |= {key: rows[-1] for key, rows in week.rows.items()}
+    for (subject, currency), row in latest.items():
+        times = tuple(week.time_of(subject, currency) for week in weeks)
+        if (subject[3] or subject[4]) and has_findings(times):
+            yield Found(subject, row, times)
 
 
 def _with_quotas(rows: Iterable[RecommendationRow]) -> list[RecommendationRow]:

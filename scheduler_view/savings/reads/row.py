@@ -15,7 +15,6 @@ from scheduler_view.savings.rules.finding import WasteRule
 from scheduler_view.savings.rules.wording import (
     AT_RISK,
     NOT_IN_TOTALS,
-    Division,
     rule_text,
 )
 
@@ -38,7 +37,6 @@ class WasteRow:
         key: numbers of team, workload, pod (without a workload), node, and unit or pool; 0 for
             none. `more` are those of other work of the family.
         days: measured ones of its cluster.
-        division: how the GPUs of its node are divided.
         is_at_risk: no saving is claimed.
     """
 
@@ -103,7 +101,6 @@ class WasteRow:
     raw: Decimal
     raw_low: Decimal
     key: tuple[int, ...]
-    division: Division = Division.WHOLE
     more: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -113,8 +110,8 @@ class WasteRow:
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
-        return rule_text(self.rule).advice_for(self.division)
+        """What to do about work; about a node, it depends on how its GPUs are divided."""
+        return rule_text(self.rule).advice
 
     @property
     def subject(self) -> str:

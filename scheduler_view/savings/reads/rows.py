@@ -14,12 +14,10 @@ from accounting.core.money import NOTHING, Money
 from accounting.core.unmapped import UNMAPPED
 from accounting.metering.rules.inventory.families import family_of
 from accounting.prices.rules.charge import charge_of, page_charges
-from scheduler_view.savings.reads.divisions import divisions
 from scheduler_view.savings.reads.family_rows import family_rows
 from scheduler_view.savings.reads.measured_days import measured_days
 from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.rules.finding import WasteRule
-from scheduler_view.savings.rules.wording import Division
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,6 @@ class WasteReport:
 
     Attributes:
         rows: of families of work, largest amount first.
-        each: the same of each work unit; amounts have six places, each rounded alone.
         days: of the range, whose findings are computed, in order.
         totals: of all rows that are in totals, one for each currency.
         gpu_ms, unpriced_ms: of the same rows; no amount includes `unpriced_ms`.
@@ -36,7 +33,6 @@ class WasteReport:
     """
 
     rows: Sequence[WasteRow]
-    each: Sequence[WasteRow]
     days: Sequence[date]
     totals: Sequence[Money]
     gpu_ms: int
@@ -49,16 +45,21 @@ class WasteReport:
         return len(self.days)
 
 
-KEY = """ARRAY[coalesce(f.team_id, 0), coalesce(f.workload_id, 0), coalesce(f.lone_pod, 0),
-              coalesce(f.node_id, 0),
-              CASE WHEN f.unit || f.pool = '' THEN 0
-                   ELSE hashtextextended(f.unit || f.pool, 0) END]"""
-LONE_POD = "CASE WHEN workload_id IS NULL THEN pod_id END AS lone_pod"
-_OF_ROW = (
-    *("rule", "cluster", "slug", "team", "slot", "namespace", "kind", "workload"),
-    *("family", "node", "pool", "currency", "is_free", "key"),
+SHOWN = tuple(rule for rule in WasteRule if rule != WasteRule.IN_USE)
+KEYS = (
+    *(
+        "coalesce(f.team_id, 0)",
+        "coalesce(f.workload_id, 0)",
+        "coalesce(f.lone_pod, 0)",
+    ),
+    "coalesce(f.node_id, 0)",
+    "CASE WHEN f.unit || f.pool = '' THEN 0 ELSE hashtextextended(f.unit || f.pool, 0) END",
 )
-_BY = ", ".join(_OF_ROW)
+LONE_POD = "CASE WHEN workload_id IS NULL THEN pod_id END AS lone_pod"
+_BY = (
+    "rule, cluster, slug, team, slot, namespace, kind, workload, family, node, pool, currency,"
+    " is_free, key"
+)
 # Rows are summed by number before anything is joined: sorts of twenty names, and of a record for
 # each finding, took five times as long.
 _ROWS = f"""
@@ -67,18 +68,19 @@ WITH finding AS (
            f.pool, f.currency, f.start_ms, f.end_ms, sum(f.gpu_ms) AS gpu_ms,
            sum(f.unpriced_ms) AS unpriced_ms, sum(f.raw) AS raw,
            sum(coalesce(f.raw_low, f.raw)) AS raw_low
-    FROM unnest(%(firsts)s::date[], %(afters)s::date[], %(names)s::text[])
+    FROM unnest(%(firsts)s::date[], %(afters)s::date[], %(of_clusters)s::bigint[])
          WITH ORDINALITY AS parts (first, after, cluster, part)
     JOIN scheduler_view_wastefinding f ON f.day >= parts.first AND f.day < parts.after
-    JOIN accounting_cluster c ON c.id = f.cluster_id AND c.name = coalesce(parts.cluster, c.name)
-    LEFT JOIN accounting_team t ON t.id = f.team_id
-    WHERE f.rule <> %(in_use)s
-      AND (%(clusters)s::text[] IS NULL OR c.name = ANY(%(clusters)s))
+         AND f.cluster_id = coalesce(parts.cluster, f.cluster_id)
+    WHERE f.day >= %(first)s AND f.day < %(after)s AND f.rule = ANY(%(rules)s)
+      AND (%(clusters)s::text[] IS NULL OR f.cluster_id = ANY(ARRAY(
+               SELECT id FROM accounting_cluster WHERE name = ANY(%(clusters)s))))
       AND (%(teams)s::bigint[] IS NULL OR f.team_id = ANY(%(teams)s)
            OR (f.team_id IS NULL AND 0 = ANY(%(teams)s)))
       AND (%(slugs)s::text[] IS NULL
-           OR CASE WHEN f.node_id IS NULL AND f.pool = '' THEN coalesce(t.slug, 'unmapped') END
-              = ANY(%(slugs)s))
+           OR (f.node_id IS NULL AND f.pool = '' AND (
+               f.team_id = ANY(ARRAY(SELECT id FROM accounting_team WHERE slug = ANY(%(slugs)s)))
+               OR (f.team_id IS NULL AND 'unmapped' = ANY(%(slugs)s)))))
     GROUP BY parts.part, f.rule, f.cluster_id, f.team_id, f.workload_id, f.pod_id, f.node_id,
              f.unit, f.pool, f.currency, f.start_ms, f.end_ms
 ), summed AS (
@@ -96,7 +98,7 @@ SELECT f.part, f.rule, c.name AS cluster, coalesce(t.slug, '') AS slug,
        coalesce(w.kind, split_part(f.unit, '/', 1)) AS kind,
        coalesce(w.name, p.name, split_part(f.unit, '/', 3)) AS workload,
        coalesce(w.family, '') AS family, coalesce(d.name, '') AS node, f.pool, f.currency,
-       f.node_id IS NOT NULL OR f.pool <> '' AS is_free, {KEY} AS key,
+       f.node_id IS NOT NULL OR f.pool <> '' AS is_free, ARRAY[{", ".join(KEYS)}] AS key,
        f.findings, f.pods, f.start_ms, f.end_ms, f.gpu_ms, f.unpriced_ms, f.raw_low, f.raw
 FROM summed f
 JOIN accounting_cluster c ON c.id = f.cluster_id
@@ -144,7 +146,6 @@ def waste_report(
             sums[row.currency] = known + Money(row.amount, row.currency)
     return WasteReport(
         rows,
-        each,
         sorted({day for of_cluster in measured.values() for day in of_cluster}),
         tuple(sums.values()),
         sum(row.gpu_ms for row in claimed),
@@ -153,39 +154,39 @@ def waste_report(
     )
 
 
-Part = tuple[DayRange, str | None, Mapping[str, Sequence[date]]]
-"""Days, a cluster or None for all, and the measured days by cluster."""
+Part = tuple[DayRange, int | None, Mapping[str, Sequence[date]]]
+"""Days, the number of a cluster or None for all, and the measured days by cluster."""
 
 
 def waste_parts(
     scope: Scope,
     parts: Sequence[Part],
     *,
+    rules: Collection[WasteRule] = SHOWN,
     clusters: Collection[str] = (),
     teams: Collection[str] = (),
     read_team: int | None = None,
 ) -> list[list[WasteRow]]:
-    """What was wasted by each work unit, of each part: as `each` of a report; two queries."""
+    """What was wasted by each work unit, of each part, without amounts; one query."""
     readable = None if scope.sees_all else sorted(scope.lead_of)
     if read_team is not None:
         readable = [read_team]
     values: dict[str, Any] = {
         "firsts": [days.first for days, *_ in parts],
         "afters": [days.after for days, *_ in parts],
-        "names": [name for _, name, _ in parts],
+        "of_clusters": [cluster for _, cluster, _ in parts],
+        "first": min(days.first for days, *_ in parts),
+        "after": max(days.after for days, *_ in parts),
         "clusters": list(clusters) or None,
         "teams": readable,
         "slugs": list(teams) or None,
-        "in_use": WasteRule.IN_USE.value,
+        "rules": [rule.value for rule in rules],
     }
+    rows: list[list[WasteRow]] = [[] for _ in parts]
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, values)
-        found = cursor.fetchall()
-    key = 1 + _OF_ROW.index("key")
-    divided = divisions({row[key][3] for row in found} - {0})
-    rows: list[list[WasteRow]] = [[] for _ in parts]
-    for part, *row in found:
-        rows[part - 1].append(_row(row, parts[part - 1][2], divided))
+        for part, *row in cursor:
+            rows[part - 1].append(_row(row, parts[part - 1][2]))
     return rows
 
 
@@ -218,41 +219,36 @@ def rounded_by_rule(rows: Sequence[WasteRow], places: int) -> list[WasteRow]:
     ]
 
 
-def _row(
-    found: Sequence[Any],
-    measured: Mapping[str, Sequence[date]],
-    divided: Mapping[int, Division],
-) -> WasteRow:
-    of_row = dict(zip(_OF_ROW, found, strict=False))
-    findings, pods, start_ms, end_ms, gpu_ms, unpriced_ms, low, raw = found[
-        len(_OF_ROW) :
+def _row(found: Sequence[Any], measured: Mapping[str, Sequence[date]]) -> WasteRow:
+    """A row without amounts: those of a page are rounded together."""
+    rule, cluster, slug, team, slot, namespace, kind, workload, family, node = found[
+        :10
     ]
-    is_free = of_row["is_free"]
-    amount = charge_of(raw) if of_row["currency"] else None
+    pool, currency, is_free, key, findings, pods, start_ms, end_ms = found[10:18]
+    gpu_ms, unpriced_ms, low, raw = found[18:]
     return WasteRow(
-        rule=of_row["rule"],
-        cluster=of_row["cluster"],
-        team=of_row["slug"] or ("" if is_free else UNMAPPED),
-        team_name=of_row["team"] or ("" if is_free else "Unmapped"),
-        team_slot=of_row["slot"],
-        namespace=of_row["namespace"],
-        kind=of_row["kind"],
-        workload=of_row["workload"],
-        family=of_row["family"] or family_of(of_row["workload"], of_row["kind"]),
-        node=of_row["node"],
-        pool=of_row["pool"],
+        rule=rule,
+        cluster=cluster,
+        team=slug or ("" if is_free else UNMAPPED),
+        team_name=team or ("" if is_free else "Unmapped"),
+        team_slot=slot,
+        namespace=namespace,
+        kind=kind,
+        workload=workload,
+        family=family or family_of(workload, kind),
+        node=node,
+        pool=pool,
         findings=findings,
         pods=pods,
         start=to_instant(start_ms),
         end=to_instant(end_ms),
         gpu_ms=gpu_ms,
         unpriced_ms=unpriced_ms,
-        amount=amount,
-        amount_low=amount if amount is None or low == raw else charge_of(low),
+        amount=None,
+        amount_low=None,
         raw=raw,
         raw_low=low,
-        currency=of_row["currency"],
-        days=len(measured.get(of_row["cluster"], ())),
-        key=tuple(of_row["key"]),
-        division=divided.get(of_row["key"][3], Division.WHOLE),
+        currency=currency,
+        days=len(measured.get(cluster, ())),
+        key=tuple(key),
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import TypeVar
 
 from scheduler_view.savings.rules.finding import WasteRule
 
@@ -48,17 +49,27 @@ LOWERS_QUOTA = frozenset({WasteRule.NEVER_BUSY, WasteRule.IDLE, WasteRule.IDLE_G
 
 
 @dataclass(frozen=True, slots=True)
-class WeekWaste:
-    """The findings of one rule about one unit in one week.
+class WeekTime:
+    """The time of findings of one rule about one unit in one week.
 
     Attributes:
         days: measured days of the week.
-        gpu_ms, raw: as of findings.
-        raw_low: the least that `raw` may be; None if it is exact.
+        gpu_ms: as of findings.
     """
 
     days: int
     gpu_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeekWaste(WeekTime):
+    """The same with its money.
+
+    Attributes:
+        raw: as of findings.
+        raw_low: the least that `raw` may be; None if it is exact.
+    """
+
     raw: Fraction
     raw_low: Fraction | None = None
 
@@ -66,6 +77,9 @@ class WeekWaste:
     def low(self) -> Fraction:
         """The least that it comes to."""
         return self.raw if self.raw_low is None else self.raw_low
+
+
+Week = TypeVar("Week", bound=WeekTime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +117,7 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     Weeks with fewer than four measured days are left out, if another has as many; measured ones
     without findings count as 0.
     """
-    measured = [week for week in weeks if week.days >= LEAST_WEEK_DAYS]
-    measured = measured or [week for week in weeks if week.days]
+    measured = _compared(weeks)
     found = sum(1 for week in measured if week.gpu_ms)
     if not found:
         return None
@@ -119,7 +132,17 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     return Saving(*range_of, gpus, confidence, found, len(measured), days)
 
 
-def is_current(weeks: Sequence[WeekWaste]) -> bool:
+def has_findings(weeks: Sequence[WeekTime]) -> bool:
+    """Whether `saving_of` the same weeks has a saving."""
+    return any(week.gpu_ms for week in _compared(weeks))
+
+
+def _compared(weeks: Sequence[Week]) -> list[Week]:
+    measured = [week for week in weeks if week.days >= LEAST_WEEK_DAYS]
+    return measured or [week for week in weeks if week.days]
+
+
+def is_current(weeks: Sequence[WeekTime]) -> bool:
     """Whether the newest measured week has findings; weeks are newest first."""
     return next((week.gpu_ms > 0 for week in weeks if week.days), False)
 

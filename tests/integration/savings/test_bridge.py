@@ -28,6 +28,7 @@ from tests.integration.conftest import SignIn
 from tests.integration.savings.fleet import HOUR, START, Fleet, make_fleet, sample
 from tests.integration.savings.test_compute import DAY
 from tests.integration.savings.test_pages import DAYS, text
+from tests.integration.savings.test_recommendations import person
 
 pytestmark = pytest.mark.django_db
 Shown = list[tuple[str, int, Decimal | None]]
@@ -165,7 +166,8 @@ def test_advice_fits_how_the_gpus_of_a_node_are_divided(
     report = waste_report(EVERYTHING, DayRange(DAY, DAY + ONE_DAY), 2)
     [row] = report.rows
     assert (row.rule, row.is_in_totals) == ("fragmented", False)
-    assert row.advice.startswith(advice)
+    page = person("root", "admin").get(f"/waste?from={DAY}&to={DAY + ONE_DAY}")
+    assert advice in text(page)
     assert report.gpu_ms == 0, "it is no saving"
     assert report.totals == ()
 
@@ -211,8 +213,7 @@ def test_work_of_one_family_is_one_row_for_each_rule(fleet: Fleet) -> None:
         ("never_busy", "audio", "vision", 1, Decimal("2.50")),
         ("tail", "video-zzzzz", "vision", 1, Decimal("0.83")),
     ]
-    assert {row.works for row in report.each} == {1}
-    assert len(report.each) == 5
+    assert sum(row.works for row in report.rows) == 5
     total = sum(row.amount or 0 for row in report.rows)
     assert [one.amount for one in report.totals] == [total]
     found = evidence_of(report.rows, days)

@@ -12,12 +12,13 @@ from django.test.utils import CaptureQueriesContext
 from accounting.access.scope import EVERYTHING
 from accounting.core.billing_calendar import DayRange
 from accounting.core.interval import to_ms
+from accounting.metering.models.pod import Workload
 from scheduler_view.savings.models import WasteFinding
-from scheduler_view.savings.reads.evidence import evidence_of
+from scheduler_view.savings.reads.evidence import SHOWN_FINDINGS, evidence_of
 from scheduler_view.savings.reads.rows import waste_report
-from tests.integration.savings.fleet import HOUR, START, make_fleet
+from tests.integration.savings.fleet import HOUR, START, Fleet, make_fleet
 from tests.integration.savings.test_compute import DAY
-from tests.plans import explained, is_summed_before
+from tests.plans import explained, is_summed_before, within
 
 pytestmark = pytest.mark.django_db
 DAYS = DayRange(DAY, DAY + timedelta(days=1))
@@ -25,9 +26,13 @@ FINDINGS = "scheduler_view_wastefinding"
 
 
 @pytest.fixture
-def names() -> list[str]:
+def fleet() -> Fleet:
+    return make_fleet(START + 24 * HOUR)
+
+
+@pytest.fixture
+def names(fleet: Fleet) -> list[str]:
     """Pods of one workload; the findings of all of them have the same length."""
-    fleet = make_fleet(START + 24 * HOUR)
     held = [
         fleet.hold(name, "b" * 12, workload="train")
         for name in ("train-c", "train-a", "train-b")
@@ -63,3 +68,31 @@ def test_findings_of_the_same_length_are_in_order_of_time_and_name(
     [row] = waste_report(EVERYTHING, DAYS, 2).rows
     [found] = evidence_of([row], DAYS).values()
     assert [one.pod for one in found] == names
+
+
+def test_names_are_read_of_the_findings_that_are_shown(
+    names: list[str], fleet: Fleet
+) -> None:
+    [work] = Workload.objects.all()
+    for n in range(20):
+        WasteFinding.objects.create(
+            cluster=fleet.cluster,
+            day=DAY,
+            rule="idle",
+            workload=work,
+            pod=fleet.hold(f"short-{n}", "b" * 12, workload=work.name),
+            start_ms=to_ms(START),
+            end_ms=to_ms(START + HOUR),
+            gpu_ms=30_000 + n,
+            raw=0,
+        )
+    rows = waste_report(EVERYTHING, DAYS, 2).rows
+    with CaptureQueriesContext(connection) as asked:
+        found = evidence_of(rows, DAYS)
+    assert [one.pod for one in next(iter(found.values()))][:3] == names
+    read = [
+        one
+        for one in within(explained(asked, FINDINGS))
+        if one.get("Relation Name") == "accounting_pod"
+    ]
+    assert sum(one["Actual Loops"] for one in read) == SHOWN_FINDINGS

@@ -18,13 +18,15 @@ from accounting.access.models.people import Membership, Person
 from accounting.access.reads.billing_settings import billing_remembered, midnight
 from accounting.access.scope import EVERYTHING
 from accounting.core.interval import to_ms
-from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.cluster import Cluster, NodeFact
 from accounting.metering.models.pod import Pod, PodHold, Workload
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.quotas.models import QuotaTarget
 from scheduler_view.savings.models import RecommendationDecision, WasteDay, WasteFinding
 from scheduler_view.savings.reads.recommendation_row import RecommendationRow
 from scheduler_view.savings.reads.recommendations import recommendation_rows
+from scheduler_view.savings.rules.finding import WasteRule
+from scheduler_view.savings.rules.recommend import EFFORTS
 from tests.integration.conftest import SignIn
 from tests.integration.savings.fleet import HOUR, START, Fleet, make_fleet
 from tests.integration.savings.test_pages import text
@@ -249,6 +251,21 @@ def test_work_that_is_over_has_no_recommendation(fleet: Fleet) -> None:
     assert "once-dpst" not in page
     assert "old-notebook" not in page
     assert "stopped-notebook" not in page
+
+
+def test_no_more_is_read_than_recommendations_need(fleet: Fleet) -> None:
+    """No finding of a rule without one, no nodes, and holds of work that may have ended."""
+    run_of(fleet, "lasts", 4, 3, ended=False)
+    node = NodeFact.objects.filter(node=fleet.node).get()
+    WasteFinding.objects.filter(day=LAST).update(node=node.node)
+    with CaptureQueriesContext(connection) as asked:
+        assert set(by_name()) == {"sweep", "lasts"}
+    read = [one["sql"] for one in asked.captured_queries]
+    assert not [sql for sql in read if "accounting_nodefact" in sql]
+    [findings] = [sql for sql in read if "scheduler_view_wastefinding" in sql]
+    assert not [rule for rule in set(WasteRule) - EFFORTS.keys() if rule in findings]
+    [holds] = [sql for sql in read if "accounting_podhold" in sql]
+    assert "max(" not in holds.lower(), "when the last one ended is read of few"
 
 
 def test_a_month_of_few_days_is_said_to_be_scaled(fleet: Fleet) -> None:
