@@ -171,7 +171,7 @@ def thaw() -> None:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute(
             "TRUNCATE charge_line, running_line, line_hours, charge_family_day,"
-            " accounting_statement, accounting_periodrevision CASCADE"
+            " charge_family_hours, accounting_statement, accounting_periodrevision CASCADE"
         )
 
 

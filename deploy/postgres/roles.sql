@@ -29,7 +29,8 @@ GRANT USAGE ON SCHEMA public TO ledger_app;
 GRANT EXECUTE ON FUNCTION
     public.accounting_create_partition(text, timestamptz, timestamptz),
     public.accounting_drop_partitions(text, text[]),
-    public.accounting_regroup_lines(text, date[], text[])
+    public.accounting_regroup_lines(text, date[], text[]),
+    public.accounting_regroup_hours(text, date[], text[])
 TO ledger_app;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ledger_app;
@@ -55,7 +56,7 @@ REVOKE DELETE ON pghistory_context FROM ledger_app;
 REVOKE UPDATE, DELETE ON charge_line FROM ledger_app;
 REVOKE UPDATE ON line_hours FROM ledger_app;
 -- Their sums by family are made by functions of their owner.
-REVOKE INSERT, UPDATE, DELETE ON charge_family_day FROM ledger_app;
+REVOKE INSERT, UPDATE, DELETE ON charge_family_day, charge_family_hours FROM ledger_app;
 
 -- Entries are never edited. Of what one person requests and another confirms, only the
 -- confirmation is added.

@@ -45,7 +45,7 @@ def forget_months() -> None:
     """Delete all bookings, closed ones as well."""
     with without_triggers() as cursor:
         cursor.execute(
-            "TRUNCATE charge_line, running_line, line_hours, charge_family_day"
+            "TRUNCATE charge_line, running_line, line_hours, charge_family_day, charge_family_hours"
         )
     forget(Statement, CloseOverride, CloseRequest, ReopenRequest, PeriodRevision)
 

@@ -35,6 +35,8 @@ _CLOSED_DAY = "u.billing_on <@ %(b_closed)s::datemultirange"
 _DIVIDED_DAY = "u.billing_on <@ %(b_divided)s::datemultirange"
 LINE_FIELDS = (*FIELDS, "family")
 _LINE = ", ".join(f"l.{name}" for name in ("revision_id", "line_id", *LINE_FIELDS))
+_FAMILY = """l.billing_on, l.team, l.cluster, l.namespace, l.family, l.workload_type, l.model,
+    l.lifecycle, l.tier, l.kind, l.state"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,24 +172,21 @@ class _Lines:
         within = _between("l", *days)
         if self.is_whole:
             return self._all(_OF_LINE, "", within, "b_revisions"), ""
-        kinds = ("NOT l.is_later",) if self.only_booked else ()
-        where = ("v.id = ANY(%(b_revisions)s)", *kinds, *self.where, within)
+        which = self._of_families("b_revisions")
         tables = "charge_family_day l JOIN accounting_periodrevision v ON v.id = l.revision_id"
-        sums = f"FROM {tables} WHERE {' AND '.join(where)}"
+        sums = f"FROM {tables} WHERE {' AND '.join((which, *self.where, within))}"
         return "" if self.only_booked else self._running(_OF_LINE, "", within), sums
 
     def within(self) -> str:
         """The parts of lines that are in a range, of the days that it cuts."""
-        # The hours of a line are in order: those in a range are one part of the array.
-        first = "width_bucket(e.first, h.hours) + 1"
-        last = "width_bucket(e.last, h.hours)"
-        part = f"SELECT sum(n) FROM (SELECT unnest(h.parts[{first}:{last}]) AS n) parts"
-        inside = f"""JOIN line_hours h ON h.revision_id = l.revision_id AND h.line_id = l.line_id
-            CROSS JOIN LATERAL (SELECT {_CUT}) e
-            CROSS JOIN LATERAL (SELECT h.hours[{first}] AS hour_start, ({part}) AS part
-                                OFFSET 0) p"""
         where = "p.part IS NOT NULL AND l.billing_on = ANY(%(b_cut)s)"
-        return self._all(_OF_HOUR, inside, where, "b_divided_revisions")
+        if self.is_whole:
+            return self._all(_OF_HOUR, _CUT_LINE, where, "b_divided_revisions")
+        which = self._of_families("b_divided_revisions")
+        rows = self._select("charge_family_hours", _OF_SUM, _CUT_SUM, which, where)
+        if self.only_booked:
+            return rows
+        return f"{rows} UNION ALL {self._running(_OF_HOUR, _CUT_LINE, where)}"
 
     def hours(self) -> str:
         """The hours of lines that are in a range."""
@@ -208,8 +207,13 @@ class _Lines:
         later = f"v.reopened_at IS NULL AND v.closed_at IS NULL AND {IS_LATER}"
         return self._select(self._table("running_line"), part, joins, later, where)
 
+    def _of_families(self, revisions: str) -> str:
+        which = f"v.id = ANY(%({revisions})s)"
+        return f"{which} AND NOT l.is_later" if self.only_booked else which
+
     def _select(self, table: str, part: str, joins: str, which: str, where: str) -> str:
-        return f"""SELECT {_LINE}, v.currency, {part} FROM {table} l
+        fields = _LINE if self.is_whole else _FAMILY
+        return f"""SELECT {fields}, v.currency, {part} FROM {table} l
             JOIN accounting_periodrevision v ON v.id = l.revision_id {joins}
             WHERE {" AND ".join((which, *self.where, where))}"""
 
@@ -223,6 +227,8 @@ _OF_LINE = """NULL::timestamptz AS hour_start, l.charge AS charge_part,
     CASE WHEN l.charge IS NULL THEN l.ms ELSE 0 END AS unpriced_part"""
 _OF_HOUR = """p.hour_start, CASE WHEN l.charge IS NOT NULL THEN p.part END AS charge_part,
     CASE WHEN l.charge IS NULL THEN p.part ELSE 0 END AS unpriced_part"""
+_OF_SUM = """NULL::timestamptz AS hour_start, CASE WHEN l.is_priced THEN p.part END AS charge_part,
+    CASE WHEN l.is_priced THEN 0 ELSE p.part END AS unpriced_part"""
 
 
 # The last instant before the range, and its last one; of a day that it does not cut, any.
@@ -232,6 +238,20 @@ _CUT = (
     " CASE l.billing_on WHEN %(b_high_day)s::date THEN %(b_high_hour)s::timestamptz"
     " - interval '1 us' ELSE 'infinity' END AS last"
 )
+# The hours of a line are in order: those in a range are one part of the array.
+_CUT_LINE = f"""JOIN line_hours h ON h.revision_id = l.revision_id AND h.line_id = l.line_id
+    CROSS JOIN LATERAL (SELECT {_CUT}) e
+    CROSS JOIN LATERAL (SELECT width_bucket(e.first, h.hours) + 1 AS low,
+                               width_bucket(e.last, h.hours) AS high) b
+    CROSS JOIN LATERAL (
+        SELECT h.hours[b.low] AS hour_start,
+               (SELECT sum(n) FROM (SELECT unnest(h.parts[b.low:b.high]) AS n) parts) AS part
+        OFFSET 0) p"""
+_CUT_SUM = f"""CROSS JOIN LATERAL (SELECT {_CUT}) e
+    CROSS JOIN LATERAL (SELECT width_bucket(e.first, l.hours) AS before,
+                               width_bucket(e.last, l.hours) AS until OFFSET 0) b
+    CROSS JOIN LATERAL (SELECT CASE WHEN b.until > b.before
+        THEN l.sums[b.until] - coalesce(l.sums[b.before], 0) END AS part) p"""
 
 
 def _between(alias: str, first: str, after: str) -> str:

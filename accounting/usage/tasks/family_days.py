@@ -1,6 +1,6 @@
 """Moves days of usage to another family where a label was read since (rules.md N41).
 
-Days by family are kept by triggers (migrations 0015 and 0019), by the families as they are.
+Days by family are kept by triggers (migrations 0015, 0019 and 0026), by the families as they are.
 """
 
 from datetime import date
@@ -31,9 +31,11 @@ _DAYS = """
     WHERE c.id = %(cluster)s AND n.id = ANY(%(spaces)s) AND b.family = ANY(%(families)s)
 """
 _LINES = """
-    SELECT accounting_regroup_lines(c.name, %(days)s::date[], array_agg(n.name::text))
-    FROM accounting_cluster c JOIN accounting_namespace n ON n.cluster_id = c.id
-    WHERE c.id = %(cluster)s AND n.id = ANY(%(spaces)s) GROUP BY c.name
+    SELECT accounting_regroup_lines(name, %(days)s::date[], spaces),
+           accounting_regroup_hours(name, %(days)s::date[], spaces)
+    FROM (SELECT c.name, array_agg(n.name::text) AS spaces
+          FROM accounting_cluster c JOIN accounting_namespace n ON n.cluster_id = c.id
+          WHERE c.id = %(cluster)s AND n.id = ANY(%(spaces)s) GROUP BY c.name) o
 """
 MOST = 1000  # workloads in one transaction
 

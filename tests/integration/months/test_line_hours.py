@@ -3,12 +3,15 @@
 Not here: which hours a line has (`test_booked_days.py`).
 """
 
+import threading
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import Workload
 from accounting.months.models.charge import LineHours
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks import hours
@@ -16,11 +19,14 @@ from accounting.months.tasks.close import close_period, reopen_period
 from accounting.months.tasks.hours import divide_closed
 from accounting.months.tasks.running import book_running
 from accounting.tasks import book_periods
+from accounting.usage.tasks.family_days import move_families
+from tests.integration.faults.test_close_killed import wait_for_waiting_session
 from tests.integration.metering.support import report
 from tests.integration.months.command import command
 from tests.integration.months.people import person
 from tests.integration.prices.books import Books
 from tests.integration.usage.test_booked_days import late_fact, use
+from tests.integration.usage.test_family_days import booked_violations
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -131,6 +137,42 @@ def test_what_is_large_is_divided_after_its_close(
     assert not closed.line_hours.exists()
     book_periods()
     assert closed.line_hours.count() == closed.lines.exclude(billing_on=None).count()
+    assert by_family() > 10
+    assert booked_violations() == [0, 0]
+
+
+def test_a_family_that_moves_beside_a_late_division_moves_its_hours(
+    books: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the hours would be stored with the old family, and nothing would move them again."""
+    use(books)
+    monkeypatch.setattr(hours, "AT_CLOSE", 0)
+    close_period(OCTOBER)
+    Workload.objects.update(next_family="named")
+    with transaction.atomic():
+        move_families(Cluster.objects.get().pk)
+        dividing = threading.Thread(target=_divide)
+        dividing.start()
+        wait_for_waiting_session()
+    dividing.join()
+    assert by_family() > 10
+    assert by_family("named") > 0
+    assert booked_violations() == [0, 0]
+
+
+def _divide() -> None:
+    divide_closed()
+    connection.close()
+
+
+def by_family(family: str = "") -> int:
+    """How many sums by family there are; of one family, or of all."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM charge_family_hours WHERE %(family)s IN ('', family)",
+            {"family": family},
+        )
+        return int(cursor.fetchone()[0])
 
 
 def test_hours_of_corrections_follow_the_running_booking(books: Books) -> None:

@@ -72,7 +72,8 @@ def test_changes_of_closed_days_read_lines_only(books: Books) -> None:
     with CaptureQueriesContext(connection) as asked:
         assert moved_most(chosen(Amounts.BOOKED), BEFORE, 10, 2)
     [sums] = [query["sql"] for query in asked if "charge_family_day" in query["sql"]]
-    assert "line_hours" in sums
+    assert "charge_family_hours" in sums
+    assert "line_hours" not in sums
     assert "usage_" not in sums
 
 

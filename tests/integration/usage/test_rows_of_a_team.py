@@ -23,7 +23,7 @@ TABLES = (
     *("usage_hour", "usage_day", "usage_family_day", "intensity_day"),
     "scheduler_view_wastefinding",
 )
-LINES = ("charge_line", "running_line", "charge_family_day")
+LINES = ("charge_line", "running_line", "charge_family_day", "charge_family_hours")
 PAGES = (
     f"/teams/{TEAM}",
     f"/teams/{TEAM}?range=last-month",

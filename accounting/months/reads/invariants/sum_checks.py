@@ -107,4 +107,33 @@ LINES_CHECK = Check(
     """,
 )
 
-SUM_CHECKS = (FAMILY_CHECK, HOUR_CHECK, DAY_CHECK, LINES_CHECK)
+_OF_HOURS = (*_OF_LINES, "kind", "state")
+_HOUR_KEY = ", ".join((*_OF_HOURS, "is_later", "is_priced", "hour"))
+
+HOURS_CHECK = Check(
+    "booked hours by family match their lines (I5)",
+    "every closed hour by family has exactly the charges of the hours of its lines",
+    f"""
+    SELECT billing_on || ' ' || family || ' ' || hour, coalesce(sum(a), 0)::text,
+           coalesce(sum(b), 0)::text
+    FROM (
+        SELECT {", ".join(f"u.{name}" for name in _OF_HOURS)}, u.is_later, u.is_priced, p.hour,
+               p.total - coalesce(u.sums[p.n - 1], 0) AS a, NULL::numeric AS b
+        FROM charge_family_hours u
+        JOIN accounting_periodrevision r ON r.id = u.revision_id AND r.reopened_at IS NULL
+        CROSS JOIN unnest(u.hours, u.sums) WITH ORDINALITY p(hour, total, n)
+        WHERE {_DAYS}
+        UNION ALL
+        SELECT {", ".join(f"l.{name}" for name in _OF_HOURS)}, {IS_LATER}, l.charge IS NOT NULL,
+               p.hour, NULL, p.part
+        FROM {lines_with_family("charge_line")} l
+        JOIN accounting_periodrevision r ON r.id = l.revision_id AND r.reopened_at IS NULL
+        JOIN line_hours h ON h.revision_id = l.revision_id AND h.line_id = l.line_id
+        CROSS JOIN unnest(h.hours, h.parts) p(hour, part)
+        WHERE {_DAYS.replace("u.", "l.")} AND l.kind <> 'rounding'
+    ) o ({_HOUR_KEY}, a, b)
+    GROUP BY {_HOUR_KEY} HAVING sum(a) IS DISTINCT FROM sum(b)
+    """,
+)
+
+SUM_CHECKS = (FAMILY_CHECK, HOUR_CHECK, DAY_CHECK, LINES_CHECK, HOURS_CHECK)

@@ -285,6 +285,8 @@ def test_the_services_close_a_month_and_cannot_change_it(as_services: str) -> No
         "UPDATE line_hours SET parts = parts",
         "UPDATE charge_family_day SET charge = 0",
         "DELETE FROM charge_family_day",
+        "UPDATE charge_family_hours SET sums = sums",
+        "DELETE FROM charge_family_hours",
         "SELECT accounting_group_lines(1)",
         "DELETE FROM charge_line",
         "TRUNCATE charge_line",
