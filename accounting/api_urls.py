@@ -28,15 +28,9 @@ from accounting.prices.api import price_import, price_lists, prices
 from accounting.resources import RESOURCES
 from accounting.usage import api as usage
 
-
-def _name(address: str) -> str:
-    """`api-usage`, `api-budgets/number/end`: Django warns of a colon in a name."""
-    return "api-" + index.PARAMETER.sub(r"\1", address or "index")
-
-
 # The API has its own rejection (401); the redirect of pages to the sign-in is not for programs.
 urlpatterns = [
-    path(address, login_not_required(view), name=_name(address))
+    path(address, login_not_required(view), name=index.name_of(address))
     for address, view in (
         ("", index.IndexView.as_view()),
         ("usage", usage.UsageView.as_view()),
@@ -99,7 +93,7 @@ urlpatterns = [
     )
 ]
 urlpatterns += [
-    path(address, login_not_required(view.as_view()), name=_name(address))
+    path(address, login_not_required(view.as_view()), name=index.name_of(address))
     for resource in RESOURCES
     for address, view in views_of(resource)
 ]

@@ -34,6 +34,8 @@ TIMETABLE: dict[str, dict[str, Any]] = {
     "find_waste": _started(
         "scheduler_view.tasks.find_waste", crontab(minute="3,18,33,48"), expires_s=900
     ),
+    # Holds that are idle now: only where a window is newer than at the last look.
+    "find_idle": _started("scheduler_view.tasks.find_idle", 60.0, expires_s=60),
     # Counts of sign-in attempts are small; removing them hourly limits their number.
     "forget_attempts": _started(
         "accounting.tasks.forget_attempts", crontab(minute="47"), expires_s=3600

@@ -4,6 +4,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
 from accounting.kit.api.declared import views_of
+from accounting.kit.api.index import name_of
 from scheduler_view.changes.api import change_verbs, changes
 from scheduler_view.resources import RESOURCES
 from scheduler_view.savings import api as waste
@@ -55,7 +56,7 @@ urlpatterns = [
     )
 ]
 urlpatterns += [
-    path(address, login_not_required(view.as_view()), name=f"api-{address}")
+    path(address, login_not_required(view.as_view()), name=name_of(address))
     for resource in RESOURCES
     for address, view in views_of(resource)
 ]

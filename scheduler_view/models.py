@@ -14,6 +14,7 @@ from scheduler_view.clusters.models import (
     ObservationRun,
     Preemption,
 )
+from scheduler_view.idle.models import IdleAct, IdleHold, IdleLook, IdleNote
 from scheduler_view.queues.models.memory import (
     FreeCpuSample,
     KeptNode,
@@ -46,6 +47,10 @@ __all__ = [
     "EstimateSummary",
     "FreeCpuSample",
     "HeldDay",
+    "IdleAct",
+    "IdleHold",
+    "IdleLook",
+    "IdleNote",
     "KeptNode",
     "Observation",
     "ObservationRun",

@@ -11,6 +11,7 @@ from accounting.access.scope import Scope
 from accounting.kit.reads.paging import ALL_ROWS, Seek
 from accounting.kit.resources.resource import Filters, Resource
 from accounting.metering.serializers.queues import QueueRowSerializer
+from scheduler_view.idle.resource import IDLE_HOLDERS
 from scheduler_view.queues.reads.pools import PoolRow, pool_rows
 from scheduler_view.queues.reads.queued_units import QueuedUnitRow, queued_rows
 from scheduler_view.queues.reads.wait_times import WaitTimeRow, wait_time_rows
@@ -50,6 +51,7 @@ def _preempted(scope: Scope, filters: Filters, seek: Seek = ALL_ROWS) -> Iterabl
 
 
 RESOURCES = (
+    IDLE_HOLDERS,
     Resource(
         "quotas",
         QuotaRow,

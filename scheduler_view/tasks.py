@@ -12,6 +12,7 @@ from accounting.metering.models.cluster import Cluster
 from accounting.months.actions.team_quotas import record_quotas
 from scheduler_view.changes.actions import due_work
 from scheduler_view.clusters.tasks.cluster_connection import visible_clusters
+from scheduler_view.idle.tasks import find_idle
 from scheduler_view.queues.tasks.look import (
     look_at_waits,
     observe_once,
@@ -134,6 +135,17 @@ def compute_waste(cluster_id: int) -> None:
     """Compute the findings of the days of a cluster that are due."""
     days = compute_due(Cluster.objects.get(pk=cluster_id), for_s=WASTE_S)
     log.info("waste computed", cluster=cluster_id, days=days)
+
+
+@shared_task(
+    name="scheduler_view.tasks.find_idle", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
+def find_idle_holds() -> None:
+    """Find the holds that are idle now, of clusters with a newer window (beat: every minute)."""
+    for cluster in Cluster.objects.all():
+        count = find_idle(cluster)
+        if count is not None:
+            log.info("idle holds found", cluster=cluster.pk, count=count)
 
 
 @shared_task(name="scheduler_view.tasks.compute_what_ifs")

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from scheduler_view.changes.pages import changes, settle, verbs
+from scheduler_view.idle import pages as idle
 from scheduler_view.queues import pages as queues
 from scheduler_view.quotas.pages import limits, quota_file, quotas, team_quota, tiers
 from scheduler_view.savings.pages import recommendations, waste
@@ -29,6 +30,9 @@ urlpatterns = [
         "recommendations/decide", recommendations.decide, name="recommendation-decide"
     ),
     path("recommendations/draft", recommendations.draft, name="recommendation-draft"),
+    path("idle", idle.idle_list, name="idle-holders"),
+    path("idle/<int:number>/ask", idle.ask, name="idle-ask"),
+    path("idle/<int:number>/ignore", idle.ignore, name="idle-ignore"),
     path("tiers", tiers.tier_list, name="tiers"),
     path("tiers/change", tiers.propose, name="tier-propose"),
     path("what-if", what_if.what_if_list, name="what-if"),

@@ -29,6 +29,7 @@ NAMES = (  # of measuring
 RETIREMENT_NAMES = ("retiring_day", "retired_day")
 CLOSE_NAMES = ("period_computed", "period_stored", "period_closed")
 WASTE_NAMES = ("waste_day_computing", "waste_day_computed")
+IDLE_NAMES = ("idle_finding",)
 CLOSE_REQUEST_NAMES = ("close_claimed", "close_refused")
 EXPORT_NAMES = ("export_part", "export_written")
 PLAN_NAMES = ("plan_tried",)
@@ -36,7 +37,7 @@ PUSH_NAMES = ("step_marked", "step_sent", "step_recorded", "class_removed")
 KNOWN = frozenset(
     (
         *(*NAMES, *RETIREMENT_NAMES, *CLOSE_NAMES, *CLOSE_REQUEST_NAMES),
-        *(*EXPORT_NAMES, *WASTE_NAMES, *PLAN_NAMES, *PUSH_NAMES),
+        *(*EXPORT_NAMES, *WASTE_NAMES, *IDLE_NAMES, *PLAN_NAMES, *PUSH_NAMES),
     )
 )
 _ARMED = os.environ.get("GPU_LEDGER_FAILPOINT", "")

@@ -17,6 +17,7 @@ _SPACES = {
     "prices": 7112,
     "bills": 7113,
     "waste": 7114,
+    "idle": 7115,
 }
 
 

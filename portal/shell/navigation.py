@@ -34,6 +34,7 @@ NAVIGATION = (
     NavItem("gpus", "GPUs and nodes", "cpu", "g"),
     NavItem("quotas", "Quotas", "gauge", "q"),
     NavItem("queues", "Queues", "clock", "k", needs="team"),
+    NavItem("idle-holders", "Idle now", "moon", "d", needs="lead"),
     NavItem("waste", "Waste", "trash-2", "w", keeps_range=True, needs="lead"),
     NavItem("prices", "Prices", "tag", "p", needs="team"),
     NavItem("data-health", "Data health", "activity", "h"),

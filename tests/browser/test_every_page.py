@@ -81,6 +81,8 @@ PAGES = {
     "/budgets/1/change": "Change the amount",
     "/budgets/1/end": "End a budget",
     "/budgets/2": "Research",
+    "/idle": "Idle now",
+    "/idle?over=480": "Idle now",
     "/waste": "Waste",
     "/recommendations": "Recommendations",
     "/recommendations?state=dismissed": "Recommendations",

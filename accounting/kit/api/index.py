@@ -16,6 +16,11 @@ from accounting.kit.api.schema import reads
 PARAMETER = re.compile(r"<[a-z]+:([a-z_]+)>")  # of a route
 
 
+def name_of(address: str) -> str:
+    """`api-usage`, `api-budgets/number/end`: Django warns of a colon in a name."""
+    return "api-" + PARAMETER.sub(r"\1", address or "index")
+
+
 class IndexSerializer(serializers.Serializer[Any]):
     """Where the API is described, and its addresses."""
 

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from accounting.kit.outcomes import RefusalCode, Refused
 from accounting.kit.pages.paging import paged
@@ -95,7 +96,7 @@ def form_page(
             "row": row,
             "visitor": visitor_of(request),
             "title": verb.title,
-            "to": to,
+            "back": reverse(to, args=() if to == resource.name else (number,)),
         }
         status = 422 if request.method == "POST" else 200
         return render(request, template, context, status=status)

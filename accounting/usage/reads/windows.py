@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 
+from accounting.core.interval import WINDOW_MS, to_ms
 from accounting.prices.sql.charge_sql import parameters
 from accounting.usage.sql import FREE_WINDOWS, FREE_WINDOWS_OF_NODES, HELD_WINDOWS
 
@@ -67,6 +68,18 @@ class FreeNodeWindow(NamedTuple):
     currency: str
     cost: Decimal | None
     cost_currency: str
+
+
+def newest_end_ms(cluster_id: int) -> int | None:
+    """The end of a cluster's newest window; None without any."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT window_start FROM usage_window
+               WHERE cluster_id = %s ORDER BY window_start DESC LIMIT 1""",
+            [cluster_id],
+        )
+        found = cursor.fetchone()
+    return to_ms(found[0]) + WINDOW_MS if found else None
 
 
 def held_windows(

@@ -39,6 +39,7 @@ _ALSO = {  # other words that people type for a page, by route
     "gpus": "cards hardware fleet",
     "quotas": "limits resourcequota",
     "queues": "pending waiting jobs kueue",
+    "idle-holders": "unused notebook owner ask",
     "waste": "idle savings",
     "prices": "rates price list",
     "data-health": "exporters coverage issues metrics",

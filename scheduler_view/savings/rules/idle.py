@@ -41,6 +41,21 @@ def episodes(stretches: Iterable[Stretch]) -> list[Episode]:
     return [one for one in _episodes(resolved(stretches)) if one.idle_ms >= EPISODE_MS]
 
 
+def open_episode(stretches: Iterable[Stretch], until_ms: int) -> Episode | None:
+    """The idle episode that has not ended at an instant, however short; None if there is none."""
+    known = resolved(stretches)
+    found = [*_episodes(known)]
+    if not found:
+        return None
+    last = found[-1]
+    worked = any(
+        one.activity is Activity.BUSY and one.end_ms > last.end_ms for one in known
+    )
+    if worked or until_ms - last.end_ms > LONGEST_UNKNOWN * WINDOW_MS:
+        return None
+    return last
+
+
 def _episodes(stretches: Sequence[Stretch]) -> Iterator[Episode]:
     open_one: Episode | None = None
     for one in stretches:

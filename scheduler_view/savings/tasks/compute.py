@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import groupby
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from accounting.core.interval import to_ms
@@ -18,7 +18,12 @@ from accounting.kit.failpoints import reach
 from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.pod import Pod
-from accounting.usage.reads.windows import free_nodes, free_windows, held_windows
+from accounting.usage.reads.windows import (
+    free_nodes,
+    free_windows,
+    held_windows,
+    newest_end_ms,
+)
 from scheduler_view.savings.mapping import runs_to_json
 from scheduler_view.savings.models import HeldDay, WasteDay, WasteFinding
 from scheduler_view.savings.reads.due_days import DueDay, due_days
@@ -198,14 +203,7 @@ def _until_ms(cluster: Cluster) -> int:
     """Up to which instant the time of a cluster is known."""
     if cluster.data_end_ms is not None:
         return cluster.data_end_ms
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT window_start + interval '5 minutes' FROM usage_window
-               WHERE cluster_id = %s ORDER BY window_start DESC LIMIT 1""",
-            [cluster.pk],
-        )
-        found = cursor.fetchone()
-    return to_ms(found[0]) if found else 0
+    return newest_end_ms(cluster.pk) or 0
 
 
 def _forget(cluster: Cluster) -> None:

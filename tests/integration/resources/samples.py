@@ -19,6 +19,8 @@ from accounting.months.actions.contests import (
 )
 from accounting.months.tasks.running import book_running
 from accounting.prices.resource import CONVERSIONS, PRICE_LISTS
+from scheduler_view.idle.models import IdleHold
+from scheduler_view.idle.tasks import find_idle
 from scheduler_view.resources import RESOURCES as SCHEDULING
 from tests.integration.resources.scheduling_samples import store_scheduling
 from tests.story import Story
@@ -72,6 +74,11 @@ def _answered(story: Story) -> int:
     finance = get_user_model().objects.get(username="fin")
     answer_contest(number, AnswerContest(answer="reason", reason=REASON), finance)
     return number
+
+
+def _idle(story: Story) -> int:
+    find_idle(story.cluster)
+    return IdleHold.objects.get(pod__workload__name="notebook-mara").pk
 
 
 def made(
@@ -132,4 +139,11 @@ SAMPLES = {
         before={"accept": _answered, "reopen": _answered},
     ),
     **{one.name: Sample(store_scheduling) for one in SCHEDULING},
+    "idle-holders": Sample(
+        _idle,
+        bodies={
+            "ask": {"to": "mara", "text": REASON},
+            "ignore": {"until": "2026-11-24", "reason": REASON},
+        },
+    ),
 }

@@ -1,0 +1,300 @@
+"""Holders that are idle now, dearest first, and what people did about them (scheduling.md S37)."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from accounting.access.reads.billing_settings import billing_day
+from accounting.access.scope import Scope
+from accounting.core.interval import to_instant
+from accounting.core.unmapped import UNMAPPED
+from accounting.kit.rows import (
+    GpuHours,
+    Moment,
+    MsInstant,
+    TextOrNull,
+    column,
+    listed,
+    member,
+)
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.pod import PodHold
+from accounting.prices.rules.charge import charge_of
+from scheduler_view.idle.models import IdleAct, IdleHold, IdleLook, IdleNote
+from scheduler_view.idle.rules import gpus_text, stop_command
+
+Key = tuple[int, int, int]  # cluster, workload, pod if it has no workload
+
+
+@listed("IdleHolder", detail="One of them, also if it is ignored.")
+class IdleRow:
+    """A workload, or a pod without one, that holds GPUs and is idle now.
+
+    Attributes:
+        id: the same as long as it stays idle.
+        pods: idle ones.
+        gpus: share-weighted; `per_hour` is what they cost, None without a price.
+        since_ms: begin of its first idle window; idle for `idle_ms` of observed windows.
+        gpu_ms, amount: idle time of the ledger since then, and its cost; None without a price.
+        owner: as a label of its pods says.
+        asked_at, asked_by, asked_to: the last message about this idle time.
+    ignored_until: the last day on which it is not listed.
+    """
+
+    id: int = column()
+    cluster: str = column()
+    team: str = column("`unmapped` without a team")
+    namespace: str = column()
+    kind: TextOrNull = column(name="workload_kind")
+    name: str = column(name="workload", head="Holder")
+    pods: int = column()
+    model: str = column()
+    gpus: Decimal = column(head="GPUs")
+    since_ms: MsInstant = column(name="idle_since")
+    until_ms: MsInstant = column(name="observed_until")
+    gpu_ms: GpuHours = column(name="idle_gpu_hours")
+    amount: Decimal | None = column()
+    per_hour: Decimal | None = column()
+    currency: TextOrNull = column()
+    owner: TextOrNull = column()
+    asked_at: Moment | None = column(default=None)
+    asked_by: TextOrNull = column(default="")
+    asked_to: TextOrNull = column(default="")
+    ignored_until: date | None = column(is_detail=True, default=None)
+    team_name: str
+    team_slot: int
+    team_id: int
+    raw: Decimal
+    unpriced_ms: int
+    key: Key
+
+    @member()
+    def command(self) -> str:
+        """What would free its GPUs; GPU Ledger never runs it."""
+        return stop_command(self.kind, self.namespace, self.name)
+
+    @property
+    def gpus_text(self) -> str:
+        """`8`, or `0.25` of a shared GPU."""
+        return gpus_text(self.gpus)
+
+    @property
+    def idle_ms(self) -> int:
+        """From its first idle window to the newest one."""
+        return self.until_ms - self.since_ms
+
+
+def idle_rows(
+    scope: Scope, *, least_minutes: int = 0, at: datetime | None = None
+) -> list[IdleRow]:
+    """Holders that a scope may read and nobody ignores now, dearest first.
+
+    Args:
+        least_minutes: idle for so long.
+        at: the moment; now without it.
+    """
+    shown = [
+        row
+        for row in _noted(_holders(scope), at or timezone.now())
+        if row.idle_ms >= least_minutes * 60_000 and not row.ignored_until
+    ]
+    return sorted(shown, key=lambda row: (-row.raw, -row.gpu_ms, row.name, row.id))
+
+
+def idle_row(scope: Scope, number: int) -> IdleRow | None:
+    """One of them, also if it is ignored."""
+    found = [row for row in _holders(scope) if row.id == number]
+    return next(iter(_noted(found, timezone.now())), None)
+
+
+def _holders(scope: Scope) -> list[IdleRow]:
+    holds = IdleHold.objects.select_related(
+        "cluster", "team", "pod__namespace", "pod__workload"
+    ).order_by("pk")
+    if scope.team_ids is not None:
+        holds = holds.filter(team__in=scope.team_ids)
+    grouped: dict[Key, list[IdleHold]] = defaultdict(list)
+    for hold in holds:
+        workload = hold.pod.workload_id or 0
+        pod = 0 if workload else hold.pod_id
+        grouped[hold.cluster_id, workload, pod].append(hold)
+    return [_holder(key, of) for key, of in grouped.items()]
+
+
+def _holder(key: Key, holds: Sequence[IdleHold]) -> IdleRow:
+    first = holds[0]
+    work, team = first.pod.workload, first.team
+    currencies = {hold.currency for hold in holds if hold.currency}
+    is_one = len(currencies) <= 1
+    raw = sum((hold.raw for hold in holds), Decimal(0)) if is_one else Decimal(0)
+    rates = [hold.rate for hold in holds]
+    known = [rate for rate in rates if rate is not None]
+    return IdleRow(
+        id=first.pk,
+        cluster=first.cluster.name,
+        team=team.slug if team else UNMAPPED,
+        team_name=team.name if team else "No team",
+        team_slot=team.colour_slot if team else 0,
+        team_id=team.pk if team else 0,
+        namespace=first.pod.namespace.name,
+        kind=work.kind if work else "",
+        name=work.name if work else first.pod.name,
+        pods=len(holds),
+        model=", ".join(sorted({hold.model for hold in holds})),
+        gpus=sum((hold.gpus for hold in holds), Decimal(0)),
+        since_ms=min(hold.since_ms for hold in holds),
+        until_ms=max(hold.until_ms for hold in holds),
+        gpu_ms=sum(hold.gpu_ms for hold in holds),
+        raw=raw,
+        unpriced_ms=sum(hold.unpriced_ms for hold in holds),
+        amount=charge_of(raw) if is_one and currencies else None,
+        per_hour=sum(known, Decimal(0))
+        if is_one and currencies and len(known) == len(rates)
+        else None,
+        currency=next(iter(currencies)) if is_one and currencies else "",
+        owner=", ".join(sorted({hold.owner for hold in holds if hold.owner})),
+        key=key,
+    )
+
+
+def _notes(keys: Iterable[Key]) -> Mapping[Key, Sequence[IdleNote]]:
+    """What was done about holders, newest first."""
+    wanted = {*keys}
+    found: dict[Key, list[IdleNote]] = defaultdict(list)
+    if wanted:
+        notes = IdleNote.objects.filter(
+            cluster__in={key[0] for key in wanted}
+        ).select_related("by")
+        for note in notes:
+            found[_key(note)].append(note)
+    return found
+
+
+def _key(note: IdleNote) -> Key:
+    return note.cluster_id, note.workload_id or 0, note.pod_id or 0
+
+
+def _noted(rows: Sequence[IdleRow], at: datetime) -> list[IdleRow]:
+    """Rows with who asked about this idle time last, and until when they are ignored."""
+    today, notes = billing_day(at), _notes(row.key for row in rows)
+    return [
+        replace(row, **_asked(row, notes[row.key]), **_ignored(notes[row.key], today))
+        if row.key in notes
+        else row
+        for row in rows
+    ]
+
+
+def _asked(row: IdleRow, notes: Iterable[IdleNote]) -> dict[str, Any]:
+    for note in notes:
+        if note.act == IdleAct.ASKED and note.since_ms >= row.since_ms:
+            by = note.by.get_full_name() or note.by.get_username()
+            return {"asked_at": note.at, "asked_by": by, "asked_to": note.to}
+    return {}
+
+
+def _ignored(notes: Iterable[IdleNote], today: date) -> dict[str, Any]:
+    days = [note.until for note in notes if note.act == IdleAct.IGNORED and note.until]
+    return {"ignored_until": days[0]} if days and days[0] >= today else {}
+
+
+@dataclass(frozen=True, slots=True)
+class IdleSum:
+    """All of the rows of a page.
+
+    Attributes:
+        amount, per_hour: None if their currencies differ or none has a price.
+    """
+
+    holders: int
+    gpus: Decimal
+    amount: Decimal | None
+    per_hour: Decimal | None
+    currency: str
+
+    @property
+    def gpus_text(self) -> str:
+        """`8`, or `0.25` of a shared GPU."""
+        return gpus_text(self.gpus)
+
+
+def summed(rows: Collection[IdleRow]) -> IdleSum:
+    """The sums of rows; amounts of those with a price."""
+    currencies = {row.currency for row in rows if row.currency}
+    currency = next(iter(currencies)) if len(currencies) == 1 else ""
+    raw = sum((row.raw for row in rows), Decimal(0))
+    hourly = sum((row.per_hour or Decimal(0) for row in rows), Decimal(0))
+    return IdleSum(
+        len(rows),
+        sum((row.gpus for row in rows), Decimal(0)),
+        charge_of(raw) if currency else None,
+        hourly if currency else None,
+        currency,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRow:
+    """What a person did about a holder, and what became of it."""
+
+    note: IdleNote
+    name: str
+    by: str
+    outcome: str
+
+
+def note_rows(scope: Scope, most: int = 50) -> list[NoteRow]:
+    """The newest ones that a scope may read."""
+    notes = IdleNote.objects.select_related("by", "team", "workload", "pod")
+    if scope.team_ids is not None:
+        notes = notes.filter(team__in=scope.team_ids)
+    found = [*notes[:most]]
+    idle = {row.key: row.since_ms for row in _holders(scope)}
+    held = _held(found)
+    return [
+        NoteRow(
+            note,
+            (note.workload or note.pod).name,  # type: ignore[union-attr]  # one of them is there
+            note.by.get_full_name() or note.by.get_username(),
+            _outcome(note, idle.get(_key(note)), is_held=_key(note) in held),
+        )
+        for note in found
+    ]
+
+
+def _outcome(note: IdleNote, since_ms: int | None, *, is_held: bool) -> str:
+    if since_ms is not None and since_ms <= note.since_ms:
+        return "Still idle"
+    if since_ms is not None:
+        return "Worked, and is idle again"
+    return "Works again" if is_held else "Its GPUs are released"
+
+
+def _held(notes: Iterable[IdleNote]) -> set[Key]:
+    """Holders that hold GPUs now."""
+    found = [*notes]
+    held = PodHold.objects.filter(ended_ms=None).filter(
+        pod__workload__in={note.workload_id for note in found if note.workload_id}
+    ) | PodHold.objects.filter(
+        ended_ms=None, pod__in={note.pod_id for note in found if note.pod_id}
+    )
+    keys: set[Key] = set()
+    for cluster, workload, pod in held.values_list(
+        "pod__cluster_id", "pod__workload_id", "pod_id"
+    ):
+        keys |= {(cluster, workload or 0, 0), (cluster, 0, pod)}
+    return keys
+
+
+def looked_until() -> dict[str, datetime | None]:
+    """Up to when each cluster's idle holds are found; None for one that was never looked at."""
+    until = dict(IdleLook.objects.values_list("cluster_id", "until_ms"))
+    return {
+        name: to_instant(until[pk]) if pk in until else None
+        for pk, name in Cluster.objects.order_by("name").values_list("pk", "name")
+    }
