@@ -55,19 +55,19 @@ def idle_time(hold: HeldTime, until_ms: int) -> IdleTime | None:
         and run.end_ms > found.start_ms
         and run.start_ms < found.end_ms
     ]
-    priced = [run for run in runs if run.rate is not None]
-    currencies = {run.currency for run in priced}
+    priced = [(run, run.rate) for run in runs if run.rate is not None]
+    currencies = {run.currency for run, _ in priced}
     if len(currencies) > 1:
         priced, currencies = [], set()
     gpu_ms = sum(run.idle_ms for run in runs)
-    raw = sum(((run.rate or 0) * run.idle_ms for run in priced), Decimal(0))
+    raw = sum((rate * run.idle_ms for run, rate in priced), Decimal(0))
     return IdleTime(
         found.start_ms,
         found.end_ms,
         found.idle_ms,
         gpu_ms,
         raw,
-        gpu_ms - sum(run.idle_ms for run in priced),
+        gpu_ms - sum(run.idle_ms for run, _ in priced),
         next(iter(currencies), ""),
     )
 

@@ -121,13 +121,13 @@ def _holds(
     }
     if known:
         earliest = max(min(known.values()), until_ms - LOOK_BACK_MS)
-        day = billing_day(to_instant(until_ms)).toordinal()
+        today = billing_day(to_instant(until_ms)).toordinal()
         windows = (
             one
             for one in _windows(cluster, earliest, until_ms)
             if one.pod in known and one.start_ms + WINDOW_MS > known[one.pod]
         )
-        for pod, found in runs_by_pod(windows, day):
+        for pod, found in runs_by_pod(windows, today):
             runs[pod] += found
     return {
         pod: HeldTime(pod, bound_ms, None, "", tuple(runs[pod]))

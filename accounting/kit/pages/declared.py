@@ -67,7 +67,7 @@ def form_page(
 
     Args:
         resource, verb: what is done.
-        template: gets `form`, `row`, `title` and `visitor`.
+        template: gets `form`, `row`, `title`, `visitor` and the address `back`.
         to: the name of the page after it: that of the list, or of the item.
         form: instead of the one that derives from the input.
         start: what the form shows first, by the item and the query.
@@ -96,7 +96,7 @@ def form_page(
             "row": row,
             "visitor": visitor_of(request),
             "title": verb.title,
-            "back": reverse(to, args=() if to == resource.name else (number,)),
+            "back": _back(resource, to, number),
         }
         status = 422 if request.method == "POST" else 200
         return render(request, template, context, status=status)
@@ -133,6 +133,12 @@ def button(
 
     view.__doc__ = verb.about
     return view
+
+
+def _back(resource: Resource, to: str, number: int | None) -> str:
+    """Where a form that is not sent leads: its item, or the list."""
+    is_listed = number is None or to == resource.name
+    return reverse(resource.name) if is_listed else reverse(to, args=(number,))
 
 
 def _row(request: HttpRequest, resource: Resource, number: int | None) -> Any:

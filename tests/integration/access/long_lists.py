@@ -30,6 +30,7 @@ from accounting.usage.tasks.rollup import roll_up_days, roll_up_hours
 from scheduler_view.changes.models import ChangeSet, ChangeStep
 from scheduler_view.changes.rules.edit import QuotaEdit, edit_fields
 from scheduler_view.clusters.models import Observation
+from scheduler_view.idle.tasks import find_idle
 from scheduler_view.quotas.models import QuotaTarget
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.what_if.models import WhatIfRun
@@ -136,7 +137,7 @@ def _windows(story: Story, since: datetime, facts: list[tuple[int, int, int]]) -
     while since < story.until:
         starts.append(since)
         since += timedelta(milliseconds=WINDOW_MS)
-    busy = WINDOW_MS * 2 // 3
+    busy = WINDOW_MS // 50  # idle (scheduling.md S28)
     same = (0, 0, 1, 10, 10)
     columns = (
         "COPY usage_window (cluster_id, window_start, gpu_id, pod_id, node_id, busy_ms,"
@@ -151,6 +152,7 @@ def _windows(story: Story, since: datetime, facts: list[tuple[int, int, int]]) -
     days = roll_up_hours(story.cluster.pk, Interval.of(starts[0], story.until))
     roll_up_days(story.cluster.pk, sorted(days))
     roll_up_by_gpu(story.cluster.pk)
+    find_idle(story.cluster)
 
 
 def _findings(story: Story) -> None:

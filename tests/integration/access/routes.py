@@ -105,8 +105,8 @@ PAGES: dict[str, Route] = {
     "changes/<int:number>": Route("/changes/99999", MISSING),
     "changes/<int:number>/<slug:verb>": posted("/changes/99999/plan", MISSING),
     "idle": Route("/idle", LEAD_PAGES),
-    "idle/<int:number>/ask": Route("/idle/99999/ask", NO_STATEMENT),
-    "idle/<int:number>/ignore": Route("/idle/99999/ignore", NO_STATEMENT),
+    "idle/<int:number>/ask": Route("/idle/99999/ask", NO_STATEMENT, NO_STATEMENT),
+    "idle/<int:number>/ignore": Route("/idle/99999/ignore", NO_STATEMENT, NO_STATEMENT),
     "waste": Route("/waste", LEAD_PAGES),
     "recommendations": Route("/recommendations", LEAD_PAGES),
     "recommendations/decide": posted(
@@ -220,10 +220,14 @@ REST: dict[str, Route] = {
     "wait-times": Route(f"{API}wait-times", ALL),
     "preemptions": Route(f"{API}preemptions", ALL),
     "idle-holders": Route(f"{API}idle-holders", LEADS),
-    "idle-holders/<int:number>": Route(f"{API}idle-holders/99999", MISSING),
-    "idle-holders/<int:number>/ask": Route(f"{API}idle-holders/99999/ask", MISSING),
+    "idle-holders/<int:number>": Route(
+        f"{API}idle-holders/99999", MISSING, options=LEADS
+    ),
+    "idle-holders/<int:number>/ask": Route(
+        f"{API}idle-holders/99999/ask", post=MISSING, options=LEADS
+    ),
     "idle-holders/<int:number>/ignore": Route(
-        f"{API}idle-holders/99999/ignore", MISSING
+        f"{API}idle-holders/99999/ignore", post=MISSING, options=LEADS
     ),
     "waste": Route(f"{API}waste", LEADS),
     "waste-bridge": Route(f"{API}waste-bridge", LEADS),

@@ -36,6 +36,7 @@ LISTS = {
     "/contests?state=withdrawn": (LEAD, "fin", "ana"),
     "/exports": (LEAD, "fin", "ana"),
     "/what-if": ("ana",),
+    "/idle?over=15": (LEAD, "fin", "ana"),
     "/waste": (LEAD, "fin", "ana"),
     "/waste?team=vision": (LEAD, "fin", "ana"),
     "/recommendations": (LEAD, "fin", "ana"),

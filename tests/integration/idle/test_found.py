@@ -49,7 +49,7 @@ def test_an_idle_hold_is_found_with_its_time_and_cost(fleet: Fleet) -> None:
     assert found.keys() == {"pair"}
     row = found["pair"]
     assert (row.since_ms, row.until_ms) == (to_ms(START + HOUR), to_ms(END))
-    assert (row.gpus, row.gpu_ms) == (2, 2 * 3_600_000)
+    assert (row.gpus, row.gpu_ms) == (Decimal(2), 2 * 3_600_000)
     assert (row.amount, row.per_hour) == (Decimal("5.000000"), Decimal("5.000000"))
     assert (row.team, row.kind, row.model) == ("vision", "Job", MODEL)
     assert row.command == "kubectl -n lab delete job/pair"
@@ -138,7 +138,7 @@ def test_pods_of_a_workload_are_one_holder(fleet: Fleet) -> None:
         fleet.hold(f"rank-{n}", "i" * 24, is_open=True, workload="gang")
     fleet.hold("rank-3", "b" * 24, is_open=True, workload="gang")
     [row] = rows(fleet).values()
-    assert (row.name, row.pods, row.gpus) == ("gang", 3, 3)
+    assert (row.name, row.pods, row.gpus) == ("gang", 3, Decimal(3))
     assert row.amount == Decimal("15.000000")
 
 

@@ -94,7 +94,7 @@ def test_what_became_of_it_is_told(sign_in: SignIn, story: Story) -> None:
     assert "Works again" in text(luis.get("/idle"))
     PodHold.objects.filter(pod__workload__name=MARA).update(ended_ms=to_ms(NOW))
     assert "Its GPUs are released" in text(luis.get("/idle"))
-    pod = Pod.objects.filter(workload__name=MARA).first()
+    pod = Pod.objects.filter(workload__name=MARA)[0]
     IdleHold.objects.create(
         pod=pod,
         cluster=story.cluster,
