@@ -73,7 +73,7 @@ def idle_time(hold: HeldTime, until_ms: int) -> IdleTime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldNow:
     """What a pod holds in one window.
 
     Attributes:
@@ -85,7 +85,7 @@ class Held:
     per_hour: Decimal | None
 
 
-def held_at(parts: Sequence[WindowTime]) -> Held:
+def held_at(parts: Sequence[WindowTime]) -> HeldNow:
     """What the parts of a pod hold in the same window."""
     shares = [
         (Fraction(one.busy_ms + one.idle_ms + one.unknown_ms, WINDOW_MS), one.rate)
@@ -93,9 +93,9 @@ def held_at(parts: Sequence[WindowTime]) -> Held:
     ]
     gpus = half_even(sum((share for share, _ in shares), Fraction(0)), PLACES)
     if any(rate is None for _, rate in shares):
-        return Held(gpus, None)
+        return HeldNow(gpus, None)
     cost = sum((share * Fraction(rate or 0) for share, rate in shares), Fraction(0))
-    return Held(gpus, half_even(cost, PLACES))
+    return HeldNow(gpus, half_even(cost, PLACES))
 
 
 def gpus_text(gpus: Decimal) -> str:
