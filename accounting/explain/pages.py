@@ -14,6 +14,7 @@ from accounting.explain.reads.explain import FIGURES, explain
 from accounting.explain.reads.prices import PriceUsed, amounts_of, merged_closes
 from accounting.explain.reads.rules import RULES
 from accounting.kit.pages.filters import LABELS, value_label
+from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.permissions import signed_in
 from accounting.kit.reads.dimensions import FILTERS
 from accounting.kit.reads.selection import SelectionError, parse_time
@@ -86,7 +87,6 @@ def explanation(request: HttpRequest) -> HttpResponse:
         found = explain(selection, figure, minor_places(state.currency))
     except SelectionError as error:
         raise Http404(str(error)) from error
-    is_fragment = request.headers.get("HX-Request") == "true"
     context = {
         "state": state,
         "found": found,
@@ -98,7 +98,7 @@ def explanation(request: HttpRequest) -> HttpResponse:
         "what": figure,
         "exact": exact,
         "prices": price_table(
-            merged_closes(found.prices), SHOWN if is_fragment else None
+            merged_closes(found.prices), SHOWN if is_fragment(request) else None
         ),
         "states_ms": sum(one.milliseconds for one in found.states),
         "page_url": request.get_full_path(),
@@ -106,7 +106,9 @@ def explanation(request: HttpRequest) -> HttpResponse:
         "bindings": _bindings(state),
         "version": settings.VERSION,
     }
-    name = "explain/_explanation.html" if is_fragment else "explain/explain.html"
+    name = (
+        "explain/_explanation.html" if is_fragment(request) else "explain/explain.html"
+    )
     return render(request, name, context)
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
+from django.utils.cache import patch_vary_headers
 
+from accounting.kit.pages.fragments import FRAGMENT
 from portal.http.refusals import API, refusal
 
 # Nothing of a signed-in person stays on a shared computer or in a proxy. An ETag still identifies
@@ -26,6 +28,8 @@ class AnswerMiddleware:
         if isinstance(answer, HttpResponseNotAllowed) and is_page:
             answer = _with_page(request, answer)
         answer.headers.setdefault("Cache-Control", NOT_KEPT)
+        if is_page:
+            patch_vary_headers(answer, (FRAGMENT,))
         return answer
 
 

@@ -39,7 +39,8 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"frame": {"theme": "system", "density": "comfortable"}}
-    return {"frame": _frame(request, visitor_of(request))}
+    # a part of a page has no frame, and reads nothing for it
+    return {"frame": SimpleLazyObject(lambda: _frame(request, visitor_of(request)))}
 
 
 def _frame(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:

@@ -102,6 +102,18 @@ document.addEventListener("htmx:sendError", (event) => {
   if (event.detail.target?.id === "drawer-body") event.detail.target.textContent = "The server did not respond.";
 });
 
+// --- signed out: the answer to a fragment is the sign-in page, from another address ------------------
+let saidSignedOut = false;
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { xhr, pathInfo, elt } = event.detail;
+  const asked = new URL(pathInfo.finalRequestPath, location.href);
+  if (!xhr.responseURL || new URL(xhr.responseURL).pathname === asked.pathname) return;
+  event.preventDefault();
+  htmx.trigger(elt, "htmx:signedOut");
+  if (!saidSignedOut) toast("You are no longer signed in. Reload this page to sign in.", "danger");
+  saidSignedOut = true;
+});
+
 // --- click handlers -------------------------------------------------------------------------------
 const onClick = {
   explain: (element) => explain(element.getAttribute("href")),
@@ -200,7 +212,7 @@ function watchWidth(box) {
 }
 const watchWidths = (from) => all(".table-wrap, .calendar", from).forEach(watchWidth);
 watchWidths(document);
-document.addEventListener("htmx:afterSwap", (event) => watchWidths(event.detail.target));
+document.addEventListener("htmx:afterSwap", (event) => watchWidths(event.target)); // what came, also instead of the target
 
 // --- keep the scroll target below the page header, whatever its height -------------------------
 const pageHead = one(".top");

@@ -21,6 +21,7 @@ from accounting.access.models.people import (
     TeamRole,
 )
 from accounting.access.models.teams import Team
+from accounting.kit.pages.fragments import every_card
 from accounting.kit.reads.dimensions import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
 from accounting.metering.models.cluster import Gpu
 from accounting.months.models.period import PeriodRevision
@@ -115,6 +116,7 @@ def pages(names: Names, ranges: Sequence[str]) -> Iterator[str]:
         yield f"/teams/{team}/quota"
         yield f"/teams/{team}/rules"
     of_ranges += ["/recommendations", "/quotas/limits", "/attribution"]
+    of_ranges += [reverse(card.route) for card in every_card()]
     of_ranges += [f"/explain?what={what}" for what in EXPLAINED]
     months = [f"from={period}-01&to={_next(period)}-01" for period in names.periods]
     for page, asked in product(of_ranges, [*ranges, *months]):

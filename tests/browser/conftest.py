@@ -180,7 +180,7 @@ class Visit:
         self.page.wait_for_function(
             "() => [...document.querySelectorAll('[data-chart]')]"
             ".every(box => box.hidden || box.querySelector('.main-svg'))"
-            " && !document.querySelector('[hx-trigger=load] > .muted:only-child')"
+            " && !document.querySelector('[data-card]')"
         )
         return self.page
 

@@ -76,8 +76,8 @@ def test_the_search_is_a_page(sign_in: SignIn) -> None:
 
 def test_the_checks_of_data_health_are_a_page(sign_in: SignIn) -> None:
     page = opened(sign_in("ana", scripts=False), "/data-health")
-    expect(page.get_by_text("Checking")).to_be_hidden()
-    page.get_by_role("link", name="Check the newest hour").click()
+    expect(page.get_by_text("Loading")).to_be_hidden()
+    page.get_by_role("link", name="Show consistency checks").click()
     expect(page.locator(".proofs .check.done").first).to_be_visible()
 
 

@@ -24,6 +24,7 @@ from accounting.exports.tasks.request import (
     prepare,
 )
 from accounting.kit.outcomes import Refused
+from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import (
     FORM,
@@ -52,7 +53,7 @@ def export_list(request: HttpRequest) -> HttpResponse:
     A file of at most a million rows is sent at once: the form then leads to its address.
     """
     visitor = visitor_of(request)
-    if request.headers.get("HX-Request") == "true":
+    if is_fragment(request):
         return render(request, "exports/_export_files.html", _files(request))
     form = _form(request, visitor)
     if request.method == "POST" and form.is_valid():

@@ -67,6 +67,11 @@ class Address:
         pairs += [(key, value) for key, value in changes.items() if value]
         return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
 
+    def part_url(self, path: str) -> str:
+        """A part of this page that has an address of its own, in the same state."""
+        pairs = self._pairs(without=("page",))
+        return f"{path}?{urlencode(pairs)}" if pairs else path
+
     def range_url(self, days: DayRange) -> str:
         """This page for exact days."""
         exact = {"from": days.first.isoformat(), "to": days.after.isoformat()}

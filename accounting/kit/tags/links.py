@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from accounting.core.billing_calendar import DayRange
+from accounting.kit.cards import CARDS
 from accounting.kit.tags.components import icon
 
 register = template.Library()
@@ -125,6 +126,21 @@ def changes_csv(context: Mapping[str, Any]) -> str:
     """All workloads with changes, as a file."""
     url: str = context["state"].url(csv="changes")
     return url
+
+
+@register.inclusion_tag("kit/late_card.html", takes_context=True)
+def late_card(context: Mapping[str, Any], route: str, *args: Any) -> dict[str, Any]:
+    """The place of a card that loads by itself (`accounting/kit/cards.py`).
+
+    Args:
+        context: of the page.
+        route: of the card, with `args`.
+        args: of the route.
+    """
+    card, url = CARDS[route], reverse(route, args=args)
+    if context["state"]:
+        url = context["state"].part_url(url)
+    return {"card": card, "url": url, "rows": range(card.rows)}
 
 
 @register.simple_tag(takes_context=True)

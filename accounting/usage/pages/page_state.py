@@ -49,9 +49,10 @@ class PageState(Address):
         *,
         compares: bool = True,
         filters: Collection[str] = (),
+        path: str = "",
     ) -> None:
         self.visitor: Visitor = visitor_of(request)
-        self.path = request.path
+        self.path = path or request.path  # a card links to the page it is part of
         self.query: QueryDict = request.GET
         self.host = f"{request.scheme}://{request.get_host()}"
         self.note = ""

@@ -154,7 +154,7 @@ def breakdown(
         if unnamed:
             summed = rounded(usage_rows(selection, (STEPS[step],)), places)
         steps = _totals(summed, step)
-    earlier = _earlier(selection, dimension, sides, places)
+    earlier = _earlier(selection, (dimension,), sides, places)
     return Breakdown(
         rows=tuple(rows),
         before={_name(row, dimension): row for row in earlier},
@@ -162,6 +162,26 @@ def breakdown(
         steps=steps,
         summary=summarise(_total(exact, places), earlier, sides, length_ms),
         unnamed=unnamed,
+        refusal=sides.refusal if sides else "",
+    )
+
+
+def totals(
+    selection: Selection, *, sides: Sides | None, length_ms: int, places: int
+) -> Breakdown:
+    """A selection as one sum, compared, for what shows no list of it; two queries.
+
+    Args:
+        selection, sides, length_ms, places: as for `breakdown`.
+    """
+    exact = usage_rows(selection, ())
+    earlier = _earlier(selection, (), sides, places)
+    return Breakdown(
+        rows=tuple(rounded_each(exact, places)),
+        before={"": earlier[0]} if earlier else {},
+        by_step={},
+        steps={},
+        summary=summarise(_total(exact, places), earlier, sides, length_ms),
         refusal=sides.refusal if sides else "",
     )
 
@@ -187,10 +207,7 @@ def breakdown_of_largest(
     column = STEPS[step]
     exact = usage_rows(selection, (column,))
     finer = rounded(exact, places)
-    earlier = []
-    if sides is not None and not sides.refusal:
-        before = replace(selection, period=sides.before)
-        earlier = rounded_each(usage_rows(before, ()), places)
+    earlier = _earlier(selection, (), sides, places)
     names = {workload_name(row) for row in rows}
     only = {
         "namespace": tuple({row.key["namespace"] for row in rows}),
@@ -211,12 +228,12 @@ def breakdown_of_largest(
 
 
 def _earlier(
-    selection: Selection, dimension: str, sides: Sides | None, places: int
+    selection: Selection, by: Sequence[str], sides: Sides | None, places: int
 ) -> list[UsageRow]:
     if sides is None or sides.refusal:
         return []
     earlier = replace(selection, period=sides.before)
-    return rounded_each(usage_rows(earlier, (dimension,)), places)
+    return rounded_each(usage_rows(earlier, by), places)
 
 
 def _total(exact: Sequence[UsageRow], places: int) -> UsageRow:

@@ -18,7 +18,9 @@ from accounting.health.reads.freshness import (
     source_rows,
 )
 from accounting.health.reads.issues import issue_rows
+from accounting.kit.cards import LateCard
 from accounting.kit.charts import grids
+from accounting.kit.pages.fragments import card_answer
 from accounting.kit.pages.permissions import sees_all, signed_in
 from accounting.kit.reads.selection import Selection
 from accounting.metering.models.cluster import SourceKind
@@ -34,6 +36,16 @@ CALENDAR_DAYS = 84  # twelve weeks
 
 LOW = 0.95  # a day with fewer of its samples is listed
 
+PROOFS = LateCard(
+    route="proofs",
+    title="Consistency checks",
+    id="proofs",
+    template="portal/_proofs.html",
+    page="data-health",
+    label="Data health",
+    css="s7",
+    rows=8,
+)
 CALENDAR_LEGEND = (
     ("full", "99% and more"),
     ("most", "95% and more"),
@@ -126,6 +138,4 @@ def proofs(request: HttpRequest) -> HttpResponse:
         end_ms = to_ms(until) - to_ms(until) % HOUR_MS
         period = Interval(end_ms - HOUR_MS, end_ms)
         context |= {"verdicts": verdicts(period), "period": period}
-    is_fragment = request.headers.get("HX-Request") == "true"
-    name = "portal/_proofs.html" if is_fragment else "portal/proofs.html"
-    return render(request, name, context)
+    return card_answer(request, PROOFS, context)

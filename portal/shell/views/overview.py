@@ -11,11 +11,9 @@ from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.core.ledger_line import PLATFORM_STATES
 from accounting.core.money import Money, minor_places
 from accounting.kit.charts.plots import NAMED_SERIES
-from accounting.kit.pages.downloads import csv_answer
 from accounting.kit.pages.filters import LABELS
 from accounting.kit.pages.permissions import signed_in
 from accounting.kit.reads.dimensions import LEDGER_DIMENSIONS
-from accounting.kit.reads.file_names import period_part
 from accounting.months.pages.month_totals import shown_month
 from accounting.usage.pages import figures, shapes, tables, team_tables
 from accounting.usage.pages.foreign_teams import (
@@ -33,11 +31,7 @@ from accounting.usage.reads.coverage import (
     missing_days,
 )
 from accounting.usage.reads.ledger import ledger_days, ledger_rows
-from accounting.usage.reads.ranking import largest, moved_most
-
-ALL = 1_000_000  # rows of a file
-
-LISTED = 8  # workloads in a list of the overview
+from portal.shell.views.overview_cards import changes_csv
 
 
 @signed_in
@@ -46,7 +40,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     state = PageState(request, filters=LABELS)
     teams = visible_teams(state.visitor.scope)
     if "csv" in state.query:
-        return _changes_csv(state)
+        return changes_csv(state)
     if not state.visitor.scope.sees_all and len(teams) == 1:
         return _only_team(request, state, next(iter(teams.values())))
     leave_out_foreign(state, teams, "Your teams are shown instead." if teams else "")
@@ -67,7 +61,6 @@ def overview(request: HttpRequest) -> HttpResponse:
     missing = missing_days(coverage, *state.data_days)
     steps = steps_of(state, missing)
     lines = team_tables.team_lines(found, teams, sides, length)
-    idle = largest(selection, ("team", "workload"), "idle", LISTED, places)
     context: dict[str, Any] = {
         "state": state,
         "breakdown": found,
@@ -77,15 +70,10 @@ def overview(request: HttpRequest) -> HttpResponse:
         "spend": figures.spend_chart(found, steps, _keys(lines, found, state), state),
         "bars": team_tables.largest_teams(lines, found, sides, "-allocated"),
         "teams": team_tables.largest_teams(lines, found, sides, state.sort),
-        "idle": tables.workload_lines(tables.idle_only(idle.rows), teams),
-        "movers": [],
         "split": split_of(state, selection, teams, places),
         "shown_month": shown_month(state),
         **filtering(state, teams),
     }
-    if state.before_period is not None and found.has_before:
-        movers = moved_most(selection, state.before_period, LISTED, places)
-        context["movers"] = tables.mover_lines(movers, teams)
     if state.visitor.scope.sees_all and not set(state.filters).difference(
         LEDGER_DIMENSIONS
     ):
@@ -115,29 +103,6 @@ def _only_team(request: HttpRequest, state: PageState, team: TeamRef) -> HttpRes
         )
     leave_out_foreign(state, {team.slug}, "")
     return redirect(state.link(tables.team_url(team), team=""))
-
-
-def _changes_csv(state: PageState) -> HttpResponse:
-    """Every family whose charge changed, and the difference."""
-    columns = ("team", "namespace", "family", "before", "after", "change", "currency")
-    found = []
-    if state.before_period is not None:
-        places = minor_places(state.currency)
-        found = moved_most(state.selection(), state.before_period, ALL, places)
-    rows = [
-        (
-            one.team,
-            one.namespace,
-            one.family,
-            one.change.before,
-            one.change.after,
-            one.change.difference,
-            state.currency,
-        )
-        for one in found
-    ]
-    period = period_part(state.exact["from"], state.exact["to"])
-    return csv_answer("spend-changes", columns, rows, period=period)
 
 
 def _with_unallocated(found: Breakdown, platform: Money | None) -> Money | None:

@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounting.access.scope import Scope
 from accounting.explain.reads.search import Hit, find
 from accounting.explain.reads.search_entries import find_entry, find_people
+from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.permissions import signed_in, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem
 from scheduler_view.queues.reads.search import find_change, find_changes, find_work
@@ -79,8 +80,7 @@ def find_anything(request: HttpRequest) -> HttpResponse:
         "pages": list(_pages(scope, words.lower())),
         "hits": [(hit, _hit_url(hit), _ICONS.get(hit.kind, "layers")) for hit in hits],
     }
-    is_fragment = request.headers.get("HX-Request") == "true"
-    name = "portal/_found.html" if is_fragment else "portal/find.html"
+    name = "portal/_found.html" if is_fragment(request) else "portal/find.html"
     return render(request, name, context)
 
 

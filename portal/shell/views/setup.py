@@ -3,6 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.permissions import admins
 from accounting.setup.reads import is_complete, setup_steps
 
@@ -16,6 +17,5 @@ def setup(request: HttpRequest) -> HttpResponse:
         "done": sum(step.state == "done" for step in steps),
         "is_complete": is_complete(steps),
     }
-    is_fragment = request.headers.get("HX-Request") == "true"
-    name = "portal/_steps.html" if is_fragment else "portal/setup.html"
+    name = "portal/_steps.html" if is_fragment(request) else "portal/setup.html"
     return render(request, name, context)

@@ -9,6 +9,7 @@ from django.shortcuts import render
 
 from accounting.access.reads.teams import visible_teams
 from accounting.kit.pages.downloads import csv_answer
+from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.paging import page_of, paged
 from accounting.kit.pages.permissions import Visitor, signed_in, visitor_of
 from accounting.kit.serializers.declared import serializer_of
@@ -133,10 +134,9 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
     """One change set. The page reloads while a worker processes it."""
     visitor = visitor_of(request)
     row = _row(visitor, number)
-    is_fragment = request.headers.get("HX-Request") == "true"
     slow = is_slow(row, visitor.now)
     seen = f"{stamp(row)}{'-slow' if slow else ''}"
-    if is_fragment and request.GET.get("seen") == seen:
+    if is_fragment(request) and request.GET.get("seen") == seen:
         return HttpResponse(status=NOTHING_NEW)
     query = request.GET.dict()
     before = asked_before(row.id)
@@ -171,7 +171,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         "is_slow": slow,
         "teams": visible_teams(visitor.scope),
     }
-    name = "changes/_change.html" if is_fragment else "changes/change.html"
+    name = "changes/_change.html" if is_fragment(request) else "changes/change.html"
     return render(request, name, context)
 
 

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounting.access.rights import ADMINISTRATION
 from accounting.kit.outcomes import Refused
+from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import admin_form, posted, visitor_of
 from accounting.setup.tasks.yaml_lines import DocumentError
@@ -29,7 +30,7 @@ TONES = {"calibrated": "ok", "inexact": "warn", "refused": "danger"}
 @admin_form
 def what_if_list(request: HttpRequest) -> HttpResponse:
     """Every run, and the form that requests one."""
-    if request.headers.get("HX-Request") == "true":
+    if is_fragment(request):
         return render(request, "what_if/_what_if_runs.html", _runs(request))
     choices = what_if_choices()
     form = WhatIfForm(

@@ -70,6 +70,8 @@ GPU = "GPU-5a1e0001-0000-7c3d"
 API = "/api/v1/"
 PAGES: dict[str, Route] = {
     "": Route("/", (200, 200, 302, 200, 200)),
+    "overview/changes": Route("/overview/changes", ALL),
+    "overview/idle": Route("/overview/idle", ALL),
     "sign-in": Route("/sign-in", FOUND, FOUND, is_open=True),
     "welcome/<uidb64>/<token>": Route(
         "/welcome/MQ/used-link", MISSING, MISSING, is_open=True

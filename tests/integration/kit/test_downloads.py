@@ -38,7 +38,7 @@ def rows_of(answer: Any) -> list[dict[str, str]]:
 
 def test_the_file_of_changes_holds_all_of_them(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    page = client.get(f"/?{WEEK}")
+    page = client.get(f"/overview/changes?{WEEK}", headers={"HX-Request": "true"})
     link = re.search(r'href="([^"]*csv=changes[^"]*)"', html_of(page))
     assert link is not None
     rows = rows_of(client.get(link[1].replace("&amp;", "&")))
