@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from playwright.sync_api import Page, Request, Route, expect
+from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from tests.browser.conftest import SignIn, Visit, wrong_in_both_themes
 
@@ -20,7 +20,7 @@ JUMP = """new Promise(resolve => new PerformanceObserver(list => resolve(
 )).observe({type: 'layout-shift', buffered: true}) || setTimeout(() => resolve(0), 200))"""
 
 
-def changes(page: Page) -> Page:
+def changes(page: Page) -> Locator:
     """The card, as placeholder and as itself."""
     return page.get_by_role("region", name="Biggest changes")
 
