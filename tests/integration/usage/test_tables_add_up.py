@@ -65,6 +65,7 @@ def two_months(story: Story, db: None) -> Iterator[None]:
 def pages() -> list[str]:
     """Pages with tables of money."""
     found = ["/", "/teams", "/teams?group=none", f"/?{NOVEMBER}", f"/teams?{NOVEMBER}"]
+    found += [f"/overview/{card}?{NOVEMBER}" for card in ("changes", "idle")]
     for team in Team.objects.order_by("slug"):
         found.append(f"/teams/{team.slug}?{NOVEMBER}")
         found.append(f"/teams/{team.slug}/workloads?{NOVEMBER}")
@@ -248,7 +249,13 @@ def test_an_amount_is_the_one_of_its_explanation(sign_in: SignIn) -> None:
     """Rows of workloads were parts of a list's total, up to two cents off their explanation."""
     ana, wrong, compared = sign_in("ana"), [], 0
     pages = [f"/teams/{slug}/workloads" for (slug,) in Team.objects.values_list("slug")]
-    pages += ["/", "/?split=workload", "/?split=namespace", "/teams/vision"]
+    pages += [
+        "/",
+        "/overview/idle",
+        "/?split=workload",
+        "/?split=namespace",
+        "/teams/vision",
+    ]
     for page in pages:
         html = html_of(ana.get(f"{page}{'&' if '?' in page else '?'}{NOVEMBER}"))
         for url, shown in re.findall(
