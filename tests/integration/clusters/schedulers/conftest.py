@@ -9,18 +9,27 @@ from tests.control_plane.admin import Admin
 from tests.control_plane.server import ADMIN, ControlPlane
 from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of
-from tests.integration.changes.office import Office
 from tests.integration.clusters.client.conftest import real as real  # noqa: PLC0414
-from tests.integration.clusters.schedulers.queues import QueueOffice, paths
+from tests.integration.clusters.schedulers.queues import KUEUE, QueueOffice, paths
+
+WORK = (
+    f"{KUEUE}/workloads",
+    "/apis/scheduling.volcano.sh/v1beta1/podgroups",
+    "/apis/scheduling.run.ai/v2alpha2/podgroups",
+)
+"""What work leaves: it would wait in later tests of the folder."""
 
 
 def admin_of(plane: ControlPlane) -> Admin:
     return Admin(plane.url, ADMIN, str(plane.ca_file))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def definitions(whole_cluster: ControlPlane) -> Iterator[None]:
-    """All definitions; the test carries the mark `control_plane`."""
+    """All definitions, for the tests of this folder: to make and remove them takes seconds.
+
+    The test carries the mark `control_plane`. One that needs a cluster without them is elsewhere.
+    """
     found = [
         *queue_definitions.kueue(),
         *queue_definitions.volcano(),
@@ -32,23 +41,12 @@ def definitions(whole_cluster: ControlPlane) -> Iterator[None]:
 
 @pytest.fixture
 def queues(definitions: None, real: World, db: None) -> Iterator[QueueOffice]:
-    """People at work in such a cluster; its queues are removed afterwards."""
+    """People at work in such a cluster; its queues and their work are removed afterwards."""
     del definitions, db
     yield QueueOffice(office_of(real))
-    for path in paths().values():
+    for path in (*paths().values(), *WORK):
         for one in real.admin.get(path)["items"]:
-            namespace = one["metadata"].get("namespace")
-            name = one["metadata"]["name"]
-            real.admin.delete(
-                f"{path}/{name}"
-                if namespace is None
-                else path.replace("/localqueues", "")
-                + f"/namespaces/{namespace}/localqueues/{name}"
-            )
-
-
-@pytest.fixture
-def office(real: World, db: None) -> Office:
-    """A cluster without any of them."""
-    del db
-    return office_of(real)
+            root, _, kind = path.rpartition("/")
+            meta = one["metadata"]
+            place = f"/namespaces/{meta['namespace']}" if "namespace" in meta else ""
+            real.admin.delete(f"{root}{place}/{kind}/{meta['name']}")

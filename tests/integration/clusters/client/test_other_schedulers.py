@@ -43,7 +43,9 @@ def test_a_cluster_with_the_older_version_is_changed_in_it(old_kueue: Office) ->
     assert seen.manifest["spec"]["cohort"] == "all"
 
 
-def test_a_cluster_without_schedulers_stores_nothing_of_them(office: Office) -> None:
+@pytest.mark.django_db
+def test_a_cluster_without_schedulers_stores_nothing_of_them(real: World) -> None:
+    office = office_of(real)
     observe_once(office.cluster, now=office.now)
     kinds = ("ClusterQueue", "Cohort", "WorkloadPriorityClass", "VolcanoQueue")
     assert not ObservationRun.objects.filter(kind__in=kinds).exists()
