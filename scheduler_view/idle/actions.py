@@ -26,7 +26,15 @@ class AskOwner:
         default="",
         page={"label": "To", "help_text": "A person, an address or a channel."},
     )
-    text: str = value(size=(10, 2000), page={"label": "Message", "rows": 9})
+    text: str = value(
+        size=(10, 2000),
+        page={
+            "label": "Message",
+            "rows": 9,
+            "help_text": "Recorded for everybody who sees this holder. GPU Ledger does not send it: the"
+            " list opens it in your mail program.",
+        },
+    )
 
 
 @body("IdleIgnore")
