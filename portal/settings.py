@@ -93,6 +93,7 @@ TEMPLATES = [
                 "changes": "scheduler_view.changes.tags",
                 "exports": "accounting.exports.tags",
                 "gpu_grid": "accounting.kit.tags.gpu_grid",
+                "idle": "scheduler_view.idle.tags",
                 "limits": "scheduler_view.quotas.tags",
                 "months": "accounting.months.tags",
                 "pictures": "accounting.kit.tags.pictures",

@@ -31,8 +31,8 @@ class AskOwner:
         page={
             "label": "Message",
             "rows": 9,
-            "help_text": "Recorded for everybody who sees this holder. GPU Ledger does not send it: the"
-            " list opens it in your mail program.",
+            "help_text": "Recorded for everybody who sees this holder. GPU Ledger does not send it:"
+            " the list opens it in your mail program.",
         },
     )
 

@@ -208,10 +208,12 @@ class IdleSum:
     """All of the rows of a page.
 
     Attributes:
+        unpriced: holders without an amount.
         amount, per_hour: None if their currencies differ or none has a price.
     """
 
     holders: int
+    unpriced: int
     gpus: Decimal
     amount: Decimal | None
     per_hour: Decimal | None
@@ -231,6 +233,7 @@ def summed(rows: Collection[IdleRow]) -> IdleSum:
     hourly = sum((row.per_hour or Decimal(0) for row in rows), Decimal(0))
     return IdleSum(
         len(rows),
+        sum(row.amount is None for row in rows),
         sum((row.gpus for row in rows), Decimal(0)),
         charge_of(raw) if currency else None,
         hourly if currency else None,

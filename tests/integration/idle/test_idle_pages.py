@@ -62,6 +62,19 @@ def test_a_lead_sees_the_team_and_who_to_ask(sign_in: SignIn) -> None:
     assert sign_in("mia").get("/idle").status_code == 403
 
 
+def test_other_pages_have_a_card_of_the_dearest(sign_in: SignIn) -> None:
+    both = text(sign_in("ana").get("/"))
+    assert "Idle now" in both.partition("Where")[0]
+    assert MARA in both
+    assert "old-experiment" in both
+    team = text(sign_in("luis").get("/teams/vision"))
+    assert "held for 30 minutes or longer without work" in team
+    assert f"Ask about {MARA}" in team
+    assert "old-experiment" not in team
+    assert "held for 30 minutes" not in text(sign_in("mia").get("/teams/vision"))
+    assert "held for 30 minutes" not in text(sign_in("ana").get("/teams/robotics"))
+
+
 def test_idle_for_longer_lists_fewer(sign_in: SignIn) -> None:
     IdleHold.objects.filter(pk=number()).update(
         since_ms=to_ms(NOW - timedelta(hours=5)), until_ms=to_ms(NOW)
