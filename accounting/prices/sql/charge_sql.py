@@ -166,14 +166,15 @@ PROFILE = """CASE WHEN d.until < u.window_start + interval '5 minutes' THEN (
                  e.since LIMIT 1)
     ELSE coalesce(d.profile, '') END"""
 
+# Of one hour, GPU and pod: an integer. Sums of integers need no numeric arithmetic.
 _STATE_PARTS = (
-    *((name, f"sum({name})") for name in STATE_COLUMNS),
+    *((name, f"sum({name})::int") for name in STATE_COLUMNS),
     (
         "estimated_ms",
-        f"sum(CASE WHEN flags & 3 <> 0 THEN {held()} ELSE 0 END)",
+        f"sum(CASE WHEN flags & 3 <> 0 THEN {held()} ELSE 0 END)::int",
     ),
-    ("samples_expected", "sum(samples_expected)"),
-    ("samples_used", "sum(samples_used)"),
+    ("samples_expected", "sum(samples_expected)::int"),
+    ("samples_used", "sum(samples_used)::int"),
 )
 INTENSITY_COLUMNS = ("flags", *MEASURES)
 
@@ -185,11 +186,11 @@ def over(column: str, name: str = "") -> str:
     return f"max({column})" if (name or column) in PEAKS else f"sum({column})::bigint"
 
 
-_KEPT = {  # the columns by which `gathered` groups, in addition to finer ones
+_KEPT = {  # the columns of `gathered`, in addition to finer ones and sums
     "cluster_id": "s.cluster_id",
     "hour_start": "s.hour_start",
-    "at": "t.at",
-    "billing_on": "t.billing_on",
+    "at": "s.at",
+    "billing_on": "s.billing_on",
     "namespace_id": "coalesce(p.namespace_id, 0)",
     "team_id": "coalesce(a.team_id, 0)",
     "workload_id": "coalesce(p.workload_id, 0)",
@@ -199,22 +200,31 @@ _KEPT = {  # the columns by which `gathered` groups, in addition to finer ones
     "tier": "coalesce(a.tier, '')",
     "profile": "s.part_profile",
 }
+GATHERED_COLUMNS = tuple(_KEPT)
 _LINE_COLUMNS = ("cluster_id", "hour_start", *KEY_COLUMNS[:8])
 _LINE = ", ".join(f"g.{name}" for name in _LINE_COLUMNS)
 
 
 # Held instances. Most GPUs have none: joining their facts with profiles took a tenth of a rollup.
-_DIVIDES = "u.instance >= 0 AND u.pod_id <> 0"
+# Without any profile, facts are not read twice.
+_DIVIDES = "u.instance >= 0 AND u.pod_id <> 0 AND EXISTS (SELECT FROM divided)"
+_CUT = """CASE WHEN cardinality(%(cuts)s::timestamptz[]) = 1 THEN 1
+                ELSE width_bucket(window_start, %(cuts)s::timestamptz[]) END"""
 
 
 def _summed(
     table: str, parts: Sequence[tuple[str, str]], where: str, profile: str
 ) -> str:
-    """A SELECT of facts `u` summed between cuts, with `profile` as `part_profile`."""
+    """A SELECT of facts `u` summed between cuts, with `profile` as `part_profile`.
+
+    The instant and the day of a cut are looked up: a join with cuts has no estimate, and GPUs, pods
+    and teams were then found one by one.
+    """
     sums_ = ", ".join(f"{text} AS {name}" for name, text in parts)
     return f"""
     SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
-           width_bucket(window_start, %(cuts)s::timestamptz[]) AS cut,
+           {_CUT} AS cut, (%(cuts)s::timestamptz[])[{_CUT}] AS at,
+           (%(days)s::date[])[{_CUT}] AS billing_on,
            u.gpu_id, node_id, pod_id, {profile} AS part_profile, {sums_}
     FROM {table} u {where} AND (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
       AND (%(gpus)s::int[] IS NULL OR u.gpu_id = ANY(%(gpus)s)) AND {_IN_TIME}
@@ -224,7 +234,6 @@ def _summed(
 def _gathered(
     table: str,
     parts: Sequence[tuple[str, str]],
-    again: Sequence[str],
     finer: tuple[str, ...],
     *,
     by_profile: bool = False,
@@ -234,9 +243,8 @@ def _gathered(
     Args:
         table: of facts by (window, GPU, pod, node).
         parts: the sum over windows, by column.
-        again: the columns, summed over GPUs and pods.
-        finer: further columns to group by: gpu_id, node_id, pod_id.
-        by_profile: also group by `profile` if a price needs it.
+        finer: further columns: gpu_id, node_id, pod_id.
+        by_profile: also with `profile` if a price needs it.
     """
     kept = _KEPT | {name: f"s.{name}" for name in finer}
     summed = _summed(table, parts, "WHERE true", "''")
@@ -245,27 +253,22 @@ def _gathered(
         summed = _summed(table, parts, f"WHERE NOT ({_DIVIDES})", "''")
         summed = f"{summed} UNION ALL {of_instances}"
     return f"""
-WITH piece AS MATERIALIZED (
-    SELECT * FROM unnest(%(cuts)s::timestamptz[], %(days)s::date[])
-        WITH ORDINALITY AS t(at, billing_on, n)
-){_DIVIDED if by_profile else ""}, summed AS MATERIALIZED ({summed}
-), node_life AS MATERIALIZED (
+WITH node_life AS (
     SELECT f.node_id, f.lifecycle,
            CASE WHEN row_number() OVER w = 1 THEN '-infinity' ELSE f.valid_from END AS since,
            coalesce(lead(f.valid_from) OVER w, 'infinity') AS until
     FROM accounting_nodefact f
     WINDOW w AS (PARTITION BY f.node_id ORDER BY f.valid_from)
+){_DIVIDED if by_profile else ""}, summed AS ({summed}
 ), gathered AS MATERIALIZED (
     SELECT {", ".join(f"{text} AS {name}" for name, text in kept.items())},
-           {", ".join(again)}
+           {", ".join(f"s.{name}" for name, _ in parts)}
     FROM summed s
-    JOIN piece t ON t.n = s.cut
     JOIN accounting_gpu g ON g.id = s.gpu_id
-    LEFT JOIN node_life l ON l.node_id = s.node_id AND l.since <= t.at AND t.at < l.until
+    LEFT JOIN node_life l ON l.node_id = s.node_id AND l.since <= s.at AND s.at < l.until
     LEFT JOIN accounting_pod p ON p.id = s.pod_id
     LEFT JOIN accounting_podattribution a
-        ON a.pod_id = s.pod_id AND a.valid_from <= t.at AND t.at < a.valid_to
-    GROUP BY {", ".join(kept.values())}
+        ON a.pod_id = s.pod_id AND a.valid_from <= s.at AND s.at < a.valid_to
 )"""
 
 
@@ -275,9 +278,7 @@ def with_prices(finer: tuple[str, ...] = ()) -> str:
     Args:
         finer: as for `priced_facts`.
     """
-    names = [name for name, _ in _STATE_PARTS]
-    again = [f"sum(s.{name})::bigint AS {name}" for name in names]
-    gathered = _gathered("usage_window", _STATE_PARTS, again, finer, by_profile=True)
+    gathered = _gathered("usage_window", _STATE_PARTS, finer, by_profile=True)
     return f"""{gathered}, priced AS MATERIALIZED (
     SELECT c.*, (line).id AS price_id, (line).rate_per_gpu_hour AS rate,
            (own).id AS gpu_price_id, (own).rate_per_gpu_hour AS gpu_rate,
@@ -317,7 +318,7 @@ def hard_facts(finer: tuple[str, ...] = ()) -> str:
     outer = "".join(f", g.{name}" for name in finer)
     parts = [(name, over(name)) for name in INTENSITY_COLUMNS]
     again = [f"{over(name)} AS {name}" for name in INTENSITY_COLUMNS]
-    return f"""{_gathered("intensity_window", parts, again, finer)}
+    return f"""{_gathered("intensity_window", parts, finer)}
 SELECT {_LINE}{outer}, {", ".join(again)}
 FROM gathered g
 GROUP BY {_LINE}{outer}

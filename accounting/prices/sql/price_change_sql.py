@@ -5,7 +5,8 @@ negative, that at the new one positive. So their lines are what a booking would 
 """
 
 from accounting.core.ledger_line import STATES
-from accounting.prices.sql.charge_sql import with_prices
+from accounting.metering.sql.states_sql import sums
+from accounting.prices.sql.charge_sql import GATHERED_COLUMNS, with_prices
 from accounting.prices.sql.price_sql import (
     LINE_PRICE_WITHOUT,
     OWN_PRICE_WITHOUT,
@@ -124,12 +125,15 @@ Parameters: id, model, cluster_id, profile, lifecycle, tier, rate (of the new pr
 beyond its end), replaced (id of the price that it replaces, or NO_PRICE), since, until.
 """
 
+_GATHERED = ", ".join(f"g.{name}" for name in GATHERED_COLUMNS)
+
 CHANGES_OF_FACTS = with_prices() + _changes(
-    """
-    SELECT g.*, coalesce(q.price_id, 0) AS price_id, q.rate,
-           coalesce(q.gpu_price_id, 0) AS gpu_price_id, q.gpu_rate
+    f"""
+    SELECT {_GATHERED}, coalesce(q.price_id, 0) AS price_id, q.rate,
+           coalesce(q.gpu_price_id, 0) AS gpu_price_id, q.gpu_rate, {sums("g")}
     FROM gathered g JOIN priced q USING (cluster_id, at, model, lifecycle, tier, profile)
-    WHERE g.model = %(model)s""",
+    WHERE g.model = %(model)s
+    GROUP BY {_GATHERED}, q.price_id, q.rate, q.gpu_price_id, q.gpu_rate""",
     "s.profile",
 )
 """The same of five-minute facts, with the parameters of `charge_sql.parameters`, too."""
