@@ -1,9 +1,10 @@
 """Forms of quotas and tiers. They only validate and convert input."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from accounting.kit.forms import REASON, AccessibleForm, between
 from accounting.kit.reads.selection import FIRST, LAST
@@ -11,6 +12,7 @@ from scheduler_view.changes.rules.edit import Draft, Edit
 from scheduler_view.quotas.rules.tiers import LEAST, MOST
 
 Values = dict[str, Any]
+PARTS = 5  # team, resource, tier, version, gpus as shown
 LONGEST_NUMBER = 7  # digits; `quantity.MOST_GPUS` has as many
 
 
@@ -152,3 +154,59 @@ class TierForm(EditsForm):
         names = ("name", "value", "preempts", "is_default", "description", "in_place")
         values = {name: self.cleaned_data[name] for name in names}
         return {"kind": "tier", "version": version, **values}
+
+
+def changed_quotas(posted: QueryDict) -> list[Values]:
+    """Quota edits, as in the API; an unchanged number is not an edit.
+
+    The name of an input has the quota and its previous value, so that an edit from an old page is
+    recognized.
+    """
+    found = list(_new(posted))
+    for name, value in posted.items():
+        kind, _, rest = name.partition("|")
+        parts = rest.split("|")
+        if kind not in ("q", "r") or len(parts) != PARTS:
+            continue
+        if kind == "r":
+            found.append(_edit(parts, None))
+        elif str(value).strip() != parts[-1] and f"r|{rest}" not in posted:
+            found.append(_edit(parts, str(value)))
+    return found
+
+
+def _edit(parts: list[str], typed: str | None) -> Values:
+    team, resource, tier, version, _ = parts
+    return {
+        "kind": "quota",
+        "team": team,
+        "resource": resource,
+        "tier": tier,
+        "gpus": None if typed is None else _number(typed),
+        "version": int(version) if version.isdecimal() and len(version) < 19 else None,
+    }
+
+
+def _new(posted: QueryDict) -> Iterator[Values]:
+    rows = zip(
+        *(
+            posted.getlist(f"new-{name}")
+            for name in ("team", "resource", "tier", "gpus")
+        ),
+        strict=False,
+    )
+    for team, resource, tier, gpus in rows:
+        if team or gpus.strip():
+            yield {
+                "kind": "quota",
+                "team": team,
+                "resource": resource,
+                "tier": tier,
+                "gpus": _number(gpus),
+            }
+
+
+def _number(text: str) -> int | str:
+    """An integer if the text is one; else the text, so that the fault can name it."""
+    bare = text.strip().replace(",", "")
+    return int(bare) if bare.isascii() and bare.isdecimal() and len(bare) < 19 else text

@@ -14,6 +14,7 @@ from django.db.models import F
 
 from accounting.core.written_text import hidden_fault
 from accounting.kit.audit import Actor, act
+from accounting.kit.wakeup import wake_worker
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.models import CAME_TO_NOTHING, ChangeSet, ChangeState
 from scheduler_view.changes.reads.drafts import editors
@@ -32,6 +33,8 @@ from scheduler_view.changes.rules.edit import (
 )
 from scheduler_view.changes.tasks.base_versions import with_versions
 
+# named, because its module imports the Kubernetes client
+WORK = "scheduler_view.tasks.work"
 LONGEST_WAIT = timedelta(days=366)  # a later start is probably a mistake
 SHORTEST_REASON, LONGEST_REASON = 10, 200
 OPEN = (ChangeState.DRAFT, ChangeState.PLANNED)
@@ -241,6 +244,14 @@ def _as_planned(one: Edit, splits: Mapping[tuple[str, ...], Mapping[str, int]]) 
     if isinstance(one, QuotaEdit) and one.gpus is not None:
         return replace(one, split=splits.get(one.key, one.split))
     return one
+
+
+def wake_for_cluster(cluster_id: int) -> None:
+    """Wake a worker for a cluster's change sets when this transaction has committed.
+
+    Without Redis, beat finds the work within 10 seconds.
+    """
+    wake_worker(WORK, cluster_id)
 
 
 def move(

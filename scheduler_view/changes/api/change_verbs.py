@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from accounting.kit.api.bodies import checked
 from scheduler_view.changes.actions import change_sets as actions
 from scheduler_view.changes.actions import ending
+from scheduler_view.changes.actions.change_sets import wake_for_cluster
 from scheduler_view.changes.actions.joining import leave_out, leave_out_blocked
 from scheduler_view.changes.api.change_requests import (
     answer,
@@ -26,7 +27,6 @@ from scheduler_view.changes.serializers import (
     ReasonBodySerializer,
     UndoBodySerializer,
 )
-from scheduler_view.clusters.tasks.wakeup import wake_for_cluster
 
 
 class PlanView(OneView):

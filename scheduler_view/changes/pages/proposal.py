@@ -13,6 +13,7 @@ from scheduler_view.changes.actions.change_sets import (
     ChangeRefused,
     create,
     request_plan,
+    wake_for_cluster,
 )
 from scheduler_view.changes.actions.joining import join
 from scheduler_view.changes.forms import Values
@@ -22,7 +23,6 @@ from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.wording import units
-from scheduler_view.clusters.tasks.wakeup import wake_for_cluster
 
 
 class Unfit(Exception):

@@ -16,6 +16,7 @@ from accounting.kit.pages.permissions import Visitor, posted, visitor_of
 from scheduler_view.changes.actions import change_sets, ending
 from scheduler_view.changes.actions.change_sets import (
     ChangeRefused,
+    wake_for_cluster,
 )
 from scheduler_view.changes.actions.joining import leave_out, leave_out_blocked
 from scheduler_view.changes.forms import ReasonForm
@@ -25,7 +26,6 @@ from scheduler_view.changes.reads.change_sets import change_row
 from scheduler_view.changes.rights import may_act
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.tasks.base_versions import LostUpdate
-from scheduler_view.clusters.tasks.wakeup import wake_for_cluster
 
 Verb = Callable[[ChangeSet, int, HttpRequest, Visitor], ChangeSet]
 

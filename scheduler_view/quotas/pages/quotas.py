@@ -19,8 +19,7 @@ from accounting.kit.serializers.declared import serializer_of
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
 from accounting.metering.rules.inventory.scheduler_queues import QueueFacts
-from scheduler_view.changes.forms import PlanForm
-from scheduler_view.changes.pages.edits import changed_quotas
+from scheduler_view.changes.forms import PlanForm, changed_quotas
 from scheduler_view.changes.pages.proposal import Unfit, checked_edits
 from scheduler_view.changes.pages.proposal import propose as propose_change
 from scheduler_view.changes.reads.change_row import UNDER_WAY, ChangeRow

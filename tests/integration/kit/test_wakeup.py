@@ -1,6 +1,6 @@
 """What wakes a worker: when it is sent, and what a Redis that hangs costs.
 
-Not here: Redis that is not there (tests/integration/clusters/test_wakeup.py).
+Not here: Redis that is not there (tests/integration/changes/test_wakeup.py).
 """
 
 import socket

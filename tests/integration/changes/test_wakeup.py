@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from scheduler_view.clusters.tasks.wakeup import WORK, wake_for_cluster
+from scheduler_view.changes.actions.change_sets import WORK, wake_for_cluster
 from tests.integration.wakeups import BROKER, sent_tasks
 from tests.ports import free_port
 
