@@ -26,11 +26,11 @@ GPU_DAYS = {
     for node in range(1, 5)
     for day in (FIRST, LATER)
 }
-NODES = Directory(SPANS, GPU_DAYS, {"all-of-20": 20, "sub": 10})
+ACCOUNTS = {"all-of-20": 20, "sub": 10}
 
 
 def match(resource: str, day: date = FIRST, sub: str = "", account: str = "a") -> Match:
-    found = NODES.match(day, resource, sub, account)
+    found = Directory(SPANS, GPU_DAYS, ACCOUNTS).match(day, resource, sub, account)
     assert found.word in (MATCHED if found.cluster_id else UNMATCHED)
     return found
 
@@ -70,3 +70,8 @@ def test_an_account_takes_what_names_no_node() -> None:
     assert match("i-0ab", account="all-of-20") == Match("last_part", 1, 10)
     assert match("i-0cpu", account="all-of-20") == Match("account", None, 20)
     assert match("vol-1", date(2026, 11, 1), account="all-of-20").word == "no_gpu"
+
+
+def test_a_row_without_a_sub_account_is_of_no_cluster_without_an_account() -> None:
+    nodes = Directory(SPANS, GPU_DAYS, {"": 20})
+    assert nodes.match(FIRST, "vol-1", "", "a").word == "unknown"

@@ -48,6 +48,23 @@ def fault(**cells: str) -> str:
     return found.value.word
 
 
+def test_a_row_has_the_texts_of_its_columns() -> None:
+    more = {"SubAccountId": "sub", "ResourceName": "gpu-1", "ServiceName": "EC2"}
+    cells = CELLS | more
+    reader = RowReader(columns_of(list(cells)), {"EUR"}, one_day)
+    row = reader.read(list(cells.values()))
+    texts = (row.sub_account, row.resource, row.resource_name, row.service)
+    assert texts == ("sub", "i-1", "gpu-1", "EC2")
+
+
+def test_a_fault_says_what_is_wrong() -> None:
+    with pytest.raises(RowError, match=r"^BillingAccountId is empty$"):
+        read({"BillingAccountId": ""})
+    end = CELLS["BillingPeriodStart"]
+    with pytest.raises(RowError, match=r"^the billing period is empty$"):
+        read({"BillingPeriodEnd": end})
+
+
 def test_usage_credits_and_adjustments_count() -> None:
     rows = read({}, {"ChargeCategory": "Credit", "EffectiveCost": "-0.25"})
     rows += read({"ChargeCategory": "Adjustment", "EffectiveCost": "1E-2"})

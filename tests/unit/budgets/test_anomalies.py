@@ -98,6 +98,16 @@ def test_the_driver_has_the_largest_difference_of_its_own() -> None:
     assert driver(parts, days, DAY_29) == ("L40S", "search", "index")
 
 
+def test_a_part_is_compared_with_the_days_before_the_anomaly() -> None:
+    """With its own Monday of 200, the Mondays of the first would have a median of 100."""
+    mondays = {DAYS[0]: 0, DAYS[7]: 0, DAYS[14]: 100, DAYS[21]: 100}
+    parts = {
+        ("H100", "vision", "train"): mondays | {DAY_29: 200},  # 150 more than 50
+        ("H100", "vision", "sweep"): {DAY_29: 120},
+    }
+    assert driver(parts, history(200, 320), DAY_29) == ("H100", "vision", "train")
+
+
 def test_of_equal_parts_the_first_key_by_bytes_is_named() -> None:
     days = history(200, 300)
     parts = {(name, "", ""): {DAY_29: 50} for name in ("é", "z", "a", "Z")}

@@ -15,6 +15,7 @@ from accounting.core.money import (
     minor_places,
     split_list,
     sum_money,
+    sums_by_currency,
 )
 from accounting.core.rounding import split_money
 from tests.euros import eur
@@ -29,6 +30,11 @@ def test_two_currencies_have_no_sum() -> None:
         eur(1) - YEN
     assert sum_money([eur(1), YEN]) is None
     assert eur(1) != Money(Decimal(1), "USD")
+
+
+def test_sums_are_one_for_each_currency_in_their_order() -> None:
+    assert sums_by_currency([YEN, eur(1), YEN]) == (YEN + YEN, eur(1))
+    assert sums_by_currency([]) == ()
 
 
 def test_nothing_adds_to_any_currency() -> None:
