@@ -22,6 +22,7 @@ from django.utils import timezone
 
 from accounting.core.interval import to_ms
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_names
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.kinds import (
     KAI_POD_GROUP,
@@ -29,7 +30,6 @@ from scheduler_view.clusters.client.kinds import (
     VOLCANO_POD_GROUP,
     WORKLOAD,
 )
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.tasks.cluster_connection import connect_to
 from scheduler_view.queues.tasks.observe_queues import manifests_of, read_objects
 from scheduler_view.waits.rules.explain import Explainer

@@ -5,6 +5,7 @@ from fractions import Fraction
 from django.db import connection
 
 from accounting.core.read_once import read_once
+from accounting.metering.rules.units.resources import sanitised
 
 # Each computed hour asks several times: building this query with the ORM takes longer.
 _ADDED = """
@@ -19,3 +20,8 @@ def added_resources() -> dict[str, Fraction]:
     with connection.cursor() as cursor:
         cursor.execute(_ADDED)
         return {name: Fraction(part, whole) for name, part, whole in cursor.fetchall()}
+
+
+def added_names() -> dict[str, str]:
+    """Their names in Kubernetes' spelling, by that of kube-state-metrics."""
+    return {sanitised(resource): resource for resource in added_resources()}

@@ -21,11 +21,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 
+from accounting.metering.reads.resources import added_names
 from accounting.setup.tasks.fields import FileContext, Instant, Section, Text, existing
 from accounting.setup.tasks.yaml_lines import DocumentError, Fault, parse, plain
 from scheduler_view.changes.rules.edit import Draft, EditsRefused
 from scheduler_view.changes.rules.given_edit import edits_from
-from scheduler_view.clusters.reads.resources import added_names
 
 _NAMES = {"split": "rule", "default": "is_default"}  # names of the split rules in files
 

@@ -11,6 +11,7 @@ from django.db.models import F
 from accounting.kit.audit import SYSTEM, act
 from accounting.kit.failpoints import reach
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_names
 from scheduler_view.changes.actions.for_person import planning
 from scheduler_view.changes.actions.internal_error import internal_error_message
 from scheduler_view.changes.actions.quota_loans import is_return
@@ -29,7 +30,6 @@ from scheduler_view.changes.tasks.plan_text import plan_text_of
 from scheduler_view.changes.tasks.planner import Computed, compute
 from scheduler_view.clusters.client.access import AccessRole
 from scheduler_view.clusters.client.errors import ClusterError
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import resource_of
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from accounting.access.scope import Scope, scope_of
 from accounting.kit.api.once import key_of
 from accounting.kit.once import digest_of, once
+from accounting.metering.reads.resources import added_names
 from scheduler_view.changes.api.errors import PreconditionRequired
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.reads.change_sets import change_row
@@ -19,7 +20,6 @@ from scheduler_view.changes.rights import leads_all, may_act
 from scheduler_view.changes.rules.edit import Draft, Edit, edit_fields
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.serializers import ChangeSerializer
-from scheduler_view.clusters.reads.resources import added_names
 
 
 def answer(request: Request, change_set: ChangeSet, code: int) -> Response:

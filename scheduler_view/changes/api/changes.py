@@ -17,6 +17,7 @@ from accounting.kit.api.rows import ApiView, RowsView
 from accounting.kit.api.schema import lists
 from accounting.kit.reads.selection import check_word
 from accounting.kit.serializers.declared import serializer_of
+from accounting.metering.reads.resources import added_names
 from scheduler_view.changes.actions import change_sets as actions
 from scheduler_view.changes.actions import joining
 from scheduler_view.changes.api.change_requests import (
@@ -40,7 +41,6 @@ from scheduler_view.changes.serializers import (
     JoinBodySerializer,
     NewChangeBodySerializer,
 )
-from scheduler_view.clusters.reads.resources import added_names
 
 
 class ChangesView(RowsView):

@@ -9,6 +9,7 @@ from django.db import transaction
 from accounting.access.models.teams import Team
 from accounting.kit.pages.permissions import Visitor
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_names
 from scheduler_view.changes.actions.change_sets import (
     ChangeRefused,
     create,
@@ -21,7 +22,6 @@ from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import Draft, Edit, EditsRefused, edit_fields
 from scheduler_view.changes.rules.given_edit import edits_from
 from scheduler_view.changes.tasks.base_versions import LostUpdate
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.wording import units
 
 

@@ -19,11 +19,11 @@ from django.utils.dateparse import parse_datetime
 
 from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_names
 from scheduler_view.changes.models import ChangeSet, ChangeState, ChangeStep
 from scheduler_view.changes.rules.drift import DriftStatus, standing_of
 from scheduler_view.changes.tasks.desired_state import DesiredState, desired_of
 from scheduler_view.clusters.models import Drift, Observation
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.object_key import ObjectKey

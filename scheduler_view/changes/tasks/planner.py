@@ -10,6 +10,7 @@ from datetime import datetime
 
 from accounting.access.models.teams import Team
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_names
 from scheduler_view.changes.client.give_back import give_back
 from scheduler_view.changes.client.queues import send_queue
 from scheduler_view.changes.rules.edit import (
@@ -49,7 +50,6 @@ from scheduler_view.changes.tasks.queue_plans import (
 )
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import ClusterError, FieldConflict
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.live_objects import CLASS, Manifest, is_ours
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.schedulers import QUEUE_FIELDS

@@ -15,12 +15,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_names
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import ClusterError, Forbidden, NotFound
 from scheduler_view.clusters.client.kinds import LIMIT_RANGE, NAMESPACE, NODE, POD
 from scheduler_view.clusters.client.live import LiveObject, WatchEvent
 from scheduler_view.clusters.models import Observation, ObservationRun
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.live_objects import CLASS, QUOTA
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import NONE_ADDED, Added

@@ -13,6 +13,7 @@ from django.db import transaction
 
 from accounting.core.interval import to_instant, to_ms
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_names
 from scheduler_view.clusters.client.client import ClusterClient
 from scheduler_view.clusters.client.errors import ClusterError, Forbidden, NotFound
 from scheduler_view.clusters.client.kinds import (
@@ -23,7 +24,6 @@ from scheduler_view.clusters.client.kinds import (
 )
 from scheduler_view.clusters.client.live import LiveObject
 from scheduler_view.clusters.models import WAITS, ObservationRun
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.tasks.observe import note_error
 from scheduler_view.queues.tasks.queues import store_queues
 from scheduler_view.queues.tasks.queues_from_metrics import shown_waits, store_shown

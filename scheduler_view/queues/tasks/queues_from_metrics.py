@@ -15,8 +15,8 @@ from django.db import transaction
 from accounting.core.interval import to_instant
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.evidence import Scraper
+from accounting.metering.reads.resources import added_names
 from scheduler_view.clusters.models import METRIC_WAITS, WAITS, ObservationRun
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.queues.rules.queued import QueueReader
 from scheduler_view.queues.tasks.start_estimates import store_waiting
 from scheduler_view.queues.tasks.wait_records import store_records

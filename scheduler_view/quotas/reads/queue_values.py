@@ -7,9 +7,9 @@ from typing import Any
 from accounting.kit.rows import TextOrNull, column, listed, member
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.reads.clusters import clusters_named
+from accounting.metering.reads.resources import added_names
 from scheduler_view.clusters.models import Observation
 from scheduler_view.clusters.reads.last_observation import limiting_objects
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import resource_of

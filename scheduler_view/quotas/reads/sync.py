@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from accounting.core.read_once import read_once
+from accounting.metering.reads.resources import added_names
 from scheduler_view.clusters.models import Drift
 from scheduler_view.clusters.reads.last_observation import last_runs, limiting_objects
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.drift_state import DriftState
 from scheduler_view.clusters.rules.live_objects import QUOTA
 from scheduler_view.clusters.rules.object_key import ObjectKey

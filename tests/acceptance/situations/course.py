@@ -14,9 +14,8 @@ from django.utils import timezone
 from accounting.core.interval import to_ms
 from accounting.metering.actions.resources import set_resources
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.reads.resources import added_resources
+from accounting.metering.reads.resources import added_names, added_resources
 from scheduler_view.clusters.client.access import AccessRole
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.tasks.cluster_connection import connect_to
 from scheduler_view.queues.tasks.observe_queues import manifests_of, read_objects
 from scheduler_view.waits.rules.explain import Explainer

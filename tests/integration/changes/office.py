@@ -7,6 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_names
 from scheduler_view.changes.actions import due_work
 from scheduler_view.changes.actions.change_sets import (
     approve,
@@ -17,7 +18,6 @@ from scheduler_view.changes.actions.change_sets import (
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import Draft
 from scheduler_view.changes.rules.given_edit import edits_from
-from scheduler_view.clusters.reads.resources import added_names
 from tests.control_plane.admin import RefusedByServer, class_path, quota_path
 from tests.control_plane.world import World
 

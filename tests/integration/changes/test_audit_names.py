@@ -8,6 +8,7 @@ from django.db import connection
 
 from accounting.access.models.teams import Team
 from accounting.kit.audit import act
+from accounting.metering.reads.resources import added_names
 from accounting.organization.reads.audit_entries import (
     AuditFilter,
     AuditRow,
@@ -22,7 +23,6 @@ from scheduler_view.changes.actions.change_sets import (
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import Draft
 from scheduler_view.changes.rules.given_edit import edits_from
-from scheduler_view.clusters.reads.resources import added_names
 from tests.integration.changes.office import REASON, Office, quota
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of

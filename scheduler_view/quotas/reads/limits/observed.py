@@ -11,6 +11,7 @@ from accounting.access.models.teams import Team
 from accounting.access.reads.teams import known_teams
 from accounting.access.scope import Scope
 from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.resources import added_names
 from scheduler_view.clusters.reads.last_observation import (
     LIMITING,
     NAMESPACE,
@@ -18,7 +19,6 @@ from scheduler_view.clusters.reads.last_observation import (
     last_runs,
     limiting_objects,
 )
-from scheduler_view.clusters.reads.resources import added_names
 from scheduler_view.clusters.rules.live_objects import Path
 from scheduler_view.clusters.rules.object_key import ObjectKey
 from scheduler_view.clusters.rules.quota_key import Added
