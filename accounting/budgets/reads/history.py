@@ -229,8 +229,7 @@ def complete_days(days: DayRange, time: LedgerTime) -> frozenset[date]:
     wanted = DayRange(start, after).each()
     with billing_remembered():
         edges = [midnight(day) for day in (*wanted, after)]
-    values = {"edges": edges, "start": edges[0], "end": edges[-1]}
-    read = {n for (n,) in _fetched(READ_DAYS, values)}
+    read = {n for (n,) in _fetched(READ_DAYS, {"edges": edges})}
     numbered = zip(range(1, len(edges)), wanted, edges[1:], strict=True)
     return frozenset(day for n, day, end in numbered if n in read and end <= time.until)
 

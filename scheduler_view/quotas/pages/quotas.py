@@ -30,6 +30,7 @@ from scheduler_view.quotas.pages.queue_lines import (
     changed_queue_values,
     queue_lines,
 )
+from scheduler_view.quotas.reads.desired import tiers
 from scheduler_view.quotas.reads.limits.limit_row import LimitRow
 from scheduler_view.quotas.reads.limits.rows import limit_rows, unmanaged
 from scheduler_view.quotas.reads.objects import quota_objects
@@ -42,7 +43,6 @@ from scheduler_view.quotas.reads.quotas import (
 )
 from scheduler_view.quotas.reads.supply import supply_of
 from scheduler_view.quotas.reads.sync import ObservationRow, observation_rows
-from scheduler_view.quotas.reads.tiers import tier_rows
 from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
 from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
 
@@ -209,7 +209,7 @@ def _page(
                 request.GET.get(key, ""),
                 size,
             ),
-            tiers=[tier.name for tier in tier_rows(cluster=one.name)],
+            tiers=[tier.name for tier in tiers(one)],
             known_resources=sorted(
                 {p.resource for p in resources if p.cluster == one.name}
                 | {"nvidia.com/gpu"}
