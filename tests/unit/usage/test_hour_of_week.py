@@ -75,3 +75,11 @@ def test_an_hour_of_the_week_has_data_when_any_of_its_weeks_has() -> None:
     assert hours[1].is_in_range
     assert hours[1].has_data
     assert not hours[2].is_in_range
+
+
+def test_starts_are_read_until_every_hour_of_the_week_is_found() -> None:
+    """A range of years has 8,760 starts in each, and 168 of them say everything."""
+    starts = iter([MONDAY + n * HOUR for n in range(170)])
+    hours = fold_week([], BERLIN, begun=starts)
+    assert all(hour.is_in_range for hour in hours)
+    assert list(starts) == [MONDAY + n * HOUR for n in (168, 169)]
