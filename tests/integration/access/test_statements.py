@@ -24,8 +24,8 @@ from tests.story import Story
 MOST = {
     "/": 20,  # with who is idle now
     "/?range=last-7-days": 22,
-    "/overview/changes": 16,
-    "/overview/changes?range=last-7-days": 16,
+    "/overview/changes": 13,
+    "/overview/changes?range=last-7-days": 14,
     "/overview/idle": 10,
     "/teams": 16,
     "/teams?range=last-7-days": 16,

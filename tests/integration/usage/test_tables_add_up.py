@@ -252,6 +252,8 @@ def test_an_amount_is_the_one_of_its_explanation(sign_in: SignIn) -> None:
     pages += [
         "/",
         "/overview/idle",
+        "/overview/idle?team=vision",
+        "/overview/idle?cluster=north",
         "/?split=workload",
         "/?split=namespace",
         "/teams/vision",
