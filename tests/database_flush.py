@@ -5,7 +5,8 @@ permissions anew: half a second, after each of hundreds of tests that have writt
 truncate a partition costs as much as to make it: rows are deleted instead, where there are any.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -67,6 +68,15 @@ def delete_rows(tables: Sequence[str]) -> None:
     """Delete all rows of these tables, and of no other."""
     with transaction.atomic(), connection.cursor() as cursor:
         _delete(cursor, tables)
+
+
+@contextmanager
+def without_triggers() -> Iterator[CursorWrapper]:
+    """A cursor whose statements fire no trigger; the rest of the transaction has them again."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        yield cursor
+        cursor.execute("SET LOCAL session_replication_role = origin")
 
 
 def _delete(cursor: CursorWrapper, tables: Sequence[str]) -> None:

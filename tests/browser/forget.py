@@ -4,11 +4,6 @@ No action could do so: triggers keep closed periods and the audit log. They are 
 the audit chain is sealed again, because pages show whether it is intact.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 
 from accounting.budgets.models import Budget, BudgetAlert, BudgetVersion
@@ -17,6 +12,7 @@ from accounting.months.models.close_request import CloseRequest
 from accounting.months.models.contest import Contest, ContestStep
 from accounting.months.models.entry import Entry
 from accounting.months.models.period import PeriodRevision, Statement
+from tests.database_flush import without_triggers
 
 SEAL = """
 DO $$
@@ -30,15 +26,6 @@ BEGIN
     END LOOP;
 END $$
 """
-
-
-@contextmanager
-def without_triggers() -> Iterator[CursorWrapper]:
-    """A cursor whose statements fire no trigger; the rest of the transaction has them again."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
-        yield cursor
-        cursor.execute("SET LOCAL session_replication_role = origin")
 
 
 def forget_months() -> None:

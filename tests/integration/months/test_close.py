@@ -17,6 +17,7 @@ from accounting.months.tasks.close import close_period, reopen_period
 from accounting.months.tasks.periods import PeriodError
 from accounting.months.tasks.running import book_running
 from accounting.months.tasks.verify import closed_verdicts
+from tests.database_flush import without_triggers
 from tests.integration.months.days import H100, Days, lines_of, payables
 
 OCTOBER, NOVEMBER = date(2026, 10, 5), date(2026, 11, 10)
@@ -74,13 +75,11 @@ def test_the_organization_is_that_of_the_close(
         transaction.atomic(),
     ):
         PeriodRevision.objects.update(organization_name="Other")
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers() as cursor:
         cursor.execute(
             "UPDATE accounting_periodrevision SET organization_name = 'Other'"
             " WHERE closed_at IS NOT NULL"
         )
-        cursor.execute("SET LOCAL session_replication_role = origin")
     (broken,) = (one for one in closed_verdicts() if not one.holds)
     assert broken.violations == (
         ("organization", "gpu-ledger, Other", "gpu-ledger, GPU Ledger"),
@@ -90,14 +89,12 @@ def test_the_organization_is_that_of_the_close(
 def test_a_changed_amount_is_found_and_named(closed: PeriodRevision) -> None:
     """The triggers off, as their owner could: a line, then the total of the month."""
     statement = closed.statements.get(team="vision")
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers() as cursor:
         cursor.execute(
             "UPDATE charge_line SET charge = charge + 1"
             " WHERE kind = 'usage' AND team = 'vision'"
         )
         cursor.execute("UPDATE accounting_periodrevision SET payable = payable + 2")
-        cursor.execute("SET LOCAL session_replication_role = origin")
     found = {
         one.statement: one.violations for one in closed_verdicts() if one.violations
     }
@@ -197,10 +194,8 @@ def test_a_closed_revision_takes_only_its_reopening(
 def test_a_cell_changed_with_triggers_off_changes_the_hash(
     closed: PeriodRevision,
 ) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers() as cursor:
         cursor.execute("UPDATE charge_line SET charge = charge + 0.01")
-        cursor.execute("SET LOCAL session_replication_role = origin")
     assert store.hash_lines("charge_line", closed) != closed.hash
 
 

@@ -20,6 +20,7 @@ from accounting.months.tasks.hours import divide_closed
 from accounting.months.tasks.running import book_running
 from accounting.tasks import book_periods
 from accounting.usage.tasks.family_days import move_families
+from tests.database_flush import without_triggers
 from tests.integration.faults.test_close_killed import wait_for_waiting_session
 from tests.integration.metering.support import report
 from tests.integration.months.command import command
@@ -43,10 +44,8 @@ def charges(**options: str) -> list[tuple[str, str]]:
 
 def as_owner(statement: str) -> None:
     """With triggers off, as an owner of the tables could."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers() as cursor:
         cursor.execute(statement)
-        cursor.execute("SET LOCAL session_replication_role = origin")
 
 
 def test_every_line_of_a_day_has_its_hours(books: Books) -> None:

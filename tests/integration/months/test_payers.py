@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.test import Client
 
 from accounting.access.models.teams import Team
@@ -22,6 +22,7 @@ from accounting.months.reads.statements import statement_rows
 from accounting.months.tasks.close import close_period, reopen_period
 from accounting.months.tasks.running import book_running
 from accounting.organization.actions.teams import save_team
+from tests.database_flush import without_triggers
 from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
 from tests.page_html import html_of
@@ -146,10 +147,8 @@ def test_the_next_revision_has_the_names_of_its_own_close() -> None:
 
 def test_a_close_without_stored_names_has_those_of_today() -> None:
     """As closed before they were stored."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers() as cursor:
         cursor.execute("UPDATE accounting_periodrevision SET payers = '{}'")
-        cursor.execute("SET LOCAL session_replication_role = origin")
     assert PeriodRevision.objects.get(period="2026-10").payers == {}
     assert named("2026-10") == NEW
     Team.objects.filter(slug="vision").update(name="Vision again")

@@ -3,11 +3,12 @@
 from datetime import date
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounting.months.models.period import PeriodRevision
 from accounting.months.tasks import store
 from accounting.months.tasks.close import close_period, reopen_period
+from tests.database_flush import without_triggers
 from tests.integration.months.command import command
 from tests.integration.months.days import H100, Days
 from tests.integration.months.people import person
@@ -30,10 +31,8 @@ def closed(days: Days) -> None:
 
 def changed(statement: str) -> None:
     """Change a closed period with triggers off, as an owner of the tables could."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with without_triggers() as cursor:
         cursor.execute(statement)
-        cursor.execute("SET LOCAL session_replication_role = origin")
 
 
 CHANGES = (
