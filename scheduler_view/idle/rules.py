@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from accounting.core.efficiency import StateTimes
 from accounting.core.interval import WINDOW_MS
 from accounting.core.rounding import half_even
 from scheduler_view.savings.rules.held_time import HeldTime, WindowTime
@@ -87,15 +88,16 @@ class HeldNow:
 
 def held_at(parts: Sequence[WindowTime]) -> HeldNow:
     """What the parts of a pod hold in the same window."""
-    shares = [
-        (Fraction(one.busy_ms + one.idle_ms + one.unknown_ms, WINDOW_MS), one.rate)
-        for one in parts
-    ]
+    shares = [(Fraction(_held_ms(one), WINDOW_MS), one.rate) for one in parts]
     gpus = half_even(sum((share for share, _ in shares), Fraction(0)), PLACES)
     if any(rate is None for _, rate in shares):
         return HeldNow(gpus, None)
     cost = sum((share * Fraction(rate or 0) for share, rate in shares), Fraction(0))
     return HeldNow(gpus, half_even(cost, PLACES))
+
+
+def _held_ms(window: WindowTime) -> int:
+    return StateTimes(window.busy_ms, window.idle_ms, window.unknown_ms).allocated_ms
 
 
 def gpus_text(gpus: Decimal) -> str:

@@ -23,6 +23,7 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "conversionrate": ("conversion", "conversions"),
     "entry": ("credit or adjustment", "credits and adjustments"),
     "exportjob": ("export", "exports"),
+    "idlenote": ("note on an idle holder", "notes on idle holders"),
     "labelspelling": ("label setting", "label settings"),
     "membership": ("team membership", "team memberships"),
     "periodrevision": ("booking of a period", "bookings of periods"),

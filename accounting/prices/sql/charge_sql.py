@@ -208,8 +208,11 @@ _LINE = ", ".join(f"g.{name}" for name in _LINE_COLUMNS)
 # Held instances. Most GPUs have none: joining their facts with profiles took a tenth of a rollup.
 # Without any profile, facts are not read twice.
 _DIVIDES = "u.instance >= 0 AND u.pod_id <> 0 AND EXISTS (SELECT FROM divided)"
-_CUT = """CASE WHEN cardinality(%(cuts)s::timestamptz[]) = 1 THEN 1
-                ELSE width_bucket(window_start, %(cuts)s::timestamptz[]) END"""
+_STARTS = "%(cuts)s::timestamptz[]"
+_CUT = (
+    f"CASE WHEN cardinality({_STARTS}) = 1 THEN 1 "
+    f"ELSE width_bucket(window_start, {_STARTS}) END"
+)
 
 
 def _summed(
@@ -223,12 +226,21 @@ def _summed(
     sums_ = ", ".join(f"{text} AS {name}" for name, text in parts)
     return f"""
     SELECT cluster_id, date_bin('1 hour', window_start, 'epoch') AS hour_start,
-           {_CUT} AS cut, (%(cuts)s::timestamptz[])[{_CUT}] AS at,
+           {_CUT} AS cut, ({_STARTS})[{_CUT}] AS at,
            (%(days)s::date[])[{_CUT}] AS billing_on,
            u.gpu_id, node_id, pod_id, {profile} AS part_profile, {sums_}
     FROM {table} u {where} AND (%(cluster)s::int IS NULL OR cluster_id = %(cluster)s)
       AND (%(gpus)s::int[] IS NULL OR u.gpu_id = ANY(%(gpus)s)) AND {_IN_TIME}
     GROUP BY cluster_id, hour_start, cut, u.gpu_id, node_id, pod_id, part_profile"""
+
+
+_JOINED = """LEFT JOIN accounting_pod p ON p.id = s.pod_id
+    LEFT JOIN accounting_podattribution a
+        ON a.pod_id = s.pod_id AND a.valid_from <= s.at AND s.at < a.valid_to"""
+_LOOKED_UP = """LEFT JOIN LATERAL (SELECT namespace_id, workload_id FROM accounting_pod
+        WHERE id = s.pod_id OFFSET 0) p ON true
+    LEFT JOIN LATERAL (SELECT team_id, workload_type, tier FROM accounting_podattribution
+        WHERE pod_id = s.pod_id AND valid_from <= s.at AND s.at < valid_to OFFSET 0) a ON true"""
 
 
 def _gathered(
@@ -237,6 +249,7 @@ def _gathered(
     finer: tuple[str, ...],
     *,
     by_profile: bool = False,
+    is_page: bool = False,
 ) -> str:
     """Common table expressions: facts summed between cuts, with the values valid there.
 
@@ -245,7 +258,9 @@ def _gathered(
         parts: the sum over windows, by column.
         finer: further columns: gpu_id, node_id, pod_id.
         by_profile: also with `profile` if a price needs it.
+        is_page: few facts: their pods are looked up, where a rollup reads all pods at once.
     """
+    pods = _LOOKED_UP if is_page else _JOINED
     kept = _KEPT | {name: f"s.{name}" for name in finer}
     summed = _summed(table, parts, "WHERE true", "''")
     if by_profile:
@@ -266,19 +281,19 @@ WITH node_life AS (
     FROM summed s
     JOIN accounting_gpu g ON g.id = s.gpu_id
     LEFT JOIN node_life l ON l.node_id = s.node_id AND l.since <= s.at AND s.at < l.until
-    LEFT JOIN accounting_pod p ON p.id = s.pod_id
-    LEFT JOIN accounting_podattribution a
-        ON a.pod_id = s.pod_id AND a.valid_from <= s.at AND s.at < a.valid_to
+    {pods}
 )"""
 
 
-def with_prices(finer: tuple[str, ...] = ()) -> str:
+def with_prices(finer: tuple[str, ...] = (), *, is_page: bool = False) -> str:
     """Common table expressions: facts (`gathered`) and their prices (`priced`).
 
     Args:
-        finer: as for `priced_facts`.
+        finer, is_page: as for `priced_facts`.
     """
-    gathered = _gathered("usage_window", _STATE_PARTS, finer, by_profile=True)
+    gathered = _gathered(
+        "usage_window", _STATE_PARTS, finer, by_profile=True, is_page=is_page
+    )
     return f"""{gathered}, priced AS MATERIALIZED (
     SELECT c.*, (line).id AS price_id, (line).rate_per_gpu_hour AS rate,
            (own).id AS gpu_price_id, (own).rate_per_gpu_hour AS gpu_rate,
@@ -289,17 +304,18 @@ def with_prices(finer: tuple[str, ...] = ()) -> str:
 )"""
 
 
-def priced_facts(finer: tuple[str, ...] = ()) -> str:
+def priced_facts(finer: tuple[str, ...] = (), *, is_page: bool = False) -> str:
     """A SELECT of facts summed by the rollup's key, with rates.
 
     Args:
         finer: further columns of `usage_window` to group by: gpu_id, node_id, pod_id.
+        is_page: facts of some GPUs or of a short time: their pods are looked up one by one.
     """
     outer = "".join(f", g.{name}" for name in finer)
     rates = ", ".join(f"max(p.{name}) AS {name}" for name in RATE_COLUMNS[:4])
     rest = SUMMED_COLUMNS[len(STATE_COLUMNS) :]
     summed = ", ".join(f"sum(g.{name})::bigint AS {name}" for name in rest)
-    return f"""{with_prices(finer)}
+    return f"""{with_prices(finer, is_page=is_page)}
 SELECT {_LINE}, coalesce(p.price_id, 0) AS price_id,
        coalesce(p.gpu_price_id, 0) AS gpu_price_id{outer},
        {sums("g")},
@@ -309,16 +325,16 @@ GROUP BY {_LINE}, coalesce(p.price_id, 0), coalesce(p.gpu_price_id, 0){outer}
 """
 
 
-def hard_facts(finer: tuple[str, ...] = ()) -> str:
+def hard_facts(finer: tuple[str, ...] = (), *, is_page: bool = False) -> str:
     """A SELECT of GPU activity summed by its rollup's key, without prices.
 
     Args:
-        finer: as for `priced_facts`.
+        finer, is_page: as for `priced_facts`.
     """
     outer = "".join(f", g.{name}" for name in finer)
     parts = [(name, over(name)) for name in INTENSITY_COLUMNS]
     again = [f"{over(name)} AS {name}" for name in INTENSITY_COLUMNS]
-    return f"""{_gathered("intensity_window", parts, finer)}
+    return f"""{_gathered("intensity_window", parts, finer, is_page=is_page)}
 SELECT {_LINE}{outer}, {", ".join(again)}
 FROM gathered g
 GROUP BY {_LINE}{outer}

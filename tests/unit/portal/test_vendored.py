@@ -65,7 +65,8 @@ def test_collecting_static_files_runs_the_check() -> None:
 
 def test_our_own_scripts_and_styles_stay_small() -> None:
     own = [*(STATIC / "js").glob("*.js"), *(STATIC / "css").glob("*.css")]
-    assert sum(path.stat().st_size for path in own) < 80_000
+    # 80,000 before cards loaded by themselves (decision 47)
+    assert sum(path.stat().st_size for path in own) < 88_000
 
 
 def test_templates_have_no_inline_style_or_script() -> None:

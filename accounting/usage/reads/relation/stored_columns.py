@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from accounting.metering.sql.states_sql import STATE_COLUMNS
 from accounting.prices.sql.charge_sql import (
@@ -49,8 +50,12 @@ class Column:
         return self.name == USAGE.name
 
 
-USAGE = Column("usage", priced_facts, CHARGE_COLUMNS)
-INTENSITY = Column("intensity", hard_facts, (*HARD_KEY_COLUMNS, *INTENSITY_COLUMNS))
+USAGE = Column("usage", partial(priced_facts, is_page=True), CHARGE_COLUMNS)
+INTENSITY = Column(
+    "intensity",
+    partial(hard_facts, is_page=True),
+    (*HARD_KEY_COLUMNS, *INTENSITY_COLUMNS),
+)
 STATES = Column(  # without teams and money: summing facts without prices is much faster
     "usage", unpriced_facts, (*STATE_COLUMNS, "samples_expected", "samples_used")
 )
