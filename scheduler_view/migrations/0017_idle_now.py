@@ -109,4 +109,8 @@ class Migration(migrations.Migration):
             model_name='idlenoteevent',
             trigger=pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='fa948f55db7f99e331ff477651fce0722541a5ac', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_a2932', table='scheduler_view_idlenoteevent', when='BEFORE')),
         ),
+        migrations.RunSQL(
+            "SELECT accounting_chain_table('scheduler_view_idlenoteevent')",
+            "DROP TRIGGER chain ON scheduler_view_idlenoteevent",
+        ),
     ]

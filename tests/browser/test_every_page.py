@@ -141,6 +141,8 @@ ELSEWHERE = {
     "welcome/<uidb64>/<token>": "test_sign_in.py: with a link that is valid",
     "statements/<slug:team>/<slug:period>/contest": "test_contests.py: as a lead",
     "changes/<int:number>": "test_changes.py: beside a cluster that applies it",
+    "idle/<int:number>/ask": "test_idle.py: of a holder that is idle",
+    "idle/<int:number>/ignore": "test_idle.py: of a holder that is idle",
     "freshness": "a part of every page",
     "months/<slug:period>/files/<slug:what>": "a file",
     "exports/<int:number>/file": "a file",

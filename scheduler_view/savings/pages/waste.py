@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access.reads.teams import TeamRef, visible_teams
+from accounting.access.reads.teams import UNMAPPED_TEAM, TeamRef, visible_teams
 from accounting.access.rights import WASTE
 from accounting.access.scope import Scope
 from accounting.core.money import minor_places
@@ -97,9 +97,14 @@ def waste(request: HttpRequest) -> HttpResponse:
 
 
 def led_team(scope: Scope, slug: str) -> TeamRef | None:
-    """The team in an address, None without one; 404 for one that the visitor does not lead."""
+    """The team in an address, None without one; 404 for one that the visitor does not lead.
+
+    Who sees all also sees usage without a team: other pages lead here with `unmapped`.
+    """
     if not slug:
         return None
+    if slug == UNMAPPED_TEAM.slug and scope.sees_all:
+        return UNMAPPED_TEAM
     ref = visible_teams(scope).get(slug)
     if ref is None or not (scope.sees_all or ref.id in scope.lead_of):
         raise Http404("no such team")

@@ -99,6 +99,10 @@ def test_every_list_of_the_design_is_there() -> None:
     contest = "/api/v1/contests/{number}"
     posts |= {f"{contest}/{verb}": {"post"} for verb in CONTEST_STEPS}
     posts |= {contest: {"get"}, CONTEST: {"post"}}
+    idle = "/api/v1/idle-holders/{number}"
+    posts |= {f"{idle}/{verb}": {"post"} for verb in ("ask", "ignore")} | {
+        idle: {"get"}
+    }
     bill = "/api/v1/bills/{number}"
     posts |= {f"{bill}/final": {"post"}, bill: {"get"}}
     posts |= {f"{bill}/{rows}": {"get"} for rows in ("variance", "unmatched")}
