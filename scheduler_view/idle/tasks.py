@@ -7,7 +7,7 @@ is idle for an hour. Running it twice changes nothing; a killed run leaves the r
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from django.db import transaction
@@ -21,48 +21,33 @@ from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster, Gpu
 from accounting.metering.models.pod import Pod, PodHold
 from accounting.metering.rules.inventory.label_names import label_name
-from accounting.usage.reads.windows import held_windows, newest_end_ms
+from accounting.usage.reads.windows import newest_end_ms
 from scheduler_view.idle.models import IdleHold, IdleLook
 from scheduler_view.idle.rules import IdleTime, held_at, idle_time, owner_of
-from scheduler_view.savings.mapping import runs_from_json
-from scheduler_view.savings.models import HeldDay
-from scheduler_view.savings.rules.held_time import (
-    HeldRun,
-    HeldTime,
-    WindowTime,
-    runs_by_pod,
-)
+from scheduler_view.savings.reads.work import kept_runs, last_labels, window_times
+from scheduler_view.savings.rules.held_time import HeldTime, WindowTime, runs_by_pod
 from scheduler_view.waits.rules.activity import Activity, activity_of
 
 LATEST_MS = 3 * WINDOW_MS  # without work in it, a hold is looked at
 LOOK_BACK_MS = 2 * DAY_MS  # where nothing is kept of past windows yet
 VALUES = (
-    *(
-        "cluster",
-        "team",
-        "model",
-        "gpus",
-        "since_ms",
-        "until_ms",
-        "idle_ms",
-        "gpu_ms",
-        "raw",
-    ),
-    *("unpriced_ms", "rate", "currency", "owner"),
+    *("cluster", "team", "model", "gpus", "since_ms", "until_ms", "idle_ms"),
+    *("gpu_ms", "raw", "unpriced_ms", "rate", "currency", "owner"),
 )
 
 
 def find_idle(cluster: Cluster) -> int | None:
     """Replace the idle holds of a cluster; how many, or None if no window is newer."""
     until_ms = newest_end_ms(cluster.pk)
-    look = IdleLook.objects.filter(cluster=cluster).first()
-    if until_ms is None or (look and look.until_ms == until_ms):
+    if until_ms is None or _is_later(cluster, until_ms):
         return None
     latest = _latest(cluster, until_ms)
     holds = _holds(cluster, latest, until_ms)
     rows = _rows(cluster, latest, holds, until_ms)
     with transaction.atomic():
         lock("idle", cluster.pk)
+        if _is_later(cluster, until_ms):
+            return None  # another worker was quicker, with a newer window
         stored = IdleHold.objects.filter(cluster=cluster)
         stored.exclude(pod__in=[row.pod_id for row in rows]).delete()
         reach("idle_finding")
@@ -76,6 +61,11 @@ def find_idle(cluster: Cluster) -> int | None:
             cluster=cluster, defaults={"until_ms": until_ms}
         )
     return len(rows)
+
+
+def _is_later(cluster: Cluster, until_ms: int) -> bool:
+    """Whether what is stored is of this window or of a newer one."""
+    return IdleLook.objects.filter(cluster=cluster, until_ms__gte=until_ms).exists()
 
 
 def _latest(cluster: Cluster, until_ms: int) -> Mapping[int, list[WindowTime]]:
@@ -111,10 +101,7 @@ def _holds(
         .values_list("pod")
         .annotate(Min("bound_ms"))
     )
-    runs: dict[int, list[HeldRun]] = defaultdict(list)
-    kept = HeldDay.objects.filter(cluster=cluster, pod__in=bound).order_by("day")
-    for pod, day, stored in kept.values_list("pod_id", "day", "runs"):
-        runs[pod] += runs_from_json(day, stored)
+    runs = kept_runs(cluster, bound)
     known = {
         pod: max((run.end_ms for run in runs[pod]), default=bound_ms)
         for pod, bound_ms in bound.items()
@@ -148,7 +135,11 @@ def _rows(
     models = _models(latest[pod] for pod in idle)
     return [
         _row(
-            cluster, latest[pod], time, models, owner_of(_labels(records[pod]), labels)
+            cluster,
+            latest[pod],
+            time,
+            models,
+            owner_of(last_labels(records[pod]), labels),
         )
         for pod, time in idle.items()
     ]
@@ -181,21 +172,10 @@ def _row(
     )
 
 
-def _windows(cluster: Cluster, start_ms: int, until_ms: int) -> Iterable[WindowTime]:
+def _windows(cluster: Cluster, start_ms: int, until_ms: int) -> Iterator[WindowTime]:
     """Held windows of a cluster from the one with an instant, by pod and time."""
     start = to_instant(start_ms // WINDOW_MS * WINDOW_MS)
-    for one in held_windows(cluster.pk, start, to_instant(until_ms)):
-        yield WindowTime(
-            one.pod,
-            one.start_ms,
-            f"{one.gpu}:{one.instance}",
-            one.busy_ms,
-            one.idle_ms,
-            one.unknown_ms,
-            one.team,
-            one.rate,
-            one.currency,
-        )
+    return window_times(cluster, start, to_instant(until_ms))
 
 
 def _gpu(window: WindowTime) -> int:
@@ -205,12 +185,6 @@ def _gpu(window: WindowTime) -> int:
 def _models(windows: Iterable[Iterable[WindowTime]]) -> dict[int, str]:
     gpus = {_gpu(one) for of_pod in windows for one in of_pod}
     return dict(Gpu.objects.filter(pk__in=gpus).values_list("pk", "model"))
-
-
-def _labels(record: Mapping[str, list[tuple[int, dict[str, str]]]]) -> dict[str, str]:
-    """The labels of a pod's last sample."""
-    found = record.get("labels") or []
-    return found[-1][1] if found else {}
 
 
 def _owner_labels() -> list[str]:

@@ -9,9 +9,7 @@ from accounting.access.scope import Scope
 from accounting.kit.audit import act
 from accounting.kit.outcomes import Refused
 from accounting.metering.models.cluster import Cluster
-from scheduler_view.changes.actions.change_sets import (
-    create,
-)
+from scheduler_view.changes.actions.change_sets import create
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import Draft, QuotaEdit
 from scheduler_view.savings.models import RecommendationDecision, RecommendationState

@@ -2,9 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ from accounting.core.interval import DAY_MS, to_ms
 from accounting.metering.models.cluster import Cluster, NodeFact
 from accounting.metering.models.pod import EndedBy, PodHold
 from accounting.metering.rules.units.resources import sanitised
+from accounting.usage.reads.windows import held_windows
 from scheduler_view.queues.models.memory import PodNeedRecord
 from scheduler_view.queues.rules.free_cpu import CLASS_DAYS
 from scheduler_view.savings.mapping import runs_from_json
@@ -23,7 +24,7 @@ from scheduler_view.savings.reads.hold_limits import HoldLimits
 from scheduler_view.savings.rules.duration import limit_of
 from scheduler_view.savings.rules.fragmentation import PodClass, popular
 from scheduler_view.savings.rules.gangs import Gang, GangMember
-from scheduler_view.savings.rules.held_time import HeldRun, HeldTime
+from scheduler_view.savings.rules.held_time import HeldRun, HeldTime, WindowTime
 from scheduler_view.waits.rules.world.controllers import REPLICA_SPECS
 
 GANG_KINDS = frozenset({"JobSet", "TrainJob", *REPLICA_SPECS})
@@ -69,8 +70,7 @@ class _PodRow:
     @property
     def labels(self) -> Mapping[str, str]:
         """The labels of its last sample."""
-        found = self.record.get("labels", [])
-        return found[-1][1] if found else {}
+        return last_labels(self.record)
 
 
 def _pod_row(row: Sequence[Any]) -> _PodRow:
@@ -98,6 +98,39 @@ _PODS = """
 """
 
 
+def window_times(
+    cluster: Cluster, start: datetime, end: datetime
+) -> Iterator[WindowTime]:
+    """The windows that pods of a cluster held, by pod and time."""
+    for one in held_windows(cluster.pk, start, end):
+        yield WindowTime(
+            one.pod,
+            one.start_ms,
+            f"{one.gpu}:{one.instance}",
+            one.busy_ms,
+            one.idle_ms,
+            one.unknown_ms,
+            one.team,
+            one.rate,
+            one.currency,
+        )
+
+
+def last_labels(record: Mapping[str, Any]) -> Mapping[str, str]:
+    """The labels of the last sample of a pod, from its stored record."""
+    found = record.get("labels") or []
+    return found[-1][1] if found else {}
+
+
+def kept_runs(cluster: Cluster, pods: Collection[int]) -> dict[int, list[HeldRun]]:
+    """What is kept of past windows of pods, by pod, in order of days."""
+    found: dict[int, list[HeldRun]] = defaultdict(list)
+    rows = HeldDay.objects.filter(cluster=cluster, pod__in=pods).order_by("day")
+    for pod, day, stored in rows.values_list("pod_id", "day", "runs"):
+        found[pod] += runs_from_json(day, stored)
+    return found
+
+
 def work_of(
     cluster: Cluster, workloads: Collection[int], pods: Collection[int], until_ms: int
 ) -> list[UnitOfWork]:
@@ -109,7 +142,7 @@ def work_of(
     with connection.cursor() as cursor:
         cursor.execute(_PODS, {"workloads": list(workloads), "pods": list(pods)})
         rows = [_pod_row(row) for row in cursor.fetchall()]
-    runs = _runs(cluster, [row.pod for row in rows])
+    runs = kept_runs(cluster, [row.pod for row in rows])
     limits = _Limits(cluster, rows)
     units: dict[tuple[int | None, int], list[_PodRow]] = defaultdict(list)
     for row in rows:
@@ -127,14 +160,6 @@ def work_of(
         )
         for (workload, _), of_unit in units.items()
     ]
-
-
-def _runs(cluster: Cluster, pods: Collection[int]) -> Mapping[int, list[HeldRun]]:
-    found: dict[int, list[HeldRun]] = defaultdict(list)
-    rows = HeldDay.objects.filter(cluster=cluster, pod__in=pods).order_by("day")
-    for pod, day, stored in rows.values_list("pod_id", "day", "runs"):
-        found[pod] += runs_from_json(day, stored)
-    return found
 
 
 class _Limits:

@@ -18,12 +18,7 @@ from accounting.kit.failpoints import reach
 from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.pod import Pod
-from accounting.usage.reads.windows import (
-    free_nodes,
-    free_windows,
-    held_windows,
-    newest_end_ms,
-)
+from accounting.usage.reads.windows import free_nodes, free_windows, newest_end_ms
 from scheduler_view.savings.mapping import runs_to_json
 from scheduler_view.savings.models import HeldDay, WasteDay, WasteFinding
 from scheduler_view.savings.reads.due_days import DueDay, due_days
@@ -33,13 +28,14 @@ from scheduler_view.savings.reads.work import (
     UnitOfWork,
     first_kept_day,
     usual_pods,
+    window_times,
     work_of,
 )
 from scheduler_view.savings.rules.find import find, merged, overlapping
 from scheduler_view.savings.rules.finding import OF_FREE_TIME, OF_HOLDS, WasteRule
 from scheduler_view.savings.rules.fragmentation import FreeWindows, fragmented
 from scheduler_view.savings.rules.free_time import FreeWindow, NodeFree, free_findings
-from scheduler_view.savings.rules.held_time import WindowTime, runs_by_pod
+from scheduler_view.savings.rules.held_time import runs_by_pod
 from scheduler_view.savings.tasks.daily import store_daily
 from scheduler_view.savings.tasks.finding_rows import ROWS_AT_ONCE, finding_rows
 
@@ -87,20 +83,7 @@ def _store_runs(cluster: Cluster, due: DueDay) -> set[int]:
     old = HeldDay.objects.filter(cluster=cluster, day=due.day)
     before = set(old.values_list("pod_id", flat=True))
     old.delete()
-    windows = (
-        WindowTime(
-            one.pod,
-            one.start_ms,
-            f"{one.gpu}:{one.instance}",
-            one.busy_ms,
-            one.idle_ms,
-            one.unknown_ms,
-            one.team,
-            one.rate,
-            one.currency,
-        )
-        for one in held_windows(cluster.pk, due.start, due.end)
-    )
+    windows = window_times(cluster, due.start, due.end)
     rows = [
         HeldDay(cluster=cluster, day=due.day, pod_id=pod, runs=runs_to_json(runs))
         for pod, runs in runs_by_pod(windows, due.day.toordinal())
