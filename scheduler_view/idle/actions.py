@@ -96,7 +96,7 @@ def _store(
     to: str = "",
     until: date | None = None,
 ) -> None:
-    cluster, workload, pod = row.key
+    (cluster, workload, pod), _ = row.key
     IdleNote.objects.create(
         cluster_id=cluster,
         team_id=row.team_id or None,

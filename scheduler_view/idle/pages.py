@@ -18,17 +18,18 @@ from accounting.kit.reads.selection import check_word
 from accounting.kit.tags.units import duration, money, rate
 from scheduler_view.idle.reads import (
     IdleRow,
-    idle_rows,
+    every_holder,
     looked_until,
+    not_ignored,
     note_rows,
     summed,
 )
 from scheduler_view.idle.resource import ASK, IDLE_HOLDERS, IGNORE
 from scheduler_view.idle.rules import CHOICES_MINUTES, USUAL_MINUTES
 from scheduler_view.savings.pages.waste import led_team
+from scheduler_view.savings.rules.idle import MINUTE_MS
 
 WEEK = timedelta(days=7)
-MINUTE_MS = 60_000
 
 
 @page(WASTE)
@@ -38,9 +39,10 @@ def idle_list(request: HttpRequest) -> HttpResponse:
     over = request.GET.get("over", str(USUAL_MINUTES))
     check_word("over", over, tuple(map(str, CHOICES_MINUTES)))
     ref = led_team(visitor.scope, request.GET.get("team", ""))
+    every = every_holder(visitor.scope)
     rows = [
         row
-        for row in idle_rows(visitor.scope, least_minutes=int(over))
+        for row in not_ignored(every, int(over))
         if ref is None or row.team == ref.slug
     ]
     until = looked_until()
@@ -54,7 +56,7 @@ def idle_list(request: HttpRequest) -> HttpResponse:
         "choices": [(n, duration(n * MINUTE_MS)) for n in CHOICES_MINUTES],
         "notes": [
             {"row": one, "mail": mail_link(one.name, one.note.text, one.note.to)}
-            for one in note_rows(visitor.scope)
+            for one in note_rows(visitor.scope, every)
         ],
         "until": max((at for at in until.values() if at), default=None),
         "unseen": [name for name, at in until.items() if at is None],
@@ -73,7 +75,7 @@ def message(row: IdleRow) -> str:
         cost = f" So far this cost {money(row.amount, row.currency)}{hourly}."
     return (
         f"{row.name} in {row.namespace} (cluster {row.cluster}) holds"
-        f" {row.gpus_text} x {row.model} and has done no work for"
+        f" {row.gpus_text} x {row.model} and has been idle for"
         f" {duration(row.idle_ms)}.{cost}\n\nIs it still needed? If not, please end it:\n"
         f"{row.command}\n"
     )

@@ -7,6 +7,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from django.contrib.auth.models import AbstractUser
+from django.db.models import Q
 from django.utils import timezone
 
 from accounting.access.reads.billing_settings import billing_day
@@ -27,8 +29,10 @@ from accounting.metering.models.pod import PodHold
 from accounting.prices.rules.charge import charge_of
 from scheduler_view.idle.models import IdleAct, IdleHold, IdleLook, IdleNote
 from scheduler_view.idle.rules import gpus_text, stop_command
+from scheduler_view.savings.rules.idle import MINUTE_MS
 
-Key = tuple[int, int, int]  # cluster, workload, pod if it has no workload
+Work = tuple[int, int, int]  # cluster, workload, pod if it has no workload
+Key = tuple[Work, int]  # and team
 
 
 @listed("IdleHolder", detail="One of them, also if it is ignored.")
@@ -39,11 +43,12 @@ class IdleRow:
         id: the same as long as it stays idle.
         pods: idle ones.
         gpus: share-weighted; `per_hour` is what they cost, None without a price.
-        since_ms: begin of its first idle window; idle for `idle_ms` of observed windows.
+        since_ms: begin of its first idle window.
+        idle_ms: idle windows since then, by the clock: unknown ones are left out.
         gpu_ms, amount: idle time of the ledger since then, and its cost; None without a price.
         owner: as a label of its pods says.
         asked_at, asked_by, asked_to: the last message about this idle time.
-    ignored_until: the last day on which it is not listed.
+        ignored_until: the last day on which it is not listed.
     """
 
     id: int = column()
@@ -57,6 +62,7 @@ class IdleRow:
     gpus: Decimal = column(head="GPUs")
     since_ms: MsInstant = column(name="idle_since")
     until_ms: MsInstant = column(name="observed_until")
+    idle_ms: int = column("milliseconds")
     gpu_ms: GpuHours = column(name="idle_gpu_hours")
     amount: Decimal | None = column()
     per_hour: Decimal | None = column()
@@ -83,47 +89,48 @@ class IdleRow:
         """`8`, or `0.25` of a shared GPU."""
         return gpus_text(self.gpus)
 
-    @property
-    def idle_ms(self) -> int:
-        """From its first idle window to the newest one."""
-        return self.until_ms - self.since_ms
-
 
 def idle_rows(
     scope: Scope, *, least_minutes: int = 0, at: datetime | None = None
 ) -> list[IdleRow]:
-    """Holders that a scope may read and nobody ignores now, dearest first.
+    """Holders that a scope may act on and nobody ignores now, dearest first.
 
     Args:
         least_minutes: idle for so long.
         at: the moment; now without it.
     """
+    return not_ignored(every_holder(scope, at), least_minutes)
+
+
+def not_ignored(rows: Iterable[IdleRow], least_minutes: int) -> list[IdleRow]:
+    """Those that are listed, dearest first."""
     shown = [
         row
-        for row in _noted(_holders(scope), at or timezone.now())
-        if row.idle_ms >= least_minutes * 60_000 and not row.ignored_until
+        for row in rows
+        if row.idle_ms >= least_minutes * MINUTE_MS and not row.ignored_until
     ]
     return sorted(shown, key=lambda row: (-row.raw, -row.gpu_ms, row.name, row.id))
 
 
 def idle_row(scope: Scope, number: int) -> IdleRow | None:
     """One of them, also if it is ignored."""
-    found = [row for row in _holders(scope) if row.id == number]
-    return next(iter(_noted(found, timezone.now())), None)
+    return next((row for row in every_holder(scope) if row.id == number), None)
 
 
-def _holders(scope: Scope) -> list[IdleRow]:
+def every_holder(scope: Scope, at: datetime | None = None) -> list[IdleRow]:
+    """All idle holders, ignored ones too: of all teams, or of those that a person leads."""
     holds = IdleHold.objects.select_related(
         "cluster", "team", "pod__namespace", "pod__workload"
     ).order_by("pk")
-    if scope.team_ids is not None:
-        holds = holds.filter(team__in=scope.team_ids)
+    if not scope.sees_all:
+        holds = holds.filter(team__in=scope.lead_of)
     grouped: dict[Key, list[IdleHold]] = defaultdict(list)
     for hold in holds:
         workload = hold.pod.workload_id or 0
-        pod = 0 if workload else hold.pod_id
-        grouped[hold.cluster_id, workload, pod].append(hold)
-    return [_holder(key, of) for key, of in grouped.items()]
+        work = hold.cluster_id, workload, 0 if workload else hold.pod_id
+        grouped[work, hold.team_id or 0].append(hold)
+    rows = [_holder(key, of) for key, of in grouped.items()]
+    return _noted(rows, at or timezone.now())
 
 
 def _holder(key: Key, holds: Sequence[IdleHold]) -> IdleRow:
@@ -149,6 +156,7 @@ def _holder(key: Key, holds: Sequence[IdleHold]) -> IdleRow:
         gpus=sum((hold.gpus for hold in holds), Decimal(0)),
         since_ms=min(hold.since_ms for hold in holds),
         until_ms=max(hold.until_ms for hold in holds),
+        idle_ms=max(hold.idle_ms for hold in holds),
         gpu_ms=sum(hold.gpu_ms for hold in holds),
         raw=raw,
         unpriced_ms=sum(hold.unpriced_ms for hold in holds),
@@ -164,19 +172,19 @@ def _holder(key: Key, holds: Sequence[IdleHold]) -> IdleRow:
 
 def _notes(keys: Iterable[Key]) -> Mapping[Key, Sequence[IdleNote]]:
     """What was done about holders, newest first."""
-    wanted = {*keys}
+    works = [work for work, _ in keys]
     found: dict[Key, list[IdleNote]] = defaultdict(list)
-    if wanted:
-        notes = IdleNote.objects.filter(
-            cluster__in={key[0] for key in wanted}
-        ).select_related("by")
-        for note in notes:
+    if works:
+        of_works = Q(workload__in={workload for _, workload, _ in works})
+        of_pods = Q(pod__in={pod for _, _, pod in works if pod})
+        for note in IdleNote.objects.filter(of_works | of_pods).select_related("by"):
             found[_key(note)].append(note)
     return found
 
 
 def _key(note: IdleNote) -> Key:
-    return note.cluster_id, note.workload_id or 0, note.pod_id or 0
+    work = note.cluster_id, note.workload_id or 0, note.pod_id or 0
+    return work, note.team_id or 0
 
 
 def _noted(rows: Sequence[IdleRow], at: datetime) -> list[IdleRow]:
@@ -193,14 +201,21 @@ def _noted(rows: Sequence[IdleRow], at: datetime) -> list[IdleRow]:
 def _asked(row: IdleRow, notes: Iterable[IdleNote]) -> dict[str, Any]:
     for note in notes:
         if note.act == IdleAct.ASKED and note.since_ms >= row.since_ms:
-            by = note.by.get_full_name() or note.by.get_username()
-            return {"asked_at": note.at, "asked_by": by, "asked_to": note.to}
+            return {
+                "asked_at": note.at,
+                "asked_by": _name_of(note.by),
+                "asked_to": note.to,
+            }
     return {}
 
 
 def _ignored(notes: Iterable[IdleNote], today: date) -> dict[str, Any]:
     days = [note.until for note in notes if note.act == IdleAct.IGNORED and note.until]
     return {"ignored_until": days[0]} if days and days[0] >= today else {}
+
+
+def _name_of(user: AbstractUser) -> str:
+    return user.get_full_name() or user.get_username()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,20 +266,26 @@ class NoteRow:
     outcome: str
 
 
-def note_rows(scope: Scope, most: int = 50) -> list[NoteRow]:
-    """The newest ones that a scope may read."""
+def note_rows(
+    scope: Scope, holders: Iterable[IdleRow], most: int = 50
+) -> list[NoteRow]:
+    """The newest ones, of all teams or of those that a person leads.
+
+    Args:
+        holders: `every_holder` of the same scope.
+    """
     notes = IdleNote.objects.select_related("by", "team", "workload", "pod")
-    if scope.team_ids is not None:
-        notes = notes.filter(team__in=scope.team_ids)
+    if not scope.sees_all:
+        notes = notes.filter(team__in=scope.lead_of)
     found = [*notes[:most]]
-    idle = {row.key: row.since_ms for row in _holders(scope)}
+    idle = {row.key: row.since_ms for row in holders}
     held = _held(found)
     return [
         NoteRow(
             note,
             (note.workload or note.pod).name,  # type: ignore[union-attr]  # one of them is there
-            note.by.get_full_name() or note.by.get_username(),
-            _outcome(note, idle.get(_key(note)), is_held=_key(note) in held),
+            _name_of(note.by),
+            _outcome(note, idle.get(_key(note)), is_held=_key(note)[0] in held),
         )
         for note in found
     ]
@@ -278,20 +299,19 @@ def _outcome(note: IdleNote, since_ms: int | None, *, is_held: bool) -> str:
     return "Works again" if is_held else "Its GPUs are released"
 
 
-def _held(notes: Iterable[IdleNote]) -> set[Key]:
-    """Holders that hold GPUs now."""
-    found = [*notes]
-    held = PodHold.objects.filter(ended_ms=None).filter(
-        pod__workload__in={note.workload_id for note in found if note.workload_id}
-    ) | PodHold.objects.filter(
-        ended_ms=None, pod__in={note.pod_id for note in found if note.pod_id}
-    )
-    keys: set[Key] = set()
+def _held(notes: Sequence[IdleNote]) -> set[Work]:
+    """Work of notes that holds GPUs now."""
+    if not notes:
+        return set()
+    of_works = Q(pod__workload__in={note.workload_id for note in notes})
+    of_pods = Q(pod__in={note.pod_id for note in notes})
+    held = PodHold.objects.filter(of_works | of_pods, ended_ms=None)
+    found: set[Work] = set()
     for cluster, workload, pod in held.values_list(
         "pod__cluster_id", "pod__workload_id", "pod_id"
     ):
-        keys |= {(cluster, workload or 0, 0), (cluster, 0, pod)}
-    return keys
+        found |= {(cluster, workload or 0, 0), (cluster, 0, pod)}
+    return found
 
 
 def looked_until() -> dict[str, datetime | None]:

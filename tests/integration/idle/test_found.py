@@ -95,6 +95,22 @@ def test_time_that_was_not_observed_costs_nothing(fleet: Fleet) -> None:
     assert rows(fleet)["one"].gpu_ms == 12 * 300_000
 
 
+def test_unknown_time_does_not_make_it_idle_for_longer(fleet: Fleet) -> None:
+    """Forty-five minutes since the first idle window, thirty of them observed."""
+    fleet.hold("one", "b" * 15 + "iiiuuuiii", is_open=True)
+    assert rows(fleet)["one"].idle_ms == 30 * 60_000
+    assert idle_rows(EVERYTHING, least_minutes=30, at=END)
+    assert not idle_rows(EVERYTHING, least_minutes=45, at=END)
+
+
+def test_work_of_two_teams_is_a_holder_of_each(fleet: Fleet) -> None:
+    fleet.hold("rank-0", "i" * 24, is_open=True, workload="gang")
+    fleet.hold("rank-1", "i" * 24, is_open=True, workload="gang", team="search")
+    find_idle(fleet.cluster)
+    found = {row.team: row.amount for row in idle_rows(EVERYTHING, at=END)}
+    assert found == {"vision": Decimal("5.000000"), "search": Decimal("5.000000")}
+
+
 def test_a_long_idle_hold_is_found_from_what_is_kept() -> None:
     """Days whose facts have expired count, and the rest is read from facts."""
     end = START + 75 * HOUR

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib.auth import get_user_model
 from django.db.models import Sum
 
-from accounting.core.interval import to_ms
+from accounting.access.models.people import Membership, Person
+from accounting.core.interval import HOUR_MS, to_ms
 from accounting.metering.models.pod import Pod, PodHold
 from scheduler_view.idle.models import IdleHold, IdleLook, IdleNote
 from scheduler_view.idle.tasks import find_idle
@@ -62,6 +64,20 @@ def test_a_lead_sees_the_team_and_who_to_ask(sign_in: SignIn) -> None:
     assert sign_in("mia").get("/idle").status_code == 403
 
 
+def test_a_lead_sees_no_other_team_that_they_only_read(
+    sign_in: SignIn, story: Story
+) -> None:
+    lena = get_user_model().objects.create_user("lena")
+    Person.objects.create(user=lena, role="none")
+    Membership.objects.create(user=lena, team=story.teams["search"], role="lead")
+    Membership.objects.create(user=lena, team=story.teams["vision"], role="viewer")
+    client = sign_in("lena")
+    assert MARA not in text(client.get("/idle"))
+    assert "held for 30 minutes" not in text(client.get("/teams/vision"))
+    assert client.get(f"/api/v1/idle-holders/{number()}").status_code == 404
+    assert MARA not in [row["workload"] for row in listed(client)]
+
+
 def test_other_pages_have_a_card_of_the_dearest(sign_in: SignIn) -> None:
     both = text(sign_in("ana").get("/"))
     assert "Idle now" in both.partition("Where")[0]
@@ -76,9 +92,7 @@ def test_other_pages_have_a_card_of_the_dearest(sign_in: SignIn) -> None:
 
 
 def test_idle_for_longer_lists_fewer(sign_in: SignIn) -> None:
-    IdleHold.objects.filter(pk=number()).update(
-        since_ms=to_ms(NOW - timedelta(hours=5)), until_ms=to_ms(NOW)
-    )
+    IdleHold.objects.filter(pk=number()).update(idle_ms=5 * HOUR_MS)
     assert MARA in text(sign_in("ana").get("/idle?over=240"))
     assert MARA not in text(sign_in("ana").get("/idle?over=480"))
     assert sign_in("ana").get("/idle?over=7").status_code == 400
