@@ -27,7 +27,8 @@ from scheduler_view.waits.reads.preempted import (
     preempted_of,
 )
 from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
-from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
+from scheduler_view.waits.reads.waiting_row import WaitingUnitRow
+from scheduler_view.waits.reads.waiting_units import waiting_rows
 
 CLUSTER = ("cluster",)
 CLUSTER_AND_TEAM = ("cluster", "team")

@@ -12,12 +12,11 @@ from django.utils.safestring import SafeString
 from accounting.core.interval import to_instant
 from accounting.kit.tags.units import short_day
 from scheduler_view.clusters.rules.wording import sentence
+from scheduler_view.waits.rules.change_wording import change_text, free_behind_text
 from scheduler_view.waits.rules.details import details_of
 from scheduler_view.waits.rules.number_wording import partial_text
 from scheduler_view.waits.rules.wording import (
     cause_text,
-    change_text,
-    free_behind_text,
     metric_cause_text,
     overlay_text,
 )

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from scheduler_view.waits.rules.change_wording import CHANGE_KINDS, change_text
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
-from scheduler_view.waits.rules.wording import CHANGE_KINDS, change_text
 from scheduler_view.waits.rules.world.world import read_world
 from tests import shared_data
 from tests.oracle.remedies import Trial

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from scheduler_view.waits.rules.change_wording import CHANGE_KINDS
 from scheduler_view.waits.rules.node_notes import notes_of_cluster
 from scheduler_view.waits.rules.placement.index import WorldIndex
-from scheduler_view.waits.rules.wording import CHANGE_KINDS
 from tests.acceptance.live_office import office_of_roles
 from tests.acceptance.situations import (
     at_the_door,

@@ -15,7 +15,8 @@ from accounting.metering.models.cluster import Cluster
 from scheduler_view.queues.reads.queued_units import WAITING
 from scheduler_view.quotas.reads.namespaces import owners
 from scheduler_view.waits.models import WaitRecord
-from scheduler_view.waits.reads.waiting_units import Change, oldest_rows
+from scheduler_view.waits.reads.waiting_row import Change
+from scheduler_view.waits.reads.waiting_units import oldest_rows
 
 MOST = 10  # reasons on the page, most GPUs first
 

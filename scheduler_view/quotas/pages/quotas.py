@@ -44,7 +44,8 @@ from scheduler_view.quotas.reads.quotas import (
 from scheduler_view.quotas.reads.supply import supply_of
 from scheduler_view.quotas.reads.sync import ObservationRow, observation_rows
 from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
-from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
+from scheduler_view.waits.reads.waiting_row import WaitingUnitRow
+from scheduler_view.waits.reads.waiting_units import waiting_rows
 
 COLUMNS = (
     "cluster",

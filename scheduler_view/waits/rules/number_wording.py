@@ -5,7 +5,8 @@ from typing import Any
 
 from scheduler_view.clusters.rules.quota_key import LIMITS, REQUESTS, resource_of
 from scheduler_view.clusters.rules.wording import counted, listed, units
-from scheduler_view.waits.rules.wording import Change, cause_text, change_text
+from scheduler_view.waits.rules.change_wording import Change, change_text
+from scheduler_view.waits.rules.wording import cause_text
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _BOUNDS = {"min": "minimum", "max": "maximum", "ratio": "limit to request ratio"}

@@ -25,7 +25,8 @@ from scheduler_view.queues.tasks.queues_from_metrics import (
     look_at_metrics,
 )
 from scheduler_view.waits.models import UnitWait, WaitRecord
-from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
+from scheduler_view.waits.reads.waiting_row import WaitingUnitRow
+from scheduler_view.waits.reads.waiting_units import waiting_rows
 from scheduler_view.waits.rules.world.world import read_world
 from tests.page_html import html_of
 from tests.traps.scene import START, Pod, Scene

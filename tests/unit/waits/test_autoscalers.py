@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from scheduler_view.waits.rules.change_wording import change_text
 from scheduler_view.waits.rules.details import details_of
 from scheduler_view.waits.rules.explanation import WaitExplanation
-from scheduler_view.waits.rules.wording import change_text
 from tests.unit.waits.worlds import NOW_MS, changes, explained, node, pod
 
 MAX_SIZE = "pod didn't trigger scale-up: 1 max node group size reached"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_view.waits.rules.wording import free_behind_text
+from scheduler_view.waits.rules.change_wording import free_behind_text
 from tests.unit.waits.worlds import GPU, changes, explained, kinds, node, owned, pod
 
 TAINT = {"key": "dedicated", "value": "llm", "effect": "NoSchedule"}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_view.waits.rules.change_wording import change_text
 from scheduler_view.waits.rules.details import details_of
-from scheduler_view.waits.rules.wording import change_text
 from tests.unit.waits.worlds import changes, explained, node, pod
 
 USES = {"resourceClaims": [{"name": "g", "resourceClaimName": "shared"}]}

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from scheduler_view.waits.rules.change_wording import change_text
 from scheduler_view.waits.rules.details import details_of, note_text
 from scheduler_view.waits.rules.explain import Explainer
 from scheduler_view.waits.rules.explanation import WaitExplanation
 from scheduler_view.waits.rules.node_notes import notes_of_cluster
 from scheduler_view.waits.rules.placement.index import WorldIndex
-from scheduler_view.waits.rules.wording import change_text
 from tests.unit.waits.worlds import (
     GPU,
     NOW_MS,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_view.waits.rules.change_wording import change_text
 from scheduler_view.waits.rules.explanation import WaitExplanation
-from scheduler_view.waits.rules.wording import change_text
 from tests.unit.waits.worlds import GPU, changes, explained, job, node, owned, pod
 
 LABEL = {"labels": {"kueue.x-k8s.io/queue-name": "batch"}}

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 
+from scheduler_view.waits.rules.change_wording import change_text
 from scheduler_view.waits.rules.explain import Explainer
-from scheduler_view.waits.rules.wording import change_text
 from scheduler_view.waits.rules.world.world import read_world
 from tests.oracle.remedies import Objects, Trial
 from tests.unit.waits.worlds import GPU, NOW_MS, job, node, pod, refused

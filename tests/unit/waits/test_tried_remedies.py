@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_view.waits.rules.change_wording import change_text
 from scheduler_view.waits.rules.number_wording import numbers_text, partial_text
-from scheduler_view.waits.rules.wording import change_text
 from tests.unit.waits.worlds import (
     GPU,
     changes,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler_view.waits.rules.wording import change_text
+from scheduler_view.waits.rules.change_wording import change_text
 from scheduler_view.waits.tags import wait_changes, wait_free, wait_partial
 
 

@@ -14,7 +14,8 @@ import pytest
 from accounting.access.scope import EVERYTHING
 from scheduler_view.clusters.models import ObservationRun
 from scheduler_view.queues.tasks.look import observe_once
-from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
+from scheduler_view.waits.reads.waiting_row import WaitingUnitRow
+from scheduler_view.waits.reads.waiting_units import waiting_rows
 from tests.control_plane.server import ControlPlane
 from tests.control_plane.world import World
 from tests.integration.changes.conftest import office_of

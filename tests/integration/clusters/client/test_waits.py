@@ -15,7 +15,8 @@ from scheduler_view.queues.tasks.look import (
     watched_each_minute,
 )
 from scheduler_view.waits.models import UnitWait, WaitRecord
-from scheduler_view.waits.reads.waiting_units import WaitingUnitRow, waiting_rows
+from scheduler_view.waits.reads.waiting_row import WaitingUnitRow
+from scheduler_view.waits.reads.waiting_units import waiting_rows
 from tests.control_plane.world import GPU_KEY, World
 from tests.integration.changes.conftest import office_of
 from tests.integration.changes.office import Office
