@@ -23,11 +23,7 @@ def idle_now(context: Mapping[str, Any]) -> dict[str, Any]:
     scope, team = context["state"].visitor.scope, context.get("team")
     if not WASTE.allows(scope):
         return {"total": None}
-    rows = [
-        row
-        for row in idle_rows(scope, least_minutes=USUAL_MINUTES)
-        if team is None or row.team_id == team.id
-    ]
+    rows = idle_rows(scope, least_minutes=USUAL_MINUTES, team=team.id if team else None)
     return {
         "team": team,
         "rows": rows[:SHOWN],

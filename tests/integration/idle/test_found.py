@@ -5,8 +5,10 @@ from decimal import Decimal
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounting.access.models.labels import LabelPurpose, LabelSpelling
+from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING
 from accounting.core.interval import to_ms
 from accounting.kit import failpoints
@@ -213,3 +215,18 @@ def test_a_pod_without_a_workload_is_a_holder(fleet: Fleet) -> None:
     row = rows(fleet)["alone"]
     assert (row.kind, row.command) == ("", "kubectl -n lab delete pod/alone")
     assert IdleHold.objects.count() == 1
+
+
+def test_holders_of_one_team_are_those_of_all_without_the_others(fleet: Fleet) -> None:
+    """The card on a team's page reads no holder of another team."""
+    fleet.hold("rank-0", "i" * 24, is_open=True, workload="gang")
+    fleet.hold("rank-1", "i" * 24, is_open=True, workload="gang", team="search")
+    fleet.hold("one", "i" * 24, is_open=True, team="search")
+    find_idle(fleet.cluster)
+    team = Team.objects.get(slug="search")
+    every = idle_rows(EVERYTHING, at=END)
+    with CaptureQueriesContext(connection) as asked:
+        found = idle_rows(EVERYTHING, team=team.pk, at=END)
+    assert found == [row for row in every if row.team_id == team.pk]
+    assert {row.name for row in found} == {"gang", "one"}
+    assert f'"team_id" = {team.pk}' in asked.captured_queries[0]["sql"]
