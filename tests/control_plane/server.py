@@ -18,6 +18,7 @@ import requests
 
 from portal.embedded.launch import last_lines, start, tethered
 from tests import programs
+from tests.control_plane.admin import disconnect
 from tests.processes import wait_until
 
 READY_S, STOP_S = 60.0, 20.0
@@ -155,6 +156,7 @@ class ControlPlane:
 
     def stop(self) -> None:
         """End all, the store last; nothing is kept, so nothing is asked politely."""
+        disconnect(self.url)
         for name in reversed(list(self.running)):
             self.kill(name)
 
