@@ -25,12 +25,14 @@ from accounting.prices.pages import (
     price_lists,
     prices,
 )
-from accounting.teams.pages import attribution, teams
+from accounting.teams.pages import attribution, team_cards, teams
 
 urlpatterns = [
     path("teams", teams.team_list, name="teams"),
     path("teams/<slug:slug>", teams.team, name="team"),
     path("teams/<slug:slug>/workloads", teams.workloads, name="team-workloads"),
+    path("teams/<slug:slug>/idle", team_cards.team_idle, name="team-idle"),
+    path("teams/<slug:slug>/week", team_cards.team_week, name="team-week"),
     path("teams/<slug:slug>/rules", teams.team_rules, name="team-rules"),
     path("gpus", fleet.fleet, name="gpus"),
     path("gpus/<path:uuid>", gpu.gpu, name="gpu"),

@@ -26,7 +26,7 @@ from accounting.access.models.people import OrganizationRole, Person
 from accounting.exports.sql.file_tables import What
 from accounting.exports.tasks.files import write_file
 from accounting.exports.tasks.request import ExportRequest, Format
-from accounting.kit.pages.fragments import FRAGMENT, every_card
+from accounting.kit.pages.fragments import FRAGMENT, card_address, every_card
 from bench import scale
 from bench.gpu_pages import as_server
 from bench.measure import Figure, peak_rss
@@ -38,7 +38,7 @@ EIGHT = (
     *("/", "/teams/team-7", "/teams", "/teams/team-7/workloads"),
     *("/quotas", "/months", "/waste", "/gpus"),
 )
-CARDS = tuple(reverse(card.route) for card in every_card())
+CARDS = tuple(card_address(card, slug="team-7") for card in every_card())
 """Parts of pages that their scripts ask for: no time of a page is hidden in them."""
 BY_HOUR = "/api/v1/usage?by=hour&from=2026-10-01&to=2026-11-01&limit=1000"
 BY_TEAM = "/api/v1/usage?by=team&from=2026-10-01&to=2026-11-01&limit=1000"

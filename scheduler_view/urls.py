@@ -6,7 +6,7 @@ from scheduler_view.changes.pages import changes, settle, verbs
 from scheduler_view.idle import pages as idle
 from scheduler_view.queues import pages as queues
 from scheduler_view.quotas.pages import limits, quota_file, quotas, team_quota, tiers
-from scheduler_view.savings.pages import recommendations, waste
+from scheduler_view.savings.pages import give_back, recommendations, waste
 from scheduler_view.what_if.pages import what_if
 
 urlpatterns = [
@@ -37,5 +37,6 @@ urlpatterns = [
     path("tiers/change", tiers.propose, name="tier-propose"),
     path("what-if", what_if.what_if_list, name="what-if"),
     path("what-if/<int:number>/cancel", what_if.what_if_cancel, name="what-if-cancel"),
+    path("teams/<slug:slug>/give-back", give_back.give_back, name="team-give-back"),
     path("teams/<slug:slug>/quota", team_quota.team_quota, name="team-quota"),
 ]

@@ -25,6 +25,7 @@ class LateCard:
         label: the name of that page.
         css: its width there.
         rows: so high is the placeholder, in rows of one line.
+        args: the names of what its address and that of its page have in them.
     """
 
     route: str
@@ -35,6 +36,7 @@ class LateCard:
     label: str
     css: str
     rows: int
+    args: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         CARDS[self.route] = self

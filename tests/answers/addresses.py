@@ -21,7 +21,7 @@ from accounting.access.models.people import (
     TeamRole,
 )
 from accounting.access.models.teams import Team
-from accounting.kit.pages.fragments import every_card
+from accounting.kit.pages.fragments import card_address, every_card
 from accounting.kit.reads.dimensions import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
 from accounting.metering.models.cluster import Gpu
 from accounting.months.models.period import PeriodRevision
@@ -116,7 +116,9 @@ def pages(names: Names, ranges: Sequence[str]) -> Iterator[str]:
         yield f"/teams/{team}/quota"
         yield f"/teams/{team}/rules"
     of_ranges += ["/recommendations", "/quotas/limits", "/attribution"]
-    of_ranges += [reverse(card.route) for card in every_card()]
+    for slug in names.teams[:FEW] or ("none",):
+        cards = [card_address(card, slug=slug) for card in every_card()]
+        of_ranges += [one for one in cards if one not in of_ranges]
     of_ranges += [f"/explain?what={what}" for what in EXPLAINED]
     months = [f"from={period}-01&to={_next(period)}-01" for period in names.periods]
     for page, asked in product(of_ranges, [*ranges, *months]):

@@ -19,6 +19,11 @@ def every_card() -> list[LateCard]:
     return list(CARDS.values())
 
 
+def card_address(card: LateCard, **names: str) -> str:
+    """The address of a card, of the team with the name `slug` if it is one of a team."""
+    return reverse(card.route, kwargs={name: names[name] for name in card.args})
+
+
 def is_fragment(request: HttpRequest) -> bool:
     """True if a script of a page asks for a part of it."""
     return request.headers.get(FRAGMENT) == "true"

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access.reads.teams import TeamRef, visible_teams
+from accounting.access.reads.teams import visible_teams
 from accounting.budgets.pages.budget_lines import month_card
 from accounting.core.money import minor_places
 from accounting.fleet.pages import timelines
@@ -18,7 +18,8 @@ from accounting.kit.pages.permissions import signed_in
 from accounting.months.pages.month_totals import shown_month
 from accounting.organization.reads.directory import binding_rows
 from accounting.organization.reads.members import member_rows
-from accounting.usage.pages import figures, shapes, tables, team_tables
+from accounting.teams.pages.of_a_team import OF_A_TEAM, team_of
+from accounting.usage.pages import figures, tables, team_tables
 from accounting.usage.pages.columns import (
     HARD_COLUMNS,
     TEAM_COLUMNS,
@@ -42,13 +43,11 @@ from accounting.usage.reads.coverage import (
 from accounting.usage.reads.intensity import pointless_workloads, with_intensity
 from accounting.usage.reads.pods import PodStretch, pods_of_workload
 from accounting.usage.reads.ranking import largest
-from accounting.usage.reads.series import use_by_step, week_hours
+from accounting.usage.reads.series import use_by_step
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.rows import UsageRow
 
 GROUPS = {"": "By department", "none": "Flat"}
-LISTED = 10  # workloads in the list of idle ones
-OF_A_TEAM = tuple(name for name in LABELS if name != "team")
 
 
 @signed_in
@@ -85,20 +84,11 @@ def team_list(request: HttpRequest) -> HttpResponse:
     return render(request, "teams/teams.html", context)
 
 
-def _team(state: PageState, slug: str) -> TeamRef:
-    """The team, or 404: its existence is not revealed to others."""
-    teams = visible_teams(state.visitor.scope)
-    if slug not in teams:
-        raise Http404("no such team")
-    leave_out_foreign(state, teams, f"{teams[slug].name} is shown instead.")
-    return teams[slug]
-
-
 @signed_in
 def team(request: HttpRequest, slug: str) -> HttpResponse:
-    """A team's held time, busy share and cost, and its idle workloads."""
+    """A team's held time, busy share and cost."""
     state = PageState(request, filters=OF_A_TEAM)
-    ref = _team(state, slug)
+    ref = team_of(state, slug)
     selection = state.selection(team=slug)
     coverage = day_coverage(state.days, state.zone, state.cluster)
     length = covered_length_ms(coverage)
@@ -115,7 +105,6 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         places=places,
         step=state.step,
     )
-    idle = largest(selection, ("team", "workload"), "idle", LISTED, places)
     steps = steps_of(state, missing)
     context = {
         "state": state,
@@ -131,10 +120,6 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         ),
         "spend": figures.spend_chart(
             found, steps, _workload_colours(found.rows, slug, state), state
-        ),
-        "idle": tables.workload_lines(tables.idle_only(idle.rows), {slug: ref}),
-        "week": shapes.week_grid(
-            week_hours(selection, state.visitor.zone, state.elapsed)
         ),
         "split": split_of(state, selection, {slug: ref}, places),
         "pointless": pointless_workloads(selection),
@@ -168,7 +153,7 @@ def _workload_colours(
 def workloads(request: HttpRequest, slug: str) -> HttpResponse:
     """A team's workloads by GPU model."""
     state = PageState(request, compares=False, filters=OF_A_TEAM)
-    ref = _team(state, slug)
+    ref = team_of(state, slug)
     selection = state.selection(team=slug)
     by = ("team", "workload", "model")
     rows = usage_rows(selection, by)
@@ -242,7 +227,7 @@ def _opened(state: PageState, slug: str) -> Opened | None:
 def team_rules(request: HttpRequest, slug: str) -> HttpResponse:
     """The members of a team, and the rules that assign usage to it."""
     state = PageState(request, compares=False)
-    ref = _team(state, slug)
+    ref = team_of(state, slug)
     context = {
         "state": None,
         "team": ref,

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.test import Client
 
 from accounting.kit.charts.bars import STATE_GROUPS
+from accounting.kit.pages.fragments import FRAGMENT, card_address, every_card
 from accounting.kit.tags.links import TABLE_COLUMNS
 from accounting.metering.models.cluster import Source
 from tests.euros import number
@@ -97,10 +99,20 @@ def test_data_health_tells_what_the_newest_file_covers(sign_in: SignIn) -> None:
     assert row["file_to"] == end.isoformat()
 
 
+def links_of_team(client: Client) -> list[str]:
+    """Files of a team's page and of its cards that load by themselves."""
+    parts = [html_of(client.get(f"/teams/vision?{WEEK}"))]
+    for card in every_card():
+        if card.page == "team":
+            address = card_address(card, slug="vision")
+            answer = client.get(f"{address}?{WEEK}", headers={FRAGMENT: "true"})
+            parts.append(html_of(answer))
+    return re.findall(r'href="(/api/v1/[^"]+format=csv)"', " ".join(parts))
+
+
 def test_every_download_of_a_teams_page_is_of_that_team(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    page = html_of(client.get(f"/teams/vision?{WEEK}"))
-    links = re.findall(r'href="(/api/v1/[^"]+format=csv)"', page)
+    links = links_of_team(client)
     assert len(links) >= 5
     for link in links:
         assert "team=vision" in link
@@ -141,8 +153,7 @@ def test_the_file_of_the_capacity_card_has_the_money_of_the_card(
 
 def test_every_file_of_a_team_is_named_after_it_and_its_period(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    page = html_of(client.get(f"/teams/vision?{WEEK}"))
-    links = re.findall(r'href="(/api/v1/[^"]+format=csv)"', page)
+    links = links_of_team(client)
     names = []
     for link in links:
         answer = client.get(link.replace("&amp;", "&"))

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounting.kit.cards import LateCard
-from accounting.kit.pages.fragments import every_card
+from accounting.kit.pages.fragments import card_address, every_card
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 
@@ -51,7 +51,8 @@ def test_a_card_is_the_same_for_its_page_and_alone(
 ) -> None:
     """But for its width, and that its own links change the page which shows it."""
     client = sign_in("ana")
-    address = f"{reverse(card.route)}?{query}"
+    path = card_address(card, slug="vision")
+    address = f"{path}?{query}"
     part = part_of(client, address)
     assert CARD.fullmatch(part.strip())
     page = html_of(client.get(address))
@@ -59,7 +60,7 @@ def test_a_card_is_the_same_for_its_page_and_alone(
     whole = CARD.search(page[page.index("<main") :])
     assert whole is not None
     alone = whole[0].replace("s12", card.css, 1)
-    path, page_path = reverse(card.route), reverse(card.page)
+    page_path = reverse(card.page, args=["vision"] if card.args else [])
     assert alone.replace(f'"{path}?', f'"{page_path}?') == part.strip()
 
 
@@ -74,6 +75,21 @@ def test_a_card_has_the_state_of_its_page(sign_in: SignIn) -> None:
             "lifecycle": ["on-demand"],
             "cmp": ["month"],
         }
+
+
+def test_cards_of_a_team_are_in_its_page_and_of_nobody_elses(sign_in: SignIn) -> None:
+    page = html_of(sign_in("mia").get(f"/teams/vision?{WEEK}&lifecycle=on-demand"))
+    found = placeholders(page)
+    assert {*found} == {"Largest idle", "What to give back", "When it is busy"}
+    for address in found.values():
+        assert urlsplit(address).path.startswith("/teams/vision/")
+        assert parse_qs(urlsplit(address).query) == {
+            "range": ["last-7-days"],
+            "lifecycle": ["on-demand"],
+        }
+        assert sign_in("mia").get(address, headers=PART).status_code == 200
+        foreign = address.replace("vision", "search")
+        assert sign_in("mia").get(foreign, headers=PART).status_code == 404
 
 
 def test_what_needs_no_statement_is_in_the_page(sign_in: SignIn) -> None:

@@ -294,7 +294,7 @@ def test_a_lead_gets_the_idle_cost_of_their_team_everywhere_the_same(
     assert found is not None
     assert Decimal(found[2]) == round(Decimal(used["idle_charge"]), 2)
     assert "Where the unallocated cost is" not in page
-    team = text(luis.get(f"/teams/vision?{DAYS}"))
+    team = text(luis.get(f"/teams/vision/give-back?{DAYS}"))
     assert f"€{found[1]} of €{found[2]} idle cost is in findings" in team
     cells = re.findall(
         r"([A-Z][\w ]+?) ([\d,.]+) €([\d,.]+)",

@@ -81,12 +81,13 @@ def test_each_finding_leads_to_its_metric_and_prices(sign_in: SignIn) -> None:
 
 
 def test_the_page_of_a_team_says_what_to_give_back(sign_in: SignIn) -> None:
-    page = text(sign_in("luis").get(f"/teams/vision?{DAYS}"))
-    part = page[page.index("What to give back") :][:400]
+    card = f"/teams/vision/give-back?{DAYS}"
+    page = text(sign_in("luis").get(card))
+    part = page[page.index("GPU-hours can be saved") - 60 :][:400]
     assert "All findings" in part
     assert "notebook-mara" in part
-    viewer = text(sign_in("mia").get(f"/teams/vision?{DAYS}"))
-    part = viewer[viewer.index("What to give back") :][:400]
+    viewer = text(sign_in("mia").get(card))
+    part = viewer[viewer.index("GPU-hours can be saved") - 60 :][:400]
     assert "All findings" not in part, "the page is for leads"
     assert "notebook-mara" in part
 

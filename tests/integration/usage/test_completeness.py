@@ -55,13 +55,13 @@ def test_the_hours_of_other_days_are_empty_and_not_without_data(
 ) -> None:
     address, days = between(story, 1, 2)
     client = sign_in("ana")
-    week = client.get(f"/teams/vision{address}").context["week"]
+    week = client.get(f"/teams/vision/week{address}").context["week"]
     assert len(week.cells) == 24
     assert {cell.look[0] for cell in week.cells} == {"q"}
     shown = {row[0]: row[1:] for row in week.rows}
     assert all(shown.pop(f"{days.first:%A}"))
     assert set().union(*shown.values()) == {""}
-    page = text_of(client, f"/teams/vision{address}")
+    page = text_of(client, f"/teams/vision/week{address}")
     assert f"Hours outside {units.days(days)} are left empty." in page
     legend = page.split("0% busy")[1][:60]
     assert "No data" not in legend
@@ -71,7 +71,7 @@ def test_hours_of_a_day_without_data_are_without_data(
     sign_in: SignIn, story: Story
 ) -> None:
     address, days = between(story, 0, 2)
-    answer = sign_in("ana").get(f"/teams/vision{address}")
+    answer = sign_in("ana").get(f"/teams/vision/week{address}")
     week = answer.context["week"]
     gap = [cell for cell in week.cells if cell.text.startswith(f"{days.first:%A}")]
     assert len(gap) == 24

@@ -78,7 +78,7 @@ def pages() -> list[str]:
     found.append(f"/explain?what=charge&{NOVEMBER}")
     found.append(f"/explain?what=charge&team=vision&{NOVEMBER}")
     found.append(f"/explain?what=ledger&{NOVEMBER}")
-    found += [f"/waste?{WASTE_DAYS}", f"/teams/vision?{WASTE_DAYS}"]
+    found += [f"/waste?{WASTE_DAYS}", f"/teams/vision/give-back?{WASTE_DAYS}"]
     return [*found, f"/gpus/{Gpu.objects.first().uuid}"]  # type: ignore[union-attr]
 
 
@@ -257,6 +257,7 @@ def test_an_amount_is_the_one_of_its_explanation(sign_in: SignIn) -> None:
         "/?split=workload",
         "/?split=namespace",
         "/teams/vision",
+        "/teams/vision/idle",
     ]
     for page in pages:
         html = html_of(ana.get(f"{page}{'&' if '?' in page else '?'}{NOVEMBER}"))
