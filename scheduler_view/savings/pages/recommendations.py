@@ -1,6 +1,7 @@
 """Recommendations: what could be saved, who decided what, and drafts of smaller quotas."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -19,7 +20,14 @@ from scheduler_view.changes.tasks.base_versions import LostUpdate
 from scheduler_view.savings import actions
 from scheduler_view.savings.actions import may_decide
 from scheduler_view.savings.models import RecommendationState
-from scheduler_view.savings.pages.recommendation_lines import LEAST, family_lines
+from scheduler_view.savings.pages.recommendation_lines import (
+    LEAST,
+    FamilyLine,
+    family_lines,
+    saved,
+    teams_of,
+    totals,
+)
 from scheduler_view.savings.pages.waste import led_team
 from scheduler_view.savings.reads.recommendation_row import RecommendationRow
 from scheduler_view.savings.reads.recommendations import recommendation_rows
@@ -39,11 +47,17 @@ def recommendations(request: HttpRequest) -> HttpResponse:
         raise SelectionError(f"state={chosen!r} is not one of {', '.join(known)}")
     scope = visitor.scope
     ref = led_team(scope, request.GET.get("team", ""))
-    rows = _rows(visitor, ref.slug if ref else "")
+    everyones = _rows(visitor)
+    rows = [row for row in everyones if ref is None or row.row.team == ref.slug]
     states = [chosen] if chosen else list(CURRENT)
-    wanted = [row for row in rows if chosen == ALL or row.state in states]
-    found = family_lines(wanted, minor_places(visitor.billing.currency))
+
+    def lines_of(of: Iterable[RecommendationRow]) -> list[FamilyLine]:
+        wanted = [row for row in of if chosen == ALL or row.state in states]
+        return family_lines(wanted, minor_places(visitor.billing.currency))
+
+    found = lines_of(rows)
     rest = [line for line in found if not chosen and line.is_folded]
+    largest = max((line.high or Decimal(0) for line in found), default=Decimal(0))
     lines = [
         {
             "row": line.one.row,
@@ -51,6 +65,7 @@ def recommendations(request: HttpRequest) -> HttpResponse:
             "one": line.one,
             "tone": TONES[line.one.state],
             "may_decide": may_decide(scope, line.one),
+            "bar": line.parts(largest),
             "team_slot": line.one.row.team_slot,
         }
         for line in found
@@ -65,6 +80,11 @@ def recommendations(request: HttpRequest) -> HttpResponse:
         "least": LEAST,
         "currency": visitor.billing.currency,
         "count": len(rows),
+        "totals": totals(found),
+        "apart": sum(1 for line in found if line.high and not line.is_claimed),
+        "saved": saved(rows),
+        "done": sum(1 for row in rows if row.saved is not None),
+        "of_teams": teams_of(lines_of(everyones)),
     }
     return render(request, "savings/recommendations.html", context)
 
@@ -126,9 +146,5 @@ def _with_rows(
     return redirect("recommendations")
 
 
-def _rows(visitor: Visitor, team: str = "") -> list[RecommendationRow]:
-    return recommendation_rows(
-        visitor.scope,
-        minor_places(visitor.billing.currency),
-        teams=[team] if team else (),
-    )
+def _rows(visitor: Visitor) -> list[RecommendationRow]:
+    return recommendation_rows(visitor.scope, minor_places(visitor.billing.currency))

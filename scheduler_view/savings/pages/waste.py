@@ -14,13 +14,15 @@ from accounting.access.scope import Scope
 from accounting.core.money import minor_places
 from accounting.kit.pages.paging import page_of, size_of
 from accounting.kit.pages.permissions import page
+from accounting.kit.reads.selection import SelectionError
 from accounting.usage.pages.page_state import PageState
+from scheduler_view.savings.pages.cost_bars import ACTION, cost_bars, rule_bars
 from scheduler_view.savings.reads.bridge import bridges, led_selection
 from scheduler_view.savings.reads.divisions import divisions
 from scheduler_view.savings.reads.evidence import EvidenceRow, evidence_of
 from scheduler_view.savings.reads.observed import clusters_not_observed
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import waste_report
+from scheduler_view.savings.reads.rows import SHOWN, waste_report
 from scheduler_view.savings.reads.setting_limits import limits_of_days
 from scheduler_view.savings.rules.wording import (
     NEEDS_API,
@@ -58,6 +60,7 @@ def waste(request: HttpRequest) -> HttpResponse:
     """Findings of the range, by rule and work unit."""
     state = PageState(request, compares=False)
     ref = led_team(state.visitor.scope, state.query.get("team", ""))
+    rule = chosen_rule(state.query.get("rule", ""))
     report = waste_report(
         state.visitor.scope,
         state.days,
@@ -65,7 +68,11 @@ def waste(request: HttpRequest) -> HttpResponse:
         clusters=[state.cluster] if state.cluster else (),
         teams=[ref.slug] if ref else (),
     )
-    lines = [WasteLine(row, rule_text(row.rule)) for row in report.rows]
+    lines = [
+        WasteLine(row, rule_text(row.rule))
+        for row in report.rows
+        if rule in ("", row.rule)
+    ]
     claimed = [line for line in lines if line.row.is_in_totals]
     others = [line for line in lines if not line.row.is_in_totals]
     size = size_of({"rows": state.query.get("rows") or ROWS})
@@ -73,18 +80,26 @@ def waste(request: HttpRequest) -> HttpResponse:
     apart = page_of(others, request.GET.get("apart", ""), size)
     explained = with_evidence([*shown.lines, *apart.lines], state)
     led = led_selection(state.selection(**({"team": ref.slug} if ref else {})))
+    costs = (
+        bridges(led, state.days, report.days, minor_places(state.currency))
+        if led and report.days
+        else ()
+    )
+    of_rules = rule_bars(
+        costs,
+        rule,
+        lambda one: state.url(without=("page", "apart"), rule=one) + "#waste-title",
+    )
     context = {
         "state": state,
         "team": ref,
         "report": report,
-        "bridges": bridges(
-            led,
-            state.days,
-            report.days,
-            minor_places(state.currency),
-        )
-        if led and report.days
-        else (),
+        "bars": cost_bars(costs),
+        "unpriced": [one for one in costs if one.whole is None],
+        "rule_bars": of_rules,
+        "largest": next((one for one in of_rules if one.kind == ACTION), None),
+        "rule": rule and rule_text(rule).title,
+        "all_rules_url": state.url(without=("page", "apart", "rule")),
         "page": shown,
         "lines": explained[: len(shown.lines)],
         "apart": apart,
@@ -94,6 +109,17 @@ def waste(request: HttpRequest) -> HttpResponse:
         "not_observed": clusters_not_observed(state.cluster or ""),
     }
     return render(request, "savings/waste.html", context)
+
+
+def chosen_rule(value: str) -> str:
+    """The rule in an address, "" without one.
+
+    Raises:
+        SelectionError: no rule has this name.
+    """
+    if value and value not in SHOWN:
+        raise SelectionError(f"rule={value!r} is not one of {', '.join(SHOWN)}")
+    return value
 
 
 def led_team(scope: Scope, slug: str) -> TeamRef | None:

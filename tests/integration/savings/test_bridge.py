@@ -16,6 +16,7 @@ from accounting.core.billing_calendar import DAY as ONE_DAY
 from accounting.core.billing_calendar import DayRange
 from accounting.core.money import Money
 from accounting.kit.reads.selection import Selection
+from accounting.kit.tags.units import money
 from accounting.metering.models.cluster import NodeFact
 from accounting.prices.models.price import UnitPrice
 from scheduler_view.queues.models.memory import KeptNode
@@ -245,6 +246,38 @@ def test_a_cost_per_day_is_divided_by_the_measured_days_of_its_cluster(
     assert report.measured == 3
 
 
+def test_bars_divide_each_cost_by_what_people_can_do(fleet: Fleet) -> None:
+    """As above: 1.46 idle, 0.39 inside busy windows, 0.62 too short; a GPU was free for 10.00."""
+    fleet.hold("train", "bbb" + "mm" + "b" + "i" * 7 + "b")
+    fleet.hold("short", "biiib")
+    fleet.free(48)
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    days = f"from={DAY}&to={DAY + ONE_DAY}"
+    page = person("root", "admin").get(f"/waste?{days}")
+    idle, unallocated = page.context["bars"]
+    amounts = {kind: amount.amount for kind, amount in idle.amounts.items()}
+    assert amounts == {
+        "action": Decimal("1.46"),
+        "explained": Decimal("0.39"),
+        "elsewhere": Decimal("0.62"),
+    }
+    for bar in (idle, unallocated):
+        assert (
+            sum(one.amount for one in bar.amounts.values()) == bar.bridge.whole.amount
+        )
+    assert unallocated.bridge.whole.amount == Decimal("10.00")
+    drawn = sum(part.width for part in idle.parts)
+    assert drawn == pytest.approx(24.7, abs=1), "on the scale of the larger cost"
+    rules = page.context["rule_bars"]
+    assert [one.title for one in rules] == ["Idle holder", "Idle inside busy windows"]
+    assert [one.kind for one in rules] == ["action", "explained"]
+    assert rules[1].url == "", "it has no findings in the list"
+    words = text(page)
+    assert "$1.46 of $2.47 idle cost and $0.00 of $10.00 unallocated cost" in words
+    assert "Most of it: idle holder ($1.46)." in words
+
+
 def test_rest_sums_to_the_idle_and_the_unallocated_cost_of_the_range(
     sign_in: SignIn,
 ) -> None:
@@ -290,16 +323,31 @@ def test_a_lead_gets_the_idle_cost_of_their_team_everywhere_the_same(
     assert rows[-1]["amount"] == used["idle_charge"]
     assert rows[-1]["gpu_ms"] == used["idle_ms"]
     page = text(luis.get(f"/waste?{DAYS}"))
-    found = re.search(r"€([\d,.]+) of €([\d,.]+) in .{,40} is in findings", page)
-    assert found is not None
-    assert Decimal(found[2]) == round(Decimal(used["idle_charge"]), 2)
-    assert "Where the unallocated cost is" not in page
+    (bar,) = luis.get(f"/waste?{DAYS}").context["bars"]
+    whole, actionable = bar.bridge.whole, bar.bridge.actionable
+    assert whole.amount == round(Decimal(used["idle_charge"]), 2)
+    assert "unallocated cost" not in page
     team = text(luis.get(f"/teams/vision/give-back?{DAYS}"))
-    assert f"€{found[1]} of €{found[2]} idle cost is in findings" in team
+    assert f"{money(actionable)} of {money(whole)} idle cost is in findings" in team
     cells = re.findall(
         r"([A-Z][\w ]+?) ([\d,.]+) €([\d,.]+)",
-        page[page.index("Where the idle cost is") :],
+        page[page.index("Parts of the idle cost") :].partition("Cost by rule")[0],
     )
     amounts = [Decimal(amount) for _, _, amount in cells if _]
     assert sum(amounts[:-1]) == amounts[-1]
     assert cells[-1][0] == "Idle cost"
+
+
+def test_a_click_on_a_rule_lists_its_findings_alone(sign_in: SignIn) -> None:
+    ana = sign_in("ana")
+    page = ana.get(f"/waste?{DAYS}")
+    (bar,) = [one for one in page.context["rule_bars"] if one.title == "Never busy"]
+    chosen = ana.get(bar.url)
+    lines = [*chosen.context["lines"], *chosen.context["apart_lines"]]
+    assert {line.row.rule for line in lines} == {"never_busy"}
+    assert [one.amount for one in chosen.context["rule_bars"]] == [
+        one.amount for one in page.context["rule_bars"]
+    ], "the costs stay those of all rules"
+    (same,) = [one for one in chosen.context["rule_bars"] if one.is_current]
+    assert "rule=" not in same.url, "a second click ends the filter"
+    assert ana.get(f"/waste?{DAYS}&rule=nothing").status_code == 400

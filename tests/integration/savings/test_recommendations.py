@@ -311,8 +311,10 @@ def test_weeks_that_differ_tenfold_claim_no_saving(fleet: Fleet) -> None:
     row = only()
     assert not row.is_steady
     admin = person("root", "admin")
-    found = "Not claimed Found in 4 of 4 measured weeks, $357 to $3,600"
-    assert found in text(admin.get("/recommendations"))
+    page = admin.get("/recommendations")
+    assert "Not claimed $357 to $3,600 by week" in text(page)
+    assert page.context["totals"] == []
+    assert "1 row whose weeks differ too much" in text(page)
     [of_rest] = admin.get("/api/v1/recommendations").json()["rows"]
     assert of_rest["is_steady"] is False
     run_of(fleet, "steady", 1, *range(28), ended=False)
@@ -331,7 +333,9 @@ def test_work_of_one_family_is_one_row_and_decided_together(fleet: Fleet) -> Non
     ]
     assert line["family"].name == "video"
     assert line["family"].high == Decimal("1028.57")
-    assert "video 2 runs" in text(answer)
+    assert "Vision · video · Job in lab, waste 2 runs" in text(answer)
+    assert line["family"].saving.found == 2, "weeks of the family, not of one run"
+    assert "medium 2 of 4 weeks, small effort" in text(answer)
     tokens = line["family"].tokens
     assert len(tokens) == 2
     lead.post("/recommendations/decide", {"subject": tokens, "state": "accepted"})
@@ -343,6 +347,58 @@ def test_work_of_one_family_is_one_row_and_decided_together(fleet: Fleet) -> Non
         "/recommendations/decide", {"subject": tokens, "state": "done"}
     )
     assert refused.status_code == 404
+
+
+def test_the_sentence_sums_what_does_not_overlap(fleet: Fleet) -> None:
+    """3,600 of sweep; 60 a day of steady, 1,800; a smaller size may overlap, and is left out."""
+    run_of(fleet, "steady", 1, *range(28), ended=False)
+    run_of(fleet, "batch", 1, *range(28), ended=False)
+    WasteFinding.objects.filter(workload__name="batch").update(rule="right_size")
+    admin = person("root", "admin")
+    page = admin.get("/recommendations")
+    (total,) = page.context["totals"]
+    assert total.low.amount == total.high.amount == Decimal(5400)
+    assert [line.name for line in total.lines] == ["sweep", "steady"]
+    words = text(page)
+    assert "2 changes would save $5,400 a month." in words
+    assert "2 changes would save $5,400 a month." in words
+    assert "The largest is sweep of Vision, up to 66.7% of it." in words
+    assert (
+        "1 row whose weeks differ too much, or whose saving may be in another" in words
+    )
+    admin.post(
+        "/recommendations/decide",
+        {"subject": total.largest.tokens, "state": "accepted"},
+    )
+    RecommendationDecision.objects.update(
+        decided_at=midnight(LAST - timedelta(days=13)), raw_per_day=3 * DAY_MS * 60
+    )
+    saved = admin.get("/recommendations").context["saved"]
+    row = by_name()["sweep"]
+    assert row.saved is not None
+    assert [one.amount for one in saved] == [row.saved]
+    assert "1 decided change saves" in text(admin.get("/recommendations"))
+
+
+def test_changes_of_one_team_are_one_click_away(fleet: Fleet) -> None:
+    other = Workload.objects.create(
+        cluster=fleet.cluster, namespace=fleet.namespace, kind="Job", name="index"
+    )
+    for n in range(28):
+        _found(fleet, other, LAST - timedelta(days=n), gpus=1)
+    WasteFinding.objects.filter(workload=other).update(team=fleet.teams["search"])
+    admin = person("root", "admin")
+    assert admin.get("/recommendations").context["of_teams"] == [
+        ("vision", "Vision", 1),
+        ("search", "Search", 1),
+    ]
+    page = admin.get("/recommendations?team=search")
+    assert [one["row"].workload for one in page.context["page"].lines] == ["index"]
+    assert len(page.context["of_teams"]) == 2, "the way to the others stays"
+    lead = person("lena", team="vision", fleet=fleet)
+    assert [slug for slug, *_ in lead.get("/recommendations").context["of_teams"]] == [
+        "vision"
+    ]
 
 
 def test_small_savings_are_folded_into_one_row(fleet: Fleet) -> None:
