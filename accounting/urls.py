@@ -35,6 +35,7 @@ urlpatterns = [
     path("teams/<slug:slug>/week", team_cards.team_week, name="team-week"),
     path("teams/<slug:slug>/rules", teams.team_rules, name="team-rules"),
     path("gpus", fleet.fleet, name="gpus"),
+    path("gpus/table", fleet.gpu_table, name="gpu-table"),
     path("gpus/<path:uuid>", gpu.gpu, name="gpu"),
     path("explain", explain.explanation, name="explain"),
     path("prices", prices.price_list, name="prices"),

@@ -57,6 +57,7 @@ PAGES = {
     "/teams/vision/workloads?open=vision-train/Job/sweep-resnet/": "Vision",
     "/teams/vision/rules": "Vision",
     "/gpus": "GPUs and nodes",
+    "/gpus/table": "Each GPU",
     "/gpus?view=timeline": "GPUs and nodes",
     "/gpus?view=timeline&over=range&q=gpu-02&sort=-earned": "GPUs and nodes",
     "/gpus?q=nothing-like-it": "GPUs and nodes",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import groupby
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,7 +19,9 @@ from accounting.fleet.reads.fleet import GpuMoney, gpu_money, gpu_rows
 from accounting.fleet.reads.fleet_count import fleet_count, node_offers
 from accounting.fleet.reads.holders import gpus_held_by, held_in, holders_now
 from accounting.fleet.reads.timeline import held_stretches, presences
+from accounting.kit.cards import LateCard
 from accounting.kit.pages.filters import facets
+from accounting.kit.pages.fragments import card_answer, linked_path
 from accounting.kit.pages.paging import ListPage, page_of, paged
 from accounting.kit.pages.permissions import signed_in
 from accounting.kit.reads.selection import Selection
@@ -45,47 +48,102 @@ class NodeGroup:
     lines: tuple[GpuLine, ...]
 
 
+TABLE = LateCard(
+    route="gpu-table",
+    title="Each GPU",
+    id="table",
+    template="fleet/_gpu_table.html",
+    page="gpus",
+    label="GPUs and nodes",
+    css="s12",
+    rows=30,
+)
+ASKED = ("q", "sort", "page", "rows", "view")
+"""Who asks for rows of the table by one of these has it in the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The GPUs of a page: those that are there, and those of them that match the text."""
+
+    state: SpanState
+    teams: Teams
+    selection: Selection
+    there: Sequence[GpuLine]
+    lines: Sequence[GpuLine]
+    words: str
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What the page and its table need."""
+        state, teams = self.state, self.teams
+        models = {line.model for line in self.there}
+        models |= set(state.filters.get("model", ()))
+        return {
+            "state": state,
+            "chips": state.filter_chips(teams),
+            "facets": facets({"model": sorted(models)}, teams, state.filters),
+            "period": state.shown,
+            "since": instant(state.shown.start_ms),
+            "until": instant(state.shown.end_ms),
+            "is_partial": not self.selection.scope.sees_all,
+            "is_unpriced_sort": _sorts_by_money(state)
+            and len(self.lines) > MOST_PRICED,
+            "most_priced": MOST_PRICED,
+        }
+
+
+def _shown(request: HttpRequest, path: str = "") -> _Shown:
+    state = SpanState(
+        request, (HOUR, DAY), longest_ms=LONGEST_MS, filters=("model",), path=path
+    )
+    teams = visible_teams(state.visitor.scope)
+    selection = replace(state.selection(), period=state.shown)
+    is_all = state.visitor.scope.sees_all
+    there = _all(selection, teams) if is_all else _held(selection, teams)
+    words = state.query.get("q", "").replace("\0", "").strip()
+    lines = _searched(there, selection, words)
+    return _Shown(state, teams, selection, there, lines, words)
+
+
 @signed_in
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every GPU for finance and admins; for others those that their teams held."""
-    state = SpanState(request, (HOUR, DAY), longest_ms=LONGEST_MS, filters=("model",))
-    teams = visible_teams(state.visitor.scope)
-    selection = replace(state.selection(), period=state.shown)
-    sees_everything = state.visitor.scope.sees_all
-    there = _all(selection, teams) if sees_everything else _held(selection, teams)
-    words = state.query.get("q", "").replace("\0", "").strip()
-    lines = _searched(there, selection, words)
-    page = _table(lines, selection, teams, state)
-    nodes = _nodes(lines)
+    found = _shown(request)
+    state, teams, selection = found.state, found.teams, found.selection
+    there, lines = found.there, found.lines
     is_timeline = state.query.get("view") == "timeline"
-    models = {line.model for line in there} | set(state.filters.get("model", ()))
-    context = {
-        "state": state,
-        "chips": state.filter_chips(teams),
-        "facets": facets({"model": sorted(models)}, teams, state.filters),
-        "period": state.shown,
-        "since": instant(state.shown.start_ms),
-        "until": instant(state.shown.end_ms),
+    is_asked = any(state.query.get(name) for name in ASKED)
+    page = _table(lines, selection, teams, state) if is_asked else None
+    nodes = _nodes(lines)
+    context = found.context | {
         "views": choices(state, "view", VIEWS),
-        "words": words,
+        "words": found.words,
         "clear_url": state.url(q="", page="", nodes=""),
         "nodes": nodes,
         "grid": page_of(nodes, state.query.get("nodes", ""), GRID_NODES),
-        "timeline": _timeline(page, selection, teams, state) if is_timeline else None,
+        "timeline": _timeline(page, selection, teams, state)
+        if page and is_timeline
+        else None,
         "count": len(there),
         "shown": len(lines),
-        "is_partial": not sees_everything,
-        "is_unpriced_sort": _sorts_by_money(state) and len(lines) > MOST_PRICED,
-        "most_priced": MOST_PRICED,
         "page": page,
     }
-    if sees_everything and there:
+    if selection.scope.sees_all and there:
         clusters = selection.filters.get("cluster")
         offers = node_offers(clusters)
         context["fleet"] = fleet_count(offers)
         if state.is_newest and not is_timeline:
             context["free"] = free_table(lines, offers)
     return render(request, "fleet/gpus.html", context)
+
+
+@signed_in
+def gpu_table(request: HttpRequest) -> HttpResponse:
+    """The table of the GPUs, with their holders and money."""
+    found = _shown(request, linked_path(request, TABLE))
+    page = _table(found.lines, found.selection, found.teams, found.state)
+    return card_answer(request, TABLE, found.context | {"page": page})
 
 
 def _searched(

@@ -53,6 +53,7 @@ class SpanState(PageState):
         *,
         longest_ms: int,
         filters: tuple[str, ...] = (),
+        path: str = "",
     ) -> None:
         """Read an address.
 
@@ -60,10 +61,11 @@ class SpanState(PageState):
             offered: the spans of the page; the last is its default.
             longest_ms: the maximum length that it shows.
             filters: supported by the page.
+            path: as for `PageState`.
         """
         self.offered, self.longest_ms = offered, longest_ms
         self.span: RecentSpan | None = None
-        super().__init__(request, compares=False, filters=filters)
+        super().__init__(request, compares=False, filters=filters, path=path)
 
     def _read_days(self) -> DayRange:
         until = self.chip.until

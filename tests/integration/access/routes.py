@@ -132,6 +132,7 @@ PAGES: dict[str, Route] = {
     "teams/<slug:slug>/workloads": Route("/teams/vision/workloads", TEAM),
     "teams/<slug:slug>/rules": Route("/teams/vision/rules", TEAM),
     "gpus": Route("/gpus", ALL),
+    "gpus/table": Route("/gpus/table", ALL),
     "gpus/<path:uuid>": Route(f"/gpus/{GPU}", ROWS),
     "explain": Route("/explain?what=charge", ALL),
     "prices": Route("/prices", ALL),

@@ -42,7 +42,7 @@ LISTS = {
     "/recommendations": (LEAD, "fin", "ana"),
     "/anomalies?rows=25": (LEAD, "fin", "ana"),
     "/teams/vision/workloads": ("mia", LEAD, "fin", "ana"),
-    "/gpus": ("mia", LEAD, "fin", "ana"),
+    "/gpus?sort=gpu": ("mia", LEAD, "fin", "ana"),
     "/gpus?view=timeline": ("mia", LEAD, "fin", "ana"),
     "/prices": ("mia", LEAD, "fin", "ana"),
     "/conversion-rates": ("mia", LEAD, "fin", "ana"),

@@ -42,7 +42,8 @@ MOST = {
     "/months": 15,
     "/waste": 22,
     "/recommendations": 16,
-    "/gpus": 30,
+    "/gpus": 27,
+    "/gpus/table": 25,
     "/explain?what=idle_charge&team=vision": 30,
     "/charges": 10,
     "/budgets": 11,
@@ -61,8 +62,8 @@ MOST = {
 WEEK = "from=2026-11-10T03:00Z&to=2026-11-17T05:00Z"
 LINES = 60
 LONGER = {
-    "/gpus": 100,  # every GPU by days, hours and facts at once
-    "/explain?what=idle_charge&team=vision": 90,  # facts with their prices, as of /gpus
+    "/gpus/table": 100,  # every GPU by days, hours and facts at once
+    "/explain?what=idle_charge&team=vision": 90,  # facts with their prices, as of /gpus/table
     "/?range=last-7-days": 65,  # the first and last day are not whole
     "/teams/vision?range=last-7-days": 65,
 }

@@ -92,6 +92,15 @@ def test_cards_of_a_team_are_in_its_page_and_of_nobody_elses(sign_in: SignIn) ->
         assert sign_in("mia").get(foreign, headers=PART).status_code == 404
 
 
+@pytest.mark.parametrize("asked", ["q=gpu", "sort=-earned", "page=2", "rows=25"])
+def test_who_asks_for_rows_has_them_in_the_page(sign_in: SignIn, asked: str) -> None:
+    ana = sign_in("ana")
+    assert {*placeholders(html_of(ana.get("/gpus?over=hour")))} == {"Each GPU"}
+    page = html_of(ana.get(f"/gpus?over=hour&{asked}"))
+    assert not placeholders(page)
+    assert 'id="table-title"' in page
+
+
 def test_what_needs_no_statement_is_in_the_page(sign_in: SignIn) -> None:
     """Without anything to compare with there is nothing to wait for."""
     page = html_of(sign_in("ana").get(f"/?{WEEK}&cmp=off"))

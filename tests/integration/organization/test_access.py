@@ -74,7 +74,8 @@ def test_someone_without_a_team_is_told_who_can_help(sign_in: SignIn) -> None:
 
 
 def test_members_see_their_teams_gpus_only(sign_in: SignIn, story: Story) -> None:
-    page = html_of(sign_in("luis").get("/gpus"))
+    luis = sign_in("luis")
+    page = html_of(luis.get("/gpus")) + html_of(luis.get("/gpus/table"))
     ours = [
         gpu
         for held in story.held

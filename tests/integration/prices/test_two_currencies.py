@@ -121,7 +121,7 @@ def test_an_explanation_has_the_sum_of_each_currency(client: Client) -> None:
 def test_the_list_of_gpus_says_so(client: Client) -> None:
     """A lead sees what the GPUs that the team held are charged."""
     client.force_login(lead_of("a", "lea"))
-    page = html_of(client.get(f"/gpus?{A_WEEK}"))
+    page = html_of(client.get(f"/gpus/table?{A_WEEK}"))
     assert "2 currencies" in page
     assert "No price" not in page
 
