@@ -94,6 +94,7 @@ TEMPLATES = [
                 "exports": "accounting.exports.tags",
                 "gpu_grid": "accounting.kit.tags.gpu_grid",
                 "idle": "scheduler_view.idle.tags",
+                "inbox": "scheduler_view.inbox.tags",
                 "limits": "scheduler_view.quotas.tags",
                 "months": "accounting.months.tags",
                 "pictures": "accounting.kit.tags.pictures",

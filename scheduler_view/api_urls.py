@@ -6,6 +6,7 @@ from django.urls import path
 from accounting.kit.api.declared import views_of
 from accounting.kit.api.index import name_of
 from scheduler_view.changes.api import change_verbs, changes
+from scheduler_view.inbox.api import InboxView
 from scheduler_view.resources import RESOURCES
 from scheduler_view.savings import api as waste
 from scheduler_view.what_if.api import what_ifs
@@ -14,6 +15,7 @@ from scheduler_view.what_if.api import what_ifs
 urlpatterns = [
     path(address, login_not_required(view), name=f"api-{name}")
     for name, address, view in (
+        ("inbox", "inbox", InboxView.as_view()),
         ("waste", "waste", waste.WasteView.as_view()),
         ("waste-bridge", "waste-bridge", waste.WasteBridgeView.as_view()),
         (

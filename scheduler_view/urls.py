@@ -4,6 +4,7 @@ from django.urls import path
 
 from scheduler_view.changes.pages import changes, settle, verbs
 from scheduler_view.idle import pages as idle
+from scheduler_view.inbox import pages as inbox
 from scheduler_view.queues import pages as queues
 from scheduler_view.quotas.pages import limits, quota_file, quotas, team_quota, tiers
 from scheduler_view.savings.pages import give_back, recommendations, waste
@@ -30,6 +31,7 @@ urlpatterns = [
         "recommendations/decide", recommendations.decide, name="recommendation-decide"
     ),
     path("recommendations/draft", recommendations.draft, name="recommendation-draft"),
+    path("inbox", inbox.inbox, name="inbox"),
     path("idle", idle.idle_list, name="idle-holders"),
     path("idle/<int:number>/ask", idle.ask, name="idle-ask"),
     path("idle/<int:number>/ignore", idle.ignore, name="idle-ignore"),

@@ -61,6 +61,9 @@ DATA_ISSUES = Right("finance and administrators", _sees_all)
 BUDGETS = Right("team leads, finance and administrators", _sees_all_or_leads)
 """Leads read the budgets, anomalies, statements and charges of their teams."""
 
+INBOX = Right("team leads, finance and administrators", _sees_all_or_leads)
+"""Who decides about anything reads what waits for them, and what became of it."""
+
 CONTESTS = Right("team leads, finance and administrators", _sees_all_or_leads)
 """Leads contest statements of their teams and read the answers; finance answers."""
 

@@ -9,10 +9,9 @@ from django.utils.functional import SimpleLazyObject
 
 from accounting.access.reads.teams import visible_teams
 from accounting.health.pages import chip_of
-from accounting.kit.pages.permissions import Visitor, visitor_of
-from accounting.months.reads.waiting import waiting_counts
+from accounting.kit.pages.permissions import Visitor, asker_of, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem
-from scheduler_view.changes.reads.waiting_approvals import pending_count
+from scheduler_view.inbox.reads import counts_by_place
 
 THEMES = (
     ("system", "System", "monitor"),
@@ -70,20 +69,8 @@ def _frame(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
     }
 
 
-def _waiting(request: HttpRequest, visitor: Visitor) -> dict[str, int]:
-    """What waits for the visitor, by the entry of the navigation where it is done."""
-    user, scope, now = request.user, visitor.scope, visitor.now
-    found = waiting_counts(scope, user.pk or 0, now)
-    return {
-        "months": found.confirmations,
-        "contests": found.contests,
-        "prices": found.price_drafts,
-        "changes": pending_count(scope, user.get_username(), now),
-    }
-
-
 def _navigation(request: HttpRequest, visitor: Visitor) -> list[NavEntry]:
-    waiting = _waiting(request, visitor)
+    waiting = counts_by_place(asker_of(request))
     entries = []
     for item in NAVIGATION:
         if item.is_for(visitor.scope):

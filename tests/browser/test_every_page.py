@@ -90,6 +90,7 @@ PAGES = {
     "/budgets/1/change": "Change the amount",
     "/budgets/1/end": "End a budget",
     "/budgets/2": "Research",
+    "/inbox": "Waiting for you",
     "/idle": "Idle now",
     "/idle?over=480": "Idle now",
     "/waste": "Waste",

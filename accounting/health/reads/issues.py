@@ -69,7 +69,7 @@ def issue_rows(selection: Selection, state: str = OPEN) -> list[IssueRow]:
             first_seen__lt=selection.period.end, last_seen__gte=selection.period.start
         )
     rates = _rates({row.cluster_id or 0 for row in rows if row.at_stake_ms})
-    own = _namespace_rates([row for row in rows if row.code == UNMAPPED])
+    own = namespace_rates([row for row in rows if row.code == UNMAPPED])
     found = [
         _row(
             row,
@@ -111,7 +111,8 @@ def _row(row: DataIssue, rate: Decimal | None) -> IssueRow:
 
 
 UNMAPPED = "unmapped_namespace"  # its subject held the time, at rates that are known
-UNPRICED = frozenset({"unpriced_gpu"})  # at stake is time for which nothing is known
+UNPRICED_GPU = "unpriced_gpu"
+UNPRICED = frozenset({UNPRICED_GPU})  # at stake is time for which nothing is known
 
 
 def _rates(clusters: set[int]) -> dict[int, Decimal]:
@@ -136,8 +137,8 @@ def _rates(clusters: set[int]) -> dict[int, Decimal]:
         return {row[0]: row[1] for row in cursor.fetchall() if row[1] is not None}
 
 
-def _namespace_rates(rows: Sequence[DataIssue]) -> dict[tuple[int, str], Decimal]:
-    """The average rate of what namespaces without a team held, by cluster and name."""
+def namespace_rates(rows: Sequence[DataIssue]) -> dict[tuple[int, str], Decimal]:
+    """The average rate of what namespaces without a team held, by cluster and name; known ones."""
     if not rows:
         return {}
     with connection.cursor() as cursor:
@@ -146,7 +147,7 @@ def _namespace_rates(rows: Sequence[DataIssue]) -> dict[tuple[int, str], Decimal
             SELECT d.cluster_id, n.name,
                    sum({raw(held("d"), "d.rate")}) / nullif(sum({held("d")}), 0)
             FROM usage_day d JOIN accounting_namespace n ON n.id = d.namespace_id
-            WHERE d.rate IS NOT NULL AND coalesce(d.team_id, 0) = 0
+            WHERE d.rate IS NOT NULL AND d.team_id = 0
               AND d.cluster_id = ANY(%s) AND n.name = ANY(%s)
             GROUP BY d.cluster_id, n.name
             """,

@@ -23,6 +23,7 @@ from accounting.access.reads.billing_settings import (
 from accounting.access.rights import Right
 from accounting.access.scope import Scope, person_of, scope_with
 from accounting.core.read_once import reading
+from accounting.kit.inbox import Asker
 from accounting.kit.reads.selection import SelectionError
 
 
@@ -79,6 +80,12 @@ def visitor_of(request: HttpRequest) -> Visitor:
         known = Visitor(request)
         request.visitor = known  # type: ignore[attr-defined]  # our own attribute
     return known
+
+
+def asker_of(request: HttpRequest) -> Asker:
+    """The visitor of a request, as what waits for a person is read."""
+    visitor, user = visitor_of(request), request.user
+    return Asker(visitor.scope, user.pk or 0, user.get_username(), visitor.now)
 
 
 READ = ("GET", "HEAD")

@@ -8,34 +8,11 @@ from django.shortcuts import render
 
 from accounting.months.reads.close_requests import CloseProgress, close_progress
 from accounting.months.reads.periods import PeriodRow
+from accounting.months.rules.check_words import CHECK_TITLES
 from accounting.months.rules.close_checks import CloseCheck, Level
 
 CLOSING = "closing"  # the id of the part, which htmx names when it reads it again
 CLOSING_STATE = ("warn", "Closing")
-
-CHECK_TITLES = {
-    "over": "Month over",
-    "settled": "Time to settle",
-    "order": "Earlier months",
-    "windows": "Windows",
-    "hours": "Hours",
-    "conservation": "Conservation",
-    "coverage": "Coverage",
-    "unpriced": "Prices",
-    "unconverted": "Conversion rates",
-    "unmapped": "Charges without a team",
-    "entries": "Entries of earlier months",
-    "without_gpus": "Nodes without GPUs",
-    "never_sampled": "GPUs without samples",
-    "unmapped_any": "Time without a team",
-    "team_coverage": "Coverage of teams",
-    "dark": "Dark time",
-    "estimated": "Estimated time",
-    "contests": "Contests",
-    "bills": "Bills",
-    "moved": "Month before",
-}
-"""Of every check, as a page names it; its code is that of REST and commands."""
 
 
 def check_rows(

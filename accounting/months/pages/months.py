@@ -15,7 +15,6 @@ from accounting.months.models.close import ReopenRequest
 from accounting.months.models.contest import ContestState
 from accounting.months.models.entry import Entry
 from accounting.months.pages.closing import (
-    CHECK_TITLES,
     CLOSING,
     CLOSING_STATE,
     check_rows,
@@ -43,6 +42,7 @@ from accounting.months.reads.periods import (
 from accounting.months.reads.statement_table import statement_table
 from accounting.months.reads.statements import statement_rows
 from accounting.months.reads.waiting import confirmations_for
+from accounting.months.rules.check_words import CHECK_TITLES
 from accounting.months.rules.close_checks import CONFIRM_WITHIN, Level
 from accounting.months.rules.methods import METHODS
 from accounting.months.tasks.checks.of_close import shown_checks

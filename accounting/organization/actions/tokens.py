@@ -36,6 +36,7 @@ SCOPES = (
     "read:wait-times",
     "read:preemptions",
     "read:idle-holders",
+    "read:inbox",
     "read:waste",
     "read:waste-bridge",
     "read:recommendations",

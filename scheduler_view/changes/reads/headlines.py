@@ -45,7 +45,13 @@ def moves_of(rows: Sequence[ChangeSet]) -> dict[int, list[Move]]:
 
 def titles_of(numbers: Iterable[int]) -> dict[int, str]:
     """The titles of change sets, by number; five queries."""
-    rows = list(ChangeSet.objects.filter(pk__in=numbers))
+    return titles_of_rows([*ChangeSet.objects.filter(pk__in=numbers)])
+
+
+def titles_of_rows(rows: Sequence[ChangeSet]) -> dict[int, str]:
+    """The same of change sets that are read; four queries, none without rows."""
+    if not rows:
+        return {}
     moves = moves_of(rows)
     found = {}
     for row in rows:

@@ -6,10 +6,12 @@ from typing import Any
 from django.utils import timezone
 
 from accounting.access.scope import EVERYTHING
+from accounting.kit.inbox import InboxRow
 from accounting.kit.reads.selection import Selection, SelectionError, refuse_others
 from accounting.kit.serializers.declared import serializer_of
 from accounting.management.commands import report
 from scheduler_view.clusters.rules.wording import counted, few
+from scheduler_view.inbox.reads import inbox_rows, nobody
 from scheduler_view.quotas.reads.limits.rows import limit_rows, unmanaged
 from scheduler_view.resources import RESOURCES
 from scheduler_view.savings.reads.bridge import BridgeRow, bridge_rows
@@ -40,11 +42,12 @@ class Command(report.Command):
         "Show usage, the ledger, holds, data issues, queues, budgets, contests, conversion "
         "rates, price lists, clusters, charges, quotas, "
         "everything that limits GPUs, priority tiers, values of queues, waiting work, its "
-        "queues, preemptions, wasted GPU time or where idle and unallocated cost are."
+        "queues, preemptions, what waits for an administrator, wasted GPU time "
+        "or where idle and unallocated cost are."
     )
     kinds = (
         *(*report.Command.kinds, *(k for k in DECLARED if k != "queues")),
-        *("waste", "waste-bridge"),
+        *("inbox", "waste", "waste-bridge"),
     )
 
     def rows(
@@ -54,13 +57,18 @@ class Command(report.Command):
         what = options["what"]
         if what in ("waste", "waste-bridge"):
             return self._waste(what, options, selection)
-        if what not in DECLARED:
+        if what not in DECLARED and what != "inbox":
             return super().rows(options, selection)
         if any(options[name] is not None for name in WITHOUT):
             raise SelectionError(
                 f"{what} are shown as of now and do not support --by, --from, --to, --state, "
                 "--only and --period"
             )
+        if what == "inbox":
+            refuse_others(selection, ("team",), what)
+            teams = selection.filters.get("team", ())
+            waiting = inbox_rows(nobody(timezone.now()), teams=teams)
+            return serializer_of(InboxRow).each(waiting)
         resource = DECLARED[what]
         refuse_others(selection, resource.filters, what)
         if what == "quotas":

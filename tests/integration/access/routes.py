@@ -106,6 +106,7 @@ PAGES: dict[str, Route] = {
     "changes": Route("/changes", ALL),
     "changes/<int:number>": Route("/changes/99999", MISSING),
     "changes/<int:number>/<slug:verb>": posted("/changes/99999/plan", MISSING),
+    "inbox": Route("/inbox", LEAD_PAGES),
     "idle": Route("/idle", LEAD_PAGES),
     "idle/<int:number>/ask": Route("/idle/99999/ask", NO_STATEMENT, NO_STATEMENT),
     "idle/<int:number>/ignore": Route("/idle/99999/ignore", NO_STATEMENT, NO_STATEMENT),
@@ -225,6 +226,7 @@ REST: dict[str, Route] = {
     "resource-pools": Route(f"{API}resource-pools", ALL),
     "wait-times": Route(f"{API}wait-times", ALL),
     "preemptions": Route(f"{API}preemptions", ALL),
+    "inbox": Route(f"{API}inbox", LEADS),
     "idle-holders": Route(f"{API}idle-holders", LEADS),
     "idle-holders/<int:number>": Route(
         f"{API}idle-holders/99999", MISSING, options=LEADS

@@ -22,8 +22,8 @@ from tests.sessions import give
 from tests.story import Story
 
 MOST = {
-    "/": 20,  # with who is idle now
-    "/?range=last-7-days": 22,
+    "/": 21,  # with who is idle now, and what waits
+    "/?range=last-7-days": 23,
     "/overview/changes": 13,
     "/overview/changes?range=last-7-days": 14,
     "/overview/idle": 10,

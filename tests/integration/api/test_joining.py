@@ -9,9 +9,10 @@ from django.utils import timezone
 
 from accounting.access.models.people import Person
 from accounting.access.scope import Scope
+from accounting.kit.inbox import Asker
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.reads.drafts import asked_before, editors
-from scheduler_view.changes.reads.waiting_approvals import pending_count
+from scheduler_view.inbox.reads import counts_by_place
 from tests.integration.api.conftest import Ask, problem
 from tests.integration.api.test_changes import EDIT, JSON, REASON, made, planned, post
 
@@ -131,7 +132,10 @@ def test_who_joined_an_edit_is_not_the_second_person(ask: Ask) -> None:
     valid = now + timedelta(minutes=5)
     ChangeSet.objects.update(needs_second=True, plan_expires_at=valid)
     admin = Scope(None, is_admin=True)
-    waiting = {n: pending_count(admin, n, now) for n in ("ana", "bea", "cleo")}
+    waiting = {
+        n: counts_by_place(Asker(admin, 0, n, now))["changes"]
+        for n in ("ana", "bea", "cleo")
+    }
     assert waiting == {"ana": 0, "bea": 0, "cleo": 1}
     refused = post(ask("bea"), f"/{number}/approve", {}, **{"If-Match": '"7"'})
     assert refused.status_code == 409

@@ -16,8 +16,8 @@ from accounting.months.models.close import CloseOverride
 from accounting.months.models.close_request import CloseRequest
 from accounting.months.models.entry import Entry
 from accounting.months.models.period import PeriodRevision, Statement
-from accounting.months.pages.closing import CHECK_TITLES
 from accounting.months.reads.close_requests import LIFETIME
+from accounting.months.rules.check_words import CHECK_TITLES
 from accounting.months.rules.close_checks import RULES, CloseCheck
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.keep import book_changed

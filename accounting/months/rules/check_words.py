@@ -1,0 +1,25 @@
+"""The words of the checks of a close (money.md M27)."""
+
+CHECK_TITLES = {
+    "over": "Month over",
+    "settled": "Time to settle",
+    "order": "Earlier months",
+    "windows": "Windows",
+    "hours": "Hours",
+    "conservation": "Conservation",
+    "coverage": "Coverage",
+    "unpriced": "Prices",
+    "unconverted": "Conversion rates",
+    "unmapped": "Charges without a team",
+    "entries": "Entries of earlier months",
+    "without_gpus": "Nodes without GPUs",
+    "never_sampled": "GPUs without samples",
+    "unmapped_any": "Time without a team",
+    "team_coverage": "Coverage of teams",
+    "dark": "Dark time",
+    "estimated": "Estimated time",
+    "contests": "Contests",
+    "bills": "Bills",
+    "moved": "Month before",
+}
+"""Of every check, as a page names it; its code is that of REST and commands."""

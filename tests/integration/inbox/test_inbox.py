@@ -1,0 +1,356 @@
+"""What waits for a person: each kind, for whom, in which order, and that a row leaves when done.
+
+Covers the page, REST, the command, the cards and the counts; requests of months and contests in all
+their states: `months/test_waiting.py`; who may be the second person: `api/test_joining.py`.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+import time_machine
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import resolve
+
+from accounting.access.models.people import Membership, Person
+from accounting.access.scope import scope_of
+from accounting.core.interval import to_ms
+from accounting.kit.inbox import Asker
+from accounting.metering.models.cluster import Cluster
+from accounting.metering.models.ledger import DataIssue
+from accounting.months.models.close import CloseOverride
+from accounting.months.models.contest import Contest, ContestStep
+from accounting.prices.models.price_draft import DraftState, PriceDraft
+from scheduler_view.changes.models import ChangeSet, ChangeState
+from scheduler_view.changes.rules.edit import QuotaEdit, edit_fields
+from scheduler_view.clusters.models import Drift
+from scheduler_view.inbox.reads import KINDS, counts_by_place, done_rows, inbox_rows
+from tests.integration.conftest import NOW, SignIn
+from tests.page_html import html_of
+from tests.story import Story
+
+pytestmark = pytest.mark.django_db
+REASON = "Agreed in the round of November."
+HOUR = timedelta(hours=1)
+OPTIONS = {
+    **dict.fromkeys(("map", "set", "where", "alias"), ()),
+    "pick": "",
+    "keep_unknown": False,
+    "price_list": "",
+}
+CHANGE = "Approve CS-{}, Vision: 8 GPUs"
+DRIFT = "Quota of vision-prod differs from north: 40 here, 44 there"
+OVERRIDE = "Confirm: close October 2026 despite the check Coverage"
+CONTEST, ANSWERED = "Answer the contest of Vision", "Contest of Vision is answered"
+PRICES = "Save the price list of fin"
+NAMESPACE, MODEL = "Namespace scratch has no team", "NVIDIA-A10 has no price"
+
+
+@pytest.fixture(autouse=True)
+def of_now(story: Story) -> Iterator[None]:
+    """The end of the story, without what the story itself leaves to do."""
+    with time_machine.travel(NOW, tick=False):
+        DataIssue.objects.filter(
+            code__in=("unpriced_gpu", "unmapped_namespace")
+        ).delete()
+        yield
+
+
+def user(name: str) -> User:
+    return get_user_model().objects.get(username=name)
+
+
+def asker(name: str, at: datetime = NOW) -> Asker:
+    person = user(name)
+    return Asker(scope_of(person), person.pk, name, at)
+
+
+def change(story: Story, by: str, slug: str = "vision", **values: Any) -> ChangeSet:
+    """A change set of one quota."""
+    edit = edit_fields(QuotaEdit(slug, "nvidia.com/gpu", 8))
+    return ChangeSet.objects.create(
+        cluster=story.cluster,
+        author=user(by),
+        author_name=by,
+        reason=REASON,
+        made_at=NOW - 30 * HOUR,
+        edits=[edit],
+        **values,
+    )
+
+
+def contest(story: Story, state: str, by: str, slug: str = "vision") -> Contest:
+    """A contest whose last step is two hours old."""
+    made = Contest.objects.create(
+        team=story.teams[slug],
+        period="2026-09" if state == "answered" else "2026-10",
+        revision=1,
+        of="statement",
+        title="The whole statement",
+        amount="1905.25",
+        currency="EUR",
+        state=state,
+    )
+    act = {"open": "contested", "answered": "answered"}[state]
+    ContestStep.objects.create(
+        contest=made,
+        act=act,
+        text=REASON,
+        by=user(by),
+        at=NOW - 2 * HOUR,
+        answer="reason" if act == "answered" else "",
+    )
+    return made
+
+
+def issue(story: Story, code: str, subject: str, **values: Any) -> DataIssue:
+    return DataIssue.objects.create(
+        **{
+            "cluster": story.cluster,
+            "code": code,
+            "subject": subject,
+            "severity": "warning",
+            "message": "-",
+            "first_seen": NOW - 90 * HOUR,
+            "last_seen": NOW,
+            "at_stake_ms": 7_200_000,
+            **values,
+        }
+    )
+
+
+def every_kind(story: Story) -> dict[str, str]:
+    """One row of each kind; what it is called."""
+    number = change(story, "luis").pk
+    Drift.objects.create(
+        cluster=story.cluster,
+        kind="ResourceQuota",
+        namespace="vision-prod",
+        name="gpu-ledger",
+        state="differs",
+        since=NOW - 10 * HOUR,
+        changes=[["spec.hard.requests.nvidia.com/gpu", "40", "44"]],
+        who="kubectl",
+        basis="-",
+    )
+    CloseOverride.objects.create(
+        period="2026-10",
+        revision=1,
+        code="coverage",
+        seen={},
+        reason=REASON,
+        requested_by=user("fin"),
+        requested_at=NOW - HOUR,
+    )
+    contest(story, "open", "luis")
+    PriceDraft.objects.create(
+        text="model,rate\n",
+        options=OPTIONS,
+        reason=REASON,
+        author=user("fin"),
+        made_at=NOW - 5 * HOUR,
+    )
+    issue(story, "unmapped_namespace", "scratch")
+    issue(story, "unpriced_gpu", "NVIDIA-A10", severity="error")
+    return {"change": CHANGE.format(number)}
+
+
+def whats(name: str) -> list[str]:
+    return [row.what for row in inbox_rows(asker(name))]
+
+
+def test_each_kind_waits_for_those_who_can_do_it(story: Story, sign_in: SignIn) -> None:
+    changes = every_kind(story)["change"]
+    expected = {
+        # the override lapses in 23 hours; then the oldest
+        "ana": [OVERRIDE, MODEL, NAMESPACE, changes, DRIFT, PRICES, CONTEST],
+        "fin": [CONTEST],
+        "luis": [],
+    }
+    assert {name: whats(name) for name in expected} == expected
+    for name, told in expected.items():
+        rows = sign_in(name).get("/api/v1/inbox").json()["rows"]
+        assert [row["what"] for row in rows] == told
+        page = html_of(sign_in(name).get("/inbox"))
+        shown = [one for one in told if f'<span class="what">{one}</span>' in page]
+        assert shown == told
+        assert page.count("btn primary") == min(1, len(told))
+        assert ("Nothing waits for you" in page) == (not told)
+    assert sign_in("mia").get("/inbox").status_code == 403
+    assert sign_in("mia").get("/api/v1/inbox").status_code == 404
+
+
+def test_every_button_leads_to_a_page_that_opens(story: Story, sign_in: SignIn) -> None:
+    every_kind(story)
+    ana = sign_in("ana")
+    rows = ana.get("/api/v1/inbox").json()["rows"]
+    assert len(rows) == len(KINDS)
+    for row in rows:
+        assert ana.get(row["url"]).status_code == 200, row["what"]
+        assert resolve(row["url"].partition("?")[0])
+
+
+def test_counts_are_those_of_the_rows(story: Story) -> None:
+    """In one statement for all kinds, none for people who decide nothing."""
+    every_kind(story)
+    contest(story, "answered", "fin", "search")
+    for name in ("omar", "mia", "luis", "fin", "ana"):
+        person = asker(name)
+        with CaptureQueriesContext(connection) as asked:
+            counts = counts_by_place(person)
+        assert len(asked) == (name not in ("omar", "mia")), name
+        assert sum(counts.values()) == len(inbox_rows(asker(name))), name
+    places = {place: n for place, n in counts_by_place(asker("ana")).items() if n}
+    assert places == {
+        "changes": 1,
+        "quotas": 1,
+        "months": 1,
+        "contests": 1,
+        "prices": 2,
+        "attribution": 1,
+    }
+
+
+def test_what_is_done_leaves_and_is_in_the_history(
+    story: Story, sign_in: SignIn
+) -> None:
+    every_kind(story)
+    ChangeSet.objects.update(
+        state=ChangeState.DECLINED,
+        ended_by="ana",
+        ended_at=NOW - HOUR,
+        ended_reason=REASON,
+    )
+    Drift.objects.filter(name="gpu-ledger").update(state="in_sync")
+    CloseOverride.objects.update(confirmed_by=user("ana"), confirmed_at=NOW)
+    PriceDraft.objects.update(
+        state=DraftState.SAVED, ended_by=user("ana"), ended_at=NOW - 2 * HOUR
+    )
+    DataIssue.objects.filter(subject__in=("scratch", "NVIDIA-A10")).update(
+        resolved_at=NOW - 3 * HOUR
+    )
+    asked = Contest.objects.get()
+    Contest.objects.update(state="answered")
+    ContestStep.objects.create(
+        contest=asked,
+        act="answered",
+        text=REASON,
+        by=user("fin"),
+        at=NOW,
+        answer="reason",
+    )
+    assert whats("ana") == []
+    assert whats("luis") == [ANSWERED]
+    done = done_rows(scope_of(user("ana")), NOW)
+    assert [(row.kind, row.outcome, row.by) for row in done] == [
+        ("contest", "Answered", "fin"),
+        ("override", "Confirmed", "ana"),
+        ("change", "Declined", "ana"),
+        ("price-list", "Saved", "ana"),
+        ("namespace", "Has a team for all of its time", ""),
+        ("model", "Has a price for all of its time", ""),
+    ]
+    page = html_of(sign_in("ana").get("/inbox"))
+    for row in done:
+        assert f'href="{row.url}"' in page
+    mine = done_rows(scope_of(user("luis")), NOW)
+    assert [(row.kind, row.by) for row in mine] == [
+        ("contest", "fin"),
+        ("change", "ana"),
+    ]
+    assert done_rows(scope_of(user("ana")), NOW + timedelta(days=91)) == []
+
+
+def test_a_request_that_nobody_confirmed_lapses(story: Story) -> None:
+    every_kind(story)
+    later = NOW + 23 * HOUR
+    with time_machine.travel(later, tick=False):
+        assert OVERRIDE not in [row.what for row in inbox_rows(asker("ana", later))]
+        [lapsed] = [
+            row
+            for row in done_rows(scope_of(user("ana")), later)
+            if row.kind == "override"
+        ]
+    assert (lapsed.outcome, lapsed.by, lapsed.at) == ("Lapsed", "", later)
+
+
+def test_the_author_of_a_change_is_not_asked_to_approve_it(story: Story) -> None:
+    bea = get_user_model().objects.create_user("bea")
+    Person.objects.create(user=bea, role="admin")
+    ends = NOW + HOUR
+    made = change(
+        story, "ana", state="planned", needs_second=True, plan_expires_at=ends
+    )
+    assert whats("ana") == []
+    [row] = inbox_rows(asker("bea"))
+    assert (row.what, row.until) == (CHANGE.format(made.pk), ends)
+    assert inbox_rows(asker("bea", ends)) == []  # the plan is no longer valid
+
+
+def test_what_is_over_waits_for_nobody(story: Story) -> None:
+    """It has a rule or a price by now, although its earlier time has none; or cannot have one."""
+    Cluster.objects.update(data_end_ms=to_ms(NOW))
+    issue(story, "unmapped_namespace", "scratch", severity="info")
+    issue(story, "unpriced_gpu", "NVIDIA-A10", last_seen=NOW - 15 * HOUR)
+    issue(story, "unpriced_gpu", "no model")
+    assert whats("ana") == []
+    DataIssue.objects.filter(subject="NVIDIA-A10").update(last_seen=NOW - HOUR / 2)
+    assert whats("ana") == [MODEL]
+
+
+def test_a_lead_of_one_team_sees_nothing_of_another(
+    story: Story, sign_in: SignIn
+) -> None:
+    lena = get_user_model().objects.create_user("lena")
+    Person.objects.create(user=lena, role="none")
+    Membership.objects.create(user=lena, team=story.teams["search"], role="lead")
+    Membership.objects.create(user=lena, team=story.teams["vision"], role="viewer")
+    every_kind(story)
+    contest(story, "answered", "fin")
+    assert whats("luis") == [ANSWERED]
+    assert whats("lena") == []
+    client = sign_in("lena")
+    assert "Contest of Vision" not in html_of(client.get("/inbox"))
+    assert "Waiting for you" not in html_of(client.get("/teams/vision"))
+    assert sign_in("luis").get("/api/v1/inbox?team=search").status_code == 404
+    assert client.get("/teams/robotics").status_code == 404
+    ChangeSet.objects.update(state="declined", ended_by="ana", ended_at=NOW)
+    assert done_rows(scope_of(lena), NOW) == []
+
+
+def test_cards_show_all_of_it_or_what_is_about_the_team(
+    story: Story, sign_in: SignIn
+) -> None:
+    ana = sign_in("ana")
+    assert "Nothing waits for you." in html_of(ana.get("/"))
+    assert "Waiting for you" not in html_of(ana.get("/teams/vision"))
+    asked = every_kind(story)["change"]
+    front = html_of(ana.get("/"))
+    assert front.count('<span class="what">') == 5
+    assert '<a href="/inbox">2 more</a>' in front
+    of_team = html_of(ana.get("/teams/vision"))
+    for what in (asked, CONTEST):
+        assert f'<span class="what">{what}</span>' in of_team
+    assert of_team.count('<span class="what">') == 2
+    assert "€1,905.25" in of_team
+    assert '<span class="what">' not in html_of(ana.get("/teams/search"))
+    contest(story, "answered", "fin")
+    assert ANSWERED in html_of(sign_in("luis").get("/teams/vision"))
+
+
+def test_a_command_tells_what_waits_for_any_administrator(story: Story) -> None:
+    every_kind(story)
+    out = StringIO()
+    call_command("report", "inbox", "--format", "json", stdout=out)
+    rows = json.loads(out.getvalue())["rows"]
+    assert {row["kind"] for row in rows} == {
+        *("change", "difference", "override", "contest"),
+        *("price-list", "namespace", "model"),
+    }
