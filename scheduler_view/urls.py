@@ -26,6 +26,7 @@ urlpatterns = [
     path("changes/<int:number>", changes.change, name="change"),
     path("changes/<int:number>/<slug:verb>", verbs.act_on, name="change-act"),
     path("waste", waste.waste, name="waste"),
+    path("waste/apart", waste.waste_apart, name="waste-apart"),
     path("recommendations", recommendations.recommendations, name="recommendations"),
     path(
         "recommendations/decide", recommendations.decide, name="recommendation-decide"

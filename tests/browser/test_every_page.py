@@ -93,6 +93,7 @@ PAGES = {
     "/inbox": "Waiting for you",
     "/idle": "Idle now",
     "/idle?over=480": "Idle now",
+    "/waste/apart": "Not counted as savings",
     "/waste": "Waste",
     "/recommendations": "Recommendations",
     "/recommendations?state=dismissed": "Recommendations",

@@ -12,7 +12,9 @@ from accounting.access.reads.teams import UNMAPPED_TEAM, TeamRef, visible_teams
 from accounting.access.rights import WASTE
 from accounting.access.scope import Scope
 from accounting.core.money import minor_places
-from accounting.kit.pages.paging import page_of, size_of
+from accounting.kit.cards import LateCard
+from accounting.kit.pages.fragments import card_answer, linked_path
+from accounting.kit.pages.paging import ListPage, page_of, size_of
 from accounting.kit.pages.permissions import page
 from accounting.kit.reads.selection import SelectionError
 from accounting.usage.pages.page_state import PageState
@@ -22,7 +24,7 @@ from scheduler_view.savings.reads.divisions import divisions
 from scheduler_view.savings.reads.evidence import EvidenceRow, evidence_of
 from scheduler_view.savings.reads.observed import clusters_not_observed
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import SHOWN, waste_report
+from scheduler_view.savings.reads.rows import SHOWN, WasteReport, waste_report
 from scheduler_view.savings.reads.setting_limits import limits_of_days
 from scheduler_view.savings.rules.wording import (
     NEEDS_API,
@@ -55,10 +57,42 @@ class WasteLine:
         return self.row.findings - len(self.evidence)
 
 
-@page(WASTE)
-def waste(request: HttpRequest) -> HttpResponse:
-    """Findings of the range, by rule and work unit."""
-    state = PageState(request, compares=False)
+APART = LateCard(
+    route="waste-apart",
+    title="Not counted as savings",
+    id="apart",
+    template="savings/_apart_card.html",
+    page="waste",
+    label="Waste",
+    css="s12",
+    rows=30,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Findings of an address: those that come to what can be saved, and those apart."""
+
+    state: PageState
+    team: TeamRef | None
+    rule: str
+    report: WasteReport
+    claimed: Sequence[WasteLine]
+    apart: Sequence[WasteLine]
+
+    @property
+    def rows(self) -> int:
+        """Rows of a page of one of the lists."""
+        return size_of({"rows": self.state.query.get("rows") or ROWS})
+
+    @property
+    def apart_page(self) -> ListPage:
+        """The page of those apart."""
+        return page_of(self.apart, self.state.query.get("apart", ""), self.rows)
+
+
+def _found(request: HttpRequest, path: str = "") -> _Found:
+    state = PageState(request, compares=False, path=path)
     ref = led_team(state.visitor.scope, state.query.get("team", ""))
     rule = chosen_rule(state.query.get("rule", ""))
     report = waste_report(
@@ -74,11 +108,35 @@ def waste(request: HttpRequest) -> HttpResponse:
         if rule in ("", row.rule)
     ]
     claimed = [line for line in lines if line.row.is_in_totals]
-    others = [line for line in lines if not line.row.is_in_totals]
-    size = size_of({"rows": state.query.get("rows") or ROWS})
-    shown = page_of(claimed, state.query.get("page", ""), size)
-    apart = page_of(others, request.GET.get("apart", ""), size)
-    explained = with_evidence([*shown.lines, *apart.lines], state)
+    apart = [line for line in lines if not line.row.is_in_totals]
+    return _Found(state, ref, rule, report, claimed, apart)
+
+
+@page(WASTE)
+def waste_apart(request: HttpRequest) -> HttpResponse:
+    """Findings of the range that are not added to what can be saved."""
+    found = _found(request, linked_path(request, APART))
+    apart = found.apart_page
+    context = {
+        "state": found.state,
+        "team": found.team,
+        "apart": apart,
+        "apart_lines": with_evidence(apart.lines, found.state),
+    }
+    return card_answer(request, APART, context)
+
+
+@page(WASTE)
+def waste(request: HttpRequest) -> HttpResponse:
+    """Findings of the range, by rule and work unit; who asks for those apart has them, too."""
+    found = _found(request)
+    state, ref, rule, report = found.state, found.team, found.rule, found.report
+    shown = page_of(found.claimed, state.query.get("page", ""), found.rows)
+    apart = found.apart_page
+    is_asked = any(state.query.get(name) for name in ("apart", "rows"))
+    explained = with_evidence(
+        [*shown.lines, *(apart.lines if is_asked or not shown.count else ())], state
+    )
     led = led_selection(state.selection(**({"team": ref.slug} if ref else {})))
     costs = (
         bridges(led, state.days, report.days, minor_places(state.currency))

@@ -111,6 +111,7 @@ PAGES: dict[str, Route] = {
     "idle/<int:number>/ask": Route("/idle/99999/ask", NO_STATEMENT, NO_STATEMENT),
     "idle/<int:number>/ignore": Route("/idle/99999/ignore", NO_STATEMENT, NO_STATEMENT),
     "waste": Route("/waste", LEAD_PAGES),
+    "waste/apart": Route("/waste/apart", LEAD_PAGES),
     "recommendations": Route("/recommendations", LEAD_PAGES),
     "recommendations/decide": posted(
         "/recommendations/decide", (403, 403, 404, 404, 404)

@@ -41,6 +41,7 @@ MOST = {
     "/queues": 17,
     "/months": 15,
     "/waste": 22,
+    "/waste/apart": 18,
     "/recommendations": 16,
     "/gpus": 27,
     "/gpus/table": 25,

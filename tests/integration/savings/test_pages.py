@@ -33,15 +33,17 @@ def text(answer: object) -> str:
 
 
 def test_an_administrator_sees_every_team_and_free_time(sign_in: SignIn) -> None:
-    page = text(sign_in("ana").get(f"/waste?{DAYS}"))
+    ana = sign_in("ana")
+    page = text(ana.get(f"/waste?{DAYS}"))
+    apart = text(ana.get(f"/waste/apart?{DAYS}"))
     assert "What can be saved" in page
     assert "2 measured days" in page
     assert "No price" in page
     assert "notebook-mara StatefulSet in vision-prod, north" in page
     assert "Never busy" in page
     assert "old-experiment" in page, "of an unmapped namespace"
-    assert "Free, but not usable" in page
-    assert "These findings are not added to what can be saved." in page
+    assert "Free, but not usable" in apart
+    assert "These findings are not added to what can be saved." in apart
     assert "rule S29, docs/scheduling.md" in page
     limits = (
         "work for spot has at most 4 pods; each held for less than 24 hours; longest holds: "
@@ -156,7 +158,11 @@ def test_each_of_the_two_lists_has_pages_of_its_own(sign_in: SignIn) -> None:
     )
     client = sign_in("ana")
     first = client.get(f"/waste?{DAYS}").context
-    assert len(first["lines"]) == len(first["apart_lines"]) == 25
+    apart = client.get(f"/waste/apart?{DAYS}").context
+    assert len(first["lines"]) == len(apart["apart_lines"]) == 25
+    assert not first["apart_lines"], "they load by themselves"
+    asked = client.get(f"/waste?{DAYS}&apart=2").context["apart_lines"]
+    assert asked[0].row.key not in {line.row.key for line in apart["apart_lines"]}
     second = client.get(f"/waste?{DAYS}&page=2").context
     assert second["page"].first == 26
     assert len(second["lines"]) == min(25, first["page"].count - 25)
