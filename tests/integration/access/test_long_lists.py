@@ -38,7 +38,7 @@ LISTS = {
     "/what-if": ("ana",),
     "/idle?over=15": (LEAD, "fin", "ana"),
     "/waste": (LEAD, "fin", "ana"),
-    "/waste/apart": (LEAD, "fin", "ana"),
+    "/waste?apart=1": (LEAD, "fin", "ana"),
     "/waste?team=vision": (LEAD, "fin", "ana"),
     "/recommendations": (LEAD, "fin", "ana"),
     "/anomalies?rows=25": (LEAD, "fin", "ana"),

@@ -38,7 +38,7 @@ def test_an_administrator_sees_every_team_and_free_time(sign_in: SignIn) -> None
     apart = text(ana.get(f"/waste/apart?{DAYS}"))
     assert "What can be saved" in page
     assert "2 measured days" in page
-    assert "No price" in page
+    assert "No price" in apart
     assert "notebook-mara StatefulSet in vision-prod, north" in page
     assert "Never busy" in page
     assert "old-experiment" in page, "of an unmapped namespace"
