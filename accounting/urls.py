@@ -25,12 +25,23 @@ from accounting.prices.pages import (
     price_lists,
     prices,
 )
-from accounting.teams.pages import attribution, team_cards, teams
+from accounting.teams.pages import (
+    attribution,
+    families,
+    team_cards,
+    teams,
+    workloads,
+)
 
 urlpatterns = [
     path("teams", teams.team_list, name="teams"),
     path("teams/<slug:slug>", teams.team, name="team"),
-    path("teams/<slug:slug>/workloads", teams.workloads, name="team-workloads"),
+    path("teams/<slug:slug>/workloads", workloads.workloads, name="team-workloads"),
+    path(
+        "teams/<slug:slug>/families/<str:namespace>/<path:family>",
+        families.family,
+        name="team-family",
+    ),
     path("teams/<slug:slug>/idle", team_cards.team_idle, name="team-idle"),
     path("teams/<slug:slug>/week", team_cards.team_week, name="team-week"),
     path("teams/<slug:slug>/rules", teams.team_rules, name="team-rules"),

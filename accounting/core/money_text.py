@@ -27,6 +27,11 @@ def number_text(value: Decimal | float, places: int) -> str:
     return f"{exact:,.{places}f}".replace("-", MINUS)
 
 
+def gpus_text(gpus: Decimal) -> str:
+    """`8`, or `0.25` of a shared GPU."""
+    return f"{round(gpus, 2).normalize():f}"
+
+
 def amount_text(amount: Decimal, currency: str, places: int) -> str:
     """`€148,210.37`; the number alone without a currency; rounded half-even to `places`."""
     sign = MINUS if amount.is_signed() else ""

@@ -1,6 +1,6 @@
 """Rows of reports on pages: their money, and how a number compares with the range before."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -17,6 +17,7 @@ from accounting.kit.tags.units import (
     money_round,
     of_row,
     short_day,
+    short_model,
 )
 from accounting.metering.rules.intensity.summary import Intensity
 from accounting.usage.rules.comparison import Comparison
@@ -51,6 +52,17 @@ def unpriced(row: UsageRow) -> SafeString:
     return format_html(
         '<span class="cell-sub">without {} GPU-h</span>', gpu_hours(row.unpriced_ms)
     )
+
+
+@register.simple_tag
+def short_models(models: Sequence[str]) -> SafeString:
+    """The first two of some GPU models in short, and how many more; all of them at the pointer."""
+    if not models:
+        return mark_safe("")
+    text = ", ".join(short_model(model) for model in models[:2])
+    more = f", {len(models) - 2} more" if len(models) > 2 else ""
+    full = ", ".join(model or short_model(model) for model in models)
+    return format_html('<span title="{}">{}{}</span>', full, text, more)
 
 
 @register.filter

@@ -14,6 +14,7 @@ from django.utils import timezone
 from accounting.access.reads.billing_settings import billing_day
 from accounting.access.scope import Scope
 from accounting.core.interval import to_instant
+from accounting.core.money_text import gpus_text
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.rows import (
     GpuHours,
@@ -26,9 +27,10 @@ from accounting.kit.rows import (
 )
 from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.pod import PodHold
+from accounting.metering.rules.inventory.families import family_of
 from accounting.prices.rules.charge import charge_of
 from scheduler_view.idle.models import IdleAct, IdleHold, IdleLook, IdleNote
-from scheduler_view.idle.rules import gpus_text, stop_command
+from scheduler_view.idle.rules import stop_command
 from scheduler_view.savings.rules.idle import MINUTE_MS
 
 Work = tuple[int, int, int]  # cluster, workload, pod if it has no workload
@@ -57,6 +59,7 @@ class IdleRow:
     namespace: str = column()
     kind: TextOrNull = column(name="workload_kind")
     name: str = column(name="workload", head="Holder")
+    family: str = column("of runs of the same work")
     pods: int = column()
     model: str = column()
     gpus: Decimal = column(head="GPUs")
@@ -137,6 +140,7 @@ class _Hold(NamedTuple):
     namespace: str
     kind: str | None
     workload: str | None
+    family: str | None
     pod: str
     model: str
     gpus: Decimal
@@ -154,7 +158,8 @@ class _Hold(NamedTuple):
 _COLUMNS = (
     *("pk", "cluster_id", "pod__workload_id", "pod_id", "team_id", "cluster__name"),
     *("team__slug", "team__name", "team__colour_slot", "pod__namespace__name"),
-    *("pod__workload__kind", "pod__workload__name", "pod__name", "model", "gpus"),
+    *("pod__workload__kind", "pod__workload__name", "pod__workload__family"),
+    *("pod__name", "model", "gpus"),
     *("since_ms", "until_ms", "idle_ms", "gpu_ms", "raw", "unpriced_ms", "rate"),
     *("currency", "owner"),
 )
@@ -195,6 +200,7 @@ def _holder(key: Key, holds: Sequence[_Hold]) -> IdleRow:
         namespace=first.namespace,
         kind=first.kind or "",
         name=first.workload or first.pod,
+        family=first.family or family_of(first.pod, "Pod"),
         pods=len(holds),
         model=", ".join(sorted({hold.model for hold in holds})),
         gpus=sum((hold.gpus for hold in holds), Decimal(0)),

@@ -100,11 +100,6 @@ def _held_ms(window: WindowTime) -> int:
     return StateTimes(window.busy_ms, window.idle_ms, window.unknown_ms).allocated_ms
 
 
-def gpus_text(gpus: Decimal) -> str:
-    """`8`, or `0.25` of a shared GPU."""
-    return f"{round(gpus, 2).normalize():f}"
-
-
 def owner_of(labels: Mapping[str, str], names: Iterable[str]) -> str:
     """The first value of the configured labels of owners; empty without one."""
     return next((labels[name] for name in names if labels.get(name)), "")[:253]

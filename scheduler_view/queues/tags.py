@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import localdate
 
 from accounting.kit.tags.units import clock
+from scheduler_view.queues.reads.families import of_family
 from scheduler_view.queues.reads.queued_units import queue_now
 from scheduler_view.queues.rules.start_wording import NO_ESTIMATE, start_texts
 from scheduler_view.queues.rules.starts import ENDS_BY_ITSELF
@@ -18,25 +19,25 @@ from scheduler_view.waits.rules.cause import WaitCause
 register = template.Library()
 
 SHOWN = 5  # units on the page of a team
+MOST_OF_A_TEAM = 10_000  # of which those of a family are chosen
 
 
 @register.inclusion_tag("queues/_waiting_work.html", takes_context=True)
 def waiting_work(context: Mapping[str, Any]) -> dict[str, Any]:
-    """The oldest waiting work of the team of a page; nothing if none waits."""
+    """The oldest waiting work of the team of a page, or of its family; nothing if none waits."""
     state, team = context["state"], context["team"]
-    visitor = state.visitor
+    visitor, family = state.visitor, context.get("family")
     found = queue_now(
         visitor.scope,
         visitor.now,
         cluster=state.cluster or "",
         team=team.slug,
-        limit=SHOWN + 1,
+        limit=MOST_OF_A_TEAM if family else SHOWN + 1,
     )
-    return {
-        "team": team,
-        "rows": found.rows[:SHOWN],
-        "has_more": len(found.rows) > SHOWN,
-    }
+    rows = found.rows
+    if family:
+        rows = of_family(rows, family.namespace, family.name)
+    return {"team": team, "rows": rows[:SHOWN], "has_more": len(rows) > SHOWN}
 
 
 class _StartingRow(Protocol):

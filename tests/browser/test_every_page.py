@@ -29,6 +29,7 @@ from tests.integration.access.routes import FOUND, find_routes
 from tests.integration.access.routes import PAGES as ROUTES
 from tests.story import PASSWORD, Story
 
+FAMILY = "/teams/vision/families/vision-prod/sweep-resnet"
 GPU = "GPU-5a1e0001-0000-7c3d"
 SECOND_JOB = "kube-state-metrics-2"
 PAGES = {
@@ -50,6 +51,9 @@ PAGES = {
     "/teams/vision/give-back?range=last-7-days": "What to give back",
     "/teams/vision?range=last-7-days": "Vision",
     "/teams/vision/workloads": "Vision",
+    "/teams/vision/workloads?by=run": "Vision",
+    FAMILY: "sweep-resnet",
+    f"{FAMILY}?range=last-7-days&open=vision-prod/Job/sweep-resnet/": "sweep-resnet",
     "/teams/vision/workloads?q=nothing-like-it": "Vision",
     "/teams/vision/workloads?show=hard&sort=-energy": "Vision",
     "/teams/robotics/workloads?only=pointless&show=hard": "Robotics",

@@ -60,7 +60,7 @@ def _driver_url(row: AnomalyRow) -> str:
     """The driver in the team's workloads of that day; empty for unmapped time."""
     if row.team == "unmapped" or not row.workload:
         return ""
-    query = urlencode(_span(row) | {"q": row.workload})
+    query = urlencode(_span(row) | {"by": "run", "q": row.workload})
     return f"{reverse('team-workloads', args=[row.team])}?{query}"
 
 

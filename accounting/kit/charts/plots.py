@@ -22,13 +22,14 @@ DENSE = 100
 class PlotSeries:
     """One colored series: its name, its team's slot, one value for each position.
 
-    `url` is the link of a click on it; "" if none.
+    `url` is the link of a click on it; "" if none. `kind` is the state whose look it has.
     """
 
     name: str
     slot: int
     values: tuple[Number | None, ...]
     url: str = ""
+    kind: str = "busy"
 
     @property
     def total(self) -> Decimal:
@@ -152,10 +153,7 @@ def money_by_step(
             "name": one.name,
             "x": x,
             "y": [None if v is None else float(v) for v in one.values],
-            "marker": {
-                "color": f"$c{one.slot}",
-                "line": {"color": "$surface", "width": 0 if is_dense else 1},
-            },
+            "marker": _money_look(one, is_dense=is_dense),
             "hovertemplate": f"{money}<extra>{one.name}</extra>",
             "meta": one.url,
         }
@@ -185,6 +183,15 @@ def money_by_step(
             ),
         ),
     }
+
+
+def _money_look(one: PlotSeries, *, is_dense: bool) -> Figure:
+    if one.kind != "busy":
+        return HATCHED[one.kind](one.slot) | (
+            {"line": {"width": 0}} if is_dense else {}
+        )
+    line = {"color": "$surface", "width": 0 if is_dense else 1}
+    return {"color": f"$c{one.slot}", "line": line}
 
 
 def missing_step(position: int) -> Figure:

@@ -108,7 +108,10 @@ def filter_link(context: Mapping[str, Any], name: str, value: str) -> SafeString
 def workloads_url(context: Mapping[str, Any], line: Any) -> str:
     """The workloads page of a line's team, scrolled to that workload."""
     url: str = context["state"].link(
-        reverse("team-workloads", args=[line.key]), team="", q=line.workload
+        reverse("team-workloads", args=[line.key]),
+        team="",
+        by="run",
+        q=line.workload,
     )
     return url
 
@@ -117,7 +120,7 @@ def workloads_url(context: Mapping[str, Any], line: Any) -> str:
 def own_workload(line: Any, span: DayRange) -> str:
     """The workloads page of a line's team on some days, scrolled to that workload."""
     pairs = {"from": span.first.isoformat(), "to": span.after.isoformat()}
-    query = urlencode(pairs | {"q": line.workload})
+    query = urlencode(pairs | {"by": "run", "q": line.workload})
     return f"{reverse('team-workloads', args=[line.key])}?{query}"
 
 

@@ -19,7 +19,13 @@ from django.utils.safestring import SafeString, mark_safe
 from accounting.core.billing_calendar import DayRange
 from accounting.core.interval import DAY_MS, HOUR_MS, to_instant
 from accounting.core.money import Money, minor_places
-from accounting.core.money_text import MINUS, amount_text, currency_sign, number_text
+from accounting.core.money_text import (
+    MINUS,
+    amount_text,
+    currency_sign,
+    gpus_text,
+    number_text,
+)
 
 register = template.Library()
 
@@ -156,6 +162,12 @@ def average(gpus: float | None) -> str:
 
 
 @register.filter
+def gpu_count(gpus: Decimal) -> str:
+    """`8`, or `0.25` of a shared GPU."""
+    return gpus_text(gpus)
+
+
+@register.filter
 def percent(ratio: float | None) -> str:
     """`65.8%`; never rounded up to 100 or down to 0."""
     if ratio is None:
@@ -165,6 +177,32 @@ def percent(ratio: float | None) -> str:
     if 0 < ratio < 0.0005:
         return "<0.1%"
     return number_text(ratio * 100, 1).replace(",", "") + "%"
+
+
+@register.filter
+def money_more(difference: Decimal, currency: str) -> str:
+    """`+€12.00` or `−€12.00`: a difference, which can be added to others."""
+    sign = "+" if difference > 0 else ""
+    return f"{sign}{money(difference, currency)}"
+
+
+_MAKER = re.compile(
+    r"^(?:NVIDIA|AMD|Intel|Tesla|Quadro|Instinct|GeForce)[ _-]+", re.IGNORECASE
+)
+_FORM = re.compile(
+    r"[ _-]+(?:SXM\d?|PCIe?|HBM\w*|OAM|NVLink|GPU)(?=[ _-]|$)", re.IGNORECASE
+)
+_SIZE = re.compile(r"\b(\d+)[ _-]?G[i]?B\b", re.IGNORECASE)
+
+
+@register.filter
+def short_model(model: str) -> str:
+    """`A100 80 GB` of `NVIDIA-A100-SXM4-80GB`: without maker and form; show the whole name too."""
+    text = model
+    while (rest := _MAKER.sub("", text)) != text:
+        text = rest
+    text = _SIZE.sub(r"\1 GB", _FORM.sub("", text))
+    return re.sub(r"[ _-]+", " ", text).strip() or model or "Unknown model"
 
 
 @register.filter

@@ -1,7 +1,6 @@
-"""Teams: the list, and a team's summary, workloads and rules."""
+"""Teams: the list, and a team's summary and rules."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,39 +11,33 @@ from accounting.budgets.pages.budget_lines import month_card
 from accounting.core.money import minor_places
 from accounting.fleet.pages import timelines
 from accounting.kit.charts import plots
+from accounting.kit.pages.addresses import family_url
 from accounting.kit.pages.filters import LABELS
-from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import signed_in
 from accounting.months.pages.month_totals import shown_month
 from accounting.organization.reads.directory import binding_rows
 from accounting.organization.reads.members import member_rows
 from accounting.teams.pages.of_a_team import OF_A_TEAM, team_of
-from accounting.usage.pages import figures, tables, team_tables
-from accounting.usage.pages.columns import (
-    HARD_COLUMNS,
-    TEAM_COLUMNS,
-    WORKLOAD_COLUMNS,
-    column_choices,
+from accounting.usage.pages import figures, team_tables
+from accounting.usage.pages.columns import TEAM_COLUMNS, column_choices
+from accounting.usage.pages.family_lines import (
+    NO_FAMILY,
+    family_table,
+    largest_families,
+    with_runs,
 )
 from accounting.usage.pages.foreign_teams import leave_out_foreign
 from accounting.usage.pages.page_state import PageState
 from accounting.usage.pages.splits import choices, filtering, split_of
 from accounting.usage.pages.steps import FREQUENCY, steps_of
-from accounting.usage.reads.breakdown import (
-    breakdown,
-    breakdown_of_largest,
-    workload_name,
-)
+from accounting.usage.reads.breakdown import Breakdown, breakdown, row_name
 from accounting.usage.reads.coverage import (
     covered_length_ms,
     day_coverage,
     missing_days,
 )
-from accounting.usage.reads.intensity import pointless_workloads, with_intensity
-from accounting.usage.reads.pods import PodStretch, pods_of_workload
-from accounting.usage.reads.ranking import largest
+from accounting.usage.reads.intensity import pointless_workloads
 from accounting.usage.reads.series import use_by_step
-from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.rows import UsageRow
 
 GROUPS = {"": "By department", "none": "Flat"}
@@ -95,16 +88,17 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     sides = state.sides(length)
     missing = missing_days(coverage, *state.data_days)
     places = minor_places(state.currency)
-    dearest = largest(selection, ("workload",), "charge", plots.NAMED_SERIES, places)
-    found = breakdown_of_largest(
+    found = breakdown(
         selection,
-        dearest.rows,
-        dearest.count,
+        "family",
         sides=sides,
         length_ms=length,
         places=places,
         step=state.step,
+        named=plots.NAMED_SERIES,
     )
+    every = family_table(selection, found, ref, sides, state.sort)
+    families = largest_families(every, found, sides)
     steps = steps_of(state, missing)
     context = {
         "state": state,
@@ -119,8 +113,11 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
             use_by_step(selection, state.step), steps, ref.slot, state
         ),
         "spend": figures.spend_chart(
-            found, steps, _workload_colours(found.rows, slug, state), state
+            found, steps, _family_colours(found, slug, state), state
         ),
+        "families": families,
+        "family_rows": with_runs(selection, families.lines),
+        "columns": {},
         "split": split_of(state, selection, {slug: ref}, places),
         "pointless": pointless_workloads(selection),
         "pointless_url": state.link(
@@ -134,93 +131,23 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "teams/team.html", context)
 
 
-def _workload_colours(
-    rows: Sequence[UsageRow], slug: str, state: PageState
+def _family_colours(
+    found: Breakdown, slug: str, state: PageState
 ) -> Mapping[str, figures.Key]:
-    """Colors of workloads, which have none of their own: the largest take the slots in order."""
-    list_url = reverse("team-workloads", args=[slug])
+    """Colors of families, which have none of their own: the largest take the slots in order."""
     return {
-        workload_name(row): figures.Key(
-            row.key["workload"],
+        row_name(row, "family"): figures.Key(
+            row.key["family"] or NO_FAMILY,
             slot,
-            url=state.link(list_url, team="", q=row.key["workload"]),
+            url=_family_link(slug, row, state),
         )
-        for slot, row in enumerate(rows[: plots.NAMED_SERIES], start=1)
+        for slot, row in enumerate(found.rows[: plots.NAMED_SERIES], start=1)
     }
 
 
-@signed_in
-def workloads(request: HttpRequest, slug: str) -> HttpResponse:
-    """A team's workloads by GPU model."""
-    state = PageState(request, compares=False, filters=OF_A_TEAM)
-    ref = team_of(state, slug)
-    selection = state.selection(team=slug)
-    by = ("team", "workload", "model")
-    rows = usage_rows(selection, by)
-    shows_hard = state.query.get("show") == "hard"
-    is_pointless = state.query.get("only") == "pointless"
-    if shows_hard or is_pointless:
-        rows = list(with_intensity(rows, selection, by))
-    lines = tables.workload_lines(rows, {slug: ref})
-    words = state.query.get("q", "").strip().lower()
-    matching = [
-        line
-        for line in lines
-        if words in f"{line.namespace}/{line.workload}".lower()
-        and (line.row.is_pointless or not is_pointless)
-    ]
-    table = tables.workload_table(matching, minor_places(state.currency))
-    chosen = tables.ordered(
-        table.lines, state.sort, tables.WORKLOAD_COLUMNS, "-idle_charge"
-    )
-    context = {
-        "state": state,
-        "team": ref,
-        "tab": "workloads",
-        "words": words,
-        "no_match": "No workload matches"
-        if is_pointless
-        else f"No workload name contains “{words}”",
-        "columns": column_choices(
-            state, WORKLOAD_COLUMNS | (HARD_COLUMNS if shows_hard else {})
-        ),
-        "shows_hard": shows_hard,
-        "hard_url": state.url(show="" if shows_hard else "hard"),
-        "is_pointless": is_pointless,
-        "pointless_url": state.url(
-            only="" if is_pointless else "pointless", show="hard", page=""
-        ),
-        "count": len(lines),
-        "rounding": table.rounding,
-        "total": table.total,
-        "opened": _opened(state, slug),
-        "close_url": state.url(open=""),
-        "page": paged(chosen, state.query.dict()),
-        **filtering(state, {slug: ref}, team=slug),
-    }
-    return render(request, "teams/workloads.html", context)
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The workload whose pods are shown, named as in the address."""
-
-    key: str
-    pods: tuple[PodStretch, ...]
-    count: int
-
-
-def _opened(state: PageState, slug: str) -> Opened | None:
-    """The pods of the workload in `?open=`; None if it names none."""
-    key = state.query.get("open", "")
-    parts = key.split("/", 3)
-    if len(parts) < 4 or "\0" in key:  # namespace, kind, name, model
-        return None
-    namespace, kind, workload, model = parts
-    pods, count = pods_of_workload(
-        state.selection(team=slug), namespace, kind, workload, model
-    )
-    return Opened(key, tuple(pods), count)
+def _family_link(slug: str, row: UsageRow, state: PageState) -> str:
+    url = family_url(slug, row.key["namespace"], row.key["family"])
+    return state.link(url) if url else ""
 
 
 @signed_in

@@ -20,6 +20,16 @@ WORKLOAD_COLUMNS = {
     **{name: label for name, label in TEAM_COLUMNS.items() if name != "change"},
 }
 
+FAMILY_COLUMNS = {
+    "runs": "Runs",
+    "model": "GPU model",
+    "charge": "Charge",
+    "change": "Change",
+    "allocated": "GPU-h",
+    "efficiency": "Busy share",
+    "idle_charge": "Idle cost",
+}
+
 HARD_COLUMNS = {  # GPU activity in addition to busy time: shown with `?show=hard`
     "sm": "SM",
     "tensor": "Tensor",

@@ -84,6 +84,50 @@ def spend_chart(
     )
 
 
+def cost_chart(
+    found: Mapping[str, UsageRow],
+    steps: Sequence[ChartStep],
+    slot: int,
+    state: PageState,
+) -> Chart:
+    """Charge by hour, day or month in the color of a team: its idle cost hatched, on the rest.
+
+    The rest is of busy time and of time that was not observed: unknown is not idle.
+
+    Args:
+        found: rounded rows by the key of the step.
+        steps, slot, state: as for `timelines.held_chart`.
+    """
+    totals = [_charge(found.get(step.key), step) for step in steps]
+    idle = [_idle_charge(found.get(step.key), step) for step in steps]
+    used = [
+        None if total is None or wasted is None else total - wasted
+        for total, wasted in zip(totals, idle, strict=True)
+    ]
+    name = "Busy, or no data" if any(r.unknown_ms for r in found.values()) else "Busy"
+    series = [
+        PlotSeries(name, slot, tuple(used)),
+        PlotSeries("Idle", slot, tuple(idle), kind="idle"),
+    ]
+    currency = state.currency
+    return Chart(
+        figure=plots.money_by_step(axis_of(steps), series, currency_sign(currency)),
+        sentence=_spend_sentence(steps, totals, state),
+        columns=(state.step.capitalize(), *(one.name for one in series), "Total"),
+        rows=tuple(
+            (step.label, *(_amount(value, currency) for value in values))
+            for step, *values in zip(steps, used, idle, totals, strict=True)
+        ),
+        legend=tuple(Key(one.name, slot, one.kind) for one in series),
+    )
+
+
+def _idle_charge(row: UsageRow | None, step: ChartStep) -> Decimal | None:
+    if step.is_gap:
+        return None
+    return (amount_of(row.idle_charge) if row else None) or Decimal(0)
+
+
 def _rest(
     count: int, shown: Sequence[PlotSeries], totals: Sequence[Decimal | None]
 ) -> PlotSeries:

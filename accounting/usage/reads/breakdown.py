@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from accounting.core.interval import Interval
 from accounting.core.money import Money, amount_of
+from accounting.kit.reads.dimensions import BY_NAME
 from accounting.kit.reads.selection import Selection
 from accounting.usage.reads.series import STEPS, step_key
 from accounting.usage.reads.usage import usage_rows
@@ -132,7 +133,7 @@ def breakdown(
 
     Args:
         selection: with its period set.
-        dimension: one that rollups store (team, workload, model, ...).
+        dimension: one that rollups store (team, family, model, ...).
         sides: the comparison.
         length_ms: length of the time with data, for averages.
         places: of the currency.
@@ -145,8 +146,7 @@ def breakdown(
     unnamed = max(0, len(rows) - named) if named and len(rows) > named + 1 else 0
     few = selection
     if unnamed:
-        keys = tuple(row.key[dimension] for row in rows[:named])
-        few = replace(selection, filters={**selection.filters, dimension: keys})
+        few = _only(selection, rows[:named], dimension)
     finer, steps = [], {}
     if step:
         finer = rounded(usage_rows(few, (dimension, STEPS[step])), places)
@@ -157,8 +157,8 @@ def breakdown(
     earlier = _earlier(selection, (dimension,), sides, places)
     return Breakdown(
         rows=tuple(rows),
-        before={_name(row, dimension): row for row in earlier},
-        by_step=_by_step(finer, dimension, step),
+        before={row_name(row, dimension): row for row in earlier},
+        by_step=_by_step(finer, dimension, step, rows[:named] if unnamed else rows),
         steps=steps,
         summary=summarise(_total(exact, places), earlier, sides, length_ms),
         unnamed=unnamed,
@@ -186,47 +186,6 @@ def totals(
     )
 
 
-def breakdown_of_largest(
-    selection: Selection,
-    rows: Sequence[UsageRow],
-    count: int,
-    *,
-    sides: Sides | None,
-    length_ms: int,
-    places: int,
-    step: str,
-) -> Breakdown:
-    """Split a selection by its largest workloads and by step; the others are one sum.
-
-    Args:
-        selection: with its period set.
-        rows: the largest workloads, in order.
-        count: number of all workloads.
-        sides, length_ms, places, step: as for `breakdown`.
-    """
-    column = STEPS[step]
-    exact = usage_rows(selection, (column,))
-    finer = rounded(exact, places)
-    earlier = _earlier(selection, (), sides, places)
-    names = {workload_name(row) for row in rows}
-    only = {
-        "namespace": tuple({row.key["namespace"] for row in rows}),
-        "workload": tuple({row.key["workload"] for row in rows}),
-    }
-    few = replace(selection, filters={**selection.filters, **only})
-    by_step = rounded(usage_rows(few, ("workload", column)), places)
-    named = [row for row in by_step if workload_name(row) in names]
-    return Breakdown(
-        rows=tuple(rows),
-        before={"": earlier[0]} if earlier else {},
-        by_step=_by_step(named, "workload", step),
-        steps=_totals(finer, step),
-        summary=summarise(_total(exact, places), earlier, sides, length_ms),
-        unnamed=count - len(rows),
-        refusal=sides.refusal if sides else "",
-    )
-
-
 def _earlier(
     selection: Selection, by: Sequence[str], sides: Sides | None, places: int
 ) -> list[UsageRow]:
@@ -246,24 +205,27 @@ def _by_charge(row: UsageRow) -> tuple[Decimal, int]:
     return -(amount_of(row.charge) or Decimal(0)), -row.allocated_ms
 
 
-def _name(row: UsageRow, dimension: str) -> str:
-    if dimension == "workload":
-        return workload_name(row)
-    return row.key[dimension]
+def row_name(row: UsageRow, dimension: str) -> str:
+    """The key of a row in a breakdown; of a family, its namespace and name."""
+    return "/".join(row.key[key.name] for key in BY_NAME[dimension].keys)
 
 
-def workload_name(row: UsageRow) -> str:
-    """The key of a workload: namespace, kind and name."""
-    key = row.key
-    return f"{key['namespace']}/{key['workload_kind']}/{key['workload']}"
+def _only(selection: Selection, rows: Sequence[UsageRow], dimension: str) -> Selection:
+    """A selection with the values of some rows; each key by itself, so others may be in it."""
+    names = [key.name for key in BY_NAME[dimension].keys]
+    values = {name: tuple({row.key[name] for row in rows}) for name in names}
+    return replace(selection, filters={**selection.filters, **values})
 
 
 def _by_step(
-    rows: Sequence[UsageRow], dimension: str, step: str
+    rows: Sequence[UsageRow], dimension: str, step: str, of: Sequence[UsageRow]
 ) -> dict[str, dict[str, UsageRow]]:
+    """Rows of a chart by name and step, of the rows that are named."""
+    names = {row_name(row, dimension) for row in of}
     found: dict[str, list[UsageRow]] = {}
     for row in rows:
-        found.setdefault(_name(row, dimension), []).append(row)
+        if (name := row_name(row, dimension)) in names:
+            found.setdefault(name, []).append(row)
     return {name: _totals(of_name, step) for name, of_name in found.items()}
 
 

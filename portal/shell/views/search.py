@@ -105,4 +105,5 @@ def _hit_url(hit: Hit) -> str:
         if hit.team:
             return f"{reverse('team-rules', args=[hit.team])}#members-title"
         return f"{reverse('audit')}?{urlencode({'actor': hit.key})}"
-    return f"{reverse('team-workloads', args=[hit.team])}?{urlencode({'q': hit.key})}"
+    query = urlencode({"by": "run", "q": hit.key})
+    return f"{reverse('team-workloads', args=[hit.team])}?{query}"

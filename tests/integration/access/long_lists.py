@@ -36,6 +36,7 @@ from scheduler_view.savings.models import WasteFinding
 from scheduler_view.what_if.models import WhatIfRun
 from tests.browser.bills import import_two
 from tests.browser.waits.stored_waits import store_waits
+from tests.more_runs import more_runs
 from tests.more_teams import add_teams
 from tests.story import FOREVER, PASSWORD, Story
 
@@ -51,6 +52,7 @@ def fill(story: Story, rows: int = MANY) -> None:
     more = add_teams(story, rows)
     lead = _lead()
     _held(story, rows)
+    more_runs(1, rows)
     for period, book in (("2026-10", close_period), ("2026-11", book_running)):
         book(period)
     _findings(story)

@@ -132,6 +132,9 @@ PAGES: dict[str, Route] = {
     "teams/<slug:slug>/week": Route("/teams/vision/week", TEAM),
     "teams/<slug:slug>/give-back": Route("/teams/vision/give-back", TEAM),
     "teams/<slug:slug>/workloads": Route("/teams/vision/workloads", TEAM),
+    "teams/<slug:slug>/families/<str:namespace>/<path:family>": Route(
+        "/teams/vision/families/vision-prod/sweep-resnet", TEAM
+    ),
     "teams/<slug:slug>/rules": Route("/teams/vision/rules", TEAM),
     "gpus": Route("/gpus", ALL),
     "gpus/table": Route("/gpus/table", ALL),

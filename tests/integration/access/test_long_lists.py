@@ -44,6 +44,8 @@ LISTS = {
     "/anomalies?rows=25": (LEAD, "fin", "ana"),
     "/teams/vision/workloads": ("mia", LEAD, "fin", "ana"),
     "/gpus?sort=gpu": ("mia", LEAD, "fin", "ana"),
+    "/teams/vision/workloads?by=run": ("mia", LEAD, "fin", "ana"),
+    "/teams/vision/families/vision-prod/many0x-run": ("mia", LEAD, "fin", "ana"),
     "/gpus?view=timeline": ("mia", LEAD, "fin", "ana"),
     "/prices": ("mia", LEAD, "fin", "ana"),
     "/conversion-rates": ("mia", LEAD, "fin", "ana"),

@@ -191,6 +191,10 @@ HIDDEN = (
     # what is there and hidden from Luis, what is not there
     ("/teams/search", "/teams/nobody"),
     ("/teams/search/workloads", "/teams/nobody/workloads"),
+    (
+        "/teams/search/families/search-prod/rerank-serving",
+        "/teams/nobody/families/search-prod/rerank-serving",
+    ),
     ("/teams/search/rules", "/teams/nobody/rules"),
     ("/teams/search/quota", "/teams/nobody/quota"),
     ("/gpus/GPU-5a1e0001-0000-7c3d", "/gpus/GPU-none"),

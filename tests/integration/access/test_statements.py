@@ -34,7 +34,9 @@ MOST = {
     "/teams/vision/idle": 11,
     "/teams/vision/week": 10,
     "/teams/vision/give-back": 14,
-    "/teams/vision/workloads": 13,
+    "/teams/vision/workloads": 16,  # compared, with the runs of each family
+    "/teams/vision/workloads?by=run": 13,
+    "/teams/vision/families/vision-prod/sweep-resnet": 21,
     "/quotas": 25,
     "/quotas/limits": 21,
     "/tiers": 19,

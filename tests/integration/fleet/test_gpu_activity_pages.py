@@ -22,7 +22,7 @@ def heads(page: str) -> list[str]:
 
 def test_how_hard_is_shown_where_it_is_asked_for(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    plain = client.get(f"/teams/vision/workloads?{WEEK}")
+    plain = client.get(f"/teams/vision/workloads?{WEEK}&by=run")
     assert not set(HEADS) & set(heads(html_of(plain)))
     answer = client.get(plain.context["hard_url"])
     text = html_of(answer)
@@ -52,12 +52,12 @@ def test_how_hard_sorts_and_puts_what_is_unknown_last(sign_in: SignIn) -> None:
 
 def test_busy_without_work_is_a_filter(sign_in: SignIn) -> None:
     client = sign_in("ana")
-    page = client.get(f"/teams/robotics/workloads?{WEEK}")
+    page = client.get(f"/teams/robotics/workloads?{WEEK}&by=run")
     answer = client.get(page.context["pointless_url"])
     assert [line.workload for line in answer.context["page"].lines] == ["sim-farm"]
     assert answer.context["total"].hard.tensor_active == 0
     none = client.get(f"/teams/vision/workloads?{WEEK}&only=pointless")
-    assert "No workload matches" in html_of(none)
+    assert "No run matches" in html_of(none)
 
 
 def test_busy_without_work_is_found_on_the_teams_page(sign_in: SignIn) -> None:

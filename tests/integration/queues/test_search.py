@@ -186,7 +186,7 @@ def test_more_workloads_than_are_listed_have_a_list(
     found = links(sign_in("luis"), "detector")
     assert "All 8 workloads of Vision with “detector”" in found.values()
     assert len([text for text in found.values() if text.startswith("detector-")]) <= 6
-    assert "/teams/vision/workloads?q=detector" in found
+    assert "/teams/vision/workloads?by=run&q=detector" in found
 
 
 def test_change_sets_are_found_by_team_and_namespace(

@@ -180,9 +180,9 @@ def test_sorting_and_filtering_live_in_the_address(sign_in: SignIn) -> None:
     assert [line.name for line in lines] == sorted(line.name for line in lines)
     up = client.get("/teams?group=none&sort=charge").context["teams"].lines
     assert up[-1].row.charge is None  # what has no price comes last in any order
-    page = client.get("/teams/search/workloads?q=rerank").context["page"]
+    page = client.get("/teams/search/workloads?by=run&q=rerank").context["page"]
     assert [line.workload for line in page.lines] == ["rerank-serving"]
-    nothing = html_of(client.get("/teams/search/workloads?q=zzz"))
+    nothing = html_of(client.get("/teams/search/workloads?by=run&q=zzz"))
     assert "Clear filter" in nothing
 
 

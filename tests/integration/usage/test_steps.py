@@ -25,6 +25,9 @@ def right_after_the_story() -> Iterator[None]:
         yield
 
 
+NAMES = {"team": "team", "family": "workload family"}
+
+
 @pytest.mark.parametrize(
     ("query", "title", "count", "first", "dimension"),
     [
@@ -41,7 +44,7 @@ def test_steps_follow_the_length_of_the_range(
     sign_in: SignIn, query: str, title: str, count: int, first: str, dimension: str
 ) -> None:
     client = sign_in("ana")
-    for path, by in (("/", "team"), ("/teams/vision", "workload")):
+    for path, by in (("/", "team"), ("/teams/vision", "family")):
         answer = client.get(f"{path}?{query}")
         chart = answer.context["spend"]
         total = chart.figure["data"][-1]
@@ -49,7 +52,7 @@ def test_steps_follow_the_length_of_the_range(
         assert total["x"][0] == first
         assert len(chart.rows) == count
         page = html_of(answer)
-        assert f"{title} spend by {by}" in page
+        assert f"{title} spend by {NAMES[by]}" in page
         assert f"by={by},{dimension}&amp;" in page
     held = answer.context["held"]
     assert [row[0] for row in held.rows] == list(total["x"])

@@ -105,7 +105,7 @@ def opened(page: str, workload: str) -> str:
 
 def test_a_workload_opens_to_its_pods(sign_in: SignIn, story: Story) -> None:
     client = sign_in("luis")
-    page = client.get(f"/teams/vision/workloads?{WEEK}")
+    page = client.get(f"/teams/vision/workloads?{WEEK}&by=run")
     line = next(x for x in page.context["page"].lines if x.workload == "sweep-resnet")
     answer = client.get(opened(html_of(page), "sweep-resnet"))
     found = answer.context["opened"]
@@ -129,7 +129,7 @@ def test_pods_of_another_team_stay_closed(sign_in: SignIn) -> None:
 def test_an_address_that_opens_nothing_is_an_ordinary_list(
     sign_in: SignIn, key: str
 ) -> None:
-    answer = sign_in("ana").get(f"/teams/vision/workloads?{WEEK}&open={key}")
+    answer = sign_in("ana").get(f"/teams/vision/workloads?{WEEK}&by=run&open={key}")
     assert answer.status_code == 200
     assert answer.context["page"].count
     assert 'aria-expanded="true"' not in html_of(answer)

@@ -69,6 +69,8 @@ def pages() -> list[str]:
     for team in Team.objects.order_by("slug"):
         found.append(f"/teams/{team.slug}?{NOVEMBER}")
         found.append(f"/teams/{team.slug}/workloads?{NOVEMBER}")
+        found.append(f"/teams/{team.slug}/workloads?{NOVEMBER}&by=run")
+    found.append(f"/teams/vision/families/vision-prod/sweep-resnet?{NOVEMBER}")
     found += [f"/?{NOVEMBER}&split={by}" for by in ("team", "model", "workload")]
     for month in ("2026-10", "2026-11"):
         found.append(f"/months/{month}")
