@@ -9,26 +9,32 @@ from django.db import connection
 from accounting.core.billing_calendar import DayRange
 from accounting.core.interval import WINDOW_MS, Interval, to_ms
 from accounting.core.read_once import read_once
+from accounting.metering.reads.clusters import has_one_cluster
 
 # The window in which a cluster's live data began has a rest of what files have, and a part of
 # what its scrapes expect.
 _QUERY = """
     SELECT (w.window_start AT TIME ZONE %(zone)s)::date AS day,
-           count(DISTINCT w.window_start) FILTER (WHERE w.rows > 0),
-           coalesce(sum(w.samples_expected) FILTER (WHERE w.is_whole), 0),
-           coalesce(sum(w.samples_seen) FILTER (WHERE w.is_whole), 0),
+           {windows} FILTER (WHERE w.rows > 0),
+           coalesce(sum(w.samples_expected) FILTER (WHERE first.at IS NULL), 0),
+           coalesce(sum(w.samples_seen) FILTER (WHERE first.at IS NULL), 0),
            count(*) FILTER (WHERE w.state IN ('pending', 'claimed', 'failed'))
-    FROM (
-        SELECT w.*, (w.cluster_id, w.window_start) NOT IN (
-            SELECT j.cluster_id,
-                   date_bin('5 minutes', to_timestamp(j.first_live_ms / 1000.0), 'epoch')
-            FROM accounting_kubejob j WHERE j.first_live_ms IS NOT NULL) AS is_whole
-        FROM accounting_ingestwindow w
-    ) w JOIN accounting_cluster c ON c.id = w.cluster_id
+    FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
+    LEFT JOIN (
+        SELECT DISTINCT j.cluster_id,
+               date_bin('5 minutes', to_timestamp(j.first_live_ms / 1000.0), 'epoch') AS at
+        FROM accounting_kubejob j WHERE j.first_live_ms IS NOT NULL
+    ) first ON first.cluster_id = w.cluster_id AND first.at = w.window_start
     WHERE w.shard = 0 AND w.window_start >= %(start)s AND w.window_start < %(end)s
       AND (%(cluster)s = '' OR c.name = %(cluster)s)
     GROUP BY day
 """
+
+
+def _windows(cluster: str) -> str:
+    """The number of windows of any cluster; those of one need not be told apart, by sorting."""
+    is_one = cluster or has_one_cluster()
+    return "count(*)" if is_one else "count(DISTINCT w.window_start)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,7 @@ def day_coverage(
     period = days.period(zone)
     with connection.cursor() as cursor:
         cursor.execute(
-            _QUERY,
+            _QUERY.format(windows=_windows(cluster)),
             {
                 "zone": zone.key,
                 "start": period.start,
@@ -111,13 +117,13 @@ def data_share(period: Interval, cluster: str = "") -> float | None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT count(DISTINCT w.window_start)
+            f"""
+            SELECT {_windows(cluster)}
             FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
             WHERE w.shard = 0 AND w.rows > 0
               AND w.window_start >= %(start)s AND w.window_start < %(end)s
               AND (%(cluster)s = '' OR c.name = %(cluster)s)
-            """,
+            """,  # of this module's own words
             {"start": period.start, "end": period.end, "cluster": cluster},
         )
         found: int = cursor.fetchone()[0]
