@@ -16,7 +16,7 @@ from accounting.months.pages import (
     months,
     statements,
 )
-from accounting.organization.pages import account, audit
+from accounting.organization.pages import account, audit, people, team_directory
 from accounting.prices.pages import (
     conversions,
     price_drafts,
@@ -129,6 +129,20 @@ urlpatterns = [
         kube_state_jobs.kube_state_job,
         name="kube-state-job",
     ),
+    path("people", people.people, name="people"),
+    path("people/new", people.person_add, name="person-add"),
+    path("people/teams", team_directory.team_directory, name="team-directory"),
+    path("people/teams/new", team_directory.team_add, name="team-add"),
+    path("people/teams/<slug:slug>", team_directory.team_change, name="team-change"),
+    path("people/<int:number>", people.person, name="person"),
+    path("people/<int:number>/role", people.person_role, name="person-role"),
+    path("people/<int:number>/team", people.person_team, name="person-team"),
+    path("people/<int:number>/active", people.person_active, name="person-active"),
+    path("people/<int:number>/link", people.person_link, name="person-link"),
+    path(
+        "people/<int:number>/sign-out", people.person_sign_out, name="person-sign-out"
+    ),
+    path("people/<int:number>/token", people.person_token, name="person-token"),
     path("account", account.account, name="account"),
     path("account/preferences", account.preferences, name="preferences"),
     path("account/password", account.password_change, name="password-change"),

@@ -55,6 +55,7 @@ NAVIGATION = (
     ),
     NavItem("tiers", "Priority tiers", "layers", "r", needs="all"),
     NavItem("what-if", "What-if", "chart-column", "i", needs="admin"),
+    NavItem("people", "People and teams", "user", "y", needs="admin"),
     NavItem("attribution", "Attribution", "route", "a", needs="all"),
     NavItem("audit", "Audit log", "scroll-text", "l", needs="all"),
     NavItem("setup", "Setup", "list-checks", "s", needs="admin"),

@@ -42,6 +42,7 @@ class SignInOutcome(models.TextChoices):
     SIGNED_IN = "signed-in"
     FAILED = "failed"
     LINK = "link"  # a link to choose a password was created
+    ENDED = "ended", "Sessions ended"  # by an administrator
 
 
 @pghistory.track(exclude=["last_at", "count"])

@@ -85,6 +85,14 @@ def save_person(
     return changes
 
 
+def sign_out(user: User, *, actor: Actor) -> None:
+    """End the sessions of a person; their password, links and API tokens stay."""
+    by = actor if isinstance(actor, str) else actor.get_username()
+    with act(actor, "sessions ended"):
+        end_sessions(user)
+        record(user.get_username(), SignInOutcome.ENDED, None, actor=by)
+
+
 def password_ticket(name: str, *, actor: Actor) -> tuple[str, str]:
     """The account and token of a link with which a person can choose a password, once.
 

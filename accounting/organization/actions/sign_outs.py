@@ -12,18 +12,22 @@ from accounting.access.models.account import Account
 
 
 def end_sessions(user: AbstractBaseUser) -> None:
-    """Delete the sessions of a person, so that no cookie of theirs works again.
+    """Delete the sessions of a person, so that no cookie of theirs works again."""
+    Session.objects.filter(session_key__in=sessions_of(user)).delete()
 
-    A session names its person inside its encoded data: all that have not expired are read.
+
+def sessions_of(user: AbstractBaseUser) -> list[str]:
+    """The keys of the sessions of a person that have not expired.
+
+    A session names its person inside its encoded data: all of them are read.
     """
     mine = str(user.pk)
     unexpired = Session.objects.filter(expire_date__gt=timezone.now())
-    ended = [
+    return [
         session.session_key
         for session in unexpired.iterator()
         if session.get_decoded().get(SESSION_KEY) == mine
     ]
-    Session.objects.filter(session_key__in=ended).delete()
 
 
 class PasswordLinks(PasswordResetTokenGenerator):

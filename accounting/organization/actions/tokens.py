@@ -106,9 +106,17 @@ def create_token(
     return token, secret
 
 
-def revoke_token(*, owner: AbstractBaseUser, token_key: str) -> bool:
-    """Revoke a token; False if the owner has none with this key."""
-    with act(owner, "token revoked"):
+def revoke_token(
+    *, owner: AbstractBaseUser, token_key: str, actor: AbstractBaseUser | None = None
+) -> bool:
+    """Revoke a token; False if the owner has none with this key.
+
+    Args:
+        owner: of the token.
+        token_key: its public prefix.
+        actor: an administrator; by default the owner.
+    """
+    with act(actor or owner, "token revoked"):
         found = ApiToken.objects.filter(user=owner, token_key=token_key)
         count, _ = found.delete()
     return bool(count)

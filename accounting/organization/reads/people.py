@@ -13,6 +13,8 @@ from accounting.access.models.people import (
     TeamRole,
 )
 
+LEAD_MARK = ":lead"
+
 
 @dataclass(frozen=True, slots=True)
 class PersonRow:
@@ -24,6 +26,7 @@ class PersonRow:
         can_sign_in: active, and with a password.
     """
 
+    id: int
     name: str
     role: str
     teams: tuple[str, ...]
@@ -43,6 +46,11 @@ class PersonRow:
         }
 
     @property
+    def leads(self) -> bool:
+        """True if they lead a team."""
+        return any(team.endswith(LEAD_MARK) for team in self.teams)
+
+    @property
     def state(self) -> str:
         """Whether the person can sign in, as text."""
         if not self.is_active:
@@ -60,10 +68,11 @@ def person_rows(name: str | None = None) -> list[PersonRow]:
     for user_id, slug, role in Membership.objects.order_by("team__slug").values_list(
         "user_id", "team__slug", "role"
     ):
-        mark = ":lead" if role == TeamRole.LEAD else ""
+        mark = LEAD_MARK if role == TeamRole.LEAD else ""
         teams.setdefault(user_id, []).append(f"{slug}{mark}")
     return [
         PersonRow(
+            id=user.pk,
             name=user.get_username(),
             role=role_word(roles.get(user.pk, OrganizationRole.NONE)),
             teams=tuple(teams.get(user.pk, ())),
@@ -94,4 +103,6 @@ def has_accounts() -> bool:
 def sign_ins_of(account: str, limit: int = 10) -> list[SignInRecord]:
     """The newest sign-ins and failed attempts of one account."""
     rows = SignInRecord.objects.filter(account=account)
-    return list(rows.exclude(outcome=SignInOutcome.LINK)[:limit])
+    return list(
+        rows.exclude(outcome__in=(SignInOutcome.LINK, SignInOutcome.ENDED))[:limit]
+    )

@@ -53,6 +53,7 @@ def fill(story: Story, rows: int = MANY) -> None:
     lead = _lead()
     _held(story, rows)
     more_runs(1, rows)
+    _people(rows)
     for period, book in (("2026-10", close_period), ("2026-11", book_running)):
         book(period)
     _findings(story)
@@ -79,6 +80,12 @@ def _lead() -> User:
     for team in Team.objects.all():
         Membership.objects.create(user=user, team=team, role="lead")
     return user
+
+
+def _people(rows: int) -> None:
+    """Further accounts, without a role or a team."""
+    users = get_user_model().objects
+    users.bulk_create(get_user_model()(username=f"zoe-{n:02d}") for n in range(rows))
 
 
 def _held(story: Story, rows: int) -> None:

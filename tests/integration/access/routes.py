@@ -22,6 +22,7 @@ ADMIN: Codes = (403, 403, 403, 403, 200)
 LEAD_PAGES: Codes = (403, 403, 200, 200, 200)  # pages for leads and finance
 FINANCE: Codes = (403, 403, 403, 200, 200)
 FINANCE_POST: Codes = (403, 403, 403, 302, 302)  # back to the page, with what was done
+NOBODY: Codes = (403, 403, 403, 403, 404)  # an administrator's page of no person
 NO_BUDGET: Codes = (403, 403, 403, 404, 404)  # a form of finance
 NO_STATEMENT: Codes = (403, 403, 404, 404, 404)  # of leads and finance: not there
 LEADS: Codes = (404, 404, 200, 200, 200)  # lists for leads and finance
@@ -212,6 +213,20 @@ PAGES: dict[str, Route] = {
         "/attribution/{binding}/end", ADMIN, (403, 403, 403, 403, 422)
     ),
     "audit": Route("/audit", WHOLE),
+    "people": Route("/people", ADMIN),
+    "people/new": Route("/people/new", ADMIN, (403, 403, 403, 403, 422)),
+    "people/teams": Route("/people/teams", ADMIN),
+    "people/teams/new": Route("/people/teams/new", ADMIN, (403, 403, 403, 403, 422)),
+    "people/teams/<slug:slug>": Route(
+        "/people/teams/vision", ADMIN, (403, 403, 403, 403, 422)
+    ),
+    "people/<int:number>": Route("/people/0", NOBODY),
+    "people/<int:number>/role": posted("/people/0/role", NOBODY),
+    "people/<int:number>/team": posted("/people/0/team", NOBODY),
+    "people/<int:number>/active": posted("/people/0/active", NOBODY),
+    "people/<int:number>/link": posted("/people/0/link", NOBODY),
+    "people/<int:number>/sign-out": posted("/people/0/sign-out", NOBODY),
+    "people/<int:number>/token": posted("/people/0/token", NOBODY),
     "account": Route("/account", ALL),
     "account/password": posted("/account/password", (422, 422, 422, 422, 422)),
     "account/preferences": posted("/account/preferences", (204, 204, 204, 204, 204)),

@@ -28,6 +28,8 @@ LISTS = {
     "/months/2026-10": ("fin", "ana"),
     "/budgets": (LEAD, "fin", "ana"),
     "/attribution": ("fin", "ana"),
+    "/people": ("ana",),
+    "/people/teams": ("ana",),
     "/teams": (LEAD, "fin", "ana"),
     "/teams?group=none": (LEAD, "fin", "ana"),
     "/charges?period=2026-11&by=workload": (LEAD, "fin", "ana"),

@@ -59,6 +59,8 @@ MOST = {
     "/what-if": 13,
     "/setup": 12,
     "/account": 10,
+    "/people": 11,
+    "/people/teams": 11,
 }
 """Statements by page, of an administrator: five of them are who asks and what may be seen."""
 
