@@ -4,20 +4,35 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounting', '0026_hours_by_family'),
+        ("accounting", "0026_hours_by_family"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='signinrecord',
-            name='outcome',
-            field=models.CharField(choices=[('signed-in', 'Signed In'), ('failed', 'Failed'), ('link', 'Link'), ('ended', 'Sessions ended')], max_length=9),
+            model_name="signinrecord",
+            name="outcome",
+            field=models.CharField(
+                choices=[
+                    ("signed-in", "Signed In"),
+                    ("failed", "Failed"),
+                    ("link", "Link"),
+                    ("ended", "Sessions ended"),
+                ],
+                max_length=9,
+            ),
         ),
         migrations.AlterField(
-            model_name='signinrecordevent',
-            name='outcome',
-            field=models.CharField(choices=[('signed-in', 'Signed In'), ('failed', 'Failed'), ('link', 'Link'), ('ended', 'Sessions ended')], max_length=9),
+            model_name="signinrecordevent",
+            name="outcome",
+            field=models.CharField(
+                choices=[
+                    ("signed-in", "Signed In"),
+                    ("failed", "Failed"),
+                    ("link", "Link"),
+                    ("ended", "Sessions ended"),
+                ],
+                max_length=9,
+            ),
         ),
     ]
