@@ -3,13 +3,13 @@
 Who may open them: `tests/integration/access`. The rules of the verbs: `test_access.py`.
 """
 
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
-from django.http import HttpResponse
 from django.test import Client
 
 from accounting.access.models.account import SignInOutcome, SignInRecord
@@ -30,7 +30,7 @@ def named(name: str) -> User:
     return found
 
 
-def said(answer: HttpResponse) -> str:
+def said(answer: Any) -> str:
     """The messages that a post leaves for the next page."""
     return " ".join(str(one) for one in get_messages(answer.wsgi_request))
 
