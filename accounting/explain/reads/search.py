@@ -1,4 +1,4 @@
-"""Finds teams, workloads, GPUs, models and nodes by a part of their name, within a scope."""
+"""Finds teams, families, runs, GPUs, models and nodes by a part of their name, within a scope."""
 
 from dataclasses import dataclass
 
@@ -16,19 +16,26 @@ _QUERY = """
      ORDER BY t.name LIMIT %(most)s)
     UNION ALL
     (WITH found AS (
-         SELECT DISTINCT w.name, n.name AS namespace, t.slug, t.name AS team
+         SELECT DISTINCT w.name, w.family, n.name AS namespace, t.slug, t.name AS team
          FROM accounting_workload w
          JOIN accounting_namespace n ON n.id = w.namespace_id
          JOIN accounting_pod p ON p.workload_id = w.id
          JOIN accounting_podattribution a ON a.pod_id = p.id
          JOIN accounting_team t ON t.id = a.team_id
-         WHERE w.name ILIKE %(words)s
+         WHERE (w.name ILIKE %(words)s OR w.family ILIKE %(words)s)
            AND (%(teams)s::bigint[] IS NULL OR t.id = ANY(%(teams)s))
-     ), first AS (SELECT * FROM found ORDER BY name, namespace LIMIT %(most)s)
+     ), families AS (
+         SELECT DISTINCT family, namespace, slug FROM found
+         WHERE family ILIKE %(words)s ORDER BY family, namespace, slug LIMIT %(most)s
+     ), runs AS (  -- of which the words say more than their family
+         SELECT * FROM found WHERE family NOT ILIKE %(words)s
+     ), first AS (SELECT * FROM runs ORDER BY name, namespace LIMIT %(most)s)
+     SELECT 'family', family, family, namespace, slug FROM families
+     UNION ALL
      SELECT 'workload', name, name, namespace, slug FROM first
      UNION ALL
      SELECT 'workloads', %(typed)s, team, count(*)::text, slug
-     FROM found WHERE (SELECT count(*) FROM found) > %(most)s GROUP BY slug, team)
+     FROM runs WHERE (SELECT count(*) FROM runs) > %(most)s GROUP BY slug, team)
     UNION ALL
     (SELECT 'gpu', g.uuid, g.uuid, g.model, ''
      FROM accounting_gpu g
@@ -58,8 +65,8 @@ class Hit:
     """A search result.
 
     Attributes:
-        kind: team, workload, workloads (all of a team, if there are more than are listed), gpu,
-            model, node, unit, change, entry, person.
+        kind: team, family, workload, workloads (all of a team, if there are more than are listed),
+            gpu, model, node, unit, change, entry, person.
         key: what its address needs.
         more: what distinguishes it from others of the same name.
         team: the slug it belongs to; empty if it has none.

@@ -11,7 +11,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from accounting.core.billing_calendar import DayRange
+from accounting.core.unmapped import UNMAPPED
 from accounting.kit.cards import CARDS
+from accounting.kit.pages.addresses import family_url
 from accounting.kit.tags.components import icon
 
 register = template.Library()
@@ -104,16 +106,13 @@ def filter_link(context: Mapping[str, Any], name: str, value: str) -> SafeString
     )
 
 
-@register.simple_tag(takes_context=True)
-def workloads_url(context: Mapping[str, Any], line: Any) -> str:
-    """The workloads page of a line's team, scrolled to that workload."""
-    url: str = context["state"].link(
-        reverse("team-workloads", args=[line.key]),
-        team="",
-        by="run",
-        q=line.workload,
-    )
-    return url
+@register.simple_tag
+def family_name(team: str, namespace: str, family: str, text: str = "") -> SafeString:
+    """The name of work that opens its family; plain without a page, as without a team."""
+    url = "" if team == UNMAPPED else family_url(team, namespace, family)
+    if not url:
+        return format_html('<span class="name">{}</span>', text or family)
+    return format_html('<a class="name" href="{}">{}</a>', url, text or family)
 
 
 @register.simple_tag

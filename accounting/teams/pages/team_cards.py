@@ -16,7 +16,7 @@ from accounting.usage.pages.splits import filtering
 from accounting.usage.reads.ranking import largest
 from accounting.usage.reads.series import week_hours
 
-LISTED = 10  # workloads in the list of idle ones
+LISTED = 10  # families in the list of idle ones
 
 IDLE = LateCard(
     route="team-idle",
@@ -44,13 +44,12 @@ WEEK = LateCard(
 
 @signed_in
 def team_idle(request: HttpRequest, slug: str) -> HttpResponse:
-    """The workloads of a team with the largest idle cost."""
+    """The families of a team with the largest idle cost."""
     state, ref, context = opened_card(request, IDLE, slug)
-    by = ("team", "workload")
+    by = ("team", "family")
     places = minor_places(state.currency)
     found = largest(state.selection(team=slug), by, "idle", LISTED, places)
-    rows = tables.idle_only(found.rows)
-    context["idle"] = tables.workload_lines(rows, {slug: ref})
+    context["idle"] = tables.idle_families(found.rows, {slug: ref})
     return card_answer(request, IDLE, context)
 
 

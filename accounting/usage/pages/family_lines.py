@@ -23,7 +23,7 @@ NO_FAMILY = "No workload"
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyLine:
+class FamilyUseLine:
     """One family in a list, or the sum of several.
 
     Attributes:
@@ -68,13 +68,13 @@ class FamilyTable:
         left: what the change of the total is more than all changes.
     """
 
-    lines: tuple[FamilyLine, ...]
+    lines: tuple[FamilyUseLine, ...]
     rounding: Rounding
     total: UsageRow
     change: Comparison | None
-    rest: FamilyLine | None = None
+    rest: FamilyUseLine | None = None
     rest_count: int = 0
-    gone: FamilyLine | None = None
+    gone: FamilyUseLine | None = None
     gone_count: int = 0
     left: Decimal = Decimal(0)
 
@@ -97,10 +97,10 @@ BY_RUNS = ("runs", "model")
 
 def _line(
     row: UsageRow, found: Breakdown, team: TeamRef, sides: Sides | None
-) -> FamilyLine:
+) -> FamilyUseLine:
     before = found.before.get(row_name(row, "family")) or total_of([])
     namespace, family = row.key["namespace"], row.key["family"]
-    return FamilyLine(
+    return FamilyUseLine(
         name=family or NO_FAMILY,
         namespace=namespace,
         slot=team.slot,
@@ -110,7 +110,7 @@ def _line(
     )
 
 
-def _with_runs(line: FamilyLine, runs: Mapping[Names, FamilyRuns]) -> FamilyLine:
+def _with_runs(line: FamilyUseLine, runs: Mapping[Names, FamilyRuns]) -> FamilyUseLine:
     if line.names not in runs:
         return line
     found = runs[line.names]
@@ -144,7 +144,7 @@ def family_table(
     )
 
 
-def _left(total: Comparison | None, lines: Sequence[FamilyLine]) -> Decimal:
+def _left(total: Comparison | None, lines: Sequence[FamilyUseLine]) -> Decimal:
     if total is None:
         return Decimal(0)
     return total.difference - sum(
@@ -153,8 +153,8 @@ def _left(total: Comparison | None, lines: Sequence[FamilyLine]) -> Decimal:
 
 
 def with_runs(
-    selection: Selection, lines: Sequence[FamilyLine]
-) -> tuple[FamilyLine, ...]:
+    selection: Selection, lines: Sequence[FamilyUseLine]
+) -> tuple[FamilyUseLine, ...]:
     """The lines that are shown, with their runs; at most one query."""
     unread = [line.names for line in lines if line.runs is None and line.names[1]]
     runs = runs_of_families(selection, unread) if unread else {}
@@ -199,8 +199,8 @@ def largest_families(
 
 
 def _together(
-    lines: Sequence[FamilyLine], found: Breakdown, sides: Sides | None
-) -> FamilyLine:
+    lines: Sequence[FamilyUseLine], found: Breakdown, sides: Sides | None
+) -> FamilyUseLine:
     names = [row_name(line.row, "family") for line in lines]
     earlier = [found.before[name] for name in names if name in found.before]
     return _sum([line.row for line in lines], earlier, sides, lines[0].slot)
@@ -211,7 +211,7 @@ def _sum(
     earlier: Sequence[UsageRow],
     sides: Sides | None,
     slot: int,
-) -> FamilyLine:
+) -> FamilyUseLine:
     total = total_of(rows)
     change = sides.change(total_of(earlier), total, "charge") if sides else None
-    return FamilyLine("", "", slot, "", total, change)
+    return FamilyUseLine("", "", slot, "", total, change)

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from accounting.access.reads.teams import TeamRef, team_named
 from accounting.core.money import amount_of
+from accounting.kit.pages.addresses import family_url
 from accounting.usage.reads.breakdown import Mover
 from accounting.usage.rules.comparison import Comparison
 from accounting.usage.rules.rows import UsageRow
@@ -98,14 +99,50 @@ WORKLOAD_COLUMNS: dict[str, Sorter] = {
 }
 
 
-def idle_only(rows: Sequence[UsageRow]) -> list[UsageRow]:
-    """The rows with idle time."""
-    return [row for row in rows if row.idle_ms]
+@dataclass(frozen=True, slots=True)
+class IdleFamily:
+    """A family with idle time; `url` is its page, `team_url` that of its team."""
+
+    team: str
+    key: str
+    slot: int
+    team_url: str
+    namespace: str
+    family: str
+    url: str
+    row: UsageRow
+
+
+def idle_families(rows: Sequence[UsageRow], teams: Teams) -> list[IdleFamily]:
+    """A line for each row by team and family that has idle time."""
+    lines = []
+    for row in rows:
+        if not row.idle_ms:
+            continue
+        slug, namespace, family = (row.key[k] for k in ("team", "namespace", "family"))
+        team = team_named(teams, slug)
+        lines.append(
+            IdleFamily(
+                team.name,
+                slug,
+                team.slot,
+                team_url(team),
+                namespace,
+                family,
+                _family_page(team, namespace, family),
+                row,
+            )
+        )
+    return lines
+
+
+def _family_page(team: TeamRef, namespace: str, family: str) -> str:
+    return family_url(team.slug, namespace, family) if team.id else ""
 
 
 @dataclass(frozen=True, slots=True)
 class MoverLine:
-    """A family whose charge changed, with its team's name and color."""
+    """A family whose charge changed, with its team's name and color; `url` is its page."""
 
     team: str
     slot: int
@@ -120,7 +157,7 @@ def mover_lines(found: Sequence[Mover], teams: Teams) -> list[MoverLine]:
         MoverLine(
             team_named(teams, mover.team).name,
             team_named(teams, mover.team).slot,
-            team_url(team_named(teams, mover.team)),
+            _family_page(team_named(teams, mover.team), mover.namespace, mover.family),
             mover.family,
             mover.change,
         )

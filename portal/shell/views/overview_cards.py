@@ -70,12 +70,11 @@ def overview_changes(request: HttpRequest) -> HttpResponse:
 
 @signed_in
 def overview_idle(request: HttpRequest) -> HttpResponse:
-    """The workloads with the largest idle cost."""
+    """The families with the largest idle cost."""
     state, context = _opened(request, IDLE)
     places = minor_places(state.currency)
-    found = largest(state.selection(), ("team", "workload"), "idle", LISTED, places)
-    rows = tables.idle_only(found.rows)
-    context["idle"] = tables.workload_lines(rows, context["teams"])
+    found = largest(state.selection(), ("team", "family"), "idle", LISTED, places)
+    context["idle"] = tables.idle_families(found.rows, context["teams"])
     return card_answer(request, IDLE, context)
 
 

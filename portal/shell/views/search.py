@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounting.access.scope import Scope
 from accounting.explain.reads.search import Hit, find
 from accounting.explain.reads.search_entries import find_entry, find_people
+from accounting.kit.pages.addresses import family_url
 from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.permissions import signed_in, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem
@@ -105,5 +106,13 @@ def _hit_url(hit: Hit) -> str:
         if hit.team:
             return f"{reverse('team-rules', args=[hit.team])}#members-title"
         return f"{reverse('audit')}?{urlencode({'actor': hit.key})}"
-    query = urlencode({"by": "run", "q": hit.key})
+    return _work_url(hit)
+
+
+def _work_url(hit: Hit) -> str:
+    """A family's page, or the list of its team in which the work is found."""
+    is_family = hit.kind == "family"
+    if is_family and (url := family_url(hit.team, hit.more, hit.key)):
+        return url
+    query = urlencode({"q": hit.key} if is_family else {"by": "run", "q": hit.key})
     return f"{reverse('team-workloads', args=[hit.team])}?{query}"

@@ -183,10 +183,16 @@ def test_more_workloads_than_are_listed_have_a_list(
         copy.save()
         pod.pk, pod.pod = None, copy
         pod.save()
-    found = links(sign_in("luis"), "detector")
-    assert "All 8 workloads of Vision with “detector”" in found.values()
+    family = links(sign_in("luis"), "etector")
+    assert (
+        family["/teams/vision/families/vision-prod/detector"] == "detector vision-prod"
+    )
+    assert not [url for url in family if "by=run" in url], "only the family"
+    assert not links(sign_in("omar"), "etector"), "of another team"
+    found = links(sign_in("luis"), "detector-")
+    assert "All 8 workloads of Vision with “detector-”" in found.values()
     assert len([text for text in found.values() if text.startswith("detector-")]) <= 6
-    assert "/teams/vision/workloads?by=run&q=detector" in found
+    assert "/teams/vision/workloads?by=run&q=detector-" in found
 
 
 def test_change_sets_are_found_by_team_and_namespace(

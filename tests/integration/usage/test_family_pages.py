@@ -4,9 +4,11 @@ Sums are held to the millisecond and the cent; a month is closed, with a correct
 Not covered: what a family is (`test_families.py`), days by family (`test_family_days.py`).
 """
 
+import re
 from decimal import Decimal
 
 import pytest
+import time_machine
 from django.db import connection
 from django.test import Client
 
@@ -16,8 +18,9 @@ from accounting.kit.tags.units import short_model
 from accounting.metering.models.pod import PodHold, Workload
 from accounting.months.tasks.close import close_period
 from accounting.usage.pages.family_lines import LISTED
+from scheduler_view.idle.tasks import find_idle
 from tests.html_tables import wrong_totals
-from tests.integration.conftest import SignIn
+from tests.integration.conftest import NOW, SignIn
 from tests.more_runs import more_runs
 from tests.page_html import html_of
 from tests.story import Story
@@ -156,6 +159,40 @@ def test_a_run_has_the_most_gpus_that_it_held_at_once(
     [run] = page.context["table"].lines
     assert (run.time.gpus, run.is_running) == (Decimal("3.25"), True)
     assert "Running" in html_of(page)
+
+
+LINK = re.compile(r'href="(/teams/[a-z]+/families/[^"]+)"')
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/overview/changes", "/overview/idle", "/teams/vision/idle", "/teams/vision"],
+)
+def test_names_of_work_open_their_family(
+    story: Story, sign_in: SignIn, path: str
+) -> None:
+    client = sign_in("ana")
+    found = LINK.findall(html_of(client.get(f"{path}?{WEEK}&cmp=prev")))
+    assert len(set(found)) >= 3
+    for url in set(found):
+        assert client.get(url.replace("&amp;", "&")).status_code == 200
+
+
+def test_findings_and_idle_holders_open_their_family(
+    story: Story, sign_in: SignIn
+) -> None:
+    client = sign_in("ana")
+    with time_machine.travel(NOW, tick=False):
+        find_idle(story.cluster)
+    idle = LINK.findall(html_of(client.get("/idle?over=15")))
+    assert idle
+    for url in {*idle}:
+        assert client.get(url).status_code == 200
+    lines = client.get("/api/v1/idle-holders").json()["rows"]
+    names = {
+        f"/teams/{r['team']}/families/{r['namespace']}/{r['family']}" for r in lines
+    }
+    assert {*idle} <= names
 
 
 @pytest.mark.parametrize(
