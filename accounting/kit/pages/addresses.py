@@ -7,7 +7,7 @@ from functools import cached_property
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from django.http import QueryDict
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from accounting.core.billing_calendar import (
     DAY,
@@ -34,16 +34,6 @@ class Choice:
     is_current: bool
     key: str = ""
     is_next: bool = False
-
-
-def family_url(team: str, namespace: str, family: str) -> str:
-    """The page of a family of a team; "" for a name that no address can contain."""
-    if "/" in namespace or {namespace, family} & {"", ".", ".."}:
-        return ""  # browsers resolve dots; Kubernetes has no such namespace
-    try:
-        return reverse("team-family", args=[team, namespace, family])
-    except NoReverseMatch:  # a line break
-        return ""
 
 
 class Address:

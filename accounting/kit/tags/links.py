@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from accounting.core.billing_calendar import DayRange
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.cards import CARDS
-from accounting.kit.pages.addresses import family_url
+from accounting.kit.family_address import family_url
 from accounting.kit.tags.components import icon
 
 register = template.Library()

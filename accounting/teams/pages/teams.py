@@ -11,7 +11,7 @@ from accounting.budgets.pages.budget_lines import month_card
 from accounting.core.money import minor_places
 from accounting.fleet.pages import timelines
 from accounting.kit.charts import plots
-from accounting.kit.pages.addresses import family_url
+from accounting.kit.family_address import family_url
 from accounting.kit.pages.filters import LABELS
 from accounting.kit.pages.permissions import signed_in
 from accounting.months.pages.month_totals import shown_month

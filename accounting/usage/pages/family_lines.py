@@ -7,7 +7,7 @@ from decimal import Decimal
 from accounting.access.reads.teams import TeamRef
 from accounting.core.money import amount_of
 from accounting.kit.charts.bars import BarPart
-from accounting.kit.pages.addresses import family_url
+from accounting.kit.family_address import family_url
 from accounting.kit.reads.selection import Selection
 from accounting.usage.pages.shapes import held_parts, held_text
 from accounting.usage.pages.tables import Sorter, ordered

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from accounting.access.reads.teams import TeamRef, team_named
 from accounting.core.money import amount_of
-from accounting.kit.pages.addresses import family_url
+from accounting.kit.family_address import family_url
 from accounting.usage.reads.breakdown import Mover
 from accounting.usage.rules.comparison import Comparison
 from accounting.usage.rules.rows import UsageRow

@@ -10,7 +10,7 @@ from django.urls import reverse
 from accounting.access.scope import Scope
 from accounting.explain.reads.search import Hit, find
 from accounting.explain.reads.search_entries import find_entry, find_people
-from accounting.kit.pages.addresses import family_url
+from accounting.kit.family_address import family_url
 from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.permissions import signed_in, visitor_of
 from portal.shell.navigation import NAVIGATION, NavItem

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client
 
 from accounting.access.models.teams import Team
-from accounting.kit.pages.addresses import family_url
+from accounting.kit.family_address import family_url
 from accounting.kit.tags.units import short_model
 from accounting.metering.models.pod import PodHold, Workload
 from accounting.months.tasks.close import close_period
