@@ -30,7 +30,7 @@ from accounting.kit.pages.fragments import FRAGMENT, card_address, every_card
 from bench import scale
 from bench.gpu_pages import as_server
 from bench.measure import Figure, peak_rss
-from portal.shell.navigation import NAVIGATION
+from portal.shell.navigation import ROUTES
 from tests.answers.addresses import api_reads
 from tests.answers.frozen import clocks_stopped
 
@@ -173,7 +173,7 @@ def _in_child() -> tuple[dict[str, Asked], float]:
 
 
 def _addresses() -> list[str]:
-    pages = [reverse(item.route) for item in NAVIGATION]
+    pages = [reverse(route) for route in ROUTES]
     month = f"/statements/team-7/{scale.LAST_CLOSED}"
     more = [f"/months/{scale.LAST_CLOSED}", month, "/charges?by=workload"]
     lists = [

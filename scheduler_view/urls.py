@@ -5,7 +5,8 @@ from django.urls import path
 from scheduler_view.changes.pages import changes, settle, verbs
 from scheduler_view.idle import pages as idle
 from scheduler_view.inbox import pages as inbox
-from scheduler_view.queues import pages as queues
+from scheduler_view.queues.pages import pools
+from scheduler_view.queues.pages import waiting as queues
 from scheduler_view.quotas.pages import limits, quota_file, quotas, team_quota, tiers
 from scheduler_view.savings.pages import give_back, recommendations, waste
 from scheduler_view.what_if.pages import what_if
@@ -19,6 +20,7 @@ urlpatterns = [
     path("quotas/limits", limits.limits, name="limits"),
     path("quotas/limits/adopt", limits.adopt, name="limit-adopt"),
     path("quotas/settle-queue", settle.resolve_queue, name="queue-settle"),
+    path("gpus/pools", pools.pool_page, name="pools"),
     path("queues", queues.queue_page, name="queues"),
     path("queues/<int:number>", queues.queue_unit, name="queue-unit"),
     path("queues/<int:number>/draft", queues.queue_draft, name="queue-draft"),

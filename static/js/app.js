@@ -32,9 +32,11 @@ document.addEventListener("keydown", (event) => {
   else if (keysAreOn() && !event.target.closest("input, textarea, select, dialog")) follow("[data-clear-filters]");
 });
 
-// The current entry of the navigation is in sight, also where the entries scroll.
+// The current entry of the navigation and the current tab are in sight, also where they scroll.
 function showCurrent() {
   one(".nav-link[aria-current]")?.scrollIntoView({ block: "nearest" });
+  const tab = one(".tab[aria-current]");
+  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 48; // with the end of the one before
 }
 showCurrent();
 

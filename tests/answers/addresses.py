@@ -26,7 +26,7 @@ from accounting.kit.reads.dimensions import LEDGER_DIMENSIONS, USAGE_DIMENSIONS
 from accounting.metering.models.cluster import Gpu
 from accounting.months.models.period import PeriodRevision
 from accounting.months.reads.charges import DIMENSIONS as CHARGE_DIMENSIONS
-from portal.shell.navigation import NAVIGATION
+from portal.shell.navigation import ROUTES
 from tests.answers.asking import COMMAND, FILE, Question
 
 FEW = 3  # teams and GPUs with pages of their own
@@ -110,7 +110,7 @@ def questions(names: Names, now: datetime) -> Iterator[Question]:
 
 def pages(names: Names, ranges: Sequence[str]) -> Iterator[str]:
     """Pages of the navigation and of some teams, by ranges; then of months and GPUs."""
-    of_ranges = [reverse(item.route) for item in NAVIGATION]
+    of_ranges = [reverse(route) for route in ROUTES]
     for team in names.teams[:FEW]:
         of_ranges += [f"/teams/{team}", f"/teams/{team}/workloads"]
         yield f"/teams/{team}/quota"

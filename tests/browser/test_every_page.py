@@ -129,9 +129,11 @@ PAGES = {
     "/quotas/limits": "Everything that limits GPUs",
     "/quotas/limits?q=nothing-like-it": "Everything that limits GPUs",
     "/quotas/yaml?cluster=north&team=vision": "Quota as YAML",
-    "/queues": "Queues",
-    "/queues?cluster=nowhere&pool=none": "Queues",
-    "/queues?team=vision": "Queues",
+    "/gpus/pools": "Pools",
+    "/gpus/pools?cluster=nowhere&pool=none": "Pools",
+    "/queues": "Waiting work",
+    "/queues?cluster=nowhere": "Waiting work",
+    "/queues?team=vision": "Waiting work",
     "/queues/1": "late-made-here",
     "/changes": "Quota changes",
     "/changes?state=undone": "Quota changes",
@@ -171,7 +173,8 @@ WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
 SHOWN = {
     "/quotas": "Pending work",
     "/teams/vision/quota": "Pending work",
-    "/queues": "Pools now",
+    "/gpus/pools": "Pools now",
+    "/queues": "Why work waits",
     "/queues/1": "It starts if",
 }
 """A heading that a page has only if there are rows below it."""
@@ -303,6 +306,8 @@ def test_a_page_is_clean_keeps_the_policy_and_fits_a_small_phone(
     visit = sign_in("ana", is_kept=True)
     page = visit.open(path)
     assert page.locator("h1").inner_text().strip() == PAGES[path]
+    marked = page.locator(".nav-link[aria-current]").count()
+    assert marked == (0 if path.startswith("/find") else 1)
     if path in SHOWN:
         assert page.get_by_role("heading", name=SHOWN[path]).count() == 1
     assert violations(page) == []

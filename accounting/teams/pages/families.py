@@ -117,7 +117,6 @@ def family(
     context = {
         "state": state,
         "team": ref,
-        "tab": "workloads",
         "family": Family(namespace, family),
         "breakdown": found,
         "models": [row.key["model"] for row in found.rows],

@@ -103,7 +103,6 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "state": state,
         "team": ref,
-        "tab": "summary",
         "month": month_card(request, ref),
         "frequency": FREQUENCY[state.step],
         "breakdown": found,
@@ -158,7 +157,6 @@ def team_rules(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "state": None,
         "team": ref,
-        "tab": "rules",
         "members": member_rows(ref.id),
         "rules": [row for row in binding_rows(state.visitor.scope) if row.team == slug],
     }

@@ -46,7 +46,6 @@ def _context(state: PageState, ref: TeamRef, by: str = "") -> dict[str, Any]:
     return {
         "state": state,
         "team": ref,
-        "tab": "workloads",
         "words": state.query.get("q", "").strip(),
         "clear_url": state.url(q="", page=""),
         "lists": [

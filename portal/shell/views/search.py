@@ -7,13 +7,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from accounting.access.rights import ADMINISTRATION, BILLS, PERIODS, PREPARE_PRICES
 from accounting.access.scope import Scope
 from accounting.explain.reads.search import Hit, find
 from accounting.explain.reads.search_entries import find_entry, find_people
 from accounting.kit.family_address import family_url
 from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.permissions import signed_in, visitor_of
-from portal.shell.navigation import NAVIGATION, NavItem
+from portal.shell.navigation import NAVIGATION, Tab
 from scheduler_view.queues.reads.search import find_change, find_changes, find_work
 
 _ICONS = {
@@ -26,21 +27,21 @@ _ICONS = {
     "entry": "table",
     "person": "users",
 }
-_OTHERS = (  # pages without an entry in the navigation
-    NavItem("recommendations", "Recommendations", "trash-2", needs="lead"),
-    NavItem("quota-file", "Quotas from a file", "gauge", needs="admin"),
-    NavItem("price-import", "Import prices", "tag", needs="all"),
-    NavItem("entry-add", "New credit or charge", "table", needs="all"),
-    NavItem("bill-import", "Import a bill", "scroll-text", needs="all"),
-    NavItem("binding-add", "New attribution rule", "route", needs="admin"),
-    NavItem("account", "Account", "users"),
+_OTHERS = (  # pages without a tab in the navigation
+    Tab("inbox", "Waiting for you"),
+    Tab("quota-file", "Quotas from a file", allows=ADMINISTRATION.allows),
+    Tab("price-import", "Import prices", allows=PREPARE_PRICES.allows),
+    Tab("entry-add", "New credit or charge", allows=PERIODS.allows),
+    Tab("bill-import", "Import a bill", allows=BILLS.allows),
+    Tab("binding-add", "New attribution rule", allows=ADMINISTRATION.allows),
 )
 _ALSO = {  # other words that people type for a page, by route
     "overview": "home dashboard",
     "teams": "departments spend",
     "gpus": "cards hardware fleet",
+    "pools": "free capacity queues depth",
     "quotas": "limits resourcequota",
-    "queues": "pending waiting jobs kueue",
+    "queues": "pending queues work jobs kueue",
     "idle-holders": "unused notebook owner ask",
     "waste": "idle savings",
     "prices": "rates price list",
@@ -55,10 +56,15 @@ _ALSO = {  # other words that people type for a page, by route
     "tiers": "priorityclass priorities",
     "what-if": "simulation",
     "attribution": "namespaces rules mapping unmapped",
+    "people": "persons add colleague invite role password link",
+    "team-directory": "departments add rename team",
     "audit": "history who changed",
     "setup": "clusters sources add team configuration",
     "recommendations": "give back right size",
-    "account": "api tokens password sessions preferences time zone",
+    "limits": "everything that limits limitrange clusterqueue",
+    "api-docs": "rest openapi reference",
+    "inbox": "inbox to do history",
+    "account": "tokens password sessions preferences time zone",
 }
 
 
@@ -85,12 +91,14 @@ def find_anything(request: HttpRequest) -> HttpResponse:
     return render(request, name, context)
 
 
-def _pages(scope: Scope, words: str) -> Iterator[tuple[str, str]]:
-    """Label and address of each page with all of the words; without words all pages."""
-    for item in (*NAVIGATION, *_OTHERS):
-        text = f"{item.label} {_ALSO.get(item.route, '')}".lower()
-        if item.is_for(scope) and all(word in text for word in words.split()):
-            yield item.label, reverse(item.route)
+def _pages(scope: Scope, words: str) -> Iterator[tuple[str, str, str]]:
+    """Label, entry and address of each page with all of the words; without words all pages."""
+    tabs = [(item.label, tab) for item in NAVIGATION for tab in item.tabs]
+    for above, tab in (*tabs, *(("", one) for one in _OTHERS)):
+        hint = above if above != tab.label else ""
+        text = f"{tab.label} {hint} {_ALSO.get(tab.route, '')}".lower()
+        if tab.allows(scope) and all(word in text for word in words.split()):
+            yield tab.label, hint, reverse(tab.route)
 
 
 def _hit_url(hit: Hit) -> str:

@@ -70,6 +70,11 @@ def pool_key(cluster: str, resource: str, model: str) -> str:
     return f"{cluster}|{resource}|{model}"
 
 
+def was_observed(now: datetime) -> bool:
+    """Whether any cluster was observed in the last half hour; one query."""
+    return PoolSample.objects.filter(until__gte=now - NEWEST).exists()
+
+
 def pool_rows(scope: Scope, now: datetime, *, cluster: str = "") -> list[PoolRow]:
     """Every pool that was observed in the last half hour; none for people without a team."""
     if not scope.sees_any:

@@ -84,7 +84,6 @@ def _page(
     context = {
         "state": None,
         "team": team,
-        "tab": "quota",
         "rows": rows,
         "others": [
             one

@@ -33,7 +33,7 @@ def waits(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
         ("/queues", "reasons", "The oldest starts if"),
         ("/queues", "queued", "Why it waits"),
         ("/queues", "queued", "Starts"),
-        ("/queues", "pools", "Fits now"),
+        ("/gpus/pools", "pools", "Fits now"),
         ("/quotas", "held-up", "It starts if"),
         ("/teams/vision/quota", "held-up", "Who holds it"),
         ("/teams/vision", "waiting", "Since"),

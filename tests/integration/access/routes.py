@@ -99,6 +99,7 @@ PAGES: dict[str, Route] = {
     "quotas/limits": Route("/quotas/limits", ALL),
     "quotas/limits/adopt": posted("/quotas/limits/adopt", (403, 403, 403, 403, 404)),
     "quotas/settle-queue": posted("/quotas/settle-queue", (403, 403, 403, 403, 404)),
+    "gpus/pools": Route("/gpus/pools", ALL),
     "queues": Route("/queues", ALL),
     "queues/<int:number>": Route("/queues/99999", MISSING),
     "queues/<int:number>/draft": posted(

@@ -50,6 +50,16 @@ def told(sign_in: SignIn, entry: str) -> dict[str, str]:
     return found
 
 
+def tab_of(sign_in: SignIn, name: str, path: str, tab: str) -> str:
+    """What a tab says to a person."""
+    html = html_of(sign_in(name).get(path))
+    for inner in re.findall(r'<a class="tab" [^>]*>(.*?)</a>', html):
+        text = re.sub(r"<[^>]+>", "", inner).strip()
+        if text.partition(",")[0] == tab:
+            return text
+    raise AssertionError(f"no tab {tab}")
+
+
 def text_of(sign_in: SignIn, name: str, path: str) -> str:
     """A page without tags."""
     html = html_of(sign_in(name).get(path))
@@ -58,9 +68,12 @@ def text_of(sign_in: SignIn, name: str, path: str) -> str:
 
 def test_a_reopening_waits_for_every_other_person_of_finance(sign_in: SignIn) -> None:
     close_period("2026-10")
-    assert told(sign_in, "Months") == {}
+    assert told(sign_in, "Billing") == {}
     asked = request_reopening("2026-10", REASON, user("fin"))
-    assert told(sign_in, "Months") == {"ana": "Months, 1 waits for you"}
+    assert told(sign_in, "Billing") == {"ana": "Billing, 1 waits for you"}
+    assert tab_of(sign_in, "ana", "/bills", "Months") == "Months, 1 waits for you"
+    assert tab_of(sign_in, "ana", "/bills", "Contests") == "Contests"
+    assert told(sign_in, "Overview")["ana"] == "Overview, 3 wait for you"
     page = text_of(sign_in, "ana", "/months")
     assert "Waiting for you 1" in page
     assert "Open October 2026 again fin asks since" in page
@@ -69,7 +82,7 @@ def test_a_reopening_waits_for_every_other_person_of_finance(sign_in: SignIn) ->
     assert "Menu, 3 wait for you" in page  # and a namespace and a model of the story
     assert "Waiting for you" not in text_of(sign_in, "fin", "/months")
     confirm_reopening(asked.pk, user("ana"))
-    assert told(sign_in, "Months") == {}
+    assert told(sign_in, "Billing") == {}
 
 
 def test_a_request_that_has_lapsed_or_is_of_an_earlier_revision_waits_for_nobody(
@@ -80,9 +93,9 @@ def test_a_request_that_has_lapsed_or_is_of_an_earlier_revision_waits_for_nobody
     ReopenRequest.objects.filter(pk=asked.pk).update(
         requested_at=NOW - timedelta(hours=24)
     )
-    assert told(sign_in, "Months") == {}
+    assert told(sign_in, "Billing") == {}
     ReopenRequest.objects.filter(pk=asked.pk).update(requested_at=NOW, revision=2)
-    assert told(sign_in, "Months") == {}
+    assert told(sign_in, "Billing") == {}
 
 
 def test_overrides_wait_until_the_month_is_closed(sign_in: SignIn) -> None:
@@ -96,15 +109,15 @@ def test_overrides_wait_until_the_month_is_closed(sign_in: SignIn) -> None:
             requested_by=user(name),
             requested_at=NOW,
         )
-    assert told(sign_in, "Months") == {
-        "fin": "Months, 1 waits for you",
-        "ana": "Months, 1 waits for you",
+    assert told(sign_in, "Billing") == {
+        "fin": "Billing, 1 waits for you",
+        "ana": "Billing, 1 waits for you",
     }
     page = text_of(sign_in, "ana", "/months")
     assert "Close October 2026 despite the check Prices fin asks" in page
     assert "Dark time" not in page.split("Next to close:")[0].split("Waiting for")[1]
     close_period("2026-10")
-    assert told(sign_in, "Months") == {}
+    assert told(sign_in, "Billing") == {}
 
 
 def test_an_open_contest_waits_for_finance_and_an_answered_one_for_the_lead(
@@ -119,11 +132,11 @@ def test_an_open_contest_waits_for_finance_and_an_answered_one_for_the_lead(
             title="The whole statement",
             currency="EUR",
         )
-    assert told(sign_in, "Contests") == {
-        "fin": "Contests, 2 wait for you",
-        "ana": "Contests, 2 wait for you",
+    assert told(sign_in, "Billing") == {
+        "fin": "Billing, 2 wait for you",
+        "ana": "Billing, 2 wait for you",
     }
     Contest.objects.update(state="answered")
-    assert told(sign_in, "Contests") == {"luis": "Contests, 1 waits for you"}
+    assert told(sign_in, "Billing") == {"luis": "Billing, 1 waits for you"}
     Contest.objects.exclude(pk=contest.pk).update(state="accepted")
-    assert told(sign_in, "Contests") == {}
+    assert told(sign_in, "Billing") == {}

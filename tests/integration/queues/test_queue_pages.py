@@ -133,15 +133,17 @@ def test_a_lead_sees_own_work_with_names_and_others_as_counts(
     assert "Likely within an hour 17 of 18 such waits" in page
     assert "search-train" not in page
     assert "Other teams batch" in page
-    assert "As of the last observation, " in page
-    assert "Estimated starts" not in page, "no error is measured in any pool"
+    pools = text(sign_in("luis").get("/gpus/pools"))
+    assert "As of the last observation, " in pools
+    assert "Estimated starts" not in pools, "no error is measured in any pool"
+    assert "3 not admitted" in pools
     whole = text(sign_in("ana").get("/queues"))
     assert "search-train" in whole
     assert "Not before this is changed" in whole
-    assert "3 not admitted" in whole
-    nobody = text(sign_in("omar").get("/queues"))
-    assert "You are not in a team yet" in nobody
-    assert MODEL not in nobody
+    for address in ("/queues", "/gpus/pools"):
+        nobody = text(sign_in("omar").get(address))
+        assert "You are not in a team yet" in nobody
+        assert MODEL not in nobody
 
 
 def test_the_chart_begins_with_the_first_observation(
@@ -149,17 +151,17 @@ def test_the_chart_begins_with_the_first_observation(
 ) -> None:
     del queues
     sample = PoolSample.objects.get()
-    page = sign_in("ana").get("/queues")
+    page = sign_in("ana").get("/gpus/pools")
     assert len(page.context["chart"].rows) == 24
     assert "Hourly averages since the first observation" in text(page)
     assert page.context["chart"].legend[-1].name == "No data"
     sample.since = sample.until - timedelta(days=3)
     sample.save()
-    page = sign_in("ana").get("/queues")
+    page = sign_in("ana").get("/gpus/pools")
     assert len(page.context["chart"].rows) in (72, 73)
     sample.since = sample.until - timedelta(days=8)
     sample.save()
-    page = sign_in("ana").get("/queues")
+    page = sign_in("ana").get("/gpus/pools")
     assert len(page.context["chart"].rows) == 7 * 24
     assert "Hourly averages of 7 days" in text(page)
     assert [one.name for one in page.context["chart"].legend] == list(LINES)
@@ -211,10 +213,10 @@ def test_the_error_of_estimates_is_shown_from_twenty_on(
     for number in range(19):
         bound(story, number, off=30 * MINUTE)
     store_summaries(story.cluster, timezone.now())
-    assert "Estimated starts" not in text(sign_in("luis").get("/queues"))
+    assert "Estimated starts" not in text(sign_in("luis").get("/gpus/pools"))
     bound(story, 19, off=30 * MINUTE)
     store_summaries(story.cluster, timezone.now() + 11 * MINUTE)
-    page = text(sign_in("luis").get("/queues"))
+    page = text(sign_in("luis").get("/gpus/pools"))
     assert "Off by 30 min (median of 20); the range held in 100" in page
 
 

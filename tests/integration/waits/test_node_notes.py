@@ -97,7 +97,7 @@ def test_notes_are_shown_without_names_of_other_teams(
     hidden = "g1 is cordoned, and the budget of another team allows no eviction of 1 pod there."
     assert texts(sign_in, "luis") == [SILENT, hidden], "luis leads vision"
     assert texts(sign_in, "omar") == [], "without a team"
-    page = html_of(sign_in("luis").get("/queues"))
+    page = html_of(sign_in("luis").get("/gpus/pools"))
     words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
     assert "Nodes with problems" in words
     assert SILENT in words

@@ -1,34 +1,24 @@
-"""Queues: what waits in each pool, at which position, how long waits are, and one unit."""
+"""Waiting work: its reasons and positions, how long waits are, and one unit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from accounting.access.reads.teams import visible_teams
 from accounting.access.rights import ADMINISTRATION
 from accounting.core.interval import to_ms
-from accounting.kit.charts.queues import LINES, queue_over_time
 from accounting.kit.pages.permissions import posted, signed_in, visitor_of
-from accounting.kit.tags import units
-from accounting.metering.models.cluster import Cluster
-from accounting.usage.pages.figures import Chart, Key
-from accounting.usage.pages.steps import hour_axis
 from scheduler_view.changes.actions.change_sets import ChangeRefused
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.tasks.base_versions import LostUpdate
+from scheduler_view.queues.pages.pools import cluster_names
 from scheduler_view.queues.reads.estimate_errors import estimate_errors
-from scheduler_view.queues.reads.pools import (
-    PoolHours,
-    PoolRow,
-    pool_hours,
-    pool_key,
-    pool_rows,
-)
+from scheduler_view.queues.reads.pools import pool_key, was_observed
 from scheduler_view.queues.reads.queued_units import queue_now, queued_unit
 from scheduler_view.queues.reads.reasons import MOST as MOST_REASONS
 from scheduler_view.queues.reads.reasons import reason_rows
@@ -37,28 +27,28 @@ from scheduler_view.queues.rules.pools import ResourcePool
 from scheduler_view.quotas.reads.queue_values import queue_parts
 from scheduler_view.waits.actions import draft_queue_value
 from scheduler_view.waits.models import WaitRecord
-from scheduler_view.waits.reads.node_notes import node_note_rows
 from scheduler_view.waits.reads.waiting_units import waiting_row
 from scheduler_view.waits.rules.cause import Stage
 from scheduler_view.waits.rules.instants import WaitInstants
 
-HOURS = 7 * 24  # of the chart
-LEAST_HOURS = 24  # of the chart of a pool that was first observed later
 NEWEST_QUIET = timedelta(hours=1)  # later it may have been busy since
 MOST = 50  # units on the page; REST and CSV have all
 
 
 @signed_in
 def queue_page(request: HttpRequest) -> HttpResponse:
-    """What waits now, by team, tier and pool; one pool through time; waits by tier."""
+    """What waits now, by reason, team, tier and pool; waits by tier.
+
+    An address with a pool is of a version that showed pools here.
+    """
+    if "pool" in request.GET:
+        return redirect(f"{reverse('pools')}?{request.GET.urlencode()}")
     visitor = visitor_of(request)
     scope, now = visitor.scope, visitor.now
     cluster, team = request.GET.get("cluster", ""), request.GET.get("team", "")
     teams = visible_teams(scope)
     if team and team not in teams:
         raise Http404("no such team")
-    pools = pool_rows(scope, now, cluster=cluster)
-    chosen = _chosen(pools, request.GET.get("pool", ""))
     found = queue_now(
         scope,
         now,
@@ -68,11 +58,6 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         teams=teams.values(),
     )
     context = {
-        "pools": pools,
-        "chosen": chosen,
-        "is_measured": any(one.error_ms is not None for one in pools),
-        "chart": chosen
-        and _chart(pool_hours(chosen, now, hours=HOURS), chosen, visitor.zone),
         "reasons": reason_rows(
             scope, now, teams.values(), cluster=cluster, team=team
         ),
@@ -81,9 +66,9 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         "rows": found.rows[:MOST],
         "has_more": len(found.rows) > MOST,
         "most": MOST,
-        "notes": node_note_rows(scope, now, cluster=cluster),
+        "is_observed": bool(found.rows) or was_observed(now),
         "waits": wait_time_rows(scope, now, cluster=cluster),
-        "clusters": _clusters() if scope.sees_any else {},
+        "clusters": cluster_names() if scope.sees_any else {},
         "teams": _by_name({slug: one.name for slug, one in teams.items()}),
         "cluster": cluster,
         "team": team,
@@ -91,53 +76,8 @@ def queue_page(request: HttpRequest) -> HttpResponse:
     return render(request, "queues/queues.html", context)
 
 
-def _clusters() -> dict[str, str]:
-    names = Cluster.objects.order_by("name").values_list("name", flat=True)
-    return {name: name for name in names}
-
-
 def _by_name(names: Mapping[str, str]) -> dict[str, str]:
     return dict(sorted(names.items(), key=lambda one: one[1]))
-
-
-def _chosen(pools: Sequence[PoolRow], key: str) -> PoolRow | None:
-    """The pool of the address, else the one in which most waits, else the largest."""
-    for one in pools:
-        if one.key == key:
-            return one
-    return max(pools, key=lambda one: (one.depth, one.capacity), default=None)
-
-
-def _chart(hours: PoolHours, pool: PoolRow, zone: ZoneInfo) -> Chart | None:
-    """None before anything was observed; it begins with what was, a day ago at the latest."""
-    first = hours.first
-    hours = hours.last(max(len(hours.starts) - first, LEAST_HOURS))
-    values = dict(
-        zip(LINES, (hours.depth, hours.available, hours.fitting), strict=True)
-    )
-    axis = hour_axis(tuple(hours.starts), zone)
-    known = [value for value in hours.depth if value is not None]
-    if not known:
-        return None
-    legend = [Key(name, slot) for name, (slot, _) in LINES.items()]
-    if None in hours.depth:
-        legend.append(Key("No data", 0, "unknown"))
-    span = f"of {HOURS // 24} days" if not first else "since the first observation"
-    free = "" if pool.available is None else f", {pool.available} free"
-    return Chart(
-        figure=queue_over_time(axis, values),
-        sentence=(
-            f"Hourly averages {span}. Requested by waiting work: "
-            f"{units.average(known[-1])} GPUs in the latest hour, "
-            f"at most {units.average(max(known))} in an hour{free} now."
-        ),
-        columns=("Hour", *LINES),
-        rows=tuple(
-            (label, *(units.average(column[i]) for column in values.values()))
-            for i, label in enumerate(axis.labels)
-        ),
-        legend=tuple(legend),
-    )
 
 
 @dataclass(frozen=True, slots=True)
