@@ -46,6 +46,11 @@ class PersonRow:
         }
 
     @property
+    def team_words(self) -> str:
+        """`search, vision (lead)`."""
+        return ", ".join(team.replace(LEAD_MARK, " (lead)") for team in self.teams)
+
+    @property
     def leads(self) -> bool:
         """True if they lead a team."""
         return any(team.endswith(LEAD_MARK) for team in self.teams)

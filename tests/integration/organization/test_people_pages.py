@@ -170,6 +170,7 @@ def test_people_are_counted_filtered_and_found(sign_in: SignIn) -> None:
     assert [row.name for row in ana.get("/people?q=LUI").context["page"].lines] == [
         "luis"
     ]
+    assert "vision (lead)" in text(ana.get("/people?q=luis"))
     assert "Nobody found" in text(ana.get("/people?q=zzz"))
     assert ana.get("/people?kind=king").status_code == 400
     assert ana.get("/people/999999").status_code == 404
