@@ -88,7 +88,7 @@ def _evidence(
     if row.team not in RESERVED:
         found += [
             (
-                "Workloads and their use",
+                "Families of workloads and their use",
                 reverse("team-workloads", args=[row.team]),
                 days,
             ),

@@ -185,7 +185,8 @@ def test_more_workloads_than_are_listed_have_a_list(
         pod.save()
     family = links(sign_in("luis"), "etector")
     assert (
-        family["/teams/vision/families/vision-prod/detector"] == "detector vision-prod"
+        family["/teams/vision/families/vision-prod/detector"]
+        == "detector family in vision-prod"
     )
     assert not [url for url in family if "by=run" in url], "only the family"
     assert not links(sign_in("omar"), "etector"), "of another team"

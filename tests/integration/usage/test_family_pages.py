@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 
 from accounting.access.models.teams import Team
+from accounting.kit.charts.plots import NAMED_SERIES
 from accounting.kit.family_address import family_url
 from accounting.kit.tags.units import short_model
 from accounting.metering.models.pod import PodHold, Workload
@@ -85,6 +86,10 @@ def test_runs_of_a_family_come_to_its_row(
                 steps = found.steps.values()
                 assert sum(getattr(row, field) for row in steps) == of_runs
             assert cents(table.total) == cents(line.row)
+            idle = answer.context["cost"].figure["data"][1]
+            assert idle["name"] == "Idle"
+            money = line.row.idle_charge.amount if line.row.idle_charge else 0
+            assert round(sum(filter(None, idle["y"])), 2) == round(float(money), 2)
             assert sum(map(cents, found.steps.values())) == cents(line.row)
             compared += 1
     assert compared > 3
@@ -99,6 +104,12 @@ def test_a_team_shows_ten_and_the_sum_of_the_rest(
     families = page["families"]
     assert len(families.lines) == LISTED
     assert families.rest_count > 40
+    page = client.get("/teams/vision?from=2026-11-10&to=2026-11-18").context  # by day
+    *named, total = page["spend"].figure["data"]
+    assert [one["name"] for one in named][-1] == f"Other ({51 + 3 - NAMED_SERIES})"
+    shown = sum(value for one in named for value in one["y"] if value)
+    assert round(shown, 2) == float(cents(page["breakdown"].summary.total))
+    assert round(sum(filter(None, total["y"])), 2) == round(shown, 2)
     assert wrong_totals(html_of(client.get(f"/teams/vision?{WEEK}")))[0] == []
     first = client.get(f"/teams/vision/workloads?{WEEK}&sort=-runs").context
     assert [line.runs for line in first["lines"][:2]] == [2, 2]
