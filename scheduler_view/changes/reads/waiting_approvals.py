@@ -87,7 +87,7 @@ def _row(one: ChangeSet, title: str, at: datetime) -> InboxRow:
     return InboxRow(
         kind=CHANGE,
         what=f"Approve {one}, {title}",
-        about=f"{one.reason}, on {one.cluster}",
+        about=f"On {one.cluster}: {one.reason}",
         team=teams[0] if len(teams) == 1 else "",
         asked_by=one.author_name,
         since=one.made_at,

@@ -8,12 +8,10 @@ import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from io import StringIO
-from typing import Any
 
 import pytest
 import time_machine
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -29,28 +27,30 @@ from accounting.months.models.close import CloseOverride
 from accounting.months.models.contest import Contest, ContestStep
 from accounting.prices.models.price_draft import DraftState, PriceDraft
 from scheduler_view.changes.models import ChangeSet, ChangeState
-from scheduler_view.changes.rules.edit import QuotaEdit, edit_fields
 from scheduler_view.clusters.models import Drift
 from scheduler_view.inbox.reads import KINDS, counts_by_place, done_rows, inbox_rows
+from tests.inbox_rows import (
+    ANSWERED,
+    CHANGE,
+    CONTEST,
+    DRIFT,
+    HOUR,
+    MODEL,
+    NAMESPACE,
+    OVERRIDE,
+    PRICES,
+    REASON,
+    change,
+    contest,
+    every_kind,
+    issue,
+    user,
+)
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story
 
 pytestmark = pytest.mark.django_db
-REASON = "Agreed in the round of November."
-HOUR = timedelta(hours=1)
-OPTIONS = {
-    **dict.fromkeys(("map", "set", "where", "alias"), ()),
-    "pick": "",
-    "keep_unknown": False,
-    "price_list": "",
-}
-CHANGE = "Approve CS-{}, Vision: 8 GPUs"
-DRIFT = "Quota of vision-prod differs from north: 40 here, 44 there"
-OVERRIDE = "Confirm: close October 2026 despite the check Coverage"
-CONTEST, ANSWERED = "Answer the contest of Vision", "Contest of Vision is answered"
-PRICES = "Save the price list of fin"
-NAMESPACE, MODEL = "Namespace scratch has no team", "NVIDIA-A10 has no price"
 
 
 @pytest.fixture(autouse=True)
@@ -63,103 +63,9 @@ def of_now(story: Story) -> Iterator[None]:
         yield
 
 
-def user(name: str) -> User:
-    return get_user_model().objects.get(username=name)
-
-
 def asker(name: str, at: datetime = NOW) -> Asker:
     person = user(name)
     return Asker(scope_of(person), person.pk, name, at)
-
-
-def change(story: Story, by: str, slug: str = "vision", **values: Any) -> ChangeSet:
-    """A change set of one quota."""
-    edit = edit_fields(QuotaEdit(slug, "nvidia.com/gpu", 8))
-    return ChangeSet.objects.create(
-        cluster=story.cluster,
-        author=user(by),
-        author_name=by,
-        reason=REASON,
-        made_at=NOW - 30 * HOUR,
-        edits=[edit],
-        **values,
-    )
-
-
-def contest(story: Story, state: str, by: str, slug: str = "vision") -> Contest:
-    """A contest whose last step is two hours old."""
-    made = Contest.objects.create(
-        team=story.teams[slug],
-        period="2026-09" if state == "answered" else "2026-10",
-        revision=1,
-        of="statement",
-        title="The whole statement",
-        amount="1905.25",
-        currency="EUR",
-        state=state,
-    )
-    act = {"open": "contested", "answered": "answered"}[state]
-    ContestStep.objects.create(
-        contest=made,
-        act=act,
-        text=REASON,
-        by=user(by),
-        at=NOW - 2 * HOUR,
-        answer="reason" if act == "answered" else "",
-    )
-    return made
-
-
-def issue(story: Story, code: str, subject: str, **values: Any) -> DataIssue:
-    return DataIssue.objects.create(
-        **{
-            "cluster": story.cluster,
-            "code": code,
-            "subject": subject,
-            "severity": "warning",
-            "message": "-",
-            "first_seen": NOW - 90 * HOUR,
-            "last_seen": NOW,
-            "at_stake_ms": 7_200_000,
-            **values,
-        }
-    )
-
-
-def every_kind(story: Story) -> dict[str, str]:
-    """One row of each kind; what it is called."""
-    number = change(story, "luis").pk
-    Drift.objects.create(
-        cluster=story.cluster,
-        kind="ResourceQuota",
-        namespace="vision-prod",
-        name="gpu-ledger",
-        state="differs",
-        since=NOW - 10 * HOUR,
-        changes=[["spec.hard.requests.nvidia.com/gpu", "40", "44"]],
-        who="kubectl",
-        basis="-",
-    )
-    CloseOverride.objects.create(
-        period="2026-10",
-        revision=1,
-        code="coverage",
-        seen={},
-        reason=REASON,
-        requested_by=user("fin"),
-        requested_at=NOW - HOUR,
-    )
-    contest(story, "open", "luis")
-    PriceDraft.objects.create(
-        text="model,rate\n",
-        options=OPTIONS,
-        reason=REASON,
-        author=user("fin"),
-        made_at=NOW - 5 * HOUR,
-    )
-    issue(story, "unmapped_namespace", "scratch")
-    issue(story, "unpriced_gpu", "NVIDIA-A10", severity="error")
-    return {"change": CHANGE.format(number)}
 
 
 def whats(name: str) -> list[str]:
@@ -167,7 +73,7 @@ def whats(name: str) -> list[str]:
 
 
 def test_each_kind_waits_for_those_who_can_do_it(story: Story, sign_in: SignIn) -> None:
-    changes = every_kind(story)["change"]
+    changes = every_kind(story)
     expected = {
         # the override lapses in 23 hours; then the oldest
         "ana": [OVERRIDE, MODEL, NAMESPACE, changes, DRIFT, PRICES, CONTEST],
@@ -331,7 +237,7 @@ def test_cards_show_all_of_it_or_what_is_about_the_team(
     ana = sign_in("ana")
     assert "Nothing waits for you." in html_of(ana.get("/"))
     assert "Waiting for you" not in html_of(ana.get("/teams/vision"))
-    asked = every_kind(story)["change"]
+    asked = every_kind(story)
     front = html_of(ana.get("/"))
     assert front.count('<span class="what">') == 5
     assert '<a href="/inbox">2 more</a>' in front
