@@ -1,12 +1,15 @@
 """Rows of reports on pages: their money, and how a number compares with the range before."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import Interval
 from accounting.core.money_text import number_text
 from accounting.kit.tags.units import (
     NO_DATA,
@@ -22,6 +25,7 @@ from accounting.kit.tags.units import (
 from accounting.metering.rules.intensity.summary import Intensity
 from accounting.usage.rules.comparison import Comparison
 from accounting.usage.rules.rows import UsageRow
+from accounting.usage.rules.sentence import Sentence
 
 register = template.Library()
 
@@ -118,13 +122,46 @@ def moved_money(change: Comparison | None, currency: str) -> str:
 @register.simple_tag(takes_context=True)
 def before_label(context: Mapping[str, Any]) -> str:
     """The compared range: `1-22 Oct 2026 to 10:00` while it is running."""
-    state = context["state"]
+    return before_text(context["state"])
+
+
+class Compared(Protocol):
+    """What a page compares its range with, if it compares it."""
+
+    @property
+    def before(self) -> DayRange | None: ...
+    @property
+    def before_period(self) -> Interval | None: ...
+    @property
+    def is_before_cut(self) -> bool: ...
+    @property
+    def zone(self) -> ZoneInfo: ...
+
+
+def before_text(state: Compared) -> str:
+    """The same for a page; "" if it compares nothing."""
+    if state.before is None or state.before_period is None:
+        return ""
     text = days(state.before)
     if not state.is_before_cut:
         return text
     end = state.before_period.end.astimezone(state.zone)
     on = "" if end.date() == state.before.last else f"{short_day(end.date())} "
     return f"{text} to {on}{end:%H:%M}"
+
+
+@register.simple_tag
+def lede(sentences: Iterable[Sentence]) -> SafeString:
+    """Sentences whose figures are bold."""
+    return format_html_join(" ", "{}", ((_told(one),) for one in sentences if one))
+
+
+def _told(sentence: Sentence) -> SafeString:
+    parts = (
+        (format_html("<strong>{}</strong>", text) if is_figure else text,)
+        for text, is_figure in sentence
+    )
+    return format_html_join("", "{}", parts)
 
 
 @register.simple_tag(takes_context=True)

@@ -1,12 +1,18 @@
 """Who is idle now, as a card of other pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
+from django.template.defaultfilters import pluralize
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from accounting.access.rights import WASTE
-from scheduler_view.idle.reads import idle_rows, summed
+from accounting.access.scope import Scope
+from accounting.core.read_once import read_once
+from accounting.kit.tags.units import money
+from scheduler_view.idle.reads import IdleRow, idle_rows, summed
 from scheduler_view.idle.rules import USUAL_MINUTES
 
 register = template.Library()
@@ -26,7 +32,7 @@ def idle_now(context: Mapping[str, Any]) -> dict[str, Any]:
     family = context.get("family")
     if not WASTE.allows(scope):
         return {"total": None}
-    rows = idle_rows(scope, least_minutes=USUAL_MINUTES, team=team.id if team else None)
+    rows = _rows(scope, team.id if team else None)
     if family is not None:
         names = family.namespace, family.name
         rows = [row for row in rows if (row.namespace, row.family) == names]
@@ -36,3 +42,26 @@ def idle_now(context: Mapping[str, Any]) -> dict[str, Any]:
         "rest": summed(rows[SHOWN:]),
         "total": summed(rows),
     }
+
+
+@register.simple_tag(takes_context=True)
+def idle_sentence(context: Mapping[str, Any]) -> SafeString | str:
+    """How many GPUs are idle now and what an hour costs: the sum of the card."""
+    scope = context["state"].visitor.scope
+    total = summed(_rows(scope, None)) if WASTE.allows(scope) else None
+    if total is None or not total.holders:
+        return ""
+    gpus = f"{total.gpus_text} GPU{pluralize(total.gpus)}"
+    hourly = ""
+    if total.per_hour is not None:
+        cost = money(total.per_hour, total.currency)
+        hourly = format_html(", at <strong>{}</strong> an hour", cost)
+    are = pluralize(total.gpus, "is,are")
+    told = "<strong>{}</strong> {} held and idle now{}."
+    return format_html(told, gpus, are, hourly)
+
+
+@read_once
+def _rows(scope: Scope, team: int | None) -> Sequence[IdleRow]:
+    """Those of the card; a page names them in its sentence, too."""
+    return idle_rows(scope, least_minutes=USUAL_MINUTES, team=team)

@@ -9,9 +9,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localdate
 
-from accounting.kit.tags.units import clock
+from accounting.access.scope import Scope
+from accounting.core.read_once import read_once
+from accounting.kit.tags.units import clock, moment_day
 from scheduler_view.queues.reads.families import of_family
-from scheduler_view.queues.reads.queued_units import queue_now
+from scheduler_view.queues.reads.queued_units import QueueNow, queue_now
 from scheduler_view.queues.rules.start_wording import NO_ESTIMATE, start_texts
 from scheduler_view.queues.rules.starts import ENDS_BY_ITSELF
 from scheduler_view.waits.rules.cause import WaitCause
@@ -25,19 +27,39 @@ MOST_OF_A_TEAM = 10_000  # of which those of a family are chosen
 @register.inclusion_tag("queues/_waiting_work.html", takes_context=True)
 def waiting_work(context: Mapping[str, Any]) -> dict[str, Any]:
     """The oldest waiting work of the team of a page, or of its family; nothing if none waits."""
-    state, team = context["state"], context["team"]
-    visitor, family = state.visitor, context.get("family")
-    found = queue_now(
-        visitor.scope,
-        visitor.now,
-        cluster=state.cluster or "",
-        team=team.slug,
-        limit=MOST_OF_A_TEAM if family else SHOWN + 1,
-    )
-    rows = found.rows
+    team, family = context["team"], context.get("family")
+    rows = _waiting(context, MOST_OF_A_TEAM if family else SHOWN + 1).rows
     if family:
         rows = of_family(rows, family.namespace, family.name)
     return {"team": team, "rows": rows[:SHOWN], "has_more": len(rows) > SHOWN}
+
+
+@register.simple_tag(takes_context=True)
+def waiting_sentence(context: Mapping[str, Any]) -> SafeString | str:
+    """How much work of the team waits, and since when; nothing if none waits."""
+    found = _waiting(context, SHOWN + 1)
+    if not found.rows:
+        return ""
+    work = sum(group.work for group in found.groups)
+    count = f"{work:,} {'piece' if work == 1 else 'pieces'} of work"
+    since = found.rows[0].since
+    oldest = format_html(", the oldest since {}", moment_day(since)) if since else ""
+    waits = "waits" if work == 1 else "wait"
+    return format_html("<strong>{}</strong> {}{}.", count, waits, oldest)
+
+
+def _waiting(context: Mapping[str, Any], limit: int) -> QueueNow:
+    state, team = context["state"], context["team"]
+    visitor = state.visitor
+    return _queue(visitor.scope, visitor.now, state.cluster or "", team.slug, limit)
+
+
+@read_once
+def _queue(
+    scope: Scope, now: datetime, cluster: str, team: str, limit: int
+) -> QueueNow:
+    """What the card shows; a page names it in its sentence, too."""
+    return queue_now(scope, now, cluster=cluster, team=team, limit=limit)
 
 
 class _StartingRow(Protocol):

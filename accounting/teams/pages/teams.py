@@ -18,6 +18,7 @@ from accounting.months.pages.month_totals import shown_month
 from accounting.organization.reads.directory import binding_rows
 from accounting.organization.reads.members import member_rows
 from accounting.teams.pages.of_a_team import OF_A_TEAM, team_of
+from accounting.teams.pages.team_lede import team_lede
 from accounting.usage.pages import figures, team_tables
 from accounting.usage.pages.columns import TEAM_COLUMNS, column_choices
 from accounting.usage.pages.family_lines import (
@@ -99,11 +100,12 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     )
     every = family_table(selection, found, ref, sides, state.sort)
     families = largest_families(every, found, sides)
-    steps = steps_of(state, missing)
+    steps, month = steps_of(state, missing), month_card(request, ref)
     context = {
         "state": state,
         "team": ref,
-        "month": month_card(request, ref),
+        "month": month,
+        "sentences": team_lede(state, found, missing, every.lines, month, who=ref.name),
         "frequency": FREQUENCY[state.step],
         "breakdown": found,
         "missing_days": missing,

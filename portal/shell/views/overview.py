@@ -21,6 +21,7 @@ from accounting.usage.pages.foreign_teams import (
     foreign_teams,
     leave_out_foreign,
 )
+from accounting.usage.pages.lede import causes_of, spend_lede
 from accounting.usage.pages.page_state import PageState
 from accounting.usage.pages.splits import filtering, split_of
 from accounting.usage.pages.steps import FREQUENCY, ChartStep, steps_of
@@ -65,6 +66,13 @@ def overview(request: HttpRequest) -> HttpResponse:
         "state": state,
         "breakdown": found,
         "missing_days": missing,
+        "sentences": spend_lede(
+            state,
+            found,
+            missing,
+            "Teams" if state.visitor.scope.sees_all else "Your teams",
+            causes_of(lines),
+        ),
         "frequency": FREQUENCY[state.step],
         "sparks": figures.sparks(found, steps),
         "spend": figures.spend_chart(found, steps, _keys(lines, found, state), state),
