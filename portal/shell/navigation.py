@@ -132,8 +132,8 @@ NAVIGATION = (
         "Savings",
         "trending-down",
         (
-            Tab("waste", "Waste", "w", rights.WASTE.allows, keeps_range=True),
             Tab("recommendations", "Recommendations", allows=rights.WASTE.allows),
+            Tab("waste", "Waste", "w", rights.WASTE.allows, keeps_range=True),
             Tab("anomalies", "Unusual days", "u", _LEADS),
             Tab("what-if", "What-if", "i", rights.ADMINISTRATION.allows),
         ),

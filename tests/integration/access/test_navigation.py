@@ -26,13 +26,13 @@ WHOLE = {
     "Workloads": "Waiting, Idle now",
     "GPUs": "GPUs and nodes, Pools",
     "Quotas": "Quotas, Limits, Changes, Tiers",
-    "Savings": "Waste, Recommendations, Unusual days",
+    "Savings": "Recommendations, Waste, Unusual days",
     "Billing": "Months, Charges, Contests, Bills, Exports",
     "Budgets": "Budgets",
     "Settings": "Prices, Attribution, Data health, Audit log, Account, API",
 }
 OF_ADMIN = {
-    "Savings": "Waste, Recommendations, Unusual days, What-if",
+    "Savings": "Recommendations, Waste, Unusual days, What-if",
     "Settings": (
         "Prices, Attribution, People, Teams and cost centers, Data health, Audit log, Setup, "
         "Account, API"
@@ -46,7 +46,7 @@ SHOWN: dict[str, dict[str, str]] = {
         "Workloads": "Waiting, Idle now",
         "GPUs": "GPUs and nodes, Pools",
         "Quotas": "Quotas, Limits, Changes, Tiers",
-        "Savings": "Waste, Recommendations, Unusual days",
+        "Savings": "Recommendations, Waste, Unusual days",
         "Billing": "Charges, Contests, Exports",
         "Settings": SETTINGS,
     },
@@ -218,7 +218,7 @@ def test_a_tab_carries_the_range_of_its_page(sign_in: SignIn) -> None:
 @pytest.mark.parametrize(
     ("name", "words", "pages"),
     [
-        ("ana", "savings", ["Waste", "Recommendations", "Unusual days", "What-if"]),
+        ("ana", "savings", ["Recommendations", "Waste", "Unusual days", "What-if"]),
         ("luis", "billing", ["Charges", "Contests", "Exports"]),
         ("mia", "months", []),
     ],
