@@ -7,7 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounting.access.rights import ADMINISTRATION, BILLS, PERIODS, PREPARE_PRICES
+from accounting.access.rights import (
+    ADMINISTRATION,
+    BILLS,
+    INBOX,
+    PERIODS,
+    PREPARE_PRICES,
+)
 from accounting.access.scope import Scope
 from accounting.explain.reads.search import Hit, find
 from accounting.explain.reads.search_entries import find_entry, find_people
@@ -28,7 +34,7 @@ _ICONS = {
     "person": "users",
 }
 _OTHERS = (  # pages without a tab in the navigation
-    Tab("inbox", "Waiting for you"),
+    Tab("inbox", "Waiting for you", allows=INBOX.allows),
     Tab("quota-file", "Quotas from a file", allows=ADMINISTRATION.allows),
     Tab("price-import", "Import prices", allows=PREPARE_PRICES.allows),
     Tab("entry-add", "New credit or charge", allows=PERIODS.allows),
@@ -64,7 +70,7 @@ _ALSO = {  # other words that people type for a page, by route
     "limits": "everything that limits limitrange clusterqueue",
     "api-docs": "rest openapi reference",
     "inbox": "inbox to do history",
-    "account": "tokens password sessions preferences time zone",
+    "account": "api tokens password sessions preferences time zone",
 }
 
 
