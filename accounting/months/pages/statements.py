@@ -59,6 +59,7 @@ def statement(request: HttpRequest, team: str, period: str) -> HttpResponse:
             slug=team, pk__in=visitor.scope.lead_of
         ).exists(),
         "evidence": _evidence(booking, row, visitor.scope),
+        "families_url": _families_url(booking, row),
         "overrides": overrides_of(booking),
         "waiting": waiting_of_statements(booking, [team]),
         "may_read_twins": visitor.scope.sees_all,
@@ -75,23 +76,31 @@ def _booking(period: str, revision: str) -> Booking | None:
         return None
 
 
+def _days(booking: Booking) -> dict[str, str]:
+    first = date.fromisoformat(f"{booking.period}-01")
+    return {"from": first.isoformat(), "to": months_later(first, 1).isoformat()}
+
+
+def _families_url(booking: Booking, row: StatementRow) -> str:
+    """The families of the month; "" for a statement of no team."""
+    if row.team in RESERVED:
+        return ""
+    url = reverse("team-workloads", args=[row.team])
+    return f"{url}?{urlencode(_days(booking))}"
+
+
 def _evidence(
     booking: Booking, row: StatementRow, scope: Scope
 ) -> list[tuple[str, str]]:
     """Pages behind the amounts: each link has its words and its address."""
-    first = date.fromisoformat(f"{booking.period}-01")
-    days = {"from": first.isoformat(), "to": months_later(first, 1).isoformat()}
+    days = _days(booking)
     charges = {"period": booking.period, "team": row.team, "by": "workload"}
     found: list[tuple[str, str, dict[str, str]]] = [
         ("Charges by workload", reverse("charges"), charges)
     ]
     if row.team not in RESERVED:
         found += [
-            (
-                "Families of workloads and their use",
-                reverse("team-workloads", args=[row.team]),
-                days,
-            ),
+            ("Families of workloads and their use", _families_url(booking, row), {}),
             (
                 "Rules that give time to the team",
                 reverse("team-rules", args=[row.team]),

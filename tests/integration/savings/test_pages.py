@@ -94,6 +94,14 @@ def test_the_page_of_a_team_says_what_to_give_back(sign_in: SignIn) -> None:
     assert "notebook-mara" in part
 
 
+@pytest.mark.parametrize("path", ["/waste", "/teams/vision/give-back"])
+def test_a_finding_opens_its_family(sign_in: SignIn, path: str) -> None:
+    luis = sign_in("luis")
+    family = "/teams/vision/families/vision-prod/notebook-mara"
+    assert f'href="{family}"' in luis.get(f"{path}?{DAYS}").content.decode()
+    assert luis.get(family).status_code == 200
+
+
 def test_rest_has_the_rows_of_the_page(sign_in: SignIn) -> None:
     rows = sign_in("luis").get(f"/api/v1/waste?{DAYS}").json()["rows"]
     [found] = [row for row in rows if row["rule"] == "never_busy"]

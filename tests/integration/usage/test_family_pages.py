@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 
 from accounting.access.models.teams import Team
+from accounting.core.rounding import half_even
 from accounting.kit.charts.plots import NAMED_SERIES
 from accounting.kit.family_address import family_url
 from accounting.kit.tags.units import short_model
@@ -187,6 +188,22 @@ def test_names_of_work_open_their_family(
     assert len(set(found)) >= 3
     for url in set(found):
         assert client.get(url.replace("&amp;", "&")).status_code == 200
+
+
+def test_a_statement_opens_to_the_families_of_its_month(
+    story: Story, sign_in: SignIn
+) -> None:
+    close_period("2026-10")
+    client = sign_in("luis")
+    page = client.get("/statements/vision/2026-10")
+    assert ">By family</a>" in html_of(page)
+    found = page.context["document"]
+    items = [*found.workloads]
+    items += [found.other_workloads] if found.other_workloads else []
+    whole = sum(item.amount.amount for item in items)
+    families = client.get(page.context["families_url"]).context["table"]
+    assert cents(families.total) == half_even(whole, 2)
+    assert families.total.allocated_ms == sum(item.ms for item in items)
 
 
 def test_findings_and_idle_holders_open_their_family(
