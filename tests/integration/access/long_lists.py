@@ -260,10 +260,9 @@ def _contests(story: Story, lead: User, rows: int) -> None:
         for n in range(rows)
     )
     ContestStep.objects.bulk_create(
-        ContestStep(
-            contest=row, act="contested", text="gpu-02 was down.", by=lead, at=OPENED
-        )
+        ContestStep(contest=row, act=act, text="gpu-02 was down.", by=lead, at=OPENED)
         for row in made
+        for act in ("contested", "withdrawn")
     )
 
 
