@@ -103,10 +103,12 @@ def test_the_findings_of_a_rule_come_to_its_part_of_the_bridge(
     ana, compared = sign_in("ana"), 0
     tables = tables_of(html_of(ana.get(f"/waste?{WASTE_DAYS}&rows=250")))
     parts = {row[0]: amount_in(row[2]) for t in tables[:2] for row in t.body}
-    found: dict[str, Decimal] = {}
     for row in tables[2].body:
+        assert amount_in(row[2]) == parts[row[0]], "the bar of a rule is its part"
+    found: dict[str, Decimal] = {}
+    for row in tables[3].body:
         title = row[0].split(" Evidence")[0]
-        amount = amount_in(row[tables[2].heads.index("Cost")])
+        amount = amount_in(row[tables[3].heads.index("Cost")])
         found[title] = found.get(title, Decimal(0)) + (amount or 0)
     for title in ("Never busy", "Idle at the end", "Idle holder"):
         if title in found:
