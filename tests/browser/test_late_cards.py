@@ -61,7 +61,7 @@ def test_cards_come_by_themselves_and_are_said(sign_in: SignIn) -> None:
     expect(page.locator("#said")).to_have_text(re.compile("loaded[.]$"))
     assert page.locator(LATE).count() == 0
     changes(page).get_by_role("link", name="Vision").first.click()
-    page.wait_for_url("**/teams/vision?range=last-7-days*")
+    page.wait_for_url("**/teams/vision/families/*/*?range=last-7-days*")
     assert visit.complaints == []
 
 

@@ -132,7 +132,7 @@ def test_the_filter_of_a_name_stands_beside_it(sign_in: SignIn, width: int) -> N
 
 
 def test_a_wide_screen_shows_every_column(sign_in: SignIn) -> None:
-    page = sign_in("ana", is_kept=True).open("/teams/vision/workloads")
+    page = sign_in("ana", is_kept=True).open("/teams/vision/workloads?by=run")
     assert page.get_by_role("columnheader", name="Kind").is_visible()
     assert not page.locator(".scroll-hint").first.is_visible()
     assert not page.locator("tbody .phone-only").first.is_visible()
