@@ -125,7 +125,7 @@ def idle_row(scope: Scope, number: int) -> IdleRow | None:
     return next((row for row in every_holder(scope) if row.id == number), None)
 
 
-class _Hold(NamedTuple):
+class _HeldUnits(NamedTuple):
     """An idle hold with the names of what holds; no models, a page reads hundreds."""
 
     pk: int
@@ -174,8 +174,8 @@ def every_holder(
         holds = holds.filter(team__in=scope.lead_of)
     if team is not None:
         holds = holds.filter(team=team)
-    grouped: dict[Key, list[_Hold]] = defaultdict(list)
-    for hold in map(_Hold._make, holds.values_list(*_COLUMNS)):
+    grouped: dict[Key, list[_HeldUnits]] = defaultdict(list)
+    for hold in map(_HeldUnits._make, holds.values_list(*_COLUMNS)):
         workload = hold.workload_id or 0
         work = hold.cluster_id, workload, 0 if workload else hold.pod_id
         grouped[work, hold.team_id or 0].append(hold)
@@ -183,7 +183,7 @@ def every_holder(
     return _noted(rows, at or timezone.now())
 
 
-def _holder(key: Key, holds: Sequence[_Hold]) -> IdleRow:
+def _holder(key: Key, holds: Sequence[_HeldUnits]) -> IdleRow:
     first = holds[0]
     currencies = {hold.currency for hold in holds if hold.currency}
     is_one = len(currencies) <= 1

@@ -63,7 +63,7 @@ ASKED = ("q", "sort", "page", "rows", "view")
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownTable:
     """The GPUs of a page: those that are there, and those of them that match the text."""
 
     state: SpanState
@@ -93,7 +93,7 @@ class _Shown:
         }
 
 
-def _shown(request: HttpRequest, path: str = "") -> _Shown:
+def _shown(request: HttpRequest, path: str = "") -> _ShownTable:
     state = SpanState(
         request, (HOUR, DAY), longest_ms=LONGEST_MS, filters=("model",), path=path
     )
@@ -103,7 +103,7 @@ def _shown(request: HttpRequest, path: str = "") -> _Shown:
     there = _all(selection, teams) if is_all else _held(selection, teams)
     words = state.query.get("q", "").replace("\0", "").strip()
     lines = _searched(there, selection, words)
-    return _Shown(state, teams, selection, there, lines, words)
+    return _ShownTable(state, teams, selection, there, lines, words)
 
 
 @signed_in
