@@ -275,7 +275,8 @@ def test_bars_divide_each_cost_by_what_people_can_do(fleet: Fleet) -> None:
     assert rules[1].url == "", "it has no findings in the list"
     words = text(page)
     assert "$1.46 of $2.47 idle cost and $0.00 of $10.00 unallocated cost" in words
-    assert "Most of it: idle holder ($1.46)." in words
+    assert "The largest: idle holder ($1.46)." in words
+    assert "Unallocated cost, with no data: $10.00" in words, "as the table below it"
 
 
 def test_rest_sums_to_the_idle_and_the_unallocated_cost_of_the_range(
