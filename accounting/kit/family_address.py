@@ -5,7 +5,8 @@ from django.urls import NoReverseMatch, reverse
 
 def family_url(team: str, namespace: str, family: str) -> str:
     """The page of a family of a team; "" for a name that no address can contain."""
-    if "/" in namespace or {namespace, family} & {"", ".", ".."}:
+    dots = {namespace, *family.split("/")} & {".", ".."}
+    if dots or "/" in namespace or not (namespace and family):
         return ""  # browsers resolve dots; Kubernetes has no such namespace
     try:
         return reverse("team-family", args=[team, namespace, family])

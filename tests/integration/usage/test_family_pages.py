@@ -279,7 +279,10 @@ def test_any_name_has_a_page(story: Story, sign_in: SignIn, name: str) -> None:
     assert "<script>alert" not in html_of(answer)
 
 
-@pytest.mark.parametrize("names", [("", "a"), ("a", ".."), ("a/b", "c"), ("a", "")])
+@pytest.mark.parametrize(
+    "names",
+    [("", "a"), ("a", ".."), ("a/b", "c"), ("a", ""), ("a", "b/../c"), ("a", "b/.")],
+)
 def test_what_no_address_contains_has_no_link(names: tuple[str, str]) -> None:
     assert family_url("vision", *names) == ""
 
