@@ -18,6 +18,7 @@ _SPACES = {
     "bills": 7113,
     "waste": 7114,
     "idle": 7115,
+    "teams": 7116,
 }
 
 

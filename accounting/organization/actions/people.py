@@ -40,18 +40,20 @@ def save_person(
     teams: Mapping[str, TeamRole | None] | None = None,
     is_active: bool | None = None,
     password: str | None = None,
+    is_new: bool = False,
     actor: Actor,
     reason: str,
 ) -> list[str]:
     """Create a person, or change the given properties only.
 
     Args:
-        name: the user name.
+        name: the user name, stored as Unicode normalizes it (NFKC), as sign-in does.
         role: `admin`, `finance` or `viewer`.
         teams: role in each team, by slug; None ends the membership.
         is_active: False ends the sessions, links and API tokens of the person; they stay ended
             when the account becomes active again.
         password: a new one ends their sessions and links, and revokes their API tokens.
+        is_new: refuse a name that somebody has, also since a form was checked.
         actor: the person who makes the change.
         reason: for the audit log.
 
@@ -62,11 +64,14 @@ def save_person(
         Refused: a name, role, team or password that is not valid, or no administrator would be
             left.
     """
+    name = plain_name(name)
     hashed = "" if password is None else _hashed(password, name)
     with act(actor, reason):
         lock("people", 0)  # two administrators must not deactivate each other
         had_administrator = bool(administrators())
         user, changes = _account(name)
+        if is_new and not changes:
+            raise Refused(f"{name} has an account already")
         if role is not None:
             _set_role(user, role, changes)
         for slug, kind in (teams or {}).items():
@@ -83,6 +88,11 @@ def save_person(
                 f"{name} is the only administrator: give another person this role first"
             )
     return changes
+
+
+def plain_name(name: str) -> str:
+    """A user name as it is stored: full-width letters, ligatures and accents as usual ones."""
+    return get_user_model().normalize_username(name)
 
 
 def sign_out(user: User, *, actor: Actor) -> None:

@@ -5,6 +5,7 @@ from django.core.exceptions import ValidationError
 from accounting.access.models.teams import Team
 from accounting.access.reserved_names import name_fault, other_name, slug_fault
 from accounting.kit.audit import Actor, act
+from accounting.kit.locks import lock
 from accounting.kit.outcomes import Refused
 
 COLOUR_SLOTS = 8  # product: at most eight colors that can be distinguished
@@ -17,12 +18,28 @@ def free_slot() -> int:
 
 
 def save_team(
-    *, slug: str, name: str, department: str, cost_centre: str, actor: Actor
+    *,
+    slug: str,
+    name: str,
+    department: str,
+    cost_centre: str,
+    is_new: bool = False,
+    actor: Actor,
 ) -> Team:
-    """Create a team, or change the one with this slug."""
+    """Create a team, or change the one with this slug.
+
+    Args:
+        slug, name, department, cost_centre: of the team.
+        is_new: refuse a slug that a team has, also since a form was checked.
+        actor: the person who makes the change.
+
+    Raises:
+        ValidationError: a value is not valid, or the slug of a new team is taken.
+    """
     with act(actor, f"team {slug}"):
+        lock("teams", 0)  # two people who add one must not get the same color slot
         team = Team.objects.select_for_update().filter(slug=slug).first()
-        if team is None:
+        if team is None or is_new:
             team = Team(slug=slug, colour_slot=free_slot())
         team.name, team.department, team.cost_centre = name, department, cost_centre
         team.full_clean()

@@ -14,7 +14,12 @@ from accounting.access.models.people import TeamRole
 from accounting.kit.audit import SYSTEM
 from accounting.kit.commands.output import WRONG_USE, write_rows
 from accounting.kit.outcomes import Refused
-from accounting.organization.actions.people import ROLES, password_ticket, save_person
+from accounting.organization.actions.people import (
+    ROLES,
+    password_ticket,
+    plain_name,
+    save_person,
+)
 from accounting.organization.reads.people import person_rows
 
 REASON = "manage.py person"
@@ -75,6 +80,7 @@ class Command(BaseCommand):
         if not name:
             write_rows([row.fields() for row in person_rows()], "table", self.stdout)
             return
+        name = plain_name(name)
         try:
             changes = self._save(name, options)
             link = self._link(name, wanted=options["link"])

@@ -96,6 +96,7 @@ def person_add(request: HttpRequest) -> HttpResponse:
                 name,
                 role=form.cleaned_data["role"],
                 teams=form.teams,
+                is_new=True,
                 actor=_who(request),
                 reason=REASON,
             )

@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from accounting.access.models.people import TeamRole
 from accounting.access.models.teams import Team
 from accounting.kit.forms import AccessibleForm
+from accounting.organization.actions.people import plain_name
 
 ROLES = (
     ("viewer", "None: sees the teams of the person"),
@@ -60,7 +61,7 @@ class PersonForm(RoleForm):
 
     def clean_name(self) -> str:
         """A name that nobody has."""
-        name: str = self.cleaned_data["name"]
+        name = plain_name(self.cleaned_data["name"])
         if get_user_model().objects.filter(username=name).exists():
             raise forms.ValidationError(f"{name} has an account already.")
         return name

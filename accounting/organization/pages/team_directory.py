@@ -54,7 +54,8 @@ def _answered(
             form.add_error("slug", f"{values['slug']} is the short name of a team.")
         else:
             try:
-                team = save_team(**values, actor=cast("User", request.user))
+                who = cast("User", request.user)
+                team = save_team(**values, is_new=known is None, actor=who)
             except ValidationError as error:
                 for name, texts in error.message_dict.items():
                     form.add_error(name if name in form.fields else None, texts)

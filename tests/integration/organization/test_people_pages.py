@@ -10,16 +10,22 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
 from django.test import Client
 
 from accounting.access.models.account import SignInOutcome, SignInRecord
 from accounting.access.models.people import Membership, OrganizationRole, Person
 from accounting.access.models.teams import Team
 from accounting.access.models.tokens import ApiToken
+from accounting.kit.outcomes import Refused
+from accounting.organization.actions.people import save_person
+from accounting.organization.actions.teams import save_team
 from accounting.organization.actions.tokens import create_token
 from tests.integration.conftest import SignIn
 from tests.integration.savings.test_pages import text
 from tests.page_html import html_of
+from tests.story import Story
 
 CHOSEN = "another horse battery staple"
 NEW = {"name": "hana@example.com", "role": "viewer", "team": "vision"}
@@ -58,6 +64,31 @@ def test_a_new_person_chooses_a_password_by_the_link_that_is_shown_once(
     assert hana.login(username="hana@example.com", password=CHOSEN)
     assert hana.get("/waste").status_code == 200, "as a lead"
     assert hana.get("/people").status_code == 403
+
+
+def test_a_name_is_stored_as_sign_in_reads_it(sign_in: SignIn) -> None:
+    """Ligatures and full-width letters: the account was made, and the answer was 500."""
+    ana = sign_in("ana")
+    made = ana.post("/people/new", NEW | {"name": "\N{LATIN SMALL LIGATURE FI}ona"})
+    assert made.headers["Location"] == of("fiona")
+    assert ana.get(of("fiona")).context["link"]
+    again = ana.post("/people/new", {"name": "\uff4dia", "role": "admin"})
+    assert "mia has an account already." in str(again.context["form"].errors)
+    call_command("person", "\N{LATIN SMALL LIGATURE FI}ona", "--deactivate")
+    assert not named("fiona").is_active
+
+
+@pytest.mark.django_db
+def test_who_adds_the_same_at_the_same_time_changes_nothing(story: Story) -> None:
+    """The form of the second one was checked before the first one was saved."""
+    del story
+    with pytest.raises(Refused, match="mia has an account already"):
+        save_person("mia", role="admin", is_new=True, actor="ana", reason="test")
+    assert not Person.objects.filter(user=named("mia"), role="admin").exists()
+    values = {"slug": "vision", "name": "Other", "department": "", "cost_centre": ""}
+    with pytest.raises(ValidationError, match="already exists"):
+        save_team(**values, is_new=True, actor="ana")
+    assert Team.objects.get(slug="vision").name == "Vision"
 
 
 def test_a_link_is_shown_on_the_page_of_its_person_only(sign_in: SignIn) -> None:
