@@ -88,7 +88,8 @@ def kind_of(row: PersonRow) -> str:
 @admin_form
 def person_add(request: HttpRequest) -> HttpResponse:
     """Give a person an account, and show the link with which they choose a password."""
-    form = PersonForm(request.POST or None, initial={"role": "viewer"})
+    asked = {"role": "viewer", "team": request.GET.get("team", "")}
+    form = PersonForm(request.POST or None, initial=asked)
     if request.method == "POST" and form.is_valid():
         name = form.cleaned_data["name"]
         try:
@@ -117,12 +118,10 @@ def person(request: HttpRequest, number: int) -> HttpResponse:
     """Roles, sessions, tokens and sign-ins of one person, with what can be done about them."""
     user = _user(number)
     [row] = person_rows(user.get_username())
-    teams = [team.partition(":") for team in row.teams]
     link, whose = request.session.pop(NEW_LINK, ("", 0))
     context = {
         "row": row,
         "kind": KINDS[kind_of(row)],
-        "teams": [(slug, bool(lead)) for slug, lead, _ in teams],
         "role_form": RoleForm(initial={"role": row.role}),
         "member_form": MemberForm(),
         "sessions": len(sessions_of(user)),

@@ -9,6 +9,7 @@ from accounting.access.models.people import Membership, TeamRole
 class MemberRow:
     """One person in one team."""
 
+    id: int
     name: str
     username: str
     is_lead: bool
@@ -19,6 +20,7 @@ def member_rows(team_id: int) -> list[MemberRow]:
     rows = Membership.objects.filter(team_id=team_id).select_related("user")
     found = [
         MemberRow(
+            row.user.pk,
             row.user.get_full_name() or row.user.get_username(),
             row.user.get_username(),
             row.role == TeamRole.LEAD,

@@ -22,14 +22,14 @@ class PersonRow:
 
     Attributes:
         role: `admin`, `finance` or `viewer`.
-        teams: slugs, with `:lead` where they lead.
+        memberships: slug and name of each team, and whether they lead it.
         can_sign_in: active, and with a password.
     """
 
     id: int
     name: str
     role: str
-    teams: tuple[str, ...]
+    memberships: tuple[tuple[str, str, bool], ...]
     is_active: bool
     can_sign_in: bool
     last_sign_in: datetime | None
@@ -46,14 +46,23 @@ class PersonRow:
         }
 
     @property
+    def teams(self) -> tuple[str, ...]:
+        """Slugs, with `:lead` where they lead."""
+        return tuple(
+            f"{slug}{LEAD_MARK if leads else ''}" for slug, _, leads in self.memberships
+        )
+
+    @property
     def team_words(self) -> str:
-        """`search, vision (lead)`."""
-        return ", ".join(team.replace(LEAD_MARK, " (lead)") for team in self.teams)
+        """`Search, Vision (lead)`."""
+        return ", ".join(
+            f"{name}{' (lead)' if leads else ''}" for _, name, leads in self.memberships
+        )
 
     @property
     def leads(self) -> bool:
         """True if they lead a team."""
-        return any(team.endswith(LEAD_MARK) for team in self.teams)
+        return any(leads for *_, leads in self.memberships)
 
     @property
     def state(self) -> str:
@@ -69,18 +78,17 @@ def person_rows(name: str | None = None) -> list[PersonRow]:
     if name is not None:
         users = users.filter(username=name)
     roles = dict(Person.objects.values_list("user_id", "role"))
-    teams: dict[int, list[str]] = {}
-    for user_id, slug, role in Membership.objects.order_by("team__slug").values_list(
-        "user_id", "team__slug", "role"
-    ):
-        mark = LEAD_MARK if role == TeamRole.LEAD else ""
-        teams.setdefault(user_id, []).append(f"{slug}{mark}")
+    teams: dict[int, list[tuple[str, str, bool]]] = {}
+    for user_id, slug, team, role in Membership.objects.order_by(
+        "team__slug"
+    ).values_list("user_id", "team__slug", "team__name", "role"):
+        teams.setdefault(user_id, []).append((slug, team, role == TeamRole.LEAD))
     return [
         PersonRow(
             id=user.pk,
             name=user.get_username(),
             role=role_word(roles.get(user.pk, OrganizationRole.NONE)),
-            teams=tuple(teams.get(user.pk, ())),
+            memberships=tuple(teams.get(user.pk, ())),
             is_active=user.is_active,
             can_sign_in=user.is_active and user.has_usable_password(),
             last_sign_in=user.last_login,

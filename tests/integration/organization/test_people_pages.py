@@ -55,7 +55,7 @@ def test_a_new_person_chooses_a_password_by_the_link_that_is_shown_once(
     link = page.context["link"]
     assert link in html_of(page)
     assert "has not chosen a password" in text(page)
-    assert "vision lead" in text(page)
+    assert "Vision lead" in text(page)
     assert ana.get(made.headers["Location"]).context["link"] == "", "shown once"
     hana = Client()
     opened = hana.get(urlsplit(link).path, follow=True)
@@ -140,7 +140,7 @@ def test_a_person_joins_leads_and_leaves_a_team(sign_in: SignIn) -> None:
     assert "omar is viewer of search." in give("viewer")
     assert "omar is lead of search." in give("lead")
     assert give("lead").endswith("Nothing changed.")
-    assert "search lead" in text(ana.get(of("omar")))
+    assert "Search lead" in text(ana.get(of("omar")))
     assert "omar left search." in give("leave")
     assert not Membership.objects.filter(user=named("omar")).exists()
 
@@ -189,6 +189,17 @@ def test_a_token_of_somebody_is_revoked_and_only_of_them(sign_in: SignIn) -> Non
     assert not ApiToken.objects.filter(user=named("mia")).exists()
 
 
+def test_administrators_go_from_members_to_people(sign_in: SignIn) -> None:
+    ana, luis = (
+        html_of(sign_in(who).get("/teams/vision/rules")) for who in ("ana", "luis")
+    )
+    assert f'href="{of("luis")}"' in ana
+    assert 'href="/people/new?team=vision"' in ana
+    assert "/people" not in luis, "leads may not open it"
+    form = html_of(sign_in("ana").get("/people/new?team=vision"))
+    assert '<option value="vision" selected>' in form
+
+
 def test_people_are_counted_filtered_and_found(sign_in: SignIn) -> None:
     ana = sign_in("ana")
     page = ana.get("/people")
@@ -201,7 +212,7 @@ def test_people_are_counted_filtered_and_found(sign_in: SignIn) -> None:
     assert [row.name for row in ana.get("/people?q=LUI").context["page"].lines] == [
         "luis"
     ]
-    assert "vision (lead)" in text(ana.get("/people?q=luis"))
+    assert "Vision (lead)" in text(ana.get("/people?q=luis"))
     assert "Nobody found" in text(ana.get("/people?q=zzz"))
     assert ana.get("/people?kind=king").status_code == 400
     assert ana.get("/people/999999").status_code == 404
