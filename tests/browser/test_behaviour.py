@@ -242,6 +242,8 @@ def test_arrows_scroll_a_table_and_do_not_step(sign_in: SignIn) -> None:
 
 def test_dragging_over_days_is_a_range_and_back_restores(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/?range=last-28-days")
+    chart = page.locator("#spend")
+    chart.scroll_into_view_if_needed()  # the mouse reaches what is on the screen
     box = page.locator("#spend .nsewdrag").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 80)

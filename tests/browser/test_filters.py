@@ -69,6 +69,7 @@ def test_a_key_of_the_legend_and_a_bar_filter_by_its_team(sign_in: SignIn) -> No
     of_the_legend = chips(page)
     page = visit.open(WEEK)
     bar = page.locator("#spend .bars .point path").first
+    bar.scroll_into_view_if_needed()  # the mouse reaches what is on the screen
     box = bar.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
