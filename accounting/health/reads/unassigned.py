@@ -19,11 +19,11 @@ NAMESPACE, MODEL = "namespace", "model"
 
 # As of the newest data: what has a rule or a price by now is done, although its earlier time stays
 # without one. An issue of hours is as new as the data, or an hour older. For GPUs whose model no
-# source says there is no price.
+# source says there is no price. A retired cluster has no newer data: nothing would end its rows.
 _OPEN = f"""
     SELECT i.id, i.code FROM accounting_dataissue i JOIN accounting_cluster c ON c.id = i.cluster_id
     WHERE i.code IN ('{UNMAPPED}', '{UNPRICED_GPU}') AND i.resolved_at IS NULL
-      AND i.severity <> 'info' AND i.subject <> 'no model'
+      AND i.severity <> 'info' AND i.subject <> 'no model' AND c.retired_at IS NULL
       AND (c.data_end_ms IS NULL
            OR i.last_seen > to_timestamp((c.data_end_ms - {HOUR_MS}) / 1000.0))
 """

@@ -209,6 +209,9 @@ def test_what_is_over_waits_for_nobody(story: Story) -> None:
     assert whats("ana") == []
     DataIssue.objects.filter(subject="NVIDIA-A10").update(last_seen=NOW - HOUR / 2)
     assert whats("ana") == [MODEL]
+    Cluster.objects.update(retired_at=NOW)  # no rule or price from now on ends it
+    assert whats("ana") == []
+    assert not any(counts_by_place(asker("ana")).values())
 
 
 def test_a_lead_of_one_team_sees_nothing_of_another(
