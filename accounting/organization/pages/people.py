@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from accounting.access.models.people import TeamRole
 from accounting.access.rights import ADMINISTRATION
+from accounting.access.scope import scope_of
 from accounting.kit.outcomes import Refused
 from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import admin_form, admins, posted
@@ -136,7 +137,7 @@ def person(request: HttpRequest, number: int) -> HttpResponse:
 
 @posted(ADMINISTRATION, belongs_to="person")
 def person_role(request: HttpRequest, number: int) -> HttpResponse:
-    """Another role in the organization."""
+    """Another role in the organization; who gives up their own may not open this page again."""
     form = RoleForm(request.POST)
     if not form.is_valid():
         return _back(request, number, errors=form.errors.values())
@@ -203,7 +204,9 @@ def _changed(request: HttpRequest, number: int, **changes: Any) -> HttpResponse:
         messages.error(request, error.sentence)
     else:
         messages.success(request, f"{'; '.join(done) or 'Nothing changed'}.")
-    return redirect("person", number=number)
+    if ADMINISTRATION.allows(scope_of(_user(request.user.pk or 0))):
+        return redirect("person", number=number)
+    return redirect("overview")
 
 
 def _back(request: HttpRequest, number: int, *, errors: Any) -> HttpResponse:

@@ -131,6 +131,21 @@ def test_roles_change_and_the_last_administrator_stays(sign_in: SignIn) -> None:
     assert "Select a valid choice" in said(ana.post(of("mia", "role"), {"role": "x"}))
 
 
+@pytest.mark.parametrize(
+    ("verb", "fields", "status"),
+    [("role", {"role": "viewer"}, 200), ("active", {"active": "no"}, 302)],
+)
+def test_who_gives_up_their_own_role_is_led_to_a_page_that_they_may_open(
+    sign_in: SignIn, verb: str, fields: dict[str, str], status: int
+) -> None:
+    """It was the page of the person, which answered 403."""
+    ana = sign_in("ana")
+    save_person("bea", role="admin", actor="ana", reason="test")
+    answer = ana.post(of("ana", verb), fields)
+    assert answer.headers["Location"] == "/"
+    assert ana.get("/").status_code == status
+
+
 def test_a_person_joins_leads_and_leaves_a_team(sign_in: SignIn) -> None:
     ana = sign_in("ana")
 
