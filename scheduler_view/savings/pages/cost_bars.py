@@ -84,9 +84,8 @@ def kind_of(part: str) -> str:
 def cost_bars(bridges: Sequence[Bridge]) -> list[CostBar]:
     """A bar for each cost that has a price in one currency."""
     priced = [one for one in bridges if one.whole is not None]
-    longest = max(
-        (one.total.amount or Decimal(0) for one in priced), default=Decimal(0)
-    )
+    lengths = [sum(_drawn(one).values(), Decimal(0)) for one in priced]
+    longest = max(lengths, default=Decimal(0))
     return [_cost_bar(one, longest) for one in priced]
 
 
@@ -126,14 +125,21 @@ def rule_bars(
 
 
 def _cost_bar(bridge: Bridge, longest: Decimal) -> CostBar:
-    sums = dict.fromkeys(WORDS, Decimal(0))
-    for row in bridge.parts:
-        sums[kind_of(row.part)] += row.amount or Decimal(0)
     currency = bridge.total.currency
     return CostBar(
         bridge,
-        {kind: Money(amount, currency) for kind, amount in sums.items()},
-        bar_parts(
-            {kind: max(amount, Decimal(0)) for kind, amount in sums.items()}, longest
-        ),
+        {kind: Money(amount, currency) for kind, amount in _sums(bridge).items()},
+        bar_parts(_drawn(bridge), longest),
     )
+
+
+def _drawn(bridge: Bridge) -> dict[str, Decimal]:
+    """The parts of a bar by kind; those below zero have no length, and others are then longer."""
+    return {kind: max(amount, Decimal(0)) for kind, amount in _sums(bridge).items()}
+
+
+def _sums(bridge: Bridge) -> dict[str, Decimal]:
+    sums = dict.fromkeys(WORDS, Decimal(0))
+    for row in bridge.parts:
+        sums[kind_of(row.part)] += row.amount or Decimal(0)
+    return sums
