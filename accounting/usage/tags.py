@@ -88,10 +88,12 @@ def moved(change: Comparison | None) -> str:
     if change.difference == 0:
         return "No change"
     mark = "▲" if change.difference > 0 else "▼"
-    if change.ratio is None:
-        return f"{mark} from almost nothing"
-    if abs(change.ratio) >= 10:
-        return f"{mark} {abs(change.after / change.before):,.0f} times as much"
+    if change.ratio is None or change.before < 0:
+        # a percentage of what is below zero, as of credits, has the wrong sign
+        base = "almost nothing" if change.ratio is None else "below zero"
+        return f"{mark} from {base}"
+    if change.ratio >= 10:
+        return f"{mark} {change.after / change.before:,.0f} times as much"
     if abs(change.ratio) < 0.0005:
         return f"{mark} <0.1%"
     return f"{mark} {abs(change.ratio) * 100:.1f}%"

@@ -98,17 +98,18 @@ def spend_sentences(spend: Spend) -> list[Sentence]:
             (".", False),
         )
     ]
-    if spend.idle_share is not None and (spend.coverage or 0) >= FLOOR_COVERAGE:
+    is_part = spend.idle_share is not None and 0 <= spend.idle_share <= 1
+    if is_part and (spend.coverage or 0) >= FLOOR_COVERAGE:  # else credits are in it
         found.append(((f"{spend.idle_share:.0%}", True), (" of it was idle.", False)))
     return found
 
 
 def _against(spend: Spend) -> list[Part]:
-    """The change and what it is mostly for; nothing where the two sides cannot be compared."""
+    """The change and what it is mostly for; nothing where they cannot be compared."""
     change = spend.change
     if change is None or change.doubt or change.ratio is None:
         return []
-    if spend.has_gaps or spend.is_partial:
+    if spend.has_gaps or spend.is_partial or min(change.before, change.after) < 0:
         return []
     return [
         (f", {_moved(change, change.ratio)} {spend.before}", False),
@@ -119,8 +120,8 @@ def _against(spend: Spend) -> list[Part]:
 def _moved(change: Comparison, ratio: float) -> str:
     if abs(ratio) < SMALLEST:
         return "as much as"
-    if abs(ratio) >= TIMES:
-        return f"{abs(change.after / change.before):,.0f} times as much as"
+    if ratio >= TIMES:
+        return f"{change.after / change.before:,.0f} times as much as"
     return f"{abs(ratio) * 100:.1f}% {'more' if ratio > 0 else 'less'} than"
 
 

@@ -98,6 +98,14 @@ def text(sentences: list[Sentence]) -> str:
             f"{SPENT}, 20 times as much as {BEFORE}.{IDLE}",
         ),
         ({"idle_share": None}, f"{MORE}{BECAUSE}."),
+        # credits: more than all of it, or less than nothing
+        ({"idle_share": 1.3}, f"{MORE}{BECAUSE}."),
+        ({"idle_share": -0.3}, f"{MORE}{BECAUSE}."),
+        ({"change": changed("-1000", "19868.66")}, f"{SPENT}.{IDLE}"),
+        (
+            {"amount": Decimal(-400), "change": changed("17410", "-400"), "idle_share": -0.3},
+            "Vision spent *€-400* in November so far.",
+        ),
         ({"coverage": 0.94}, f"{MORE}{BECAUSE}."),
         ({"coverage": None}, f"{MORE}{BECAUSE}."),
         # no price, or several currencies: the time is known
