@@ -24,7 +24,7 @@ from scheduler_view.savings.reads.divisions import divisions
 from scheduler_view.savings.reads.evidence import EvidenceRow, evidence_of
 from scheduler_view.savings.reads.observed import clusters_not_observed
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import SHOWN, WasteReport, waste_report
+from scheduler_view.savings.reads.rows import SHOWN, WasteReport, of_rule, waste_report
 from scheduler_view.savings.reads.setting_limits import limits_of_days
 from scheduler_view.savings.rules.wording import (
     NEEDS_API,
@@ -151,7 +151,7 @@ def waste(request: HttpRequest) -> HttpResponse:
     context = {
         "state": state,
         "team": ref,
-        "report": report,
+        "report": of_rule(report, rule) if rule else report,
         "bars": cost_bars(costs),
         "unpriced": [one for one in costs if one.whole is None],
         "rule_bars": of_rules,

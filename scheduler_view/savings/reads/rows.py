@@ -138,6 +138,19 @@ def waste_report(
         read_team=read_team,
     )
     rows = rounded_by_rule(family_rows(each), places)
+    days_of = {day for of_cluster in measured.values() for day in of_cluster}
+    return _report(rows, sorted(days_of), computed_at)
+
+
+def of_rule(report: WasteReport, rule: str) -> WasteReport:
+    """The rows of one rule, with their sums."""
+    rows = [row for row in report.rows if row.rule == rule]
+    return _report(rows, report.days, report.computed_at)
+
+
+def _report(
+    rows: Sequence[WasteRow], days: Sequence[date], computed_at: datetime | None
+) -> WasteReport:
     claimed = [row for row in rows if row.is_in_totals]
     sums: dict[str, Money] = {}
     for row in claimed:
@@ -146,7 +159,7 @@ def waste_report(
             sums[row.currency] = known + Money(row.amount, row.currency)
     return WasteReport(
         rows,
-        sorted({day for of_cluster in measured.values() for day in of_cluster}),
+        days,
         tuple(sums.values()),
         sum(row.gpu_ms for row in claimed),
         sum(row.unpriced_ms for row in claimed),

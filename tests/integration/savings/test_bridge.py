@@ -279,6 +279,21 @@ def test_bars_divide_each_cost_by_what_people_can_do(fleet: Fleet) -> None:
     assert "Unallocated cost, with no data: $10.00" in words, "as the table below it"
 
 
+def test_the_sums_over_findings_of_one_rule_are_of_that_rule(fleet: Fleet) -> None:
+    fleet.hold("train", "bbb" + "mm" + "b" + "i" * 7 + "b")
+    fleet.hold("lazy", "i" * 24)
+    fleet.roll_up()
+    compute_due(fleet.cluster)
+    ana, days = person("root", "admin"), f"from={DAY}&to={DAY + ONE_DAY}"
+    every = ana.get(f"/waste?{days}").context["report"]
+    claimed = [row for row in every.rows if row.is_in_totals]
+    assert len({row.rule for row in claimed}) == len(claimed) == 2
+    for row in claimed:
+        page = ana.get(f"/waste?{days}&rule={row.rule}")
+        assert page.context["report"].gpu_ms == row.gpu_ms < every.gpu_ms
+        assert f"GPU-hours = {money(Money(row.amount, row.currency))} in" in text(page)
+
+
 def test_rest_sums_to_the_idle_and_the_unallocated_cost_of_the_range(
     sign_in: SignIn,
 ) -> None:
@@ -352,3 +367,11 @@ def test_a_click_on_a_rule_lists_its_findings_alone(sign_in: SignIn) -> None:
     (same,) = [one for one in chosen.context["rule_bars"] if one.is_current]
     assert "rule=" not in same.url, "a second click ends the filter"
     assert ana.get(f"/waste?{DAYS}&rule=nothing").status_code == 400
+
+
+def test_a_rule_that_saves_nothing_is_not_said_to_have_no_findings(
+    sign_in: SignIn,
+) -> None:
+    page = text(sign_in("ana").get(f"/waste?{DAYS}&rule=fragmented"))
+    assert "These findings are not added to what can be saved. They are below." in page
+    assert "Nothing to save" not in page
