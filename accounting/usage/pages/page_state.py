@@ -12,6 +12,7 @@ from functools import cached_property
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, QueryDict
+from django.utils.encoding import escape_uri_path
 
 from accounting.access.reads.teams import TeamRef
 from accounting.core.billing_calendar import (
@@ -52,7 +53,8 @@ class PageState(Address):
         path: str = "",
     ) -> None:
         self.visitor: Visitor = visitor_of(request)
-        self.path = path or request.path  # a card links to the page it is part of
+        # a card links to the page it is part of; names in an address may have % or ? in them
+        self.path = path or escape_uri_path(request.path)
         self.query: QueryDict = request.GET
         self.host = f"{request.scheme}://{request.get_host()}"
         self.note = ""

@@ -6,6 +6,8 @@ Not covered: what a family is (`test_families.py`), days by family (`test_family
 
 import re
 from decimal import Decimal
+from html import unescape
+from urllib.parse import unquote
 
 import pytest
 import time_machine
@@ -277,6 +279,9 @@ def test_any_name_has_a_page(story: Story, sign_in: SignIn, name: str) -> None:
     answer = client.get(f"{line.url}?{WEEK}")
     assert answer.context["table"].lines[0].workload == "sweep-resnet"
     assert "<script>alert" not in html_of(answer)
+    own = re.findall(r'href="(/teams/vision/families/[^"?]*)', html_of(answer))
+    assert len(own) > 5
+    assert {unquote(unescape(one)) for one in own} == {unquote(line.url)}
 
 
 @pytest.mark.parametrize(
