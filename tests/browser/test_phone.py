@@ -131,6 +131,20 @@ def test_the_filter_of_a_name_stands_beside_it(sign_in: SignIn, width: int) -> N
         )
 
 
+def test_a_second_line_of_a_number_stays_one_line_if_asked(sign_in: SignIn) -> None:
+    """`since 27 Nov 19:05` of an idle holder took two: a wider selector won over `nowrap`."""
+    page = sign_in("ana", is_kept=True).open("/teams?group=none")
+    shown = page.locator("td.n").first.evaluate(
+        """cell => {
+            const line = document.createElement("span");
+            line.className = "cell-sub nowrap";
+            cell.append(line);
+            return getComputedStyle(line).whiteSpace;
+        }"""
+    )
+    assert shown == "nowrap"
+
+
 def test_a_wide_screen_shows_every_column(sign_in: SignIn) -> None:
     page = sign_in("ana", is_kept=True).open("/teams/vision/workloads?by=run")
     assert page.get_by_role("columnheader", name="Kind").is_visible()
