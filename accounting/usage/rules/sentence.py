@@ -17,6 +17,7 @@ MAIN_SHARE = Fraction(1, 2)
 """What something is mostly for is at least half of the change, in its direction."""
 TIMES = 10  # from here on a growth is a multiple, as beside the figure
 SMALLEST = 0.0005  # below it nothing changed
+LEAST_CAUSED = 0.01  # below it what went up and what went down cancel
 
 Part = tuple[str, bool]  # text, and whether it is a figure
 Sentence = tuple[Part, ...]
@@ -129,7 +130,7 @@ def _because(
     change: Comparison, causes: Iterable[SpendCause], money: Written
 ) -> Sequence[Part]:
     total = Fraction(change.difference)
-    if abs(change.ratio or 0) < SMALLEST:
+    if abs(change.ratio or 0) < LEAST_CAUSED:
         return ()
     for cause in causes:
         if Fraction(cause.difference) / total >= MAIN_SHARE:

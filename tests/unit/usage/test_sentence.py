@@ -93,6 +93,10 @@ def text(sentences: list[Sentence]) -> str:
             {"change": changed("19868.66", "19868.66")},
             f"{SPENT}, as much as {BEFORE}.{IDLE}",
         ),
+        (  # what went up and what went down cancel: neither is what it is for
+            {"change": changed("19850", "19868.66")},
+            f"{SPENT}, 0.1% more than {BEFORE}.{IDLE}",
+        ),
         (
             {"change": changed("1000", "19868.66"), "causes": ()},
             f"{SPENT}, 20 times as much as {BEFORE}.{IDLE}",
