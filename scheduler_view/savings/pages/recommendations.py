@@ -1,6 +1,6 @@
 """Recommendations: what could be saved, who decided what, and drafts of smaller quotas."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from django.contrib import messages
@@ -22,7 +22,6 @@ from scheduler_view.savings.actions import may_decide
 from scheduler_view.savings.models import RecommendationState
 from scheduler_view.savings.pages.recommendation_lines import (
     LEAST,
-    FamilyLine,
     family_lines,
     saved,
     teams_of,
@@ -50,12 +49,11 @@ def recommendations(request: HttpRequest) -> HttpResponse:
     everyones = _rows(visitor)
     rows = [row for row in everyones if ref is None or row.row.team == ref.slug]
     states = [chosen] if chosen else list(CURRENT)
-
-    def lines_of(of: Iterable[RecommendationRow]) -> list[FamilyLine]:
-        wanted = [row for row in of if chosen == ALL or row.state in states]
-        return family_lines(wanted, minor_places(visitor.billing.currency))
-
-    found = lines_of(rows)
+    every = family_lines(
+        [row for row in everyones if chosen == ALL or row.state in states],
+        minor_places(visitor.billing.currency),
+    )
+    found = [line for line in every if ref is None or line.one.row.team == ref.slug]
     rest = [line for line in found if not chosen and line.is_folded]
     largest = max((line.high or Decimal(0) for line in found), default=Decimal(0))
     lines = [
@@ -84,7 +82,7 @@ def recommendations(request: HttpRequest) -> HttpResponse:
         "apart": sum(1 for line in found if line.high and not line.is_claimed),
         "saved": saved(rows),
         "done": sum(1 for row in rows if row.saved is not None),
-        "of_teams": teams_of(lines_of(everyones)),
+        "of_teams": teams_of(every),
     }
     return render(request, "savings/recommendations.html", context)
 
