@@ -335,7 +335,7 @@ def test_work_of_one_family_is_one_row_and_decided_together(fleet: Fleet) -> Non
     assert line["family"].high == Decimal("1028.57")
     assert "Vision · video · Job in lab, waste 2 runs" in text(answer)
     assert line["family"].saving.found == 2, "weeks of the family, not of one run"
-    assert "medium 2 of 4 weeks, small effort" in text(answer)
+    assert "Medium 2 of 4 weeks, small effort" in text(answer)
     tokens = line["family"].tokens
     assert len(tokens) == 2
     lead.post("/recommendations/decide", {"subject": tokens, "state": "accepted"})
