@@ -11,7 +11,8 @@ DOCS = "/api/v1/docs"
 STILL = """() => document.documentElement.classList.contains('dark-mode')
     && document.getAnimations().every(one => one.playState === 'finished')"""
 """The theme has changed, with Swagger UI's transitions, which do not ask for reduced motion."""
-DRAWN = "() => document.querySelectorAll('.opblock-summary').length > 20"
+DRAWN = "() => document.querySelectorAll('.opblock-summary').length > 0"
+"""Swagger UI draws what is on the screen, from a hundred operations on."""
 
 
 def opened(visit_page: Page, address: str) -> Page:
@@ -23,7 +24,9 @@ def opened(visit_page: Page, address: str) -> Page:
 
 def open_one(page: Page) -> None:
     """An operation that has parameters."""
-    page.locator(".opblock-summary-control", has_text="/api/v1/usage").first.click()
+    page.locator(
+        ".opblock-summary-control", has_text="/api/v1/adjustments"
+    ).first.click()
     page.wait_for_selector(".opblock.is-open .parameters")
 
 

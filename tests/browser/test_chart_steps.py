@@ -39,6 +39,8 @@ def test_keys_reach_a_day_with_bars(sign_in: SignIn) -> None:
 
 def test_dragging_over_hours_of_a_week_is_some_of_its_days(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/?range=last-week")
+    chart = page.locator("#spend")
+    chart.scroll_into_view_if_needed()  # the mouse reaches what is on the screen
     box = page.locator("#spend .nsewdrag").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 80)

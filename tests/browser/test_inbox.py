@@ -23,6 +23,7 @@ WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
 def waiting(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """What waits, with the name of the change set."""
     with django_db_blocker.unblock():
+        forget(Drift)  # which other modules have left
         yield decisions(story, timezone.now())
         forget(ChangeSet, Drift)
         forget_contests()

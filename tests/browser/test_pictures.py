@@ -32,12 +32,12 @@ def test_a_picture_has_title_period_unit_and_legend(
     page = visit.open("/teams/vision?range=last-7-days")
     page.evaluate(KEEP)
     name, data = saved(page, "spend", tmp_path)
-    assert name.startswith("gpu-ledger-vision-hourly-spend-by-workload-20")
+    assert name.startswith("gpu-ledger-vision-hourly-spend-by-workload-family-20")
     assert name.endswith(".png")
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", data[16:24]) == (2400, 1200)
     layout = page.evaluate("window.saved.layout")
-    assert layout["title"]["text"] == "Vision: hourly spend by workload"
+    assert layout["title"]["text"] == "Vision: hourly spend by workload family"
     assert "Europe/Berlin" in layout["title"]["subtitle"]["text"]
     assert layout["yaxis"]["title"]["text"] == "EUR per hour"
     assert layout["showlegend"]

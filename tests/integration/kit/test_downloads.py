@@ -165,7 +165,7 @@ def test_every_file_of_a_team_is_named_after_it_and_its_period(sign_in: SignIn) 
         assert found, answer.headers["Content-Disposition"]
         names.append(found[1])
     assert len(names) >= 5
-    assert "usage-by-workload-hour-" in names
+    assert "usage-by-family-hour-" in names
     changes = client.get(f"/?{WEEK}&csv=changes").headers["Content-Disposition"]
     assert "gpu-ledger-spend-changes-2026-11-14-to-2026-11-20.csv" in changes
 
@@ -189,7 +189,7 @@ def test_a_picture_says_whose_what_when_and_in_which_unit(sign_in: SignIn) -> No
         "file": "gpu-ledger-vision-gpus-held-through-the-period-"
         "2026-11-14-to-2026-11-20.png",
     }
-    assert spend["title"] == "Vision: hourly spend by workload"
+    assert spend["title"] == "Vision: hourly spend by workload family"
     assert spend["unit"] == "EUR per hour"
     overview = html_of(client.get("/?range=last-month"))
     assert 'data-title="All teams: daily spend by team"' in overview

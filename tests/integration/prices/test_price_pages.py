@@ -239,7 +239,7 @@ def test_finance_prepares_a_list_that_an_administrator_saves(sign_in: SignIn) ->
     assert f'href="{url}"' in html_of(sign_in("fin").get("/prices"))
     assert "waiting for an administrator" not in html_of(sign_in("luis").get("/prices"))
     told = {
-        name: "Prices , 1 waits for you" in text_of(sign_in(name).get("/account"))
+        name: f'href="{url}"' in sign_in(name).get("/inbox").content.decode()
         for name in CAST
     }
     assert told == {"ana": True, "fin": False, "luis": False, "mia": False}

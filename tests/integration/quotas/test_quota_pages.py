@@ -375,7 +375,7 @@ def test_a_request_shows_the_numbers_of_now_and_comes_second(
 def test_admins_are_told_what_waits_for_them(desk: Office, sign_in: SignIn) -> None:
     def badge(name: str) -> str:
         found = re.search(
-            r'class="badge warn count"[^>]*>(\d+)',
+            r'Quotas<span class="vh">, </span><span\s+class="badge warn count"[^>]*>(\d+)',
             html_of(sign_in(name).get("/quotas")),
         )
         return found.group(1) if found else ""

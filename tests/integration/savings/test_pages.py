@@ -85,11 +85,11 @@ def test_each_finding_leads_to_its_metric_and_prices(sign_in: SignIn) -> None:
 def test_the_page_of_a_team_says_what_to_give_back(sign_in: SignIn) -> None:
     card = f"/teams/vision/give-back?{DAYS}"
     page = text(sign_in("luis").get(card))
-    part = page[page.index("GPU-hours can be saved") - 60 :][:400]
+    part = page[page.index("GPU-hours can be saved") - 60 :][:800]
     assert "All findings" in part
     assert "notebook-mara" in part
     viewer = text(sign_in("mia").get(card))
-    part = viewer[viewer.index("GPU-hours can be saved") - 60 :][:400]
+    part = viewer[viewer.index("GPU-hours can be saved") - 60 :][:800]
     assert "All findings" not in part, "the page is for leads"
     assert "notebook-mara" in part
 

@@ -184,7 +184,7 @@ def test_all_findings_of_a_team_are_those_of_the_team(sign_in: SignIn) -> None:
     for name in ("luis", "ana"):
         client = sign_in(name)
         for query in ("", "?range=last-7-days"):
-            page = html_of(client.get(f"/teams/vision{query}"))
+            page = html_of(client.get(f"/teams/vision/give-back{query}"))
             (link,) = re.findall(r'href="([^"]+)"[^>]*>All findings', page)
             answer = client.get(unescape(link))
             assert answer.status_code == 200
