@@ -109,9 +109,13 @@ def person_add(request: HttpRequest) -> HttpResponse:
             _make_link(request, user)
             return redirect("person", number=user.pk)
     status = 422 if request.method == "POST" else 200
-    return render(
-        request, "organization/person_form.html", {"form": form}, status=status
-    )
+    context = {
+        "form": form,
+        "title": "Add a person",
+        "submit": "Add this person",
+        "back": reverse("people"),
+    }
+    return render(request, "organization/person_form.html", context, status=status)
 
 
 @admins
@@ -119,10 +123,11 @@ def person(request: HttpRequest, number: int) -> HttpResponse:
     """Roles, sessions, tokens and sign-ins of one person, with what can be done about them."""
     user = _user(number)
     [row] = person_rows(user.get_username())
-    link, whose = request.session.pop(NEW_LINK, ("", 0))
+    link, whose = request.session.get(NEW_LINK, ("", 0))
+    if whose == user.pk:
+        del request.session[NEW_LINK]
     context = {
         "row": row,
-        "kind": KINDS[kind_of(row)],
         "role_form": RoleForm(initial={"role": row.role}),
         "member_form": MemberForm(),
         "sessions": len(sessions_of(user)),

@@ -95,6 +95,9 @@ def test_a_link_is_shown_on_the_page_of_its_person_only(sign_in: SignIn) -> None
     ana = sign_in("ana")
     ana.post(of("mia", "link"))
     assert ana.get(of("luis")).context["link"] == ""
+    assert ana.get(of("mia")).context["link"], (
+        "a look at somebody else does not lose it"
+    )
 
 
 @pytest.mark.parametrize(
