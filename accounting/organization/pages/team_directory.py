@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from accounting.access.models.people import Membership
 from accounting.access.models.teams import Team
@@ -63,5 +64,11 @@ def _answered(
                 messages.success(request, f"The team {team.name} is saved.")
                 return redirect("team-directory")
     status = 422 if request.method == "POST" else 200
-    context = {"form": form, "known": known}
+    context = {
+        "form": form,
+        "known": known,
+        "title": f"Change {known.name}" if known else "Add a team",
+        "submit": "Save this team",
+        "back": reverse("team-directory"),
+    }
     return render(request, "organization/team_form.html", context, status=status)
