@@ -15,7 +15,7 @@ from scheduler_view.queues.tasks.summaries import store_summaries
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
-from tests.story import Story
+from tests.story import ZONE, Story
 
 RESOURCE, MODEL = "nvidia.com/gpu", "NVIDIA-H100-80GB-HBM3"
 MINUTE = timedelta(minutes=1)
@@ -395,7 +395,8 @@ def test_steps_are_those_of_the_pods_that_wait(story: Story, sign_in: SignIn) ->
         waits_since=now - 20 * MINUTE,
     )
     page = text(sign_in("ana").get(f"/queues/{row.pk}"))
-    old, new = (short_day(timezone.localtime(now - timedelta(days=n))) for n in (7, 0))
+    ago = (timedelta(days=7), 20 * MINUTE)  # the latter may be yesterday
+    old, new = (short_day((now - time).astimezone(ZONE)) for time in ago)
     steps = page[page.index("Step At") :]
     assert f"Created {new}" in steps
     assert f"Admitted {new}" in steps
