@@ -108,6 +108,11 @@ from accounting.months.models.contest import (
 from accounting.months.models.entry import Entry, EntryKind
 from accounting.months.models.period import BillingPeriod, PeriodRevision, Statement
 from accounting.months.models.team_quota import TeamQuota
+from accounting.notifications.models import (
+    Notification,
+    NotificationKind,
+    NotificationState,
+)
 from accounting.prices.models.conversion import ConversionRate
 from accounting.prices.models.price import PriceKind, PriceList, UnitPrice
 from accounting.prices.models.price_draft import DraftState, PriceDraft
@@ -179,6 +184,9 @@ __all__ = [
     "NodeSpan",
     "NodeState",
     "NodeStateRead",
+    "Notification",
+    "NotificationKind",
+    "NotificationState",
     "OrganizationRole",
     "OwnPod",
     "Owner",

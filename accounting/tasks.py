@@ -18,6 +18,7 @@ from accounting.metering.tasks.facts import retention
 from accounting.months.actions.close_requests import next_close, run_close
 from accounting.months.tasks.hours import divide_closed
 from accounting.months.tasks.keep import book_changed
+from accounting.notifications.tasks import remove_old, send_due
 from accounting.organization.actions import sign_in_attempts
 from accounting.usage.tasks.catch_up import catch_up
 
@@ -94,6 +95,20 @@ def write_exports() -> None:
     while (job := next_job()) is not None:
         is_done = run_job(job)
         log.info("export", job=job.pk, done=is_done)
+
+
+@shared_task(
+    name="accounting.tasks.send_notifications",
+    soft_time_limit=SOFT_S,
+    time_limit=HARD_S,
+)
+def send_notifications() -> None:
+    """Send the messages that are due (beat: every 20 s; also when one is stored).
+
+    Then messages whose time to keep has ended are removed.
+    """
+    removed = remove_old(datetime.now(UTC))
+    log.info("messages sent", tried=send_due(for_s=WORK_S), removed=removed)
 
 
 @shared_task(name="accounting.tasks.close_months")

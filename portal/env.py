@@ -7,6 +7,7 @@ in the directory `SECRETS_DIR`. Values never appear in error messages, because s
 import os
 import re
 from decimal import Decimal
+from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -37,6 +38,8 @@ SCHEDULED_EXPORT = re.compile(
 )
 
 BUCKET = r"^(s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s?#]*)?)?$"
+
+MAIL_ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 
 SHORTEST_SECRET = 32  # characters; Django generates 50
 
@@ -177,6 +180,13 @@ class Environment(BaseSettings):
     s3_secret_access_key: SecretStr | None = None
     """Set with `s3_access_key_id`."""
 
+    smtp_url: SecretStr | None = None
+    """`smtp://user:password@host:587` with STARTTLS, or `smtps://` for TLS from the start. Without
+    encryption: `smtp://host:25?tls=none`. Without it, mail is shown in the product only."""
+
+    mail_from: Annotated[str, Field(max_length=254)] = ""
+    """The sender, as `GPU Ledger <gpu-ledger@example.org>`. Required with `smtp_url`."""
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] | None = None
     """`json` for machines (default), `text` for people (default when local)."""
@@ -272,6 +282,23 @@ class Environment(BaseSettings):
                 raise ValueError("must begin with redis://, rediss:// or unix://")
         return value
 
+    @field_validator("smtp_url")
+    @classmethod
+    def check_smtp_url(cls, value: SecretStr | None) -> SecretStr | None:
+        """Fail here, not at the first message."""
+        if value:
+            mail_settings(value.get_secret_value())
+        return value
+
+    @field_validator("mail_from")
+    @classmethod
+    def check_mail_from(cls, value: str) -> str:
+        """One address, with or without a name."""
+        address = parseaddr(value)[1]
+        if value and (not value.isprintable() or not MAIL_ADDRESS.fullmatch(address)):
+            raise ValueError("must be an address: GPU Ledger <gpu-ledger@example.org>")
+        return value
+
     @field_validator("public_url")
     @classmethod
     def check_public_url(cls, value: str) -> str:
@@ -291,6 +318,13 @@ class Environment(BaseSettings):
                 "SECRET_KEY: is missing. Set it, or SECRET_KEY_FILE, to at least"
                 f" {SHORTEST_SECRET} random characters"
             )
+        return self
+
+    @model_validator(mode="after")
+    def require_sender(self) -> "Environment":
+        """Mail servers refuse mail without a sender."""
+        if self.smtp_url and not self.mail_from:
+            raise ValueError("MAIL_FROM: is missing. SMTP_URL needs it")
         return self
 
     @classmethod
@@ -368,6 +402,34 @@ def database_settings(url: str) -> dict[str, Any]:
         "HOST": options.pop("host", None) or unquote(parts.hostname or ""),
         "PORT": str(options.pop("port", None) or parts.port or ""),
         "OPTIONS": options,
+    }
+
+
+def mail_settings(url: str) -> dict[str, Any]:
+    """Django's settings of mail, EMAIL_*, for a URL of an SMTP server.
+
+    `smtp://` uses STARTTLS, and the session ends if the server does not offer it; `smtps://` is TLS
+    from the start. `?tls=none` sends in clear text. Ports: 587, 465, and 25 without TLS (RFC 8314).
+
+    Raises:
+        ValueError: it is not the URL of an SMTP server.
+    """
+    parts = urlsplit(url)
+    tls = dict(parse_qsl(parts.query)).get("tls", "")
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
+        raise ValueError("must begin with smtp://HOST or smtps://HOST")
+    if tls not in {"", "none"} or (tls and parts.scheme == "smtps"):
+        raise ValueError("accepts only ?tls=none, with smtp://")
+    if tls and parts.password and parts.hostname not in LOOPBACK:
+        raise ValueError("would send the password in clear text: remove ?tls=none")
+    usual = 465 if parts.scheme == "smtps" else 25 if tls else 587
+    return {
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": parts.port or usual,
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_TLS": parts.scheme == "smtp" and not tls,
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
     }
 
 

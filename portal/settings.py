@@ -10,7 +10,12 @@ from csp.constants import NONE, SELF
 from pghistory import DeleteEvent, InsertEvent, UpdateEvent
 
 from portal.embedded.paths import places_of
-from portal.env import database_settings, read_environment, static_root
+from portal.env import (
+    database_settings,
+    mail_settings,
+    read_environment,
+    static_root,
+)
 from portal.logs import logging_settings
 from portal.secret_key import secret_key
 from portal.version import read_version
@@ -312,6 +317,22 @@ S3_SECRET_ACCESS_KEY = (
     else ""
 )
 EXPORT_FOLDER = ENVIRONMENT.export_folder or HOME.home / "exports"
+
+# Mail ----------------------------------------------------------------------------
+
+_MAIL = mail_settings(
+    ENVIRONMENT.smtp_url.get_secret_value()
+    if ENVIRONMENT.smtp_url
+    else "smtp://localhost"
+)
+EMAIL_HOST = _MAIL["EMAIL_HOST"] if ENVIRONMENT.smtp_url else ""  # "": none is set
+EMAIL_PORT = _MAIL["EMAIL_PORT"]
+EMAIL_HOST_USER = _MAIL["EMAIL_HOST_USER"]
+EMAIL_HOST_PASSWORD = _MAIL["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS = _MAIL["EMAIL_USE_TLS"]
+EMAIL_USE_SSL = _MAIL["EMAIL_USE_SSL"]
+EMAIL_TIMEOUT = 15  # seconds of one answer; a server that hangs is tried again later
+DEFAULT_FROM_EMAIL = ENVIRONMENT.mail_from
 
 # Background work -----------------------------------------------------------------
 

@@ -44,6 +44,10 @@ TIMETABLE: dict[str, dict[str, Any]] = {
     "keep_partitions": _started(
         "accounting.tasks.keep_partitions", crontab(minute="17"), expires_s=3600
     ),
+    # Messages that wait, if a wakeup was lost, or whose next attempt is due.
+    "send_notifications": _started(
+        "accounting.tasks.send_notifications", 20.0, expires_s=20
+    ),
     # Thresholds of budgets: amounts change with each rolled up hour.
     "check_budgets": _started(
         "accounting.tasks.check_budgets", crontab(minute="7,22,37,52"), expires_s=900

@@ -16,6 +16,7 @@ log = structlog.get_logger(__name__)
 
 WRITE_EXPORTS = "accounting.tasks.write_exports"
 BOOK_PERIODS = "accounting.tasks.book_periods"
+SEND_NOTIFICATIONS = "accounting.tasks.send_notifications"
 
 
 def wake_worker(task: str, *values: int) -> None:

@@ -2,6 +2,7 @@
 
 import pghistory
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from accounting.access.models.teams import Team
@@ -28,6 +29,8 @@ class Person(models.Model):
     theme = models.CharField(max_length=6, default="system")  # system, light, dark
     density = models.CharField(max_length=11, default="comfortable")
     timezone = models.CharField(max_length=64, blank=True)  # labels only; "" = billing
+    # kinds of `notifications.models` that are not wanted
+    muted = ArrayField(models.CharField(max_length=8), default=list, db_default=[])
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role})"

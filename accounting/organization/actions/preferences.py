@@ -5,10 +5,10 @@ from django.contrib.auth.models import AbstractBaseUser
 from accounting.access.models.people import Person
 from accounting.kit.audit import act
 
-FIELDS = ("theme", "density", "timezone")
+FIELDS = ("theme", "density", "timezone", "muted")
 
 
-def set_preferences(*, actor: AbstractBaseUser, **wanted: str) -> Person:
+def set_preferences(*, actor: AbstractBaseUser, **wanted: str | list[str]) -> Person:
     """Store some preferences of a person; the others do not change.
 
     Raises:

@@ -10,6 +10,7 @@ from accounting.core.interval import HOUR_MS
 from portal.env import (
     ConfigurationError,
     database_settings,
+    mail_settings,
     read_environment,
     static_root,
 )
@@ -46,6 +47,8 @@ NAMES = (
     "SCHEDULED_EXPORT_BUCKET",
     "SCHEDULED_EXPORT_FOLDER",
     "SECRETS_DIR",
+    "SMTP_URL",
+    "MAIL_FROM",
 )
 
 
@@ -330,3 +333,61 @@ def test_scheduled_exports_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCHEDULED_EXPORTS", "focus-2:csv")
     with pytest.raises(ConfigurationError, match="'focus-2:csv' is not a file"):
         read_environment()
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "user", "tls", "ssl"),
+    [
+        ("smtp://mail.example.org", "mail.example.org", 587, "", True, False),
+        (
+            "smtps://a%40b:p@mail.example.org",
+            "mail.example.org",
+            465,
+            "a@b",
+            False,
+            True,
+        ),
+        (
+            "smtp://u:p@mail.example.org:2525",
+            "mail.example.org",
+            2525,
+            "u",
+            True,
+            False,
+        ),
+        ("smtp://10.0.0.7?tls=none", "10.0.0.7", 25, "", False, False),
+        ("smtp://u:p@127.0.0.1:1025?tls=none", "127.0.0.1", 1025, "u", False, False),
+    ],
+)
+def test_mail_servers(
+    url: str, host: str, port: int, user: str, tls: bool, ssl: bool
+) -> None:
+    found = mail_settings(url)
+    assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == (host, port)
+    assert (found["EMAIL_HOST_USER"], found["EMAIL_USE_TLS"]) == (user, tls)
+    assert found["EMAIL_USE_SSL"] is ssl
+
+
+@pytest.mark.parametrize(
+    ("url", "sender", "fault"),
+    [
+        ("mail.example.org", "a@b", "must begin with smtp"),
+        ("http://mail.example.org", "a@b", "must begin with smtp"),
+        ("smtp://u:hidden-word@h?tls=maybe", "a@b", "accepts only"),
+        ("smtps://h?tls=none", "a@b", "accepts only"),
+        ("smtp://u:hidden-word@mail?tls=none", "a@b", "in clear text"),
+        ("smtp://h:port", "a@b", "SMTP_URL"),
+        ("smtp://h", "", "MAIL_FROM: is missing"),
+        ("smtp://h", "nobody", "MAIL_FROM: must be an address"),
+        ("smtp://h", "a@b\nBcc: c@d", "MAIL_FROM: must be an address"),
+    ],
+)
+def test_a_wrong_mail_server_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, url: str, sender: str, fault: str
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setenv("SMTP_URL", url)
+    monkeypatch.setenv("MAIL_FROM", sender)
+    with pytest.raises(ConfigurationError, match=fault) as error:
+        read_environment()
+    assert "hidden-word" not in str(error.value)
