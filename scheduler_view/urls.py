@@ -24,6 +24,7 @@ urlpatterns = [
     path("queues", queues.queue_page, name="queues"),
     path("queues/<int:number>", queues.queue_unit, name="queue-unit"),
     path("queues/<int:number>/draft", queues.queue_draft, name="queue-draft"),
+    path("queues/<int:number>/quota", queues.quota_draft, name="queue-quota"),
     path("changes", changes.change_list, name="changes"),
     path("changes/<int:number>", changes.change, name="change"),
     path("changes/<int:number>/<slug:verb>", verbs.act_on, name="change-act"),

@@ -15,6 +15,7 @@ from scheduler_view.changes.actions.change_sets import (
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import Draft, QueueEdit
 from scheduler_view.quotas.models import QueueTarget
+from scheduler_view.waits.reads.quota_raises import QuotaRaise
 
 
 def draft_queue_value(
@@ -45,3 +46,27 @@ def draft_queue_value(
     edit = QueueEdit(kind, name, field, str(change["to"]), version=version)
     reason = f"{work} waits for the queue {name}"[:LONGEST_REASON]
     return create(cluster=cluster, draft=Draft([edit], reason), actor=actor, at=at)
+
+
+def draft_quota_raise(
+    cluster: Cluster,
+    raised: QuotaRaise,
+    work: str,
+    *,
+    actor: AbstractBaseUser,
+    at: datetime,
+) -> ChangeSet:
+    """A draft change set with larger quotas; of a lead it is a request.
+
+    Args:
+        work: that waits for them, for the reason.
+
+    Raises:
+        ChangeRefused: a change set that is not decided sets as much.
+        EditsRefused, LostUpdate: see `change_sets.create`.
+    """
+    if raised.asked is not None:
+        raise ChangeRefused(f"CS-{raised.asked} already sets {raised.text}")
+    reason = f"{work} waits for it"[:LONGEST_REASON]
+    draft = Draft(raised.edits, reason)
+    return create(cluster=cluster, draft=draft, actor=actor, at=at)

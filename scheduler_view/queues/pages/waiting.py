@@ -1,6 +1,6 @@
 """Waiting work: its reasons and positions, how long waits are, and one unit."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,12 +10,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounting.access.reads.teams import visible_teams
-from accounting.access.rights import ADMINISTRATION
+from accounting.access.rights import ADMINISTRATION, SIGNED_IN
+from accounting.access.scope import Scope
 from accounting.core.interval import to_ms
 from accounting.kit.pages.permissions import posted, signed_in, visitor_of
 from scheduler_view.changes.actions.change_sets import ChangeRefused
+from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import EditsRefused
 from scheduler_view.changes.tasks.base_versions import LostUpdate
+from scheduler_view.idle.reads import IdleRow, idle_rows
+from scheduler_view.idle.rules import USUAL_MINUTES
 from scheduler_view.queues.pages.pools import cluster_names
 from scheduler_view.queues.reads.estimate_errors import estimate_errors
 from scheduler_view.queues.reads.pools import pool_key, was_observed
@@ -25,8 +29,10 @@ from scheduler_view.queues.reads.reasons import reason_rows
 from scheduler_view.queues.reads.wait_times import wait_time_rows
 from scheduler_view.queues.rules.pools import ResourcePool
 from scheduler_view.quotas.reads.queue_values import queue_parts
-from scheduler_view.waits.actions import draft_queue_value
+from scheduler_view.waits.actions import draft_queue_value, draft_quota_raise
 from scheduler_view.waits.models import WaitRecord
+from scheduler_view.waits.reads.quota_raises import quota_raises
+from scheduler_view.waits.reads.waiting_row import WaitingUnitRow
 from scheduler_view.waits.reads.waiting_units import waiting_row
 from scheduler_view.waits.rules.cause import Stage
 from scheduler_view.waits.rules.instants import WaitInstants
@@ -108,11 +114,19 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
     error = estimate_errors().get((record.cluster_id, pool))
     behind = wait.cluster_queue if wait is not None and visitor.scope.sees_all else ""
     limits = queue_parts(record.cluster.name) if behind else []
+    shown = wait if record.ended_at is None else None
     context = {
+        "raises": quota_raises(visitor.scope, record.cluster, shown.starts_if)
+        if shown
+        else [],
+        "idle": _idle_holders(visitor.scope, shown) if shown else [],
+        "waited_ms": to_ms(visitor.now) - to_ms(shown.since)
+        if shown and shown.since
+        else None,
         "queue_limits": [one for one in limits if one.queue == behind],
         "unit": record,
         "pool_key": pool_key(record.cluster.name, record.resource, record.model),
-        "wait": wait if record.ended_at is None else None,
+        "wait": shown,
         "steps": _steps(record, visitor.now),
         "has_older": _waiting_instants(record) != _instants(record),
         "estimates": error.estimates if error else 0,
@@ -122,32 +136,86 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "queues/queue_unit.html", context)
 
 
+def _idle_holders(scope: Scope, wait: WaitingUnitRow) -> list[IdleRow]:
+    """Of those that hold what work needs, the idle ones whose owners the person may ask."""
+    holders = [*(held for found in wait.holders for held in found), *wait.let_in]
+    units = {held.unit for held in holders if held.unit}
+    return [
+        row
+        for row in idle_rows(scope, least_minutes=USUAL_MINUTES)
+        if row.cluster == wait.cluster
+        and f"{row.kind or 'Pod'}/{row.namespace}/{row.name}" in units
+    ]
+
+
 @posted(ADMINISTRATION, belongs_to="queue-unit")
 def queue_draft(request: HttpRequest, number: int) -> HttpResponse:
     """A draft change set with the larger value of a queue that a unit waits for."""
+    record, wait = _waiting(request, number)
+    field = request.POST.get("field", "")
+    change = next((one for one in wait.queue_values if one["field"] == field), None)
+    if change is None:
+        raise Http404("it no longer waits for this")
+
+    def draft(work: str) -> ChangeSet:
+        return draft_queue_value(
+            record.cluster,
+            change,
+            work,
+            actor=request.user,  # type: ignore[arg-type]  # signed in
+            at=visitor_of(request).now,
+        )
+
+    return _drafted(request, record, draft)
+
+
+@posted(SIGNED_IN, belongs_to="queue-unit")
+def quota_draft(request: HttpRequest, number: int) -> HttpResponse:
+    """A draft change set with a larger quota of a team that one leads, or of any as an admin."""
+    record, wait = _waiting(request, number)
+    visitor = visitor_of(request)
+    known = quota_raises(visitor.scope, record.cluster, wait.starts_if)
+    token = request.POST.get("raise", "")
+    raised = next((one for one in known if one.token == token), None)
+    if raised is None:
+        raise Http404("it no longer waits for this, or for a quota of another team")
+
+    def draft(work: str) -> ChangeSet:
+        return draft_quota_raise(
+            record.cluster,
+            raised,
+            work,
+            actor=request.user,  # type: ignore[arg-type]  # signed in
+            at=visitor.now,
+        )
+
+    return _drafted(request, record, draft)
+
+
+def _waiting(request: HttpRequest, number: int) -> tuple[WaitRecord, WaitingUnitRow]:
+    """Work that waits, as its page shows it; 404 if it does not wait."""
     visitor = visitor_of(request)
     record = queued_unit(visitor.scope, visitor.now, number)
     if record is None:
         raise Http404("no such unit")
     key = record.kind, record.namespace, record.name
     wait = waiting_row(visitor.scope, visitor.now, record.cluster, key)
-    field = request.POST.get("field", "")
-    known = wait.queue_values if wait is not None else []
-    change = next((one for one in known if one["field"] == field), None)
-    if change is None:
-        raise Http404("it no longer waits for this")
-    work = f"{record.namespace}/{record.name}"
+    if wait is None:
+        raise Http404("it no longer waits")
+    return record, wait
+
+
+def _drafted(
+    request: HttpRequest, record: WaitRecord, draft: Callable[[str], ChangeSet]
+) -> HttpResponse:
+    """The page of the draft; the page of the work, with a message, if it is refused."""
     try:
-        made = draft_queue_value(
-            record.cluster,
-            change,
-            work,
-            actor=request.user,  # type: ignore[arg-type]  # signed in
-            at=visitor.now,
-        )
+        made = draft(f"{record.namespace}/{record.name}")
     except (ChangeRefused, EditsRefused, LostUpdate) as error:
         messages.error(request, f"No draft was made: {error}.")
-        return redirect("queue-unit", number=number)
+        return redirect("queue-unit", number=record.pk)
+    if not visitor_of(request).scope.is_admin:
+        messages.success(request, f"{made} is requested. An administrator decides.")
     return redirect("change", number=made.pk)
 
 

@@ -102,6 +102,7 @@ PAGES: dict[str, Route] = {
     "gpus/pools": Route("/gpus/pools", ALL),
     "queues": Route("/queues", ALL),
     "queues/<int:number>": Route("/queues/99999", MISSING),
+    "queues/<int:number>/quota": posted("/queues/99999/quota", MISSING),
     "queues/<int:number>/draft": posted(
         "/queues/99999/draft", (403, 403, 403, 403, 404)
     ),
