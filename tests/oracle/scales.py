@@ -30,9 +30,23 @@ class ScalesShown:
                 windows[sample.name, window_of(sample.at)].append(sample)
                 ever[sample.name, sample.scraper].append(sample)
         self.ever = {key: Values(those) for key, those in ever.items()}
+        self.together = {name: self._together(name, ever) for name, _ in ever}
         for which, those in windows.items():
             look = self._percent if which[0] in WHOLE_PERCENT else self._ratio
             look(which, those)
+
+    def _together(
+        self, name: str, ever: dict[tuple[str, object], list[Sample]]
+    ) -> "Values":
+        """What every scraper showed; fractions of one that averages are percentages."""
+        found: list[Sample] = []
+        for (other, who), those in ever.items():
+            if other == name:
+                averages = self.ever[name, who].are_averages
+                found += [s for s in those if s.value > 1 or not averages]
+        values = Values(found)
+        values.are_averages = False  # a scraper's own word alone
+        return values
 
     def _percent(self, which: Which, those: list[Sample]) -> None:
         every, whose = Values(those), defaultdict(list)
@@ -40,13 +54,19 @@ class ScalesShown:
             whose[sample.scraper].append(sample)
         for scraper, mine in whose.items():
             own, ever = Values(mine), self.ever[which[0], scraper]
+            if (
+                not ever.odd and not ever.large
+            ):  # only 0 and 1: as all scrapers together
+                ever = self.together[which[0]]
             is_open = bool(own.odd) or (own.has_one and not own.large)
             if not is_open or ever.are_averages:
                 continue  # percent
             certain = len(every.odd) >= MANY and (bool(own.odd) or not ever.large)
             if not every.large and (certain or ever.are_ratios):
                 self.are_ratios.add((which, scraper))
-            elif ever.odd and not (own.odd and every.are_averages):
+            elif not own.odd and ever.large and not ever.odd:
+                continue  # percent
+            elif not (own.odd and every.are_averages):
                 self.no_data.add((which, scraper))
 
     def _ratio(self, which: Which, those: list[Sample]) -> None:

@@ -40,7 +40,7 @@ def shown(first: list[float], later: list[float], by: str = "d0") -> list[Sample
         ([0.5, 50.0], {"free": "600"}),  # both
         ([0.5, 12.5], {"free": "579", "stray": "21"}),  # averages
         ([0.5, 250.0], {"free": "300", "stray": "300"}),  # 250 is no data, nor a scale
-        ([1.0, 0.0], {"free": "597", "stray": "3"}),  # nobody knows better
+        ([1.0, 0.0], {"free": "600"}),  # nobody knows better: no data
     ],
 )
 def test_what_a_scraper_shows_at_another_time_decides(
@@ -49,14 +49,41 @@ def test_what_a_scraper_shows_at_another_time_decides(
     assert states(both(shown(first, [1, 0]))) == expected
 
 
-def test_another_scraper_of_the_source_decides_nothing() -> None:
-    samples = shown([1, 0], [1, 0])
-    samples += node("n2", 1, BOTH)
-    samples += gpu("GPU-b", "n2", every(30, 0, 270), 0.5, {"instance": "d1"}, UTIL)
-    book = both(samples + gpu("GPU-b", "n2", LATER, 1, {"instance": "d1"}, UTIL))
-    # the fractions of n2 in the first window are those of the source; later it is alone
-    assert states(book, "GPU-a") == {"free": "448.5", "stray": "151.5"}
+def beside(first: list[float], later: float = 0) -> list[Sample]:
+    """A GPU of 0 and 1 alone, and the values of another scraper in the first window."""
+    samples = shown([1, 0], [1, 0]) + node("n2", 1, BOTH)
+    for at in BOTH:
+        value = first[at // 30 % len(first)] if at < 300 else later
+        samples += gpu("GPU-b", "n2", [at], value, {"instance": "d1"}, UTIL)
+    return samples
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ([0.5], {"free": "300", "stray": "300"}),  # ratios
+        ([0.5, *[1.0] * 9], {"free": "600"}),  # a single fraction is no scale
+        ([50.0], {"free": "597", "stray": "3"}),  # percent
+        ([0.5, 12.5], {"free": "597", "stray": "3"}),  # averages of it
+        ([0.5, 50.0], {"free": "600"}),  # both
+        ([0.0, 1.0], {"free": "600"}),  # nobody knows
+    ],
+)
+def test_others_decide_for_a_scraper_of_only_0_and_1(
+    first: list[float], expected: dict[str, str]
+) -> None:
+    assert states(both(beside(first)), "GPU-a") == expected
+
+
+def test_what_others_showed_does_not_decide_for_who_showed_more() -> None:
+    book = both(beside([0.5], later=1))
     assert states(book, "GPU-b") == {"free": "150", "stray": "450"}
+    samples = beside([50.0]) + node("n3", 1, BOTH)
+    samples += gpu("GPU-c", "n3", every(30, 0, 270), 0.5, {"instance": "d2"}, UTIL)
+    samples += gpu("GPU-c", "n3", LATER, 1, {"instance": "d2"}, UTIL)
+    book = both(samples)
+    assert states(book, "GPU-a") == {"free": "600"}  # two scales in the cluster
+    assert states(book, "GPU-c") == {"free": "300", "stray": "300"}
 
 
 @pytest.mark.parametrize(("other", "busy"), [(50, "150"), (12.5, "37.5")])

@@ -124,11 +124,44 @@ def test_t36_percentages_of_activity_are_no_activity(tmp_path: Path) -> None:
 
 
 def test_t36_an_idle_gpu_of_one_percent_is_nothing_odd(tmp_path: Path) -> None:
-    scene(UTIL, turns(0, 1)).read(tmp_path)
+    """Its exporter shows 0 and 1, and another one of the cluster what only percentages are."""
+    told = scene(UTIL, turns(0, 1))
+    told.node("n2")
+    told.gpu("GPU-2", lambda at: 50 if at < START + 60 else 0, node="n2", metric=UTIL)
+    told.read(tmp_path)
 
     row, found = shown()
     assert row["busy_ms"] == HOUR_MS // 200
     assert found == []
+
+
+@pytest.mark.parametrize("values", [(1,), (0, 1)])
+def test_t36_only_0_and_1_in_a_whole_cluster_are_no_data(
+    values: tuple[int, ...], tmp_path: Path
+) -> None:
+    """Full load as ratios, or 1 %: nobody knows, so it is neither idle nor busy."""
+    scene(UTIL, turns(*values)).read(tmp_path)
+
+    row, [issue] = shown()
+    assert (row["busy_ms"], row["idle_ms"]) == (0, 0)
+    assert row["unknown_ms"] == issue["at_stake_ms"] == HOUR_MS
+    assert "only 0 and 1" in issue["message"]
+
+
+def test_t36_what_another_file_shows_decides_for_only_0_and_1(tmp_path: Path) -> None:
+    """No data until another node of the cluster shows whole percent; then 1 is 1 %."""
+    scene(UTIL, turns(0, 1)).read(tmp_path)
+    assert shown()[0]["unknown_ms"] == HOUR_MS
+
+    other = Scene()
+    other.node("n2")
+    other.gpu("GPU-2", 50, node="n2", metric=UTIL)
+    later = tmp_path / "later"
+    later.mkdir()
+    other.read(later)
+    row, found = shown()
+    assert row["busy_ms"] == HOUR_MS // 200
+    assert (row["unknown_ms"], found) == (0, [])
 
 
 def full_load(at: float) -> float:

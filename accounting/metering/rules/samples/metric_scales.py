@@ -17,11 +17,13 @@ from accounting.metering.rules.samples.shown_scales import (
     NOTHING,
     ONE_PERCENT,
     WRONG_SAMPLES,
+    ShownScale,
     ShownScales,
     are_above,
     are_averages,
     are_fractions,
     once,
+    together,
 )
 
 # Percent of exporters that write whole numbers, so that a fraction shows another scale.
@@ -101,8 +103,10 @@ def _scale_of(name: str, those: Sequence[Series], shown: ShownScales) -> _Scale 
         is_known = any(
             shown.get((series.scraper, name), NOTHING).fractions for series in those
         )
-        is_odd = is_known or are_fractions(values).any()
-        return _scale_of_percent(name, those, shown) if is_odd else None
+        others = together(one for (_, own), one in shown.items() if own == name)
+        is_open = not others.is_percent and (values == ONE_PERCENT).any()
+        is_odd = is_known or is_open or are_fractions(values).any()
+        return _scale_of_percent(name, those, shown, others) if is_odd else None
     is_odd = ((values > MAX_UTILIZATION) & (values <= 100)).any()
     return _scale_of_ratio(name, those) if is_odd else None
 
@@ -143,22 +147,24 @@ def _shown_in_windows(those: Sequence[Series]) -> dict[int, _ShownValues]:
 
 
 def _scale_of_percent(
-    name: str, those: Sequence[Series], shown: ShownScales
+    name: str, those: Sequence[Series], shown: ShownScales, others: ShownScale
 ) -> _Scale | None:
     """Ratios under a name of whole percentages; in doubt, the scraper's values are rejected.
 
     What a scraper ever showed counts as if it was shown in each window whose own values of that
-    scraper leave the scale open.
+    scraper leave the scale open; that of all scrapers counts for one that showed only 0 and 1.
     """
     found = _Scale()
     for at, window in _shown_in_windows(those).items():
         are_ratios = len(window.fractions) >= WRONG_SAMPLES and not window.above
         for who, has_fractions in window.scrapers.items():
             ever = shown.get((who, name), NOTHING)
+            if ever.kind == NOTHING.kind and not has_fractions:
+                ever = others
             if ever.is_averaged or (who in window.above and not has_fractions):
                 continue
             is_ratio = are_ratios and (has_fractions or not ever.is_above)
-            is_open = not window.is_averaged if has_fractions else ever.fractions
+            is_open = not window.is_averaged if has_fractions else not ever.is_percent
             if is_ratio or (ever.is_ratio and not window.above):
                 found.ratios.add((who, at))
             elif is_open:
@@ -230,9 +236,9 @@ def _message(name: str, *, is_lost: bool) -> str:
         return f"{name} has values above 1: percent values in a ratio metric."
     if is_lost:
         return (
-            f"{name} has values between 0 and 1, and its exporter writes whole percentages. Too "
-            "few, or larger values beside them or at other times, so that the scale is not "
-            "certain: the values from 0 to 1 count as no data."
+            f"{name} has values from 0 to 1, and its exporter writes whole percentages. The "
+            "scale is not certain: only 0 and 1 were shown, too few values between them, or "
+            "larger values beside them or at other times. The values from 0 to 1 count as no data."
         )
     return (
         f"{name} has values between 0 and 1 and none above, and its exporter writes whole "

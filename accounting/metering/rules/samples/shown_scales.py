@@ -5,7 +5,7 @@ scraper showed at other times does. Kept with the scraper, so it is a union of s
 order and parts they are read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -49,6 +49,11 @@ class ShownScale(NamedTuple):
         return len(self.fractions) >= WRONG_SAMPLES and not self.is_above
 
     @property
+    def is_percent(self) -> bool:
+        """True if all that it showed is percentages, for certain."""
+        return self.is_averaged or (self.is_above and not self.fractions)
+
+    @property
     def kind(self) -> tuple[int, bool, bool]:
         """What of it decides how a window is read."""
         return len(self.fractions), self.is_above, self.is_averaged
@@ -87,7 +92,22 @@ class ShownScale(NamedTuple):
 
 
 NOTHING = ShownScale()
+ONLY_ONES = ShownScale(has_ones=True)  # beside 0
 ShownScales = Mapping[tuple[ScraperIdentity, str], ShownScale]  # by scraper and name
+
+
+def together(every: Iterable[ShownScale]) -> ShownScale:
+    """What the scrapers of a cluster showed under a name, for those that showed only 0 and 1.
+
+    A scraper of averages writes percentages: its fractions are none here.
+    """
+    fractions: set[Sample] = set()
+    is_above = False
+    for one in every:
+        is_above |= one.is_above
+        if not one.is_averaged:
+            fractions.update(one.fractions)
+    return ShownScale(tuple(sorted(fractions)[:WRONG_SAMPLES]), is_above)
 
 
 def once(series: Series) -> Series:

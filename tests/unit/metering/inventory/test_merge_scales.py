@@ -11,6 +11,7 @@ from tests.unit.metering.utilization_series import ONE, TWO, series
 
 EVER = Interval(0, 2**60)
 UTIL = "DCGM_FI_DEV_GPU_UTIL"
+THREE = ScraperIdentity("a", "three")
 
 
 def merged(
@@ -35,7 +36,7 @@ def merged(
         (0.005, 0.5, True),  # a fraction, then whole percent
         (0.0, 0.005, False),  # 0 is 0 on every scale
         (0.5, 0.005, False),  # as is 50
-        (0.01, 0.5, False),  # nobody shows fractions
+        (0.01, 0.5, True),  # 1, then whole percent
         (0.01, 0.0, False),
     ],
 )
@@ -54,6 +55,26 @@ def test_whole_percent_is_read_again_beside_ratios_of_another() -> None:
     merged(inventory, {0: 0.01})
     merged(inventory, {0: 0.005}, by=TWO)
     assert merged(inventory, {30: 0.5}).rescaled == {ONE}
+
+
+@pytest.mark.parametrize("shown", [0.5, 0.005])
+def test_who_showed_only_1_is_read_again_when_another_shows_a_scale(
+    shown: float,
+) -> None:
+    inventory = Inventory()
+    merged(inventory, {0: 0.01, 30: 0.0})
+    assert merged(inventory, {0: 0.01}, by=TWO).rescaled == set()
+    assert merged(inventory, {60: shown}, by=TWO).rescaled == {ONE, TWO}
+    assert merged(inventory, {90: shown}, by=THREE).rescaled == (
+        set() if shown > 0.01 else {ONE}
+    )
+
+
+def test_who_showed_only_1_among_percent_stays_as_it_is() -> None:
+    inventory = Inventory()
+    merged(inventory, {0: 0.5}, by=TWO)
+    merged(inventory, {0: 0.01})
+    assert merged(inventory, {30: 0.5}).rescaled == set()
 
 
 def test_a_fourth_fraction_is_nothing_new() -> None:
