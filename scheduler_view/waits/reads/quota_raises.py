@@ -1,7 +1,7 @@
 """Larger quotas of teams that would let waiting work in, and changes that already ask for them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accounting.access.scope import Scope
 from accounting.metering.models.cluster import Cluster
@@ -11,6 +11,7 @@ from scheduler_view.clusters.rules.quota_key import resource_of
 from scheduler_view.clusters.rules.wording import listed, units
 from scheduler_view.quotas.models import QuotaTarget
 from scheduler_view.quotas.rules.quota_objects import quota_key_of
+from scheduler_view.quotas.rules.split import SplitRule
 from scheduler_view.waits.reads.waiting_row import Change
 
 UNDECIDED = (
@@ -28,19 +29,22 @@ class QuotaRaise:
 
     Attributes:
         edits: one for each quota that is used up.
+        more: how many units each adds.
         teams: their ids.
         asked: the number of the newest change set that sets as much and is not decided; None
             without one.
     """
 
     edits: tuple[QuotaEdit, ...]
+    more: tuple[int, ...]
     teams: frozenset[int]
     asked: int | None = None
 
     @property
     def text(self) -> str:
-        """`a quota of 78 GPUs`, and for one tier or another resource its name."""
-        return listed([_text(edit) for edit in self.edits], " and ")
+        """`a quota of 78 GPUs, 1 more`, and for one tier or another resource its name."""
+        both = zip(self.edits, self.more, strict=True)
+        return listed([_text(edit, more) for edit, more in both], " and ")
 
     @property
     def token(self) -> str:
@@ -74,9 +78,7 @@ def quota_raises(
     }
     found = [_raise_of(parts, keys) for parts in wanted]
     asked = _undecided(cluster)
-    return [
-        QuotaRaise(one.edits, one.teams, _number(one, asked)) for one in found if one
-    ]
+    return [replace(one, asked=_number(one, asked)) for one in found if one]
 
 
 def _parts(change: Change) -> Sequence[Change]:
@@ -88,32 +90,37 @@ def _raise_of(
     parts: Sequence[Change],
     keys: Mapping[tuple[str, str], tuple[QuotaTarget, str]],
 ) -> QuotaRaise | None:
-    edits, teams = [], set()
+    edits, more, teams = [], [], set()
     for part in parts:
         resource = resource_of(part["key"]) or ""
-        known = keys.get((part["quota"], resource))
-        if known is None:
-            return None
-        target, place = known
-        gpus = enough(target.gpus, target.split[place], int(part["to"]))
-        edits.append(
-            QuotaEdit(
-                target.team.slug, resource, gpus, target.tier, version=target.version
-            )
-        )
+        target, place = keys.get((part["quota"], resource), (None, ""))
+        if target is None or int(part["to"]) <= target.split[place]:
+            return None  # of somebody else, or as large already and on its way to the cluster
+        edits.append(raised_edit(target, place, int(part["to"])))
+        more.append(int(part["to"]) - target.split[place])
         teams.add(target.team_id)
-    return QuotaRaise(tuple(edits), frozenset(teams))
+    return QuotaRaise(tuple(edits), tuple(more), frozenset(teams))
 
 
-def enough(gpus: int, share: int, wanted: int) -> int:
-    """A quota of a team whose share of one namespace is at least `wanted`, if shares stay alike.
+def raised_edit(target: QuotaTarget, place: str, share: int) -> QuotaEdit:
+    """A quota with a larger share for one namespace, and the same for the others.
 
-    Args:
-        gpus: the quota now.
-        share: of the namespace, of them.
-        wanted: more than the share.
+    Over several namespaces the shares become its weights: by its rule, others would also get more.
     """
-    return gpus + wanted if share == 0 else -(-wanted * gpus // share)
+    split = target.split | {place: share}
+    is_listed = target.rule == SplitRule.LISTED
+    by_shares = {
+        "rule": SplitRule.LISTED if is_listed else SplitRule.WEIGHTS,
+        "weights": split,
+    }
+    return QuotaEdit(
+        target.team.slug,
+        target.resource,
+        sum(split.values()),
+        target.tier,
+        version=target.version,
+        **by_shares if len(split) > 1 else {},
+    )
 
 
 def _undecided(cluster: Cluster) -> list[tuple[int, list[QuotaEdit]]]:
@@ -134,6 +141,7 @@ def _number(
     return None
 
 
-def _text(edit: QuotaEdit) -> str:
+def _text(edit: QuotaEdit, more: int) -> str:
     tier = f" of the tier {edit.tier}" if edit.tier else ""
-    return f"a quota of {edit.gpus:,} {units(edit.resource)}{tier}"
+    amount = f"{edit.gpus:,} {units(edit.resource, edit.gpus)}"
+    return f"a quota of {amount}{tier}, {more:,} more"

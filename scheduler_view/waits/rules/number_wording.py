@@ -59,7 +59,7 @@ def _remains(one: Mapping[str, Any]) -> str:
 
 def _quota(key: str, of: Mapping[str, Any]) -> str:
     resource = resource_of(key)
-    name = units(resource) if resource else key
+    name = units(resource, of["requested"]) if resource else key
     return f"{of['requested']} {name} requested; {of['used']} of {of['hard']} are used"
 
 

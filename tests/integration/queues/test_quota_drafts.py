@@ -9,7 +9,6 @@ from django.utils import timezone
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.quotas.models import QuotaTarget
 from scheduler_view.waits.models import UnitWait, WaitRecord
-from scheduler_view.waits.reads.quota_raises import enough
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story
@@ -89,12 +88,13 @@ def test_a_lead_requests_the_larger_quota_in_one_step(
 ) -> None:
     luis = sign_in("luis")
     page = luis.get(f"/queues/{number}")
-    assert "Request a quota of 24 GPUs" in text(page), "8 of 16 are here, 12 are needed"
+    assert "Request a quota of 20 GPUs, 4 more" in text(page)
     answer = luis.post(f"/queues/{number}/quota", {"raise": token(page)})
     made = ChangeSet.objects.get()
     assert answer.headers["Location"] == f"/changes/{made.pk}"
     (edit,) = made.edits
-    assert (made.state, edit["team"], edit["gpus"]) == ("draft", "vision", 24)
+    assert (made.state, edit["team"], edit["gpus"]) == ("draft", "vision", 20)
+    assert edit["weights"] == {"vision-prod": 12, "vision-lab": 8}, "only its own grows"
     assert (made.author_name, made.plan_wanted_at) == ("luis", None)
     assert made.reason == "vision-prod/train waits for it"
     assert "An administrator decides" in text(luis.get(f"/changes/{made.pk}"))
@@ -108,7 +108,10 @@ def test_what_is_requested_is_named_and_not_requested_again(
     luis.post(f"/queues/{number}/quota", given)
     made = ChangeSet.objects.get()
     page = luis.get(f"/queues/{number}")
-    assert f"CS-{made.pk} sets a quota of 24 GPUs. It is not applied yet." in text(page)
+    assert (
+        f"CS-{made.pk} sets a quota of 20 GPUs, 4 more. It is not applied yet."
+        in text(page)
+    )
     assert "Request a quota" not in text(page)
     again = luis.post(f"/queues/{number}/quota", given)
     assert again.headers["Location"] == f"/queues/{number}"
@@ -119,7 +122,7 @@ def test_what_is_requested_is_named_and_not_requested_again(
 def test_an_administrator_drafts_it(number: int, sign_in: SignIn) -> None:
     ana = sign_in("ana")
     page = ana.get(f"/queues/{number}")
-    assert "Draft a quota of 24 GPUs" in text(page)
+    assert "Draft a quota of 20 GPUs, 4 more" in text(page)
     answer = ana.post(f"/queues/{number}/quota", {"raise": token(page)})
     assert answer.headers["Location"] == f"/changes/{ChangeSet.objects.get().pk}"
 
@@ -131,7 +134,7 @@ def test_who_leads_no_team_of_it_has_no_button(
     client = sign_in(name)
     answer = client.get(f"/queues/{number}")
     assert 'name="raise"' not in html_of(answer)
-    posted = client.post(f"/queues/{number}/quota", {"raise": f"{GPU},,24"})
+    posted = client.post(f"/queues/{number}/quota", {"raise": f"{GPU},,20"})
     assert posted.status_code == 404
     assert not ChangeSet.objects.exists()
 
@@ -144,11 +147,13 @@ def test_other_numbers_than_those_of_the_page_are_not_drafted(
     assert not ChangeSet.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("gpus", "share", "wanted", "expected"),
-    [(16, 8, 12, 24), (8, 8, 12, 12), (10, 3, 4, 14), (16, 0, 4, 20)],
-)
-def test_a_quota_is_enough_for_one_namespace(
-    gpus: int, share: int, wanted: int, expected: int
+def test_the_only_namespace_of_a_quota_keeps_its_rule(
+    number: int, sign_in: SignIn
 ) -> None:
-    assert enough(gpus, share, wanted) == expected
+    QuotaTarget.objects.update(gpus=8, split={"vision-prod": 8}, rule="by_use")
+    ana = sign_in("ana")
+    page = ana.get(f"/queues/{number}")
+    assert "Draft a quota of 12 GPUs, 4 more" in text(page)
+    ana.post(f"/queues/{number}/quota", {"raise": token(page)})
+    (edit,) = ChangeSet.objects.get().edits
+    assert (edit["gpus"], edit["weights"]) == (12, {})
