@@ -62,6 +62,8 @@ def test_a_violation_with_a_long_row_fits(sign_in: SignIn) -> None:
         ("/bills", "bills", "Not matched"),
         ("/waste", "waste", "Cost"),
         ("/waste", "apart", "Per measured day"),
+        ("/months/2026-11/methods?compare=yes", "sides", "By use"),
+        ("/months/2026-11/methods", "methods", "GPUs that nobody held"),
     ],
 )
 def test_amounts_of_long_rows_are_on_the_screen(

@@ -73,7 +73,9 @@ def issue_rows(selection: Selection, state: str = OPEN) -> list[IssueRow]:
     found = [
         _row(
             row,
-            own.get((row.cluster_id or 0, row.subject), rates.get(row.cluster_id or 0)),
+            own.get((row.cluster_id or 0, row.subject))
+            if row.code == UNMAPPED
+            else rates.get(row.cluster_id or 0),
         )
         for row in rows
     ]

@@ -65,6 +65,7 @@ def _table(rows: list[MethodRow], currency: str) -> dict[str, Any]:
                 (
                     Money(one.totals[method.id], currency),
                     Money(one.difference(method.id), currency),
+                    method.id,
                 )
                 for method in METHODS
             ],
@@ -74,7 +75,10 @@ def _table(rows: list[MethodRow], currency: str) -> dict[str, Any]:
         )
     ]
     sums = [
-        Money(sum((one.totals[method.id] for one in rows), Decimal(0)), currency)
+        (
+            Money(sum((one.totals[method.id] for one in rows), Decimal(0)), currency),
+            method.id,
+        )
         for method in METHODS
     ]
     return {"lines": lines, "sums": sums}

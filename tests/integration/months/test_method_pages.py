@@ -41,7 +41,7 @@ def test_methods_are_compared_when_it_is_asked_for(sign_in: SignIn) -> None:
     first = NOW.date().replace(day=1)
     for row in compare(DayRange(first, NOW.date())):
         assert units.money(row.totals["busy-v1+even"], "EUR") in page
-    assert len({str(one) for one in shown.context["sums"]}) == 1
+    assert len({str(total) for total, _ in shown.context["sums"]}) == 1
     assert not PeriodRevision.objects.exists()
 
 

@@ -163,6 +163,22 @@ def test_time_of_no_team_is_at_stake_at_its_own_rate(sign_in: SignIn) -> None:
     assert abs(found.at_stake_charge - expected) < Decimal("0.01"), issue.subject
 
 
+def test_time_of_no_team_and_no_price_has_no_amount_at_stake() -> None:
+    """Not that of its cluster: the row of the model beside it says that nothing is known."""
+    DataIssue.objects.all().delete()
+    DataIssue.objects.create(
+        cluster=Cluster.objects.earliest("pk"),
+        code="unmapped_namespace",
+        subject="held-what-has-no-price",
+        severity="warning",
+        first_seen=NOW,
+        last_seen=NOW,
+        at_stake_ms=10 * 3_600_000,
+    )
+    [found] = issue_rows(Selection(scope=EVERYTHING))
+    assert found.at_stake_charge is None
+
+
 def test_overview_says_what_the_statements_come_to(sign_in: SignIn) -> None:
     month = Statement.objects.filter(revision__period="2026-11")
     payable = month[0].revision.payable
