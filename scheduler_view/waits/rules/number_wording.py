@@ -59,7 +59,8 @@ def _remains(one: Mapping[str, Any]) -> str:
 
 def _quota(key: str, of: Mapping[str, Any]) -> str:
     resource = resource_of(key)
-    name = units(resource, of["requested"]) if resource else key
+    is_one = str(of["requested"]) == "1"  # a quantity
+    name = units(resource, 1 if is_one else None) if resource else key
     return f"{of['requested']} {name} requested; {of['used']} of {of['hard']} are used"
 
 

@@ -87,6 +87,11 @@ def test_a_larger_quota_is_enough_where_the_nodes_have_room() -> None:
     )
 
 
+def test_one_gpu_is_singular() -> None:
+    found = of_full_quota(1, 4, 4, [node("n")], pod("own", 4, "n"))
+    assert numbers_text(found.cause, found.facts) == "1 GPU requested; 4 of 4 are used"
+
+
 def test_every_quota_that_counts_the_pods_is_raised() -> None:
     found = explained(
         Node=[node("n")],
