@@ -8,7 +8,7 @@ from scheduler_view.inbox import pages as inbox
 from scheduler_view.queues.pages import pools
 from scheduler_view.queues.pages import waiting as queues
 from scheduler_view.quotas.pages import limits, quota_file, quotas, team_quota, tiers
-from scheduler_view.savings.pages import give_back, recommendations, waste
+from scheduler_view.savings.pages import ask_owner, give_back, recommendations, waste
 from scheduler_view.what_if.pages import what_if
 
 urlpatterns = [
@@ -33,6 +33,9 @@ urlpatterns = [
     path("recommendations", recommendations.recommendations, name="recommendations"),
     path(
         "recommendations/decide", recommendations.decide, name="recommendation-decide"
+    ),
+    path(
+        "recommendations/ask", ask_owner.recommendation_ask, name="recommendation-ask"
     ),
     path("recommendations/draft", recommendations.draft, name="recommendation-draft"),
     path("inbox", inbox.inbox, name="inbox"),

@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db.models import Q
 from django.utils import timezone
 
+from accounting.access.models.labels import LabelPurpose, LabelSpelling
 from accounting.access.reads.billing_settings import billing_day
 from accounting.access.scope import Scope
 from accounting.core.interval import to_instant
@@ -26,11 +27,13 @@ from accounting.kit.rows import (
     member,
 )
 from accounting.metering.models.cluster import Cluster
-from accounting.metering.models.pod import PodHold
+from accounting.metering.models.pod import Pod, PodHold
 from accounting.metering.rules.inventory.families import family_of
+from accounting.metering.rules.inventory.label_names import label_name
 from accounting.prices.rules.charge import charge_of
 from scheduler_view.idle.models import IdleAct, IdleHold, IdleLook, IdleNote
-from scheduler_view.idle.rules import stop_command
+from scheduler_view.idle.rules import owner_of, stop_command
+from scheduler_view.savings.reads.work import last_labels
 from scheduler_view.savings.rules.idle import MINUTE_MS
 
 Work = tuple[int, int, int]  # cluster, workload, pod if it has no workload
@@ -371,3 +374,16 @@ def looked_until() -> dict[str, datetime | None]:
         name: to_instant(until[pk]) if pk in until else None
         for pk, name in Cluster.objects.order_by("name").values_list("pk", "name")
     }
+
+
+def owner_labels() -> list[str]:
+    """The configured labels of owners as samples name them, first choice first."""
+    spelled = LabelSpelling.objects.filter(purpose=LabelPurpose.OWNER)
+    return [label_name(label) for label in spelled.values_list("label", flat=True)]
+
+
+def owner_of_work(workloads: Iterable[int]) -> str:
+    """As the labels of the newest pod of some workloads say; "" without one."""
+    pods = Pod.objects.filter(workload__in=list(workloads)).order_by("-pk")
+    record = pods.values_list("record", flat=True).first()
+    return "" if record is None else owner_of(last_labels(record), owner_labels())

@@ -13,16 +13,15 @@ from itertools import groupby
 from django.db import transaction
 from django.db.models import Min
 
-from accounting.access.models.labels import LabelPurpose, LabelSpelling
 from accounting.access.reads.billing_settings import billing_day
 from accounting.core.interval import DAY_MS, WINDOW_MS, to_instant
 from accounting.kit.failpoints import reach
 from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster, Gpu
 from accounting.metering.models.pod import Pod, PodHold
-from accounting.metering.rules.inventory.label_names import label_name
 from accounting.usage.reads.windows import newest_end_ms
 from scheduler_view.idle.models import IdleHold, IdleLook
+from scheduler_view.idle.reads import owner_labels
 from scheduler_view.idle.rules import IdleTime, held_at, idle_time, owner_of
 from scheduler_view.savings.reads.work import kept_runs, last_labels, window_times
 from scheduler_view.savings.rules.held_time import HeldTime, WindowTime, runs_by_pod
@@ -130,7 +129,7 @@ def _rows(
 ) -> list[IdleHold]:
     times = {pod: idle_time(hold, until_ms) for pod, hold in holds.items()}
     idle = {pod: time for pod, time in times.items() if time is not None}
-    labels = _owner_labels()
+    labels = owner_labels()
     records = dict(Pod.objects.filter(pk__in=idle).values_list("pk", "record"))
     models = _models(latest[pod] for pod in idle)
     return [
@@ -185,9 +184,3 @@ def _gpu(window: WindowTime) -> int:
 def _models(windows: Iterable[Iterable[WindowTime]]) -> dict[int, str]:
     gpus = {_gpu(one) for of_pod in windows for one in of_pod}
     return dict(Gpu.objects.filter(pk__in=gpus).values_list("pk", "model"))
-
-
-def _owner_labels() -> list[str]:
-    """The configured labels of owners as samples name them, first choice first."""
-    spelled = LabelSpelling.objects.filter(purpose=LabelPurpose.OWNER)
-    return [label_name(label) for label in spelled.values_list("label", flat=True)]

@@ -1,14 +1,19 @@
 """Decisions about recommendations: accept, dismiss with a reason, done, open again."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import AbstractBaseUser, User
+from django.db import transaction
+from django.db.models import Q
 
 from accounting.access.scope import Scope
 from accounting.kit.audit import act
 from accounting.kit.outcomes import Refused
 from accounting.metering.models.cluster import Cluster
+from accounting.notifications.actions import enqueue
+from accounting.notifications.models import NotificationKind
 from scheduler_view.changes.actions.change_sets import create
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import Draft, QuotaEdit
@@ -68,6 +73,43 @@ def decide(
                 "raw_per_day": raw,
             },
         )
+
+
+def ask_owner(
+    rows: Sequence[RecommendationRow],
+    to: str,
+    subject: str,
+    text: str,
+    *,
+    actor: AbstractBaseUser,
+    at: datetime,
+) -> bool:
+    """Accept recommendations, with a note of who was asked, and send the message.
+
+    Args:
+        rows: at least one.
+        to: a person by name or address, or another address.
+
+    Returns whether the message is in the outbox: not if `to` is neither, or wants no messages.
+
+    Raises:
+        Refused: the note would be too long.
+    """
+    with transaction.atomic():
+        for row in rows:
+            decide(
+                row,
+                RecommendationState.ACCEPTED,
+                reason=f"Asked {to}"[:LONGEST],
+                actor=actor,
+                at=at,
+            )
+        known = User.objects.filter(Q(username=to) | Q(email__iexact=to)).first()
+        recipient = known or (to if "@" in to else None)
+        if recipient is None:
+            return False
+        key = f"recommendation:{rows[0].token}:{at:%Y-%m-%dT%H:%M}"
+        return enqueue(recipient, NotificationKind.IDLE, subject, text, key=key)
 
 
 def draft_smaller_quota(

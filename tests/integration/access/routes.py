@@ -119,6 +119,9 @@ PAGES: dict[str, Route] = {
     "recommendations/decide": posted(
         "/recommendations/decide", (403, 403, 404, 404, 404)
     ),
+    "recommendations/ask": Route(
+        "/recommendations/ask?about=0", NO_STATEMENT, NO_STATEMENT
+    ),
     "recommendations/draft": posted(
         "/recommendations/draft", (403, 403, 403, 403, 404)
     ),
