@@ -16,6 +16,7 @@ from accounting.months.pages import (
     months,
     statements,
 )
+from accounting.notifications.pages import mailbox
 from accounting.organization.pages import account, audit, people, team_directory
 from accounting.prices.pages import (
     conversions,
@@ -146,6 +147,25 @@ urlpatterns = [
     path("account", account.account, name="account"),
     path("account/preferences", account.preferences, name="preferences"),
     path("account/password", account.password_change, name="password-change"),
+    path("account/notifications", mailbox.notifications, name="notifications"),
+    path(
+        "account/notifications/choices",
+        mailbox.notification_choices,
+        name="notification-choices",
+    ),
+    path(
+        "account/notifications/<int:number>", mailbox.notification, name="notification"
+    ),
+    path(
+        "account/notifications/<int:number>/mail",
+        mailbox.notification_mail,
+        name="notification-mail",
+    ),
+    path(
+        "account/notifications/<int:number>/send",
+        mailbox.notification_send,
+        name="notification-send",
+    ),
     path("account/tokens", account.token_create, name="token-create"),
     path("account/tokens/revoke", account.token_revoke, name="token-revoke"),
 ]

@@ -1,12 +1,28 @@
-"""Who wants which messages."""
+"""Who wants which messages, and who may read them."""
 
-from django.contrib.auth.models import AbstractBaseUser
+from collections.abc import Mapping
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import Count, QuerySet
 
 from accounting.access.scope import person_of
-from accounting.notifications.models import NotificationKind
+from accounting.notifications.models import Notification, NotificationKind
 
 
 def is_wanted(user: AbstractBaseUser, kind: NotificationKind | str) -> bool:
     """Whether a person with an active account has not turned off a kind of messages."""
     person = person_of(user)
     return user.is_active and (person is None or kind not in person.muted)
+
+
+def readable_messages(
+    user: AbstractBaseUser | AnonymousUser, *, is_all: bool
+) -> QuerySet[Notification]:
+    """Messages to a person, newest first, or to everybody."""
+    found = Notification.objects.select_related("person")
+    return found if is_all else found.filter(person=user.pk or 0)
+
+
+def counts_by_state(messages: QuerySet[Notification]) -> Mapping[str, int]:
+    """How many messages are in each state that any is in."""
+    return dict(messages.order_by().values_list("state").annotate(Count("pk")))

@@ -172,6 +172,7 @@ NAVIGATION = (
             Tab("audit", "Audit log", "l", rights.AUDIT.allows),
             Tab("setup", "Setup", "s", rights.ADMINISTRATION.allows),
             Tab("account", "Account"),
+            Tab("notifications", "Notifications"),
             Tab("api-docs", "API"),
         ),
     ),

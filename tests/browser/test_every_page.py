@@ -143,6 +143,8 @@ PAGES = {
     "/audit": "Audit log",
     "/audit?what=nonsense&first=tomorrow": "Audit log",
     "/account": "Account",
+    "/account/notifications": "Notifications",
+    "/account/notifications?of=all": "Notifications",
     "/people": "People",
     "/people?q=nobody-like-it": "People",
     "/people/new": "Add a person",

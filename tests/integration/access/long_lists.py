@@ -23,6 +23,8 @@ from accounting.months.actions.contests import open_contest
 from accounting.months.models.contest import Contest, ContestStep
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
+from accounting.notifications.actions import enqueue
+from accounting.notifications.models import NotificationKind
 from accounting.prices.models.conversion import ConversionRate
 from accounting.prices.models.price import PriceList, UnitPrice
 from accounting.usage.tasks.gpu_rollup import roll_up_by_gpu
@@ -54,6 +56,7 @@ def fill(story: Story, rows: int = MANY) -> None:
     _held(story, rows)
     more_runs(1, rows)
     _people(rows)
+    _messages(rows)
     for period, book in (("2026-10", close_period), ("2026-11", book_running)):
         book(period)
     _findings(story)
@@ -72,6 +75,13 @@ def fill(story: Story, rows: int = MANY) -> None:
         connection.cursor() as cursor
     ):  # the audit log is written at the end of a transaction
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+
+
+def _messages(rows: int) -> None:
+    """Messages to people without an account."""
+    for number in range(rows):
+        to = f"p{number}@example.org"
+        enqueue(to, NotificationKind.ALERT, "A GPU is hot", "91 °C", key=to)
 
 
 def _lead() -> User:

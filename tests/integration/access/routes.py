@@ -235,6 +235,17 @@ PAGES: dict[str, Route] = {
     "account": Route("/account", ALL),
     "account/password": posted("/account/password", (422, 422, 422, 422, 422)),
     "account/preferences": posted("/account/preferences", (204, 204, 204, 204, 204)),
+    "account/notifications": Route("/account/notifications", ALL),
+    "account/notifications/choices": posted("/account/notifications/choices", FOUND),
+    "account/notifications/<int:number>": Route(
+        "/account/notifications/99999", MISSING
+    ),
+    "account/notifications/<int:number>/mail": Route(
+        "/account/notifications/99999/mail", MISSING
+    ),
+    "account/notifications/<int:number>/send": posted(
+        "/account/notifications/99999/send", NOBODY
+    ),
     "account/tokens": posted("/account/tokens", (422, 422, 422, 422, 422)),
     "account/tokens/revoke": posted("/account/tokens/revoke", FOUND),
 }

@@ -36,6 +36,7 @@ LISTS = {
     "/charges?period=2026-11&team=vision&by=workload": (LEAD, "fin", "ana"),
     "/contests": (LEAD, "fin", "ana"),
     "/contests?state=withdrawn": (LEAD, "fin", "ana"),
+    "/account/notifications?of=all": ("ana",),
     "/inbox": (LEAD, "fin", "ana"),
     "/exports": (LEAD, "fin", "ana"),
     "/what-if": ("ana",),

@@ -19,7 +19,7 @@ from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story
 
-SETTINGS = "Prices, Data health, Account, API"
+SETTINGS = "Prices, Data health, Account, Notifications, API"
 WHOLE = {
     "Overview": "Overview",
     "Teams": "Teams",
@@ -29,13 +29,13 @@ WHOLE = {
     "Savings": "Recommendations, Waste, Unusual days",
     "Billing": "Months, Charges, Contests, Bills, Exports",
     "Budgets": "Budgets",
-    "Settings": "Prices, Attribution, Data health, Audit log, Account, API",
+    "Settings": "Prices, Attribution, Data health, Audit log, Account, Notifications, API",
 }
 OF_ADMIN = {
     "Savings": "Recommendations, Waste, Unusual days, What-if",
     "Settings": (
         "Prices, Attribution, People, Teams and cost centers, Data health, Audit log, Setup, "
-        "Account, API"
+        "Account, Notifications, API"
     ),
 }
 SHOWN: dict[str, dict[str, str]] = {
@@ -61,7 +61,7 @@ SHOWN: dict[str, dict[str, str]] = {
         "Overview": "Overview",
         "GPUs": "GPUs and nodes",
         "Quotas": "Quotas, Limits",
-        "Settings": "Data health, Account, API",
+        "Settings": "Data health, Account, Notifications, API",
     },
 }
 """Entries of each person with their tabs: nine, a lead seven."""

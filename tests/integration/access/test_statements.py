@@ -60,6 +60,7 @@ MOST = {
     "/what-if": 13,
     "/setup": 12,
     "/account": 10,
+    "/account/notifications": 10,
     "/people": 11,
     "/people/teams": 11,
 }
