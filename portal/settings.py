@@ -342,6 +342,9 @@ SPOT_PODS = ENVIRONMENT.spot_pods
 SPOT_HOURS = ENVIRONMENT.spot_hours
 MAX_DURATIONS = ENVIRONMENT.max_durations
 
+TASK_APP = (
+    "portal.celery"  # the module of the Celery application, for whoever sends tasks
+)
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace(
     "?db=", "?virtual_host="
 )

@@ -3,8 +3,11 @@
 Tasks are named, not imported: their modules import what the web process must not have.
 """
 
+from importlib import import_module
+
 import structlog
 from celery import current_app
+from django.conf import settings
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
@@ -31,6 +34,9 @@ def wake_worker(task: str, *values: int) -> None:
 
 
 def _send(task: str, values: tuple[int, ...]) -> None:
+    import_module(
+        settings.TASK_APP
+    )  # commands have not: theirs would be Celery's own broker
     try:
         with current_app.connection_for_write(transport_options=AT_ONCE) as redis:
             current_app.send_task(
