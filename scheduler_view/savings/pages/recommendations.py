@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from accounting.access.rights import WASTE
 from accounting.core.money import minor_places
@@ -101,7 +103,7 @@ def decide(request: HttpRequest) -> HttpResponse:
                     actor=request.user,  # type: ignore[arg-type]  # signed in
                     at=visitor_of(request).now,
                 )
-        return redirect("recommendations")
+        return redirect(_back(request))
 
     return _with_rows(request, done)
 
@@ -141,7 +143,14 @@ def _with_rows(
         messages.error(request, f"{text[:1].upper()}{text[1:]}.")
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-    return redirect("recommendations")
+    return redirect(_back(request))
+
+
+def _back(request: HttpRequest) -> str:
+    """The list, of the team that was shown."""
+    team = request.GET.get("team", "")
+    query = f"?{urlencode({'team': team})}" if team else ""
+    return f"{reverse('recommendations')}{query}"
 
 
 def _rows(visitor: Visitor) -> list[RecommendationRow]:

@@ -30,6 +30,7 @@ from scheduler_view.savings.rules.recommend import EFFORTS
 from tests.integration.conftest import SignIn
 from tests.integration.savings.fleet import HOUR, START, Fleet, make_fleet
 from tests.integration.savings.test_pages import text
+from tests.page_html import html_of
 
 pytestmark = pytest.mark.django_db
 LAST = date(2026, 11, 3)
@@ -435,3 +436,12 @@ def test_another_cluster_asks_no_more_statements(fleet: Fleet) -> None:
 def test_without_findings_there_is_nothing_to_recommend(sign_in: SignIn) -> None:
     WasteFinding.objects.all().delete()
     assert "Nothing to recommend" in text(sign_in("ana").get("/recommendations"))
+
+
+def test_a_decision_leads_back_to_the_list_of_the_team(fleet: Fleet) -> None:
+    lead = person("lena", team="vision", fleet=fleet)
+    page = html_of(lead.get("/recommendations?team=vision"))
+    [action] = re.findall(r'action="(/recommendations/decide[^"]*)"', page)
+    given = {"subject": only().token, "state": "accepted"}
+    answer = lead.post(action, given)
+    assert answer.headers["Location"] == "/recommendations?team=vision"

@@ -154,6 +154,15 @@ def test_a_family_opens_to_its_runs(story: Story, sign_in: SignIn) -> None:
     }
 
 
+def test_a_family_opens_the_gpus_that_it_held(story: Story, sign_in: SignIn) -> None:
+    client = sign_in("luis")
+    page = html_of(client.get(f"{FAMILY}?{WEEK}"))
+    [url] = re.findall(r'href="(/gpus\?[^"]*)"', page)
+    assert WEEK in unescape(url)
+    gpus = html_of(client.get(unescape(url)))
+    assert "sweep-resnet" in gpus
+
+
 def test_a_run_has_the_most_gpus_that_it_held_at_once(
     story: Story, sign_in: SignIn
 ) -> None:
