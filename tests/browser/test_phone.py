@@ -147,6 +147,13 @@ def test_a_second_line_of_a_number_stays_one_line_if_asked(sign_in: SignIn) -> N
     assert shown == "nowrap"
 
 
+def test_all_methods_of_a_month_are_on_a_wide_screen(sign_in: SignIn) -> None:
+    """Their long names made eight columns 1,900 px wide."""
+    page = sign_in("ana", is_kept=True).open("/months/2026-11/methods?compare=yes")
+    assert beyond(page, "sides", "By use, unallocated cost in equal parts") == 0
+    assert not page.locator(".scroll-hint").first.is_visible()
+
+
 def test_a_wide_screen_shows_every_column(sign_in: SignIn) -> None:
     page = sign_in("ana", is_kept=True).open("/teams/vision/workloads?by=run")
     assert page.get_by_role("columnheader", name="Kind").is_visible()
