@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from accounting.metering.models.ledger import DataIssue
 from accounting.months.models.close import CloseOverride
 from accounting.months.models.contest import Contest, ContestStep
+from accounting.months.models.period import PeriodRevision
 from accounting.prices.models.price_draft import PriceDraft
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import QuotaEdit, edit_fields
@@ -27,6 +28,7 @@ OPTIONS = {
 CHANGE = "Approve CS-{}, Vision: 8 GPUs"
 DRIFT = "Quota of vision-prod differs from north: 40 here, 44 there"
 OVERRIDE = "Confirm: close October 2026 despite the check Coverage"
+CLOSE = "Close October 2026"
 CONTEST, ANSWERED = "Answer the contest of Vision", "Contest of Vision is answered"
 PRICES = "Save the price list of fin"
 NAMESPACE, MODEL = "Namespace scratch has no team", "NVIDIA-A10 has no price"
@@ -117,9 +119,25 @@ def decisions(story: Story, now: datetime = NOW) -> str:
     return CHANGE.format(number)
 
 
+def settled_month() -> PeriodRevision:
+    """October, booked and open."""
+    return PeriodRevision.objects.create(
+        period="2026-10",
+        starts_at=datetime(2026, 9, 30, 22, tzinfo=UTC),
+        ends_at=datetime(2026, 10, 31, 23, tzinfo=UTC),
+        timezone="Europe/Berlin",
+        currency="EUR",
+        minor_places=2,
+        method="alloc-v1",
+        booked_at=NOW,
+        payable=100,
+    )
+
+
 def every_kind(story: Story) -> str:
     """One row of each kind; what that of the change set is called."""
     what = decisions(story)
+    settled_month()
     PriceDraft.objects.create(
         text="model,rate\n",
         options=OPTIONS,

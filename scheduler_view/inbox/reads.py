@@ -11,6 +11,7 @@ from accounting.access.scope import EVERYTHING, Scope
 from accounting.core.read_once import read_once
 from accounting.health.reads.unassigned import MODELS, NAMESPACES
 from accounting.kit.inbox import Asker, DoneRow, InboxRow, Kind
+from accounting.months.reads.closing_inbox import CLOSES
 from accounting.months.reads.contest_inbox import CONTESTS
 from accounting.months.reads.waiting import CONFIRMATIONS
 from accounting.prices.reads.price_drafts import PRICE_LISTS
@@ -19,7 +20,7 @@ from scheduler_view.quotas.reads.drift_inbox import DIFFERENCES
 
 KINDS: tuple[Kind, ...] = (
     *(CHANGES, DIFFERENCES),
-    *(CONFIRMATIONS, CONTESTS),
+    *(CLOSES, CONFIRMATIONS, CONTESTS),
     *(PRICE_LISTS, NAMESPACES, MODELS),
 )
 KEPT = timedelta(days=90)

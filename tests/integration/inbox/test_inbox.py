@@ -25,6 +25,7 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import DataIssue
 from accounting.months.models.close import CloseOverride
 from accounting.months.models.contest import Contest, ContestStep
+from accounting.months.models.period import PeriodRevision
 from accounting.prices.models.price_draft import DraftState, PriceDraft
 from scheduler_view.changes.models import ChangeSet, ChangeState
 from scheduler_view.clusters.models import Drift
@@ -32,6 +33,7 @@ from scheduler_view.inbox.reads import KINDS, counts_by_place, done_rows, inbox_
 from tests.inbox_rows import (
     ANSWERED,
     CHANGE,
+    CLOSE,
     CONTEST,
     DRIFT,
     HOUR,
@@ -44,6 +46,7 @@ from tests.inbox_rows import (
     contest,
     every_kind,
     issue,
+    settled_month,
     user,
 )
 from tests.integration.conftest import NOW, SignIn
@@ -76,8 +79,8 @@ def test_each_kind_waits_for_those_who_can_do_it(story: Story, sign_in: SignIn) 
     changes = every_kind(story)
     expected = {
         # the override lapses in 23 hours; then the oldest
-        "ana": [OVERRIDE, MODEL, NAMESPACE, changes, DRIFT, PRICES, CONTEST],
-        "fin": [CONTEST],
+        "ana": [OVERRIDE, CLOSE, MODEL, NAMESPACE, changes, DRIFT, PRICES, CONTEST],
+        "fin": [CLOSE, CONTEST],
         "luis": [],
     }
     assert {name: whats(name) for name in expected} == expected
@@ -117,7 +120,7 @@ def test_counts_are_those_of_the_rows(story: Story) -> None:
     assert places == {
         "changes": 1,
         "quotas": 1,
-        "months": 1,
+        "months": 2,
         "contests": 1,
         "prices": 2,
         "attribution": 1,
@@ -142,6 +145,7 @@ def test_what_is_done_leaves_and_is_in_the_history(
     DataIssue.objects.filter(subject__in=("scratch", "NVIDIA-A10")).update(
         resolved_at=NOW - 3 * HOUR
     )
+    PeriodRevision.objects.update(closed_at=NOW - 4 * HOUR, closed_by=user("fin"))
     asked = Contest.objects.get()
     Contest.objects.update(state="answered")
     ContestStep.objects.create(
@@ -162,6 +166,7 @@ def test_what_is_done_leaves_and_is_in_the_history(
         ("price-list", "Saved", "ana"),
         ("namespace", "Has a team for all of its time", ""),
         ("model", "Has a price for all of its time", ""),
+        ("close", "Closed", "fin"),
     ]
     page = html_of(sign_in("ana").get("/inbox"))
     for row in done:
@@ -185,6 +190,22 @@ def test_a_request_that_nobody_confirmed_lapses(story: Story) -> None:
             if row.kind == "override"
         ]
     assert (lapsed.outcome, lapsed.by, lapsed.at) == ("Lapsed", "", later)
+
+
+def test_a_month_waits_for_its_close_from_72_hours_after_its_end(
+    story: Story,
+) -> None:
+    first = settled_month()
+    for hours, expected in ((71, []), (72, [CLOSE])):
+        at = first.ends_at + hours * HOUR
+        assert [row.what for row in inbox_rows(asker("fin", at))] == expected
+        assert inbox_rows(asker("luis", at)) == []
+    later = PeriodRevision(pk=None, period="2026-11")
+    for name in ("starts_at", "timezone", "currency", "minor_places", "method"):
+        setattr(later, name, getattr(first, name))
+    later.ends_at = later.booked_at = first.ends_at + 24 * HOUR
+    later.save()
+    assert whats("fin") == [CLOSE], "November waits for the close of October"
 
 
 def test_the_author_of_a_change_is_not_asked_to_approve_it(story: Story) -> None:
@@ -243,7 +264,7 @@ def test_cards_show_all_of_it_or_what_is_about_the_team(
     asked = every_kind(story)
     front = html_of(ana.get("/"))
     assert front.count('<span class="what">') == 5
-    assert '<a href="/inbox">2 more</a>' in front
+    assert '<a href="/inbox">3 more</a>' in front
     of_team = html_of(ana.get("/teams/vision"))
     for what in (asked, CONTEST):
         assert f'<span class="what">{what}</span>' in of_team
@@ -261,5 +282,5 @@ def test_a_command_tells_what_waits_for_any_administrator(story: Story) -> None:
     rows = json.loads(out.getvalue())["rows"]
     assert {row["kind"] for row in rows} == {
         *("change", "difference", "override", "contest"),
-        *("price-list", "namespace", "model"),
+        *("price-list", "namespace", "model", "close"),
     }

@@ -82,7 +82,10 @@ def test_a_reopening_waits_for_every_other_person_of_finance(sign_in: SignIn) ->
     assert "Menu, 3 wait for you" in page  # and a namespace and a model of the story
     assert "Waiting for you" not in text_of(sign_in, "fin", "/months")
     confirm_reopening(asked.pk, user("ana"))
-    assert told(sign_in, "Billing") == {}
+    assert told(sign_in, "Billing") == {
+        "fin": "Billing, 1 waits for you",
+        "ana": "Billing, 1 waits for you",
+    }, "it is to be closed again"
 
 
 def test_a_request_that_has_lapsed_or_is_of_an_earlier_revision_waits_for_nobody(
