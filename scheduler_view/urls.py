@@ -13,6 +13,7 @@ from scheduler_view.what_if.pages import what_if
 
 urlpatterns = [
     path("quotas", quotas.quota_list, name="quotas"),
+    path("quotas/pending", quotas.pending, name="quota-pending"),
     path("quotas/yaml", quotas.quota_yaml, name="quota-yaml"),
     path("quotas/file", quota_file.quota_file, name="quota-file"),
     path("quotas/change", quotas.propose, name="quota-propose"),

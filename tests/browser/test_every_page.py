@@ -125,6 +125,7 @@ PAGES = {
     "/teams/vision/quota": "Vision",
     "/quotas": "Quotas",
     "/quotas?q=nothing-like-it": "Quotas",
+    "/quotas/pending": "Pending work",
     "/quotas/file": "Quotas from a file",
     "/quotas/limits": "Everything that limits GPUs",
     "/quotas/limits?q=nothing-like-it": "Everything that limits GPUs",
@@ -173,7 +174,7 @@ ELSEWHERE = {
 PHONE = 320
 WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
 SHOWN = {
-    "/quotas": "Pending work",
+    "/quotas/pending": "It starts if",
     "/teams/vision/quota": "Pending work",
     "/gpus/pools": "Pools now",
     "/queues": "Why work waits",

@@ -131,17 +131,22 @@ def changes_csv(context: Mapping[str, Any]) -> str:
 
 
 @register.inclusion_tag("kit/late_card.html", takes_context=True)
-def late_card(context: Mapping[str, Any], route: str, *args: Any) -> dict[str, Any]:
+def late_card(
+    context: Mapping[str, Any], route: str, *args: Any, **more: str
+) -> dict[str, Any]:
     """The place of a card that loads by itself (`accounting/kit/cards.py`).
 
     Args:
         context: of the page.
         route: of the card, with `args`.
         args: of the route.
+        more: parameters of its address, for a page without a range; not those that are empty.
     """
     card, url = CARDS[route], reverse(route, args=args)
-    if context["state"]:
+    if context.get("state"):
         url = context["state"].part_url(url)
+    elif query := urlencode({name: value for name, value in more.items() if value}):
+        url = f"{url}?{query}"
     return {"card": card, "url": url, "rows": range(card.rows)}
 
 

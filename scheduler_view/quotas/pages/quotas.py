@@ -12,7 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.access.rights import ADMINISTRATION
 from accounting.fleet.reads.fleet_count import FleetCount, fleets_by_cluster
+from accounting.kit.cards import LateCard
 from accounting.kit.pages.downloads import csv_answer
+from accounting.kit.pages.fragments import card_answer
 from accounting.kit.pages.paging import ListPage, page_of, size_of
 from accounting.kit.pages.permissions import posted, signed_in, visitor_of
 from accounting.kit.serializers.declared import serializer_of
@@ -44,8 +46,7 @@ from scheduler_view.quotas.reads.quotas import (
 from scheduler_view.quotas.reads.supply import supply_of
 from scheduler_view.quotas.reads.sync import ObservationRow, observation_rows
 from scheduler_view.waits.reads.scheduler_queues import all_queue_rows
-from scheduler_view.waits.reads.waiting_row import WaitingUnitRow
-from scheduler_view.waits.reads.waiting_units import waiting_rows
+from scheduler_view.waits.reads.waiting_units import has_waits, waiting_rows
 
 COLUMNS = (
     "cluster",
@@ -65,6 +66,16 @@ COLUMNS = (
 
 
 ROWS = "100"  # of a cluster on a page: what is edited together is on one
+PENDING = LateCard(
+    route="quota-pending",
+    title="Pending work",
+    id="held-up",
+    template="quotas/_held_up.html",
+    page="quotas",
+    label="Quotas",
+    css="s12",
+    rows=12,
+)
 
 
 def _field(row: QuotaRow) -> str:
@@ -114,7 +125,6 @@ class ClusterPart:
     form: PlanForm
     new: Mapping[str, str]
     drafts: Sequence[OpenDraft]
-    held_up: Sequence[WaitingUnitRow]
     queue_lines: Sequence[QueueLine] = ()
     others: Sequence[LimitRow] = ()  # limits that GPU Ledger does not set
     page_key: str = "page"
@@ -155,6 +165,15 @@ def quota_list(request: HttpRequest) -> HttpResponse:
     return _page(request)
 
 
+@signed_in
+def pending(request: HttpRequest) -> HttpResponse:
+    """Work that waits for GPUs, why, and what would let it start."""
+    visitor = visitor_of(request)
+    cluster = request.GET.get("cluster", "")
+    rows = waiting_rows(visitor.scope, visitor.now, cluster=cluster)
+    return card_answer(request, PENDING, {"rows": rows})
+
+
 def _csv(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request)
     rows = quota_rows(
@@ -187,7 +206,6 @@ def _page(
     drafts = open_drafts(request.user.pk) if scope.is_admin else []
     typed = request.POST if refused else {}
     runs = observation_rows()
-    held_up = waiting_rows(scope, visitor.now, cluster=chosen)
     queues = all_queue_rows(cluster=chosen) if scope.sees_all else []
     others = unmanaged(limit_rows(scope, visitor.now, cluster=chosen))
     size = size_of({"rows": request.GET.get("rows", "") or ROWS})
@@ -217,7 +235,6 @@ def _page(
             ),
             form=form if form is not None and one.name == refused else PlanForm(),
             new=dict(typed.items()) if one.name == refused else {},
-            held_up=[row for row in held_up if row.cluster == one.name],
             others=[row for row in others if row.cluster == one.name],
             drafts=[draft for draft in drafts if draft.cluster == one.name],
             queue_lines=_queue_lines(one, typed if one.name == refused else {})
@@ -236,6 +253,7 @@ def _page(
         "is_admin": scope.is_admin,
         "teams": sorted(teams.values(), key=lambda team: team.name),
         "open_changes": open_changes,
+        "has_waits": scope.sees_any and has_waits(chosen),
     }
     status = 422 if refused else 200
     return render(request, "quotas/quotas.html", context, status=status)

@@ -44,6 +44,12 @@ def waiting_rows(
     return sorted(found, key=lambda row: (row.since or now, row.namespace, row.name))
 
 
+def has_waits(cluster: str = "") -> bool:
+    """Whether anybody's work waits, on one cluster or on any."""
+    found = UnitWait.objects.filter(**{"cluster__name": cluster} if cluster else {})
+    return found.exists()
+
+
 @read_together
 def _waits(clusters: Sequence[int]) -> Mapping[int, Sequence[UnitWait]]:
     found: dict[int, list[UnitWait]] = {one: [] for one in clusters}

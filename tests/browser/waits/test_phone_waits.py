@@ -34,7 +34,7 @@ def waits(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
         ("/queues", "queued", "Why it waits"),
         ("/queues", "queued", "Starts"),
         ("/gpus/pools", "pools", "Fits now"),
-        ("/quotas", "held-up", "It starts if"),
+        ("/quotas/pending", "held-up", "It starts if"),
         ("/teams/vision/quota", "held-up", "Who holds it"),
         ("/teams/vision", "waiting", "Since"),
     ],

@@ -92,6 +92,7 @@ PAGES: dict[str, Route] = {
     ),
     "setup": Route("/setup", ADMIN),
     "quotas": Route("/quotas", ALL),
+    "quotas/pending": Route("/quotas/pending", ALL),
     "quotas/yaml": Route("/quotas/yaml?cluster=north&team=vision", TEAM),
     "quotas/change": posted("/quotas/change", (403, 403, 403, 403, 404)),
     "quotas/settle": posted("/quotas/settle", (403, 403, 403, 403, 404)),

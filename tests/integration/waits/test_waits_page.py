@@ -11,6 +11,7 @@ from tests.control_plane.admin import Admin, class_path
 from tests.integration.changes.office import Office
 from tests.integration.conftest import SignIn
 from tests.integration.quotas.test_quota_pages import text
+from tests.page_html import html_of
 
 WORDS = "0/12 nodes are available: 12 Insufficient nvidia.com/gpu."
 
@@ -52,8 +53,9 @@ def test_what_waits_stands_with_the_schedulers_words(
     assert "A pod of search ends" in page
     assert "search-holds" not in page, "another team's pod"
     assert "search-train" not in page
-    assert "search-train" not in text(luis.get("/quotas"))
-    whole = text(ana.get("/quotas"))
+    assert "search-train" not in text(luis.get("/quotas/pending"))
+    assert 'hx-get="/quotas/pending"' in html_of(ana.get("/quotas"))
+    whole = text(ana.get("/quotas/pending"))
     assert "vision-train" in whole
     assert "search-train" in whole
     assert re.search("search-prod/search-holds ?: 2 GPUs, Search", whole)
@@ -81,7 +83,9 @@ def test_the_holder_of_lower_priority_is_named(desk: Office, sign_in: SignIn) ->
         text(sign_in("luis").get("/teams/vision/quota")),
     )
     ana = sign_in("ana")
-    assert re.search(lower + "search-prod/search-holds", text(ana.get("/quotas")))
+    assert re.search(
+        lower + "search-prod/search-holds", text(ana.get("/quotas/pending"))
+    )
     (row,) = [
         r for r in ana.get("/api/v1/waiting").json()["rows"] if r["name"] == "urgent"
     ]
