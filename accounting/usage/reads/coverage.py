@@ -2,32 +2,35 @@
 
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from accounting.core.billing_calendar import DayRange
+from accounting.core.billing_calendar import DayRange, midnight
 from accounting.core.interval import WINDOW_MS, Interval, to_ms
 from accounting.core.read_once import read_once
 from accounting.metering.reads.clusters import has_one_cluster
 
+_IN_RANGE = """
+    w.shard = 0 AND w.window_start >= %(start)s AND w.window_start < %(end)s
+    AND (%(cluster)s = ''
+         OR w.cluster_id = (SELECT id FROM accounting_cluster WHERE name = %(cluster)s))
+"""
 # The window in which a cluster's live data began has a rest of what files have, and a part of
-# what its scrapes expect.
-_QUERY = """
-    SELECT (w.window_start AT TIME ZONE %(zone)s)::date AS day,
-           {windows} FILTER (WHERE w.rows > 0),
+# what its scrapes expect. A place among midnights takes a third of the time of a date in a zone.
+_QUERY = f"""
+    SELECT width_bucket(w.window_start, %(midnights)s::timestamptz[]) AS day,
+           {{windows}} FILTER (WHERE w.rows > 0),
            coalesce(sum(w.samples_expected) FILTER (WHERE first.at IS NULL), 0),
            coalesce(sum(w.samples_seen) FILTER (WHERE first.at IS NULL), 0),
            count(*) FILTER (WHERE w.state IN ('pending', 'claimed', 'failed'))
-    FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
-    LEFT JOIN (
+    FROM accounting_ingestwindow w LEFT JOIN (
         SELECT DISTINCT j.cluster_id,
                date_bin('5 minutes', to_timestamp(j.first_live_ms / 1000.0), 'epoch') AS at
         FROM accounting_kubejob j WHERE j.first_live_ms IS NOT NULL
     ) first ON first.cluster_id = w.cluster_id AND first.at = w.window_start
-    WHERE w.shard = 0 AND w.window_start >= %(start)s AND w.window_start < %(end)s
-      AND (%(cluster)s = '' OR c.name = %(cluster)s)
-    GROUP BY day
+    WHERE {_IN_RANGE} GROUP BY day
 """
 
 
@@ -62,19 +65,17 @@ def day_coverage(
     days: DayRange, zone: ZoneInfo, cluster: str = ""
 ) -> dict[date, DayCoverage]:
     """Each day of a range, including days without windows; one query."""
-    period = days.period(zone)
+    every = days.each()
+    values = _values(days.period(zone), cluster)
+    values["midnights"] = [midnight(day, zone) for day in every]
     with connection.cursor() as cursor:
-        cursor.execute(
-            _QUERY.format(windows=_windows(cluster)),
-            {
-                "zone": zone.key,
-                "start": period.start,
-                "end": period.end,
-                "cluster": cluster,
-            },
-        )
-        found = {row[0]: DayCoverage(*row) for row in cursor.fetchall()}
-    return {day: found.get(day, DayCoverage(day, 0, 0, 0, 0)) for day in days.each()}
+        cursor.execute(_QUERY.format(windows=_windows(cluster)), values)
+        found = {every[n - 1]: sums for n, *sums in cursor.fetchall()}
+    return {day: DayCoverage(day, *found.get(day, (0, 0, 0, 0))) for day in every}
+
+
+def _values(period: Interval, cluster: str) -> dict[str, Any]:
+    return {"start": period.start, "end": period.end, "cluster": cluster}
 
 
 @read_once
@@ -82,14 +83,9 @@ def hours_with_data(period: Interval, cluster: str = "") -> set[int]:
     """The UTC hours of a period in which any window has facts, as their start in ms."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT DISTINCT date_bin('1 hour', w.window_start, 'epoch')
-            FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
-            WHERE w.shard = 0 AND w.rows > 0
-              AND w.window_start >= %(start)s AND w.window_start < %(end)s
-              AND (%(cluster)s = '' OR c.name = %(cluster)s)
-            """,
-            {"start": period.start, "end": period.end, "cluster": cluster},
+            f"""SELECT DISTINCT date_bin('1 hour', w.window_start, 'epoch')
+            FROM accounting_ingestwindow w WHERE w.rows > 0 AND {_IN_RANGE}""",
+            _values(period, cluster),
         )
         return {to_ms(row[0]) for row in cursor.fetchall()}
 
@@ -117,14 +113,9 @@ def data_share(period: Interval, cluster: str = "") -> float | None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""
-            SELECT {_windows(cluster)}
-            FROM accounting_ingestwindow w JOIN accounting_cluster c ON c.id = w.cluster_id
-            WHERE w.shard = 0 AND w.rows > 0
-              AND w.window_start >= %(start)s AND w.window_start < %(end)s
-              AND (%(cluster)s = '' OR c.name = %(cluster)s)
-            """,  # of this module's own words
-            {"start": period.start, "end": period.end, "cluster": cluster},
+            f"""SELECT {_windows(cluster)}
+            FROM accounting_ingestwindow w WHERE w.rows > 0 AND {_IN_RANGE}""",
+            _values(period, cluster),
         )
         found: int = cursor.fetchone()[0]
     return min(found / windows, 1.0)
