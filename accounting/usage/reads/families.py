@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 
 from accounting.kit.reads.selection import Selection
+from accounting.metering.reads.clusters import has_one_cluster
 from accounting.usage.reads.relation.relation import relation
 
 Names = tuple[str, str]  # namespace, family
@@ -38,14 +39,15 @@ def runs_of_families(
         only = {"namespace": tuple({*spaces}), "family": tuple({*names})}
         selection = replace(selection, filters={**selection.filters, **only})
     chosen = relation(selection, ("workload", "family"))
+    run = "u.workload_id" if has_one_cluster() else "(wl.kind, wl.name)"
     query = f"""
-        SELECT n.name, u.family, count(DISTINCT (wl.kind, wl.name)),
+        SELECT n.name, u.family, count(DISTINCT {run}),
                array_agg(DISTINCT u.model ORDER BY u.model)
         FROM (SELECT DISTINCT u.namespace_id, u.workload_id, u.family, u.model
               FROM ({chosen.body}) u {" ".join(chosen.filter_joins)}
               WHERE {chosen.condition} AND {chosen.is_held}) u
         JOIN accounting_namespace n ON n.id = u.namespace_id
-        JOIN accounting_workload wl ON wl.id = u.workload_id
+        LEFT JOIN accounting_workload wl ON wl.id = u.workload_id
         GROUP BY n.name, u.family
     """  # built from this project's own constants
     with connection.cursor() as cursor:

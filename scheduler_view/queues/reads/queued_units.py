@@ -15,7 +15,7 @@ from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.access.scope import Scope
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.rows import column, listed
-from accounting.metering.models.cluster import Cluster
+from accounting.metering.reads.clusters import clusters_named
 from scheduler_view.queues.rules.like_waits import StartWord
 from scheduler_view.queues.rules.queued import UNSERVED
 from scheduler_view.quotas.reads.namespaces import owners
@@ -202,10 +202,10 @@ class _QueueReading:
         if teams is None:
             teams = visible_teams(scope).values()
         slugs = {one.id: one.slug for one in teams}
-        numbers = {one.cluster_id for one in counted}
-        found = Cluster.objects.filter(pk__in=numbers).order_by("name")
-        for number, name in found.values_list("pk", "name"):
+        for number, name in ((one.pk, one.name) for one in clusters_named()):
             own = [row for row in counted if row.cluster_id == number]
+            if not own:
+                continue
             spaces = sorted({row.namespace for row in own})
             owner = owners(number, spaces, now)
             self._names[number] = name
