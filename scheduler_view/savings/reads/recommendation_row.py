@@ -12,7 +12,6 @@ from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.rules.recommend import (
     Confidence,
     Effort,
-    WeekTime,
     WeekWaste,
 )
 
@@ -91,12 +90,12 @@ class Found:
 
     Attributes:
         row: in the week in which it was found last.
-        weeks: the time of each, newest first.
+        weeks: of each, newest first.
     """
 
     subject: Subject
     row: WasteRow
-    weeks: tuple[WeekTime, ...]
+    weeks: tuple[WeekWaste, ...]
 
 
 def families_found(found: Iterable[Found]) -> list[list[Found]]:

@@ -32,15 +32,16 @@ from scheduler_view.savings.rules.finding import WasteRule
 from scheduler_view.savings.rules.recommend import (
     EFFORTS,
     LOWERS_QUOTA,
+    NONE,
     WEEK_DAYS,
     WEEKS,
     Saving,
-    WeekTime,
     WeekWaste,
     has_findings,
     measured_saving,
     saving_of,
     smaller_quota,
+    total,
 )
 
 RESOURCE = "nvidia.com/gpu"
@@ -86,18 +87,18 @@ def recommendation_rows(
 class _ClusterDays:
     """The findings of one cluster on some days, of which some are measured."""
 
-    measured: int
+    nothing: WeekWaste  # of a subject without findings: most, in most weeks
     rows: Mapping[tuple[Subject, str], Sequence[WasteRow]]
 
-    def time_of(self, subject: Subject, currency: str) -> WeekTime:
-        rows = self.rows.get((subject, currency), ())
-        return WeekTime(self.measured, sum(row.gpu_ms for row in rows))
-
     def waste_of(self, subject: Subject, currency: str) -> WeekWaste:
-        rows = self.rows.get((subject, currency), ())
-        raw = sum((Fraction(row.raw) for row in rows), Fraction(0))
-        low = sum((Fraction(row.raw_low) for row in rows), Fraction(0))
-        return WeekWaste(self.measured, sum(row.gpu_ms for row in rows), raw, low)
+        rows = self.rows.get((subject, currency))
+        if not rows:
+            return self.nothing
+        raw = total(Fraction(row.raw) for row in rows)
+        is_exact = all(row.raw_low == row.raw for row in rows)
+        low = None if is_exact else total(Fraction(row.raw_low) for row in rows)
+        days = self.nothing.days
+        return WeekWaste(days, sum(row.gpu_ms for row in rows), raw, low)
 
 
 class _SavingsReader:
@@ -109,7 +110,6 @@ class _SavingsReader:
         found = list(newest.annotate(Max("day")).order_by("cluster__name"))
         self._names = {cluster: name for cluster, name, _ in found}
         self._after = {cluster: day + DAY for cluster, _, day in found}
-        self._weeks: dict[int, Sequence[_ClusterDays]] = {}
 
     @property
     def stopped_ms(self) -> dict[int, int]:
@@ -140,7 +140,8 @@ class _SavingsReader:
             rows: dict[tuple[Subject, str], list[WasteRow]] = {}
             for row in each:
                 rows.setdefault((_subject(cluster, row), row.currency), []).append(row)
-            parts.append(_ClusterDays(len(measured[self._names[cluster]]), rows))
+            nothing = WeekWaste(len(measured[self._names[cluster]]), 0, NONE)
+            parts.append(_ClusterDays(nothing, rows))
         return parts
 
     def found(self) -> list[Found]:
@@ -151,29 +152,23 @@ class _SavingsReader:
             for n in range(WEEKS)
         ]
         parts = self._parts(wanted)
-        self._weeks = {
-            cluster: parts[n * WEEKS : (n + 1) * WEEKS]
-            for n, cluster in enumerate(self._after)
-        }
-        return [one for weeks in self._weeks.values() for one in _found(weeks)]
+        of_clusters = (parts[n : n + WEEKS] for n in range(0, len(parts), WEEKS))
+        return [one for weeks in of_clusters for one in _found(weeks)]
 
     def rows(self, found: Iterable[Found]) -> Iterator[RecommendationRow]:
         """Their recommendations, undecided."""
         for one in found:
-            weeks = self._weeks[one.subject[0]]
-            parts = [week.waste_of(one.subject, one.row.currency) for week in weeks]
-            saving = saving_of(parts)
+            saving = saving_of(one.weeks)
             if saving is not None:
-                yield self._row(one.subject, one.row, saving, parts)
+                yield self._row(one, saving)
 
-    def _row(
-        self, subject: Subject, row: WasteRow, saving: Saving, parts: list[WeekWaste]
-    ) -> RecommendationRow:
+    def _row(self, found: Found, saving: Saving) -> RecommendationRow:
+        row, parts = found.row, found.weeks
         has_price = bool(row.currency)
         days = sum(part.days for part in parts)
-        raw = sum((part.raw for part in parts), Fraction(0)) / days
+        raw = total(part.raw for part in parts) / days
         return RecommendationRow(
-            subject=subject,
+            subject=found.subject,
             row=row,
             low=charge_of(saving.low, self._places) if has_price else None,
             high=charge_of(saving.high, self._places) if has_price else None,
@@ -182,7 +177,7 @@ class _SavingsReader:
             effort=EFFORTS[WasteRule(row.rule)].value,
             advice=row.advice,
             raw_per_day=_six_places(raw),
-            weeks=tuple(parts),
+            weeks=parts,
             is_steady=saving.is_steady,
             measured_days=saving.days,
         )
@@ -251,9 +246,11 @@ def _found(weeks: Sequence[_ClusterDays]) -> Iterator[Found]:
     for week in reversed(weeks):
         latest |= {key: rows[-1] for key, rows in week.rows.items()}
     for (subject, currency), row in latest.items():
-        times = tuple(week.time_of(subject, currency) for week in weeks)
-        if (subject[3] or subject[4]) and has_findings(times):
-            yield Found(subject, row, times)
+        if not (subject[3] or subject[4]):
+            continue
+        waste = tuple(week.waste_of(subject, currency) for week in weeks)
+        if has_findings(waste):
+            yield Found(subject, row, waste)
 
 
 def _with_quotas(rows: Iterable[RecommendationRow]) -> list[RecommendationRow]:

@@ -71,7 +71,7 @@ WITH finding AS (
     FROM unnest(%(firsts)s::date[], %(afters)s::date[], %(of_clusters)s::bigint[])
          WITH ORDINALITY AS parts (first, after, cluster, part)
     JOIN scheduler_view_wastefinding f ON f.day >= parts.first AND f.day < parts.after
-         AND f.cluster_id = coalesce(parts.cluster, f.cluster_id)
+         AND (f.cluster_id <> parts.cluster) IS NOT TRUE
     WHERE f.day >= %(first)s AND f.day < %(after)s AND f.rule = ANY(%(rules)s)
       AND (%(clusters)s::text[] IS NULL OR f.cluster_id = ANY(ARRAY(
                SELECT id FROM accounting_cluster WHERE name = ANY(%(clusters)s))))

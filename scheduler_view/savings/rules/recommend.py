@@ -1,10 +1,9 @@
 """What could be saved, from the findings of four weeks (scheduling.md "Recommendations")."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import TypeVar
 
 from scheduler_view.savings.rules.finding import WasteRule
 
@@ -49,27 +48,17 @@ LOWERS_QUOTA = frozenset({WasteRule.NEVER_BUSY, WasteRule.IDLE, WasteRule.IDLE_G
 
 
 @dataclass(frozen=True, slots=True)
-class WeekTime:
-    """The time of findings of one rule about one unit in one week.
+class WeekWaste:
+    """The findings of one rule about one unit in one week.
 
     Attributes:
         days: measured days of the week.
-        gpu_ms: as of findings.
+        gpu_ms, raw: as of findings.
+        raw_low: the least that `raw` may be; None if it is exact.
     """
 
     days: int
     gpu_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class WeekWaste(WeekTime):
-    """The same with its money.
-
-    Attributes:
-        raw: as of findings.
-        raw_low: the least that `raw` may be; None if it is exact.
-    """
-
     raw: Fraction
     raw_low: Fraction | None = None
 
@@ -79,7 +68,12 @@ class WeekWaste(WeekTime):
         return self.raw if self.raw_low is None else self.raw_low
 
 
-Week = TypeVar("Week", bound=WeekTime)
+NONE = Fraction(0)
+
+
+def total(amounts: Iterable[Fraction]) -> Fraction:
+    """The sum of amounts, most of which are 0 and need no addition of fractions."""
+    return sum(filter(None, amounts), NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +115,8 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     found = sum(1 for week in measured if week.gpu_ms)
     if not found:
         return None
-    least = min(week.low / week.days for week in measured)
-    most = max(week.raw / week.days for week in measured)
+    least = min(week.low and week.low / week.days for week in measured)
+    most = max(week.raw and week.raw / week.days for week in measured)
     days = sum(week.days for week in measured)
     gpus = Fraction(sum(week.gpu_ms for week in measured), days * DAY_MS)
     confidence = Confidence.LOW if found == 1 else Confidence.MEDIUM
@@ -132,17 +126,17 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     return Saving(*range_of, gpus, confidence, found, len(measured), days)
 
 
-def has_findings(weeks: Sequence[WeekTime]) -> bool:
+def has_findings(weeks: Sequence[WeekWaste]) -> bool:
     """Whether `saving_of` the same weeks has a saving."""
     return any(week.gpu_ms for week in _compared(weeks))
 
 
-def _compared(weeks: Sequence[Week]) -> list[Week]:
+def _compared(weeks: Sequence[WeekWaste]) -> list[WeekWaste]:
     measured = [week for week in weeks if week.days >= LEAST_WEEK_DAYS]
     return measured or [week for week in weeks if week.days]
 
 
-def is_current(weeks: Sequence[WeekTime]) -> bool:
+def is_current(weeks: Sequence[WeekWaste]) -> bool:
     """Whether the newest measured week has findings; weeks are newest first."""
     return next((week.gpu_ms > 0 for week in weeks if week.days), False)
 
@@ -153,8 +147,8 @@ def weeks_together(parts: Sequence[Sequence[WeekWaste]]) -> list[WeekWaste]:
         WeekWaste(
             weeks[0].days,
             sum(week.gpu_ms for week in weeks),
-            sum((week.raw for week in weeks), Fraction(0)),
-            sum((week.low for week in weeks), Fraction(0)),
+            total(week.raw for week in weeks),
+            total(week.low for week in weeks),
         )
         for weeks in zip(*parts, strict=True)
     ]
