@@ -1,6 +1,7 @@
 """What the statements of one month come to for a reader; one query (money.md M6)."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
@@ -38,14 +39,14 @@ def month_totals(scope: Scope, period: str) -> MonthTotals | None:
         own = Team.objects.filter(pk__in=scope.lead_of)
         found = found.filter(team__in=own.values("slug"))
     names = ("team", "entries6", "corrections6", "payable", "revision__currency")
-    extras = teams = NOTHING
     unallocated = None
     rows = list(found.values_list(*names))
+    extras = teams = Money(Decimal(0), rows[0][-1]) if rows else NOTHING
     for team, entries, corrections, payable, currency in rows:
         if team == PLATFORM:
             unallocated = Money(payable, currency)
             continue
-        for amount in (entries, corrections):
+        for amount in filter(None, (entries, corrections)):  # most teams have none
             extras += Money(amount, currency).rounded()
         teams += Money(payable, currency)
     if not any(team != PLATFORM for team, *_ in rows):
