@@ -5,11 +5,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One invariant: its statement, and a query for violations."""
+    """One invariant: its statement, and a query for violations, or several.
+
+    Attributes:
+        query, more: their rows are violations: (what, found, wanted).
+    """
 
     name: str
     statement: str
-    query: str  # rows are violations: (what, found, wanted)
+    query: str
+    more: tuple[str, ...] = ()
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """All of them."""
+        return self.query, *self.more
 
 
 @dataclass(frozen=True, slots=True)

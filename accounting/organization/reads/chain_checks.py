@@ -1,5 +1,6 @@
 """Checks of the audit log: its chain, its history, and the current rows (I17)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.apps import apps
@@ -41,17 +42,25 @@ def audit_checks() -> list[Check]:
         Check(
             "history matches the sealed entries (I17)",
             "each row of history is sealed in the audit log as it was written",
-            " UNION ALL ".join(
-                _sealed(model._meta.db_table)  # noqa: SLF001  # Django's own name for it
-                for model in _histories()
-            ),
+            *_few_at_once([_sealed(table) for table in history_tables()]),
         ),
         Check(
             "current rows match the sealed entries (I17)",
             "each row that people can change equals its newest sealed change",
-            " UNION ALL ".join(map(_in_force, _histories())),
+            *_few_at_once([_in_force(model) for model in _histories()]),
         ),
     ]
+
+
+AT_ONCE = 3
+"""Tables in one statement. All of them in one have 666 lines, and are planned for 18 ms."""
+
+
+def _few_at_once(texts: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The first query of a check, and more of them."""
+    parts = (texts[n : n + AT_ONCE] for n in range(0, len(texts), AT_ONCE))
+    first, *more = (" UNION ALL ".join(part) for part in parts)
+    return first, tuple(more)
 
 
 def history_tables() -> list[str]:

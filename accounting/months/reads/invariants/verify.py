@@ -286,7 +286,9 @@ def verdicts(period: Interval) -> list[Verdict]:
         )
         checked = int(cursor.fetchone()[0])
         for check in (*CHECKS, *audit_checks()):
-            cursor.execute(f"{check.query} LIMIT 20", parameters)
-            rows = tuple((str(a), str(b), str(c)) for a, b, c in cursor.fetchall())
-            found.append(Verdict(check, checked, rows))
+            rows: list[tuple[str, str, str]] = []
+            for query in check.queries:
+                cursor.execute(f"{query} LIMIT 20", parameters)
+                rows += ((str(a), str(b), str(c)) for a, b, c in cursor.fetchall())
+            found.append(Verdict(check, checked, tuple(rows[:20])))
     return found

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import chain
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -49,8 +50,8 @@ def broken() -> list[str]:
     """What the invariants of the record find."""
     found = []
     with connection.cursor() as cursor:
-        for check in audit_checks():
-            cursor.execute(check.query, {})
+        for query in chain.from_iterable(check.queries for check in audit_checks()):
+            cursor.execute(query, {})
             found += [str(row[0]) for row in cursor.fetchall()]
     return found
 
