@@ -1,6 +1,12 @@
 """The tables of scheduler_view, re-exported."""
 
 import accounting.models  # noqa: F401  # first: pghistory puts models of events there
+from scheduler_view.alerts.models import (
+    Alert,
+    AlertCheck,
+    AlertNote,
+    AlertThreshold,
+)
 from scheduler_view.changes.models import (
     CAME_TO_NOTHING,
     ChangeSet,
@@ -40,6 +46,10 @@ from scheduler_view.what_if.models import WhatIfRun, WhatIfState
 
 __all__ = [
     "CAME_TO_NOTHING",
+    "Alert",
+    "AlertCheck",
+    "AlertNote",
+    "AlertThreshold",
     "ChangeSet",
     "ChangeState",
     "ChangeStep",

@@ -11,6 +11,7 @@ from accounting.access.scope import Scope
 from accounting.kit.reads.paging import ALL_ROWS, Seek
 from accounting.kit.resources.resource import Filters, Resource
 from accounting.metering.serializers.queues import QueueRowSerializer
+from scheduler_view.alerts.resource import ALERTS
 from scheduler_view.idle.resource import IDLE_HOLDERS
 from scheduler_view.queues.reads.pools import PoolRow, pool_rows
 from scheduler_view.queues.reads.queued_units import QueuedUnitRow, queued_rows
@@ -52,6 +53,7 @@ def _preempted(scope: Scope, filters: Filters, seek: Seek = ALL_ROWS) -> Iterabl
 
 
 RESOURCES = (
+    ALERTS,
     IDLE_HOLDERS,
     Resource(
         "quotas",

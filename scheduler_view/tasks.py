@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounting.kit.once import forget_keys
 from accounting.metering.models.cluster import Cluster
 from accounting.months.actions.team_quotas import record_quotas
+from scheduler_view.alerts.tasks import look_for_alerts
 from scheduler_view.changes.actions import due_work
 from scheduler_view.clusters.tasks.cluster_connection import visible_clusters
 from scheduler_view.idle.tasks import find_idle
@@ -146,6 +147,15 @@ def find_idle_holds() -> None:
         count = find_idle(cluster)
         if count is not None:
             log.info("idle holds found", cluster=cluster.pk, count=count)
+
+
+@shared_task(
+    name="scheduler_view.tasks.find_alerts", soft_time_limit=SOFT_S, time_limit=HARD_S
+)
+def find_alerts() -> None:
+    """Look for the causes of alerts (beat: every minute)."""
+    counts = look_for_alerts()
+    log.info("looked for alerts", **{rule.value: n for rule, n in counts.items()})
 
 
 @shared_task(name="scheduler_view.tasks.compute_what_ifs")

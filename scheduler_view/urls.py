@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from scheduler_view.alerts import pages as alerts
 from scheduler_view.changes.pages import changes, settle, verbs
 from scheduler_view.idle import pages as idle
 from scheduler_view.inbox import pages as inbox
@@ -40,6 +41,13 @@ urlpatterns = [
     ),
     path("recommendations/draft", recommendations.draft, name="recommendation-draft"),
     path("inbox", inbox.inbox, name="inbox"),
+    path("alerts", alerts.alert_list, name="alerts"),
+    path("alerts/archived", alerts.archived, name="alerts-archived"),
+    path("alerts/resolved", alerts.resolved, name="alerts-resolved"),
+    path("alerts/rules", alerts.rule_list, name="alert-rules"),
+    path("alerts/rules/<slug:name>", alerts.rule_form, name="alert-rule"),
+    path("alerts/<int:number>/archive", alerts.archive, name="alert-archive"),
+    path("alerts/<int:number>/restore", alerts.restore, name="alert-restore"),
     path("idle", idle.idle_list, name="idle-holders"),
     path("idle/<int:number>/ask", idle.ask, name="idle-ask"),
     path("idle/<int:number>/ignore", idle.ignore, name="idle-ignore"),

@@ -19,12 +19,13 @@ PAGES = {  # by the letter of a number
     "N": "docs/rules.md",
     "M": "docs/money.md",
     "S": "docs/scheduling.md",
+    "R": "docs/alerts.md",
     "T": "docs/traps.md",
     "I": "docs/invariants.md",
     "P": "docs/performance.md",
     "K": "docs/performance.md",
 }
-_LETTERS = "IKMNPST"
+_LETTERS = "IKMNPRST"
 _FOLDERS = (
     *("portal", "accounting", "scheduler_view"),
     *("templates", "static", "tests", "bench", "deploy", "docs"),

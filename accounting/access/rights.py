@@ -70,6 +70,9 @@ CONTESTS = Right("team leads, finance and administrators", _sees_all_or_leads)
 WASTE = Right("team leads, finance and administrators", _sees_all_or_leads)
 """Leads read the wasted time of their teams; free time of nodes belongs to no team."""
 
+ALERTS = Right("team leads, finance and administrators", _sees_all_or_leads)
+"""Leads read the alerts about their teams, and archive them; others belong to no team."""
+
 SET_BUDGETS = Right("finance and administrators", _is_finance)
 """Budgets are created, changed and ended by finance."""
 

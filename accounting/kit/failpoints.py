@@ -31,6 +31,7 @@ CLOSE_NAMES = ("period_computed", "period_stored", "period_closed")
 WASTE_NAMES = ("waste_day_computing", "waste_day_computed")
 IDLE_NAMES = ("idle_finding",)
 NOTIFICATION_NAMES = ("notification_sent", "notification_stored")
+ALERT_NAMES = ("alerts_stored",)
 CLOSE_REQUEST_NAMES = ("close_claimed", "close_refused")
 EXPORT_NAMES = ("export_part", "export_written")
 PLAN_NAMES = ("plan_tried",)
@@ -39,7 +40,7 @@ KNOWN = frozenset(
     (
         *(*NAMES, *RETIREMENT_NAMES, *CLOSE_NAMES, *CLOSE_REQUEST_NAMES),
         *(*EXPORT_NAMES, *WASTE_NAMES, *IDLE_NAMES, *PLAN_NAMES, *PUSH_NAMES),
-        *NOTIFICATION_NAMES,
+        *(*ALERT_NAMES, *NOTIFICATION_NAMES),
     )
 )
 _ARMED = os.environ.get("GPU_LEDGER_FAILPOINT", "")

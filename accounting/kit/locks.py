@@ -19,6 +19,7 @@ _SPACES = {
     "waste": 7114,
     "idle": 7115,
     "teams": 7116,
+    "alerts": 7117,
 }
 
 

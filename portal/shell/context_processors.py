@@ -50,6 +50,7 @@ def _frame(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
         "freshness": chip,
         "is_demo": chip.is_demo,
         "nav": shown.entries,
+        "alerts": shown.alerts,
         "tabs": shown.tabs,
         "tabs_of": shown.tabs_of,
         "above": shown.above,

@@ -72,11 +72,24 @@ def _claim(at: str, path: str) -> int:
     return len(at) if is_inside else -1
 
 
+ALERTS = NavItem(
+    "Alerts",
+    "",
+    (
+        Tab("alerts", "Alerts", "z", rights.ALERTS.allows),
+        Tab("alerts-archived", "Archived", allows=rights.ALERTS.allows),
+        Tab("alerts-resolved", "Resolved", allows=rights.ALERTS.allows),
+        Tab("alert-rules", "Rules", allows=rights.ALERTS.allows),
+    ),
+)
+"""Beside the search with a symbol of its own: not in the list, with tabs as an entry."""
+
+
 def place_of(path: str, scope: Scope) -> tuple[NavItem, Tab] | None:
     """The entry and the tab that an address belongs to, of those that a person has."""
     found = [
         (tab.claim(path), tab.allows(scope), item, tab)
-        for item in NAVIGATION
+        for item in (*NAVIGATION, ALERTS)
         if item.tabs_for(scope)
         for tab in item.tabs
     ]
@@ -188,5 +201,7 @@ OF_TEAM = (
 is the part of an address that follows it.
 """
 
-ROUTES = tuple(dict.fromkeys(tab.route for item in NAVIGATION for tab in item.tabs))
+ROUTES = tuple(
+    dict.fromkeys(tab.route for item in (*NAVIGATION, ALERTS) for tab in item.tabs)
+)
 """Every page of the navigation once."""

@@ -10,6 +10,7 @@ from accounting.access.reads.teams import visible_teams
 from accounting.access.scope import Scope
 from accounting.kit.pages.permissions import Visitor, asker_of
 from portal.shell.navigation import (
+    ALERTS,
     NAVIGATION,
     OF_TEAM,
     OVERVIEW,
@@ -18,7 +19,7 @@ from portal.shell.navigation import (
     Tab,
     place_of,
 )
-from scheduler_view.inbox.reads import counts_by_place
+from scheduler_view.inbox.reads import counts_by_place, new_alerts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,12 @@ class ShownNavigation:
         tabs_of: what they belong to.
         above: the entry, over the title of one of its tabs.
         waiting: number of items that wait for the visitor, each once.
+        alerts: their entry with the number of new ones; None for people who read none.
     """
 
     entries: Sequence[NavEntry]
     waiting: int
+    alerts: NavEntry | None = None
     tabs: Sequence[ShownTab] = ()
     tabs_of: str = ""
     above: str = ""
@@ -79,25 +82,29 @@ def shown_navigation(request: HttpRequest, visitor: Visitor) -> ShownNavigation:
     waiting = counts_by_place(asker_of(request))
     total = sum(waiting.values())
     found = {}
-    for one in NAVIGATION:
+    for one in (*NAVIGATION, ALERTS):
         tabs = [_tab(its, path, tab, waiting) for its in one.tabs_for(scope)]
         if tabs:
             is_sum = one is OVERVIEW and scope.sees_all
             count = total if is_sum else sum(its.count for its in tabs)
+            if one is ALERTS:
+                count = new_alerts(asker_of(request))
             current = (tabs[0].current or "true") if one is item else ""
             found[one] = NavEntry(one.label, one.icon, tabs, current, count)
+    alerts = found.pop(ALERTS, None)
     entries = [*found.values()]
     if item is None or tab is None:
-        return ShownNavigation(entries, total)
+        return ShownNavigation(entries, total, alerts)
     if slug := _team_of(request, scope, item):
         of_team = _team_tabs(slug, path, scope, tab)
-        return ShownNavigation(entries, total, of_team, "Team")
-    shown = found[item].tabs
+        return ShownNavigation(entries, total, alerts, of_team, "Team")
+    entry = alerts if item is ALERTS and alerts else found[item]
+    shown = entry.tabs
     if len(shown) == 1:
-        return ShownNavigation(entries, total)
+        return ShownNavigation(entries, total, alerts)
     is_below = tab.label != item.label and path == reverse(tab.route)
     above = item.label if is_below else ""
-    return ShownNavigation(entries, total, shown, item.label, above)
+    return ShownNavigation(entries, total, alerts, shown, item.label, above)
 
 
 def _tab(

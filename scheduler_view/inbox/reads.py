@@ -15,6 +15,8 @@ from accounting.months.reads.closing_inbox import CLOSES
 from accounting.months.reads.contest_inbox import CONTESTS
 from accounting.months.reads.waiting import CONFIRMATIONS
 from accounting.prices.reads.price_drafts import PRICE_LISTS
+from scheduler_view.alerts.reads.alerts import COUNT as NEW_ALERTS
+from scheduler_view.alerts.rules.states import NEW_FOR
 from scheduler_view.changes.reads.waiting_approvals import CHANGES
 from scheduler_view.quotas.reads.drift_inbox import DIFFERENCES
 
@@ -25,7 +27,9 @@ KINDS: tuple[Kind, ...] = (
 )
 KEPT = timedelta(days=90)
 """How far back the history goes; the pages of changes, contests and the audit log keep all."""
-_COUNTS = f"SELECT {', '.join(f'({kind.count})' for kind in KINDS)}"
+ALERTS = "alerts"
+"""The name of the count of new alerts, beside the names of kinds; also the route of its page."""
+_COUNTS = f"SELECT {', '.join(f'({kind.count})' for kind in KINDS)}, ({NEW_ALERTS})"
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -53,7 +57,7 @@ def inbox_rows(asker: Asker, *, teams: Collection[str] = ()) -> list[InboxRow]:
 def counts_by_place(asker: Asker) -> Mapping[str, int]:
     """How much waits by the route of the list where it is done; one statement for all kinds.
 
-    None for people who can do nothing of it.
+    None for people who can do nothing of it. New alerts are apart: `new_alerts`.
     """
     counts = _counts(asker)
     found: Counter[str] = Counter()
@@ -62,16 +66,22 @@ def counts_by_place(asker: Asker) -> Mapping[str, int]:
     return found
 
 
+def new_alerts(asker: Asker) -> int:
+    """How many alerts are new, worse or back again, by the same statement."""
+    return _counts(asker).get(ALERTS, 0)
+
+
 @read_once
 def _counts(asker: Asker) -> Mapping[str, int]:
     if not any(kind.may(asker.scope) for kind in KINDS):
         return {}
-    values: dict[str, Any] = dict(asker.values)
+    values: dict[str, Any] = {**asker.values, "alerts_since": asker.at - NEW_FOR}
     for kind in KINDS:
         values.update(kind.values(asker))
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, values)
-        return dict(zip((kind.name for kind in KINDS), cursor.fetchone(), strict=True))
+        names = *(kind.name for kind in KINDS), ALERTS
+        return dict(zip(names, cursor.fetchone(), strict=True))
 
 
 def done_rows(scope: Scope, at: datetime) -> list[DoneRow]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "account": ("account", "accounts"),
     "addedresource": ("GPU resource", "GPU resources"),
+    "alertnote": ("note on an alert", "notes on alerts"),
+    "alertthreshold": ("threshold of alerts", "thresholds of alerts"),
     "apitoken": ("API token", "API tokens"),
     "bill": ("bill of a provider", "bills of providers"),
     "billing": ("billing setting", "billing settings"),

@@ -20,7 +20,7 @@ from accounting.explain.reads.search_entries import find_entry, find_people
 from accounting.kit.family_address import family_url
 from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.permissions import signed_in, visitor_of
-from portal.shell.navigation import NAVIGATION, Tab
+from portal.shell.navigation import ALERTS, NAVIGATION, Tab
 from scheduler_view.queues.reads.search import find_change, find_changes, find_work
 
 _ICONS = {
@@ -49,6 +49,8 @@ _ALSO = {  # other words that people type for a page, by route
     "quotas": "limits resourcequota",
     "queues": "pending queues work jobs kueue",
     "idle-holders": "unused notebook owner ask",
+    "alerts": "notifications warnings",
+    "alert-rules": "thresholds alarms",
     "waste": "idle savings",
     "prices": "rates price list",
     "data-health": "exporters coverage issues metrics",
@@ -99,7 +101,8 @@ def find_anything(request: HttpRequest) -> HttpResponse:
 
 def _pages(scope: Scope, words: str) -> Iterator[tuple[str, str, str]]:
     """Label, entry and address of each page with all of the words; without words all pages."""
-    tabs = [(item.label, tab) for item in NAVIGATION for tab in item.tabs]
+    items = (*NAVIGATION, ALERTS)
+    tabs = [(item.label, tab) for item in items for tab in item.tabs]
     for above, tab in (*tabs, *(("", one) for one in _OTHERS)):
         hint = above if above != tab.label else ""
         text = f"{tab.label} {hint} {_ALSO.get(tab.route, '')}".lower()

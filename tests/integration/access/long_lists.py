@@ -9,6 +9,7 @@ from decimal import Decimal
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import timezone
 
 from accounting.access.models.people import Membership, Person
 from accounting.access.models.teams import Team
@@ -29,6 +30,9 @@ from accounting.prices.models.conversion import ConversionRate
 from accounting.prices.models.price import PriceList, UnitPrice
 from accounting.usage.tasks.gpu_rollup import roll_up_by_gpu
 from accounting.usage.tasks.rollup import roll_up_days, roll_up_hours
+from scheduler_view.alerts.models import Alert
+from scheduler_view.alerts.rules.catalogue import AlertRule
+from scheduler_view.alerts.tasks import look
 from scheduler_view.changes.models import ChangeSet, ChangeStep
 from scheduler_view.changes.rules.edit import QuotaEdit, edit_fields
 from scheduler_view.clusters.models import Observation
@@ -172,6 +176,21 @@ def _windows(story: Story, since: datetime, facts: list[tuple[int, int, int]]) -
     roll_up_days(story.cluster.pk, sorted(days))
     roll_up_by_gpu(story.cluster.pk)
     find_idle(story.cluster)
+    look(AlertRule.IDLE)
+    _ended_alerts()
+
+
+def _ended_alerts() -> None:
+    """As many archived and resolved ones, of the same teams."""
+    alerts = [*Alert.objects.filter(rule="idle")]
+    now = timezone.now()
+    for n in range(2):
+        for alert in alerts:
+            alert.pk, alert.key = None, f"{n}/{alert.key}"
+            alert.archived_figure = alert.figure if n == 0 else None
+            alert.resolved_at = now if n else None
+            alert.resolution = "gone" if n else ""
+        Alert.objects.bulk_create(alerts)
 
 
 def _findings(story: Story) -> None:

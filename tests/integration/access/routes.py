@@ -111,6 +111,21 @@ PAGES: dict[str, Route] = {
     "changes/<int:number>": Route("/changes/99999", MISSING),
     "changes/<int:number>/<slug:verb>": posted("/changes/99999/plan", MISSING),
     "inbox": Route("/inbox", LEAD_PAGES),
+    "alerts": Route("/alerts", LEAD_PAGES),
+    "alerts/archived": Route("/alerts/archived", LEAD_PAGES),
+    "alerts/resolved": Route("/alerts/resolved", LEAD_PAGES),
+    "alerts/rules": Route("/alerts/rules", LEAD_PAGES),
+    "alerts/rules/<slug:name>": Route(
+        "/alerts/rules/idle?team=vision",
+        (403, 403, 200, 403, 200),
+        (403, 403, 422, 403, 422),
+    ),
+    "alerts/<int:number>/archive": Route(
+        "/alerts/99999/archive", NO_STATEMENT, NO_STATEMENT
+    ),
+    "alerts/<int:number>/restore": Route(
+        "/alerts/99999/restore", NO_STATEMENT, NO_STATEMENT
+    ),
     "idle": Route("/idle", LEAD_PAGES),
     "idle/<int:number>/ask": Route("/idle/99999/ask", NO_STATEMENT, NO_STATEMENT),
     "idle/<int:number>/ignore": Route("/idle/99999/ignore", NO_STATEMENT, NO_STATEMENT),
@@ -263,6 +278,14 @@ REST: dict[str, Route] = {
     "wait-times": Route(f"{API}wait-times", ALL),
     "preemptions": Route(f"{API}preemptions", ALL),
     "inbox": Route(f"{API}inbox", LEADS),
+    "alerts": Route(f"{API}alerts", LEADS),
+    "alerts/<int:number>": Route(f"{API}alerts/99999", MISSING, options=LEADS),
+    "alerts/<int:number>/archive": Route(
+        f"{API}alerts/99999/archive", post=MISSING, options=LEADS
+    ),
+    "alerts/<int:number>/restore": Route(
+        f"{API}alerts/99999/restore", post=MISSING, options=LEADS
+    ),
     "idle-holders": Route(f"{API}idle-holders", LEADS),
     "idle-holders/<int:number>": Route(
         f"{API}idle-holders/99999", MISSING, options=LEADS

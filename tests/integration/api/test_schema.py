@@ -103,6 +103,10 @@ def test_every_list_of_the_design_is_there() -> None:
     posts |= {f"{idle}/{verb}": {"post"} for verb in ("ask", "ignore")} | {
         idle: {"get"}
     }
+    alert = "/api/v1/alerts/{number}"
+    posts |= {f"{alert}/{verb}": {"post"} for verb in ("archive", "restore")} | {
+        alert: {"get"}
+    }
     bill = "/api/v1/bills/{number}"
     posts |= {f"{bill}/final": {"post"}, bill: {"get"}}
     posts |= {f"{bill}/{rows}": {"get"} for rows in ("variance", "unmatched")}

@@ -19,6 +19,10 @@ from accounting.months.actions.contests import (
 )
 from accounting.months.tasks.running import book_running
 from accounting.prices.resource import CONVERSIONS, PRICE_LISTS
+from scheduler_view.alerts.actions import ArchiveAlert, archive_alert
+from scheduler_view.alerts.models import Alert
+from scheduler_view.alerts.rules.catalogue import AlertRule
+from scheduler_view.alerts.tasks import look
 from scheduler_view.idle.models import IdleHold
 from scheduler_view.idle.tasks import find_idle
 from scheduler_view.resources import RESOURCES as SCHEDULING
@@ -81,6 +85,19 @@ def _idle(story: Story) -> int:
     return IdleHold.objects.get(pod__workload__name="notebook-mara").pk
 
 
+def _alert(story: Story) -> int:
+    find_idle(story.cluster)
+    look(AlertRule.IDLE)
+    return Alert.objects.filter(rule="idle", team=story.teams["vision"])[0].pk
+
+
+def _archived_alert(story: Story) -> int:
+    number = _alert(story)
+    finance = get_user_model().objects.get(username="fin")
+    archive_alert(number, ArchiveAlert(reason=REASON), finance)
+    return number
+
+
 def made(
     resource: Resource, body: Mapping[str, Any], *others: Mapping[str, Any]
 ) -> Callable[[Story], int]:
@@ -139,6 +156,11 @@ SAMPLES = {
         before={"accept": _answered, "reopen": _answered},
     ),
     **{one.name: Sample(store_scheduling) for one in SCHEDULING},
+    "alerts": Sample(
+        _alert,
+        bodies={"archive": {"reason": REASON}, "restore": {"reason": REASON}},
+        before={"restore": _archived_alert},
+    ),
     "idle-holders": Sample(
         _idle,
         bodies={

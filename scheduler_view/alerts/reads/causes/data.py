@@ -1,0 +1,193 @@
+"""What is wrong with data and quotas (alerts.md R7-R10): issues, differences and late windows."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from accounting.access.scope import EVERYTHING
+from accounting.core.interval import HOUR_MS, to_instant, to_ms
+from accounting.health.reads.issues import UNMAPPED, IssueRow, issue_rows
+from accounting.health.reads.unassigned import NAMESPACES
+from accounting.kit.inbox import Asker, InboxRow
+from accounting.kit.reads.selection import Selection
+from accounting.kit.tags.units import duration
+from accounting.metering.models.cluster import Cluster, Source, SourceKind
+from accounting.metering.models.evidence import ScrapeSpan
+from accounting.metering.models.ledger import DataIssue
+from accounting.usage.reads.windows import newest_end_ms
+from scheduler_view.alerts.models import Alert
+from scheduler_view.alerts.reads.causes.gpus import HARDWARE
+from scheduler_view.alerts.rules.catalogue import AlertRule, Limits
+from scheduler_view.alerts.rules.cause import AlertCause, Firing
+from scheduler_view.quotas.reads.drift_inbox import DIFFERENCES
+from scheduler_view.savings.rules.idle import MINUTE_MS
+
+_OTHERS = frozenset({UNMAPPED, "unpriced_gpu", "cluster_silent", *HARDWARE})
+"""Codes of rules of their own, or of the inbox."""
+
+
+def _minutes(count: int) -> timedelta:
+    return timedelta(minutes=count)
+
+
+def _waiting(row: InboxRow, least: int, at: datetime) -> AlertCause:
+    """A row of the inbox that has been there for long."""
+    return AlertCause(
+        key=f"{row.what.partition(':')[0]}/{row.about if row.kind == 'namespace' else row.query}",
+        what=row.what,
+        about=row.about,
+        since=row.since,
+        fired_at=row.since + _minutes(least),
+        figure=row.amount
+        if row.amount is not None
+        else Decimal(row.gpu_ms or to_ms(at) - to_ms(row.since)),
+        amount=row.amount,
+        currency=row.currency,
+        query=row.query,
+    )
+
+
+def namespace_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
+    """Namespaces that have held GPUs without a team for so long; those of the inbox."""
+    least = limits.organization or 0
+    for row in NAMESPACES.rows(Asker(EVERYTHING, 0, "", at)):
+        if at - row.since >= _minutes(least):
+            yield _waiting(row, least, at)
+
+
+def namespace_past(
+    choices: Iterable[int], start: datetime, end: datetime
+) -> Iterator[Firing]:
+    """When namespaces had been without a team for so long."""
+    found = DataIssue.objects.filter(code=UNMAPPED).exclude(severity="info")
+    spans = found.values_list("first_seen", "resolved_at", "last_seen")
+    for least in choices:
+        for since, resolved, last in spans:
+            at = since + _minutes(least)
+            if start <= at < end and at <= max(resolved or end, last):
+                yield Firing(least, 0, at)
+
+
+def drift_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
+    """Quotas and tiers that have differed from the cluster for so long; those of the inbox."""
+    least = limits.organization or 0
+    for row in DIFFERENCES.rows(Asker(EVERYTHING, 0, "", at)):
+        if at - row.since >= _minutes(least):
+            yield _waiting(row, least, at)
+
+
+def drift_past(
+    choices: Iterable[int], start: datetime, end: datetime
+) -> Iterator[Firing]:
+    """When differences had lasted so long: those that last, and those that alerts remember."""
+    lasting = [
+        (row.since, end) for row in DIFFERENCES.rows(Asker(EVERYTHING, 0, "", end))
+    ]
+    ended = Alert.objects.filter(rule=AlertRule.DRIFT, resolved_at__isnull=False)
+    spans = [*lasting, *ended.values_list("since", "resolved_at")]
+    for least in choices:
+        for since, until in spans:
+            at = since + _minutes(least)
+            if start <= at < end and until is not None and at <= until:
+                yield Firing(least, 0, at)
+
+
+def late_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
+    """Clusters with a live source whose newest window is older than the threshold."""
+    least = limits.organization or 0
+    live = Source.objects.filter(is_active=True).exclude(kind=SourceKind.OPENMETRICS)
+    clusters = Cluster.objects.filter(
+        pk__in=live.values("cluster"), retired_at__isnull=True
+    )
+    errors = dict(live.exclude(last_error="").values_list("cluster_id", "last_error"))
+    for cluster in clusters.order_by("name"):
+        end_ms = newest_end_ms(cluster.pk)
+        if end_ms is None or to_ms(at) - end_ms < least * MINUTE_MS:
+            continue
+        yield AlertCause(
+            key=str(cluster.pk),
+            what=f"No new data of {cluster.name}",
+            about=errors.get(cluster.pk, "")[:500],
+            since=to_instant(end_ms),
+            fired_at=to_instant(end_ms + least * MINUTE_MS),
+            figure=Decimal(to_ms(at) - end_ms),
+        )
+
+
+def late_past(
+    choices: Iterable[int], start: datetime, end: datetime
+) -> Iterator[Firing]:
+    """Gaps in the scrapes of kube-state-metrics; a source that was read later has none."""
+    spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    found = ScrapeSpan.objects.filter(last_ms__gte=to_ms(start))
+    for cluster, first, last in found.values_list(
+        "scraper__cluster_id", "first_ms", "last_ms"
+    ):
+        spans[cluster].append((first, last))
+    for least in choices:
+        for of_cluster in spans.values():
+            for since_ms, until_ms in _gaps(sorted(of_cluster), to_ms(end)):
+                at_ms = since_ms + least * MINUTE_MS
+                if to_ms(start) <= at_ms < to_ms(end) and at_ms <= until_ms:
+                    yield Firing(least, 0, to_instant(at_ms))
+
+
+def _gaps(spans: Sequence[tuple[int, int]], end_ms: int) -> Iterator[tuple[int, int]]:
+    known = spans[0][1]
+    for first, last in spans[1:]:
+        if first > known:
+            yield known, first
+        known = max(known, last)
+    if end_ms > known:
+        yield known, end_ms
+
+
+def issue_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
+    """Open faults in the data with so much time at stake, by cluster and code."""
+    del at
+    least_ms = (limits.organization or 0) * HOUR_MS
+    grouped: dict[tuple[str, str], list[IssueRow]] = defaultdict(list)
+    for row in issue_rows(Selection(EVERYTHING)):
+        if row.severity != "info" and row.code not in _OTHERS:
+            grouped[row.cluster, row.code].append(row)
+    for (cluster, code), same in grouped.items():
+        ms = sum(row.at_stake_ms for row in same)
+        if ms >= least_ms:
+            yield _issue(f"{cluster}/{code}", same, ms)
+
+
+def _issue(key: str, same: Sequence[IssueRow], ms: int) -> AlertCause:
+    first = same[0]
+    charges = [row.at_stake_charge for row in same if row.at_stake_charge is not None]
+    count = f" ({len(same)})" if len(same) > 1 else ""
+    where = f" on {first.cluster}" if first.cluster else ""
+    at_stake = f" GPU time at stake: {duration(ms)}." if ms else ""
+    return AlertCause(
+        key=key,
+        what=f"{first.title}{count}{where}",
+        about=f"{first.subject}.{at_stake} {first.advice}"[:500],
+        since=min(row.first_seen for row in same),
+        fired_at=min(row.first_seen for row in same),
+        figure=Decimal(ms),
+        amount=sum(charges, Decimal(0)) if charges else None,
+    )
+
+
+def issue_past(
+    choices: Iterable[int], start: datetime, end: datetime
+) -> Iterator[Firing]:
+    """When faults were first found, with what they have at stake by now."""
+    found = DataIssue.objects.filter(first_seen__gte=start, first_seen__lt=end)
+    found = found.exclude(severity="info").exclude(code__in=_OTHERS)
+    grouped: dict[tuple[int | None, str], list[tuple[datetime, int]]] = defaultdict(
+        list
+    )
+    for cluster, code, seen, ms in found.values_list(
+        "cluster_id", "code", "first_seen", "at_stake_ms"
+    ):
+        grouped[cluster, code].append((seen, ms))
+    for least in choices:
+        for same in grouped.values():
+            if sum(ms for _, ms in same) >= least * HOUR_MS:
+                yield Firing(least, 0, min(seen for seen, _ in same))

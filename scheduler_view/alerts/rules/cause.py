@@ -1,0 +1,66 @@
+"""What a rule found: one cause, and a moment of the past at which it would have fired."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class AlertCause:
+    """One thing that is above its threshold now.
+
+    Attributes:
+        key: the same as long as it lasts, and when it comes back; unique in its rule.
+        what: a sentence without a period.
+        about: one line more.
+        team: number; None if it is nobody's.
+        since: when it began.
+        fired_at: when it reached the threshold, by the data.
+        figure: what grows: its amount, or how long it lasts in milliseconds.
+        amount, per_hour: None without a price.
+        place: arguments of the route to which its button leads; `query` of that address.
+    """
+
+    key: str
+    what: str
+    since: datetime
+    fired_at: datetime
+    figure: Decimal
+    about: str = ""
+    team: int | None = None
+    amount: Decimal | None = None
+    per_hour: Decimal | None = None
+    currency: str = ""
+    place: Sequence[str | int] = ()
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+class Firing(NamedTuple):
+    """A moment at which a rule would have fired with a threshold.
+
+    Attributes:
+        team: 0 for what is nobody's.
+    """
+
+    threshold: int
+    team: int
+    at: datetime
+
+
+def first_at_once(spans: Iterable[tuple[int, int]], least: int) -> Iterator[int]:
+    """When the first of several at the same time had lasted for so long.
+
+    Args:
+        spans: begin and end of each; they may overlap.
+        least: how long one must last.
+    """
+    until = -1
+    for start, end in sorted(spans):
+        fired = start + least
+        if fired > end:
+            continue
+        if fired > until:
+            yield fired
+        until = max(until, end)
