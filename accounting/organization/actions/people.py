@@ -106,8 +106,8 @@ def sign_out(user: User, *, actor: Actor) -> None:
 def password_ticket(name: str, *, actor: Actor) -> tuple[str, str]:
     """The account and token of a link with which a person can choose a password, once.
 
-    The token expires after `PASSWORD_RESET_TIMEOUT`, and with the next sign-in or change of the
-    account. Its use revokes the API tokens of the person.
+    The token expires after `PASSWORD_RESET_TIMEOUT`, and with the next sign-in, link or change of
+    the account. Its use revokes the API tokens of the person.
 
     Returns:
         The account and the token, as arguments of the page `password-link`.

@@ -8,7 +8,7 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from accounting.access.models.account import Account
+from accounting.access.models.account import Account, SignInOutcome, SignInRecord
 
 
 def end_sessions(user: AbstractBaseUser) -> None:
@@ -31,7 +31,7 @@ def sessions_of(user: AbstractBaseUser) -> list[str]:
 
 
 class PasswordLinks(PasswordResetTokenGenerator):
-    """Tokens of links to choose a password; each change of the account ends them.
+    """Tokens of links to choose a password; each change of the account and a later link end them.
 
     Django's tokens end with a sign-in or a new password. These end with a deactivation as well, and
     stay so when the account becomes active again.
@@ -40,7 +40,11 @@ class PasswordLinks(PasswordResetTokenGenerator):
     def _make_hash_value(self, user: Any, timestamp: int) -> str:
         events = Account.objects.filter(pk=user.pk).order_by("-events__pgh_id")
         newest = events.values_list("events__pgh_id", flat=True).first()
-        return f"{super()._make_hash_value(user, timestamp)}{newest}"
+        links = SignInRecord.objects.filter(
+            account=user.get_username(), outcome=SignInOutcome.LINK
+        )
+        last = links.order_by("-pk").values_list("pk", flat=True).first()
+        return f"{super()._make_hash_value(user, timestamp)}{newest}-{last}"
 
 
 password_links = PasswordLinks()

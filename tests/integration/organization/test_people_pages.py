@@ -91,6 +91,16 @@ def test_who_adds_the_same_at_the_same_time_changes_nothing(story: Story) -> Non
     assert Team.objects.get(slug="vision").name == "Vision"
 
 
+def test_a_second_link_ends_the_first(sign_in: SignIn) -> None:
+    ana, links = sign_in("ana"), []
+    for _ in range(2):
+        ana.post(of("mia", "link"))
+        links.append(urlsplit(ana.get(of("mia")).context["link"]).path)
+    first, second = (Client().get(link, follow=True) for link in links)
+    assert first.status_code == 404
+    assert second.status_code == 200
+
+
 def test_a_link_is_shown_on_the_page_of_its_person_only(sign_in: SignIn) -> None:
     ana = sign_in("ana")
     ana.post(of("mia", "link"))
