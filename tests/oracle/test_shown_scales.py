@@ -122,12 +122,13 @@ def test_a_declared_name_is_what_is_declared() -> None:
 
 
 def an_hour() -> list[Sample]:
-    """Four nodes, of whose scrapers the first quarter of an hour says nothing by itself."""
+    """Five nodes, of whose scrapers the first quarter of an hour says nothing by itself."""
     quarters = {
         "ratios": (1, 0.97, 1, 0.97),
         "both": (1, 0.97, 50, 1),
         "averages": (1, 0.97, 12.5, 1),
         "percent": (1, 1, 50, 1),
+        "only_ones": (1, 0, 1, 1),
     }
     found: list[Sample] = []
     times = every(30, 0, 3570)
@@ -143,9 +144,10 @@ def test_the_first_quarter_is_read_by_what_came_later() -> None:
     first = [s for s in both(an_hour()).facts.items() if s[0][0] < ms(900)]
     busy = {
         kind: sum(fact.states[5] for key, fact in first if key[1] == f"GPU-{kind}")
-        for kind in ("ratios", "both", "averages", "percent")
+        for kind in ("ratios", "both", "averages", "percent", "only_ones")
     }
     expected = {"ratios": 900_000, "both": 0, "averages": 9_000, "percent": 9_000}
+    expected["only_ones"] = 0  # the others show two scales
     assert busy == expected
 
 
