@@ -37,7 +37,8 @@ class ExplanationView(RowsView):
     @reads(ExplanationSerializer, "explanation", _DOCUMENTED)
     def get(self, request: Request) -> Response:
         """Explain one number of the time, teams and other filters. Amounts have six places: the
-        prices sum to the number in `usage`, or of `ledger` to that of all states."""
+        prices sum to the number in `usage`, or of `ledger` to that of all states. In a list of
+        several rows, the last place can differ by one: the list is rounded on its total."""
         figure = request.query_params.get("what", "charge")
         check_word("what", figure, FIGURES)
         if figure == "ledger" and not WHOLE_FLEET.allows(scope_of(request.user)):
