@@ -52,7 +52,8 @@ def find_entry(scope: Scope, words: str) -> list[Hit]:
 def find_people(scope: Scope, words: str) -> list[Hit]:
     """Members of the teams of a scope; administrators find everybody. At most `MOST`.
 
-    The key is the user name; `team` is the first team of the scope that they are in.
+    The key of an administrator's hit is the number of the person; others have none of their own,
+    and `team` is the first team of the scope that they are in.
     """
     if len(words) < 2 or not scope.sees_any:
         return []
@@ -82,10 +83,10 @@ def find_people(scope: Scope, words: str) -> list[Hit]:
         hits.append(
             Hit(
                 "person",
-                person.get_username(),
+                str(person.pk) if scope.is_admin else "",
                 full or person.get_username(),
                 ", ".join([*names, *roles]),
-                mine[0].team.slug if mine else "",
+                mine[0].team.slug if mine and not scope.is_admin else "",
             )
         )
     return hits

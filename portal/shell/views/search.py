@@ -120,9 +120,9 @@ def _hit_url(hit: Hit) -> str:
         at = [hit.team, hit.key]
         return reverse("statement", args=at) if hit.key else reverse("months")
     if hit.kind == "person":
-        if hit.team:
-            return f"{reverse('team-rules', args=[hit.team])}#members-title"
-        return f"{reverse('audit')}?{urlencode({'actor': hit.key})}"
+        if hit.key:
+            return reverse("person", args=[hit.key])
+        return f"{reverse('team-rules', args=[hit.team])}#members-title"
     return _work_url(hit)
 
 
