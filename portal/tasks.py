@@ -5,7 +5,15 @@ from celery import shared_task
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from portal.weekly.send import send_weekly
+
 log = structlog.get_logger(__name__)
+
+
+@shared_task(name="portal.tasks.send_weekly_mails", soft_time_limit=540, time_limit=600)
+def send_weekly_mails() -> None:
+    """Write the weekly mails that are due (beat: every five minutes)."""
+    log.info("weekly mails", written=send_weekly(timezone.now()))
 
 
 @shared_task(

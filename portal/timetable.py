@@ -50,6 +50,10 @@ TIMETABLE: dict[str, dict[str, Any]] = {
     "send_notifications": _started(
         "accounting.tasks.send_notifications", 20.0, expires_s=20
     ),
+    # Weekly mails: due at 07:00 in many zones.
+    "send_weekly_mails": _started(
+        "portal.tasks.send_weekly_mails", crontab(minute="*/5"), expires_s=300
+    ),
     # Thresholds of budgets: amounts change with each rolled up hour.
     "check_budgets": _started(
         "accounting.tasks.check_budgets", crontab(minute="7,22,37,52"), expires_s=900

@@ -25,12 +25,17 @@ _HIDDEN = re.compile(
 _OF_BODIES = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
+def one_line(text: str) -> str:
+    """A text in one line without hidden characters: labels of pods and names may contain any."""
+    return " ".join(_HIDDEN.sub(" ", text).split())
+
+
 def header_text(text: str) -> str:
-    """One line for a header: labels of pods and names of people may contain anything.
+    """One line for a header.
 
     Returns at most `LONGEST_SUBJECT` characters; "(no subject)" for a text without any.
     """
-    line = " ".join(_HIDDEN.sub(" ", text).split())
+    line = one_line(text)
     if len(line) > LONGEST_SUBJECT:
         line = f"{line[: LONGEST_SUBJECT - 1].rstrip()}…"
     return line or "(no subject)"

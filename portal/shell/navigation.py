@@ -185,7 +185,7 @@ NAVIGATION = (
             Tab("audit", "Audit log", "l", rights.AUDIT.allows),
             Tab("setup", "Setup", "s", rights.ADMINISTRATION.allows),
             Tab("account", "Account"),
-            Tab("notifications", "Notifications"),
+            Tab("notifications", "Notifications", under=("/account/weekly",)),
             Tab("api-docs", "API"),
         ),
     ),

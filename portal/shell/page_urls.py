@@ -8,6 +8,7 @@ from portal.shell.views.overview import overview
 from portal.shell.views.overview_cards import overview_changes, overview_idle
 from portal.shell.views.search import find_anything
 from portal.shell.views.setup import setup
+from portal.weekly.pages import weekly_preview, weekly_preview_mail
 
 urlpatterns = [
     path("", overview, name="overview"),
@@ -21,4 +22,10 @@ urlpatterns = [
     path("data-health", data_health, name="data-health"),
     path("data-health/proofs", proofs, name="proofs"),
     path("setup", setup, name="setup"),
+    path("account/weekly/<slug:slug>", weekly_preview, name="weekly-preview"),
+    path(
+        "account/weekly/<slug:slug>/mail",
+        weekly_preview_mail,
+        name="weekly-preview-mail",
+    ),
 ]

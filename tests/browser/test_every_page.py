@@ -19,6 +19,8 @@ from accounting.metering.models.evidence import KubeJob, KubeJobRun
 from accounting.months.actions.contests import open_contest
 from accounting.months.tasks.close import close_period
 from accounting.months.tasks.running import book_running
+from accounting.notifications.actions import enqueue
+from accounting.notifications.models import Notification, NotificationKind
 from accounting.prices.models.price import PriceList
 from accounting.prices.models.price_draft import PriceDraft
 from tests.browser.bills import forget_bills, import_two
@@ -150,6 +152,7 @@ PAGES = {
     "/audit?what=nonsense&first=tomorrow": "Audit log",
     "/account": "Account",
     "/account/notifications": "Notifications",
+    "/account/weekly/vision": "Weekly summary",
     "/account/notifications?of=all": "Notifications",
     "/people": "People",
     "/people?q=nobody-like-it": "People",
@@ -172,6 +175,9 @@ ELSEWHERE = {
     "alerts/<int:number>/restore": "test_alerts.py: of an archived alert",
     "idle/<int:number>/ask": "test_idle.py: of a holder that is idle",
     "idle/<int:number>/ignore": "test_idle.py: of a holder that is idle",
+    "account/notifications/<int:number>": "below, with its mail in a frame",
+    "account/notifications/<int:number>/mail": "a document for a frame of a page",
+    "account/weekly/<slug:slug>/mail": "a document for a frame of a page",
     "freshness": "a part of every page",
     "months/<slug:period>/files/<slug:what>": "a file",
     "exports/<int:number>/file": "a file",
@@ -327,6 +333,36 @@ def test_a_page_is_clean_keeps_the_policy_and_fits_a_small_phone(
     page.wait_for_function(FOLLOWED)
     assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
     assert visit.complaints == []
+
+
+@pytest.fixture(scope="module")
+def message(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
+    """The address of a message to ana, whose mail leads to Idle now."""
+    del story
+    with django_db_blocker.unblock():
+        ana = get_user_model().objects.get(username="ana")
+        head = "<head><title>Mail</title></head>"
+        html = f'<html lang="en">{head}<body><a href="/idle">Idle now</a></body></html>'
+        enqueue(ana, NotificationKind.ALERT, "A GPU is hot", "91 °C", html, key="k1")
+        yield f"/account/notifications/{Notification.objects.get(key='k1').pk}"
+        Notification.objects.all().delete()
+
+
+def test_a_message_shows_its_mail_in_a_frame(
+    sign_in: SignIn, violations: Callable[..., list[str]], message: str
+) -> None:
+    visit = sign_in("ana", is_kept=True)
+    page = visit.open(message)
+    assert page.locator("h1").inner_text().strip() == "A GPU is hot"
+    assert violations(page) == []
+    turn_dark(page)
+    assert violations(page, only_colors=True) == []
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    assert page.evaluate(WIDTH_OF_PAGE) <= PHONE
+    assert visit.complaints == []
+    page.frame_locator(".mail-frame").get_by_role("link", name="Idle now").click()
+    page.wait_for_url("**/idle")
+    assert page.locator("h1").inner_text().strip() == "Idle now"
 
 
 @pytest.mark.parametrize("path", ["/", "/teams/vision", f"/gpus/{GPU}"])

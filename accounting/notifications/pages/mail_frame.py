@@ -1,7 +1,7 @@
 """A mail as a document of its own, in a frame of a page: its styles are inline, as mail needs.
 
 Pages allow no inline styles and no frames. The document of a mail allows styles and nothing else:
-no script, no request, no form; `sandbox` gives it an origin of its own.
+no script, no request, no form. Links open when a person follows them.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _POLICY = {
     "base-uri": [NONE],
     "form-action": [NONE],
     "frame-ancestors": [SELF],
-    "sandbox": ["allow-top-navigation-by-user-activation"],
+    "sandbox": ["allow-same-origin", "allow-top-navigation-by-user-activation"],
 }
 
 

@@ -5,6 +5,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from accounting.access.reads.teams import visible_teams
 from accounting.access.rights import ADMINISTRATION, SIGNED_IN
 from accounting.kit.outcomes import Refused
 from accounting.kit.pages.paging import paged
@@ -52,6 +53,11 @@ def notifications(request: HttpRequest) -> HttpResponse:
         "days": KEPT.days,
         "has_server": bool(settings.EMAIL_HOST),
         "address": getattr(request.user, "email", ""),
+        "previews": [
+            team
+            for team in visible_teams(visitor.scope).values()
+            if visitor.scope.sees_all or team.id in visitor.scope.lead_of
+        ],
         "kinds": [(*kind, kind[0] not in muted) for kind in NotificationKind.choices],
     }
     return render(request, "notifications/notifications.html", context)

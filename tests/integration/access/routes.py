@@ -262,6 +262,8 @@ PAGES: dict[str, Route] = {
     "account/notifications/<int:number>/send": posted(
         "/account/notifications/99999/send", NOBODY
     ),
+    "account/weekly/<slug:slug>": Route("/account/weekly/vision", LEAD_PAGES),
+    "account/weekly/<slug:slug>/mail": Route("/account/weekly/vision/mail", LEAD_PAGES),
     "account/tokens": posted("/account/tokens", (422, 422, 422, 422, 422)),
     "account/tokens/revoke": posted("/account/tokens/revoke", FOUND),
 }
